@@ -1,0 +1,11 @@
+# Writes OUTPUT, a C++ source that holds the text of INPUT as hone::embedded::SYMBOL. Raw strings are split: compilers limit their length.
+file(READ ${INPUT} text)
+string(LENGTH "${text}" length)
+set(chunks "")
+set(at 0)
+while(at LESS length)
+  string(SUBSTRING "${text}" ${at} 8000 chunk)
+  string(APPEND chunks "R\"hone_text(${chunk})hone_text\"\n")
+  math(EXPR at "${at} + 8000")
+endwhile()
+file(WRITE ${OUTPUT} "#include <string_view>\nnamespace hone::embedded {\nextern const std::string_view ${SYMBOL};\nconst std::string_view ${SYMBOL} =\n${chunks};\n}\n")

@@ -1,0 +1,18 @@
+# Options of the build. Developer flags touch Hone's own targets only, never a consumer's.
+option(HONE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(HONE_DEVELOPER_MODE "Warnings as errors and other checks for work on Hone itself" OFF)
+option(HONE_PORTABLE "Link everything but libc statically, for a binary to carry to other machines" OFF)
+set(HONE_SANITIZE "" CACHE STRING "Sanitizers for Hone's own targets, e.g. address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+find_program(HONE_CCACHE ccache)
+if(HONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HONE_CCACHE})
+endif()

@@ -1,0 +1,98 @@
+# The helpers the folders use. A folder's part is an object library; hone_assemble() makes one library of them all.
+set_property(GLOBAL PROPERTY HONE_PARTS)
+set_property(GLOBAL PROPERTY HONE_DEVICES)
+set_property(GLOBAL PROPERTY HONE_STRATEGIES)
+set_property(GLOBAL PROPERTY HONE_KERNELS)
+
+add_library(hone_flags INTERFACE)
+target_include_directories(hone_flags INTERFACE ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR})
+target_compile_options(hone_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+target_link_libraries(hone_flags INTERFACE fmt::fmt-header-only)
+if(HONE_DEVELOPER_MODE)
+  target_compile_options(hone_flags INTERFACE -Werror)
+endif()
+if(HONE_SANITIZE)
+  target_compile_options(hone_flags INTERFACE -fsanitize=${HONE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(hone_flags INTERFACE -fsanitize=${HONE_SANITIZE})
+endif()
+if(HONE_PORTABLE)
+  target_link_options(hone_flags INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+# hone_add_part(NAME SOURCES ... LIBRARIES ...): one folder's sources, an object library `hone_NAME`.
+function(hone_add_part name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(hone_${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(hone_${name} PUBLIC hone_flags ${ARG_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY HONE_PARTS hone_${name})
+endfunction()
+
+# hone_add_plugin(NAME KIND device|strategy SOURCES ... LIBRARIES ...): a part that defines
+# `std::unique_ptr<hone::DevicePlugin> hone::make_NAME_device()` or `std::unique_ptr<hone::StrategyPlugin> hone::make_NAME_strategy()`.
+function(hone_add_plugin name)
+  cmake_parse_arguments(ARG "" "KIND" "SOURCES;LIBRARIES" ${ARGN})
+  hone_add_part(${ARG_KIND}_${name} SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES})
+  if(ARG_KIND STREQUAL "device")
+    set_property(GLOBAL APPEND PROPERTY HONE_DEVICES ${name})
+  elseif(ARG_KIND STREQUAL "strategy")
+    set_property(GLOBAL APPEND PROPERTY HONE_STRATEGIES ${name})
+  else()
+    message(FATAL_ERROR "hone_add_plugin(${name}): KIND must be device or strategy")
+  endif()
+endfunction()
+
+# hone_add_kernel(NAME): kernels_src/NAME/NAME.cu, read at build time and embedded.
+function(hone_add_kernel name)
+  set_property(GLOBAL APPEND PROPERTY HONE_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/${name}.cu)
+endfunction()
+
+# hone_embed_text(TARGET SYMBOL FILE): `extern const std::string_view SYMBOL` in namespace hone::embedded holds FILE's text.
+function(hone_embed_text target symbol file)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded_${symbol}.cpp)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${file} -DOUTPUT=${output} -DSYMBOL=${symbol} -P ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
+    DEPENDS ${file} ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()
+
+# hone_assemble(): reads the kernels with a tool built of the same parts, generates the registry, and links everything into hone_engine.
+function(hone_assemble)
+  get_property(parts GLOBAL PROPERTY HONE_PARTS)
+  get_property(devices GLOBAL PROPERTY HONE_DEVICES)
+  get_property(strategies GLOBAL PROPERTY HONE_STRATEGIES)
+  get_property(kernels GLOBAL PROPERTY HONE_KERNELS)
+
+  set(declarations "")
+  set(calls "")
+  foreach(device IN LISTS devices)
+    string(APPEND declarations "std::unique_ptr<DevicePlugin> make_${device}_device();\n")
+    string(APPEND calls "    built.add(make_${device}_device());\n")
+  endforeach()
+  foreach(strategy IN LISTS strategies)
+    string(APPEND declarations "std::unique_ptr<StrategyPlugin> make_${strategy}_strategy();\n")
+    string(APPEND calls "    built.add(make_${strategy}_strategy());\n")
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/builtin_registry.cpp.in ${PROJECT_BINARY_DIR}/generated/builtin_registry.cpp @ONLY)
+
+  add_executable(hone_embed_kernels ${PROJECT_SOURCE_DIR}/engine/kernel/embed_kernels.cpp)
+  target_link_libraries(hone_embed_kernels PRIVATE hone_base hone_kernel)
+  set(embedded ${PROJECT_BINARY_DIR}/generated/builtin_kernels.cpp)
+  add_custom_command(OUTPUT ${embedded} COMMAND hone_embed_kernels ${embedded} ${kernels} DEPENDS hone_embed_kernels ${kernels} VERBATIM)
+
+  add_library(hone_engine STATIC ${PROJECT_BINARY_DIR}/generated/builtin_registry.cpp ${embedded})
+  set_target_properties(hone_engine PROPERTIES OUTPUT_NAME hone EXPORT_NAME engine)
+  add_library(hone::engine ALIAS hone_engine)
+  target_link_libraries(hone_engine PRIVATE ${parts})
+  target_include_directories(hone_engine PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/include> $<INSTALL_INTERFACE:include>)
+endfunction()
+
+# hone_add_test(NAME SOURCES ... LABELS ...): one doctest binary `test_NAME`, one ctest entry.
+function(hone_add_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES" ${ARGN})
+  add_executable(test_${name} ${PROJECT_SOURCE_DIR}/tests/main.cpp ${ARG_SOURCES})
+  target_link_libraries(test_${name} PRIVATE hone_engine hone_flags doctest::doctest nlohmann_json::nlohmann_json ${ARG_LIBRARIES})
+  target_compile_definitions(test_${name} PRIVATE HONE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HONE_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77)
+endfunction()

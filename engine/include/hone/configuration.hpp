@@ -1,0 +1,33 @@
+#pragma once
+// A configuration is one value for each tunable parameter.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hone/kernel_spec.hpp"
+
+namespace hone {
+
+/// Values in the order of the kernel's parameters.
+struct Configuration {
+  std::vector<Value> values;
+  friend bool operator==(const Configuration&, const Configuration&) = default;
+};
+
+/// The initializers of `struct Config`.
+Configuration default_configuration(const KernelSpec& spec);
+
+/// "block=256,vec=4,online=true" in parameter order.
+std::string text(const std::vector<Parameter>& parameters, const Configuration& configuration);
+
+/// Reads `text`'s form; parameters left out keep their default. Errors: an unknown parameter, a value it does not list.
+Result<Configuration> parse_configuration(const std::vector<Parameter>& parameters, std::string_view text);
+
+/// c.NAME, for expressions.
+Bindings bindings(const std::vector<Parameter>& parameters, const Configuration& configuration);
+
+/// "Config{256, 4, true}": a C++ constant expression of the kernel file.
+std::string cpp_text(const std::vector<Parameter>& parameters, const Configuration& configuration);
+
+}  // namespace hone

@@ -1,0 +1,168 @@
+#pragma once
+// The interface of a device: it compiles, allocates, launches, times and describes itself. Implementations live in plugins/.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hone/kernel_spec.hpp"
+#include "hone/problem.hpp"
+#include "hone/trial.hpp"
+
+namespace hone {
+
+/// What a device is. `product`, `architecture` and the visible resources are part of a record's key.
+struct DeviceInfo {
+  std::string id;            ///< "cuda:0", "cpu": what the user types
+  std::string plugin;        ///< "cuda", "cpu", "replay"
+  std::string product;       ///< "NVIDIA H200", "AMD EPYC 9B14"
+  std::string uuid;          ///< of the physical device; empty if it has none
+  std::string architecture;  ///< "sm_90a", "x86-64-v3"
+  std::string mig_profile;   ///< empty without MIG
+  /// d.* of kernel files: shared_memory_per_block (opt-in limit, bytes), compute_capability (90), multiprocessors, memory, l2_bytes,
+  /// registers_per_multiprocessor, threads_per_block, threads_per_multiprocessor, shared_memory_per_multiprocessor, warp_size. All are always present.
+  std::map<std::string, std::int64_t, std::less<>> properties;
+  /// What a record is stale against: "driver", "compiler", "power_limit_w", ... . Not part of the key.
+  std::map<std::string, std::string, std::less<>> environment;
+  bool compile_overlaps = true;  ///< compiling on the host's cores does not disturb timing on this device
+};
+
+/// d.NAME, for expressions.
+Bindings bindings(const DeviceInfo& info);
+
+/// Names for d.*; a kernel file may use no other.
+std::span<const std::string_view> device_property_names();
+
+/// Compiled code: opaque bytes (a cubin, a shared object) and the symbols in it.
+struct Artifact {
+  std::string digest;                ///< 32 hex digits over `bytes`
+  std::vector<std::byte> bytes;
+};
+
+/// One configuration's part of an artifact.
+struct Compiled {
+  std::shared_ptr<const Artifact> artifact;
+  std::vector<std::string> symbols;  ///< one per pass (of a reference: one)
+  Resources resources;
+};
+
+struct CompileRequest {
+  const KernelSpec* spec = nullptr;
+  DType dtype = DType::kF32;
+  std::vector<Configuration> configurations;  ///< empty with `reference`
+  bool reference = false;                     ///< compile the reference instead
+};
+
+/// Compiles for one device without touching it: may run in any process. Not thread-safe; one per thread.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+  /// One entry per configuration (one in all for a reference). A configuration that fails does not spoil the others of its batch.
+  virtual std::vector<Result<Compiled>> compile(const CompileRequest& request) = 0;
+};
+
+/// Device memory; freed on destruction.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  [[nodiscard]] virtual void* address() const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+
+/// The geometry of one pass with all expressions evaluated.
+struct PassLaunch {
+  std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+  std::int64_t shared_bytes = 0;
+  bool cooperative = false;
+  std::vector<int> arguments;   ///< as in Pass
+  std::size_t symbol = 0;       ///< index into Compiled::symbols
+};
+
+/// Evaluates a kernel's launch expressions; disabled passes are left out. Errors: an expression that fails, a dimension below 1.
+Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const DeviceInfo& info);
+
+/// Whether the device can launch this at all: the static gate. Returns the reason, empty if it can.
+std::string static_reject(const std::vector<PassLaunch>& plan, const Resources& resources, const DeviceInfo& info);
+
+/// A loaded configuration, ready to launch. Thread-safe to launch.
+class LoadedKernel {
+ public:
+  virtual ~LoadedKernel() = default;
+  /// Enqueues all passes on `stream` (a CUstream; ignored by cpu, which runs and returns). `arguments` holds, for each argument of the
+  /// spec, the address of the argument's value (a pointer to the device pointer, or to the scalar). Takes no lock and allocates nothing.
+  virtual Result<void> launch(void* stream, std::span<void* const> arguments) const = 0;
+  [[nodiscard]] virtual Resources resources() const = 0;  ///< as the driver sees it, with occupancy
+};
+
+/// How far an output may be from the reference: |out - ref| <= relative * |ref| + absolute_rms * rms(ref).
+struct Tolerance {
+  double relative = 0.0;
+  double absolute_rms = 0.0;
+};
+
+struct Comparison {
+  std::uint64_t elements = 0, mismatches = 0, not_finite = 0;  ///< not_finite: NaN or infinity where the reference has none
+  std::uint64_t first_mismatch = 0;
+  double first_actual = 0.0, first_expected = 0.0;
+  double max_error = 0.0;  ///< largest |out - ref| / allowed
+};
+
+/// Done before each run, outside the timed region.
+struct Preparation {
+  enum class Kind { kZero, kCopy } kind = Kind::kZero;
+  void* destination = nullptr;
+  const void* source = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct TimeRequest {
+  const LoadedKernel* kernel = nullptr;
+  std::span<void* const> arguments;
+  std::span<const Preparation> preparations;
+  int samples = 1;
+  bool flush_cache = true;
+};
+
+/// One open device; used by one thread. Every call may fail with kDevice; after that the process must be replaced.
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+  virtual Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) = 0;
+  virtual Result<void> upload(void* destination, std::span<const std::byte> source) = 0;
+  virtual Result<void> download(std::span<std::byte> destination, const void* source) = 0;
+  virtual Result<void> copy(void* destination, const void* source, std::size_t bytes) = 0;
+  virtual Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
+  /// Element i becomes random_element(seed, i): the same numbers on every device (hone/random.h).
+  virtual Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) = 0;
+  /// Compares `count` elements of `dtype` with doubles on the device.
+  virtual Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) = 0;
+  /// A 64-bit digest of bytes on the device: for guard bands and for repeats.
+  virtual Result<std::uint64_t> checksum(const void* source, std::size_t bytes) = 0;
+  virtual Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
+  /// Loads a compiled reference; its launch covers `extent` indices.
+  virtual Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent, const Problem& problem) = 0;
+  virtual Result<void> synchronize() = 0;
+  /// Microseconds of each run.
+  virtual Result<std::vector<double>> time(const TimeRequest& request) = 0;
+  virtual Readings readings() = 0;
+};
+
+/// A family of devices. Stateless; enumerating must not leave a driver context behind.
+class DevicePlugin {
+ public:
+  virtual ~DevicePlugin() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The devices of this machine, or kUnavailable with what is missing and what to do.
+  virtual Result<std::vector<DeviceInfo>> enumerate() const = 0;
+  virtual Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const = 0;
+  virtual Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,113 @@
+#pragma once
+// The engine's own expressions: what `valid`, `launch`, `cost` and extents of a kernel file become.
+// Semantics are those of C++: integers are 64-bit and signed, `/` and `%` truncate, `&&` and `||` short-circuit.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hone/error.hpp"
+
+namespace hone {
+
+/// A number in an expression and the value of a tunable parameter.
+class Value {
+ public:
+  enum class Kind : std::uint8_t { kInteger, kBoolean, kReal };
+
+  constexpr Value() = default;
+  constexpr Value(bool v) : kind_(Kind::kBoolean), integer_(v ? 1 : 0) {}           // NOLINT
+  constexpr Value(int v) : integer_(v) {}                                            // NOLINT
+  constexpr Value(std::int64_t v) : integer_(v) {}                                   // NOLINT
+  constexpr Value(double v) : kind_(Kind::kReal), real_(v) {}                        // NOLINT
+
+  [[nodiscard]] constexpr Kind kind() const { return kind_; }
+  /// The value as an integer (reals are truncated).
+  [[nodiscard]] constexpr std::int64_t integer() const { return kind_ == Kind::kReal ? static_cast<std::int64_t>(real_) : integer_; }
+  [[nodiscard]] constexpr double real() const { return kind_ == Kind::kReal ? real_ : static_cast<double>(integer_); }
+  [[nodiscard]] constexpr bool boolean() const { return kind_ == Kind::kReal ? real_ != 0.0 : integer_ != 0; }
+  /// "128", "true", "0.5": C++ source text of the value.
+  [[nodiscard]] std::string text() const;
+
+  friend constexpr bool operator==(const Value& a, const Value& b) {
+    return a.kind_ == b.kind_ && (a.kind_ == Kind::kReal ? a.real_ == b.real_ : a.integer_ == b.integer_);
+  }
+
+ private:
+  Kind kind_ = Kind::kInteger;
+  std::int64_t integer_ = 0;
+  double real_ = 0.0;
+};
+
+/// Values of variables by full name: "p.rows", "c.block", "d.multiprocessors", "sizeof(T)".
+using Bindings = std::map<std::string, Value, std::less<>>;
+
+enum class Operator : std::uint8_t {
+  kConstant, kVariable,
+  kNegate, kNot, kComplement, kToInteger, kToReal, kToBoolean,
+  kAdd, kSubtract, kMultiply, kDivide, kRemainder, kShiftLeft, kShiftRight, kAnd, kOr, kXor,
+  kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual, kLogicalAnd, kLogicalOr,
+  kSelect,  ///< condition ? first : second
+};
+
+/// An immutable expression tree; copies share it.
+class Expression {
+ public:
+  struct Node {
+    Operator op = Operator::kConstant;
+    Value value;                        ///< of a constant
+    std::string name;                   ///< of a variable
+    std::vector<Expression> operands;   ///< one, two or (kSelect) three
+  };
+
+  Expression();  ///< the integer 0
+  static Expression constant(Value value);
+  static Expression variable(std::string name);
+  /// Any operator; operands are folded where all are constant. Throws ContractError on a wrong number of operands.
+  static Expression make(Operator op, std::vector<Expression> operands);
+
+  [[nodiscard]] const Node& node() const { return *node_; }
+  [[nodiscard]] bool is_constant() const { return node_->op == Operator::kConstant; }
+
+  /// The value under `bindings`. Errors: an unbound variable (named), a division by zero, an overflow of a shift.
+  [[nodiscard]] Result<Value> evaluate(const Bindings& bindings) const;
+
+  /// The same expression with the bound variables replaced and constants folded (a division by zero is left in place).
+  [[nodiscard]] Expression substitute(const Bindings& bindings) const;
+
+  /// Names of the free variables, sorted, each once.
+  [[nodiscard]] std::vector<std::string> variables() const;
+
+  /// Splits a && b && c (also under conditions that return false early) into its conjuncts.
+  [[nodiscard]] std::vector<Expression> conjuncts() const;
+
+  /// C++ source text with the fewest parentheses.
+  [[nodiscard]] std::string text() const;
+
+  /// A compact prefix form that `parse` reads back: for the embedded specs and the wire.
+  [[nodiscard]] std::string serialize() const;
+  static Result<Expression> parse(std::string_view serialized);
+
+ private:
+  explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  std::shared_ptr<const Node> node_;
+};
+
+/// An expression made ready for many evaluations: variables are slots, integers only, no allocation.
+/// Comparisons and logic give 0 or 1. A division by zero makes the whole result 0 (for a constraint: not met).
+class CompiledExpression {
+ public:
+  /// Throws ContractError if a variable of the expression is not in `slots`.
+  CompiledExpression(const Expression& expression, std::span<const std::string> slots);
+  [[nodiscard]] std::int64_t operator()(std::span<const std::int64_t> values) const;
+
+ private:
+  std::vector<std::uint8_t> code_;
+  std::vector<std::int64_t> constants_;
+};
+
+}  // namespace hone

@@ -1,0 +1,154 @@
+#pragma once
+// What a kernel file includes: the marks that make it self-describing, the element types, and a few helpers. It includes nothing itself
+// (every header costs compile time in every candidate). One text serves three readers:
+//   libclang (HONE_READ): marks become annotations, CUDA's names are declared so that bodies parse;
+//   NVRTC and nvcc:       marks vanish, the kernel is an ordinary CUDA template that any program can instantiate;
+//   the host compiler (HONE_CPU): CUDA's names come from <hone/kernel_cpu.h>.
+
+// ---- marks ----------------------------------------------------------------------------------------------------------------------------
+// struct Config fields:
+//   TUNE(values...)          the values the tuner may choose; the initializer is the safe default and must be one of them
+//   OPTION("--flag={}")      behind TUNE: the value is passed to the device compiler as this option; 0 leaves the option out
+// kernel parameters (N elements; an expression over p, c and sizeof(T)):
+//   IN(N) OUT(N) INOUT(N)    read, written, both. INOUT is restored before every run
+//   OUT_ZEROED(N)            written, and zero before every run (for atomics)
+//   WORKSPACE(N) WORKSPACE_ZEROED(N)   scratch memory that Hone allocates; the caller does not pass it
+//   SCALAR(default)          a number the caller passes
+// functions:
+//   KERNEL                   a __global__ function; several in one file are passes that run in order
+//   LAUNCH_BOUNDS(...)       __launch_bounds__
+//   REFERENCE(N)             the right answer in double, called once for each index in [0, N)
+#if defined(HONE_READ)
+#define HONE_MARK(text) __attribute__((annotate(text)))
+#define TUNE(...) HONE_MARK("hone:tune:" #__VA_ARGS__)
+#define OPTION(text) HONE_MARK("hone:option:" text)
+#define IN(...) HONE_MARK("hone:in:" #__VA_ARGS__)
+#define OUT(...) HONE_MARK("hone:out:" #__VA_ARGS__)
+#define INOUT(...) HONE_MARK("hone:inout:" #__VA_ARGS__)
+#define OUT_ZEROED(...) HONE_MARK("hone:out_zeroed:" #__VA_ARGS__)
+#define WORKSPACE(...) HONE_MARK("hone:workspace:" #__VA_ARGS__)
+#define WORKSPACE_ZEROED(...) HONE_MARK("hone:workspace_zeroed:" #__VA_ARGS__)
+#define SCALAR(...) HONE_MARK("hone:scalar:" #__VA_ARGS__)
+#define KERNEL HONE_MARK("hone:kernel")
+#define REFERENCE(...) HONE_MARK("hone:reference:" #__VA_ARGS__)
+#define LAUNCH_BOUNDS(...)
+#else
+#define TUNE(...)
+#define OPTION(text)
+#define IN(...)
+#define OUT(...)
+#define INOUT(...)
+#define OUT_ZEROED(...)
+#define WORKSPACE(...)
+#define WORKSPACE_ZEROED(...)
+#define SCALAR(...)
+#if defined(__CUDACC__)
+#define KERNEL __global__
+#define REFERENCE(...) __device__
+#define LAUNCH_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
+#else
+#define KERNEL
+#define REFERENCE(...)
+#define LAUNCH_BOUNDS(...)
+#endif
+#endif
+
+// ---- CUDA's names where there is no CUDA compiler ----------------------------------------------------------------------------------------
+#if defined(HONE_READ)
+#include <hone/kernel_read.h>
+#elif !defined(__CUDACC__)
+#include <hone/kernel_cpu.h>
+#endif
+
+// ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------
+/// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped.
+struct Extent3 {
+  long x = 1, y = 1, z = 1;
+};
+struct Launch {
+  Extent3 grid, block, cluster;
+  long shared = 0;
+  bool cooperative = false;
+  bool enabled = true;
+};
+
+/// flops of one run, the fewest bytes it must move, and the length of the longest sum behind one output (it sets the tolerance).
+struct Cost {
+  double flops = 0, bytes = 0, sum_length = 1;
+};
+
+/// The device, for constraints: `valid(Problem p, Config c, Device d)`. shared_memory_per_block is the opt-in limit in bytes;
+/// compute_capability is 90 for 9.0, and 0 on the cpu device.
+struct Device {
+  long shared_memory_per_block, shared_memory_per_multiprocessor, registers_per_multiprocessor, threads_per_block,
+      threads_per_multiprocessor, multiprocessors, compute_capability, memory, l2_bytes, warp_size;
+};
+
+#if defined(__CUDACC__)
+#define HONE_DEVICE __device__ __forceinline__
+#define HONE_BOTH __host__ __device__ __forceinline__
+#else
+#define HONE_DEVICE inline
+#define HONE_BOTH inline
+#endif
+
+template <class I> HONE_BOTH constexpr I ceil_div(I a, I b) { return (a + b - 1) / b; }
+template <class I> HONE_BOTH constexpr I round_up(I a, I b) { return (a + b - 1) / b * b; }
+template <class I> HONE_BOTH constexpr I min_of(I a, I b) { return a < b ? a : b; }
+template <class I> HONE_BOTH constexpr I max_of(I a, I b) { return a < b ? b : a; }
+
+// ---- element types ---------------------------------------------------------------------------------------------------------------------
+using f32 = float;
+using f64 = double;
+using i32 = int;
+
+/// IEEE half and bfloat16: storage with conversions from and to float, rounded to nearest even. Arithmetic happens in float.
+/// Layout-compatible with __half and __nv_bfloat16, without the 10 ms their headers cost in every compile.
+struct alignas(2) f16 {
+  unsigned short bits;
+  f16() = default;
+#if defined(__CUDACC__)
+  HONE_DEVICE f16(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
+  HONE_DEVICE operator float() const { float x; asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits)); return x; }
+#elif defined(HONE_READ)
+  f16(float);
+  operator float() const;
+#else
+  f16(float x) : bits(hone_float_to_half(x)) {}
+  operator float() const { return hone_half_to_float(bits); }
+#endif
+};
+
+struct alignas(2) bf16 {
+  unsigned short bits;
+  bf16() = default;
+#if defined(__CUDACC__)
+  HONE_DEVICE bf16(float x) { asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
+  HONE_DEVICE operator float() const { return __int_as_float((int)bits << 16); }
+#elif defined(HONE_READ)
+  bf16(float);
+  operator float() const;
+#else
+  bf16(float x) : bits(hone_float_to_bfloat(x)) {}
+  operator float() const { return hone_bfloat_to_float(bits); }
+#endif
+};
+
+/// N elements that move in one load or store; the address must be a multiple of its size (at most 16 bytes).
+template <class T, int N> struct alignas(N * sizeof(T)) Vector {
+  T v[N];
+  HONE_DEVICE T& operator[](int i) { return v[i]; }
+  HONE_DEVICE const T& operator[](int i) const { return v[i]; }
+};
+
+template <int N, class T> HONE_DEVICE Vector<T, N> load(const T* from) { return *reinterpret_cast<const Vector<T, N>*>(from); }
+template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& values) { *reinterpret_cast<Vector<T, N>*>(to) = values; }
+
+/// Declares `T* name`, the block's dynamic shared memory (Launch::shared bytes), aligned to 128 bytes.
+#if defined(__CUDACC__)
+#define SHARED_DYNAMIC(T, name)                                 \
+  extern __shared__ __align__(128) unsigned char hone_shared[]; \
+  T* name = reinterpret_cast<T*>(hone_shared)
+#else
+#define SHARED_DYNAMIC(T, name) T* name = static_cast<T*>(hone_dynamic_shared())
+#endif

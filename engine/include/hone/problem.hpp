@@ -1,0 +1,38 @@
+#pragma once
+// A problem is what the caller fixes: a dtype and a shape.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hone/kernel_spec.hpp"
+
+namespace hone {
+
+/// Named extents in the order of the kernel's `struct Problem`, each at least 1.
+using Shape = std::vector<std::pair<std::string, std::int64_t>>;
+
+struct Problem {
+  DType dtype = DType::kF32;
+  Shape shape;
+};
+
+/// "rows=512,cols=2048" -> pairs in the order written. Errors name the part that cannot be read.
+Result<Shape> parse_shape(std::string_view text);
+std::string text(const Shape& shape);
+
+/// Completes `shape` with the kernel's defaults, puts it into the kernel's order and checks it.
+/// Errors: an unknown extent (the known ones are listed), one given twice, one below 1, a dtype the kernel does not support,
+/// an argument so large that its bytes overflow.
+Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& shape);
+
+/// p.NAME and sizeof(T), for expressions of this problem.
+Bindings bindings(const Problem& problem);
+
+/// Small ragged problems on which a configuration is validated besides the real one: extents of 1, primes, one off a power of two.
+/// Deterministic; each is at most about `limit_elements` elements in its largest argument.
+std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
+
+}  // namespace hone

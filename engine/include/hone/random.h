@@ -1,0 +1,26 @@
+#pragma once
+// The random inputs of validation: element i of a buffer is a function of (seed, i) alone, so every device fills it with the same numbers
+// and a failure is reproduced from its recorded seed. Compiles as C++ and as CUDA; includes nothing.
+
+#if defined(__CUDACC__)
+#define HONE_HOST_DEVICE __host__ __device__
+#else
+#define HONE_HOST_DEVICE
+#endif
+
+namespace hone {
+
+/// SplitMix64's finalizer (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators") over a Weyl sequence.
+HONE_HOST_DEVICE constexpr unsigned long long random_bits(unsigned long long seed, unsigned long long i) {
+  unsigned long long z = seed * 0xd1342543de82ef95ULL + (i + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+/// Uniform in [-1, 1), 24 random bits: exact in f32, rounded to nearest in narrower types.
+HONE_HOST_DEVICE constexpr float random_element(unsigned long long seed, unsigned long long i) {
+  return static_cast<float>(static_cast<long long>(random_bits(seed, i) >> 40) - (1LL << 23)) * (1.0f / (1 << 23));
+}
+
+}  // namespace hone

@@ -1,0 +1,41 @@
+#pragma once
+// What devices and strategies this process has, by name. The engine names none of them; the assembled library registers its own.
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "hone/device.hpp"
+#include "hone/strategy.hpp"
+
+namespace hone {
+
+class Registry {
+ public:
+  /// Throws ContractError on a duplicate name.
+  void add(std::unique_ptr<DevicePlugin> device);
+  void add(std::unique_ptr<StrategyPlugin> strategy);
+
+  [[nodiscard]] const std::vector<std::unique_ptr<DevicePlugin>>& devices() const { return devices_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<StrategyPlugin>>& strategies() const { return strategies_; }
+
+  /// Errors list the known names.
+  [[nodiscard]] Result<const StrategyPlugin*> strategy(std::string_view name) const;
+  /// "cuda:0", "cpu", or a plugin's name for its first device. Errors: an unknown name, or why that device is not there.
+  struct Found {
+    const DevicePlugin* plugin = nullptr;
+    DeviceInfo info;
+  };
+  [[nodiscard]] Result<Found> device(std::string_view id) const;
+  /// The best device present: cuda before cpu.
+  [[nodiscard]] Result<Found> best_device() const;
+
+ private:
+  std::vector<std::unique_ptr<DevicePlugin>> devices_;
+  std::vector<std::unique_ptr<StrategyPlugin>> strategies_;
+};
+
+/// Everything built into this binary. Defined by the assembled library (cmake/HonePlugins.cmake generates it).
+const Registry& builtin_registry();
+
+}  // namespace hone

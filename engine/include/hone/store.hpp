@@ -1,0 +1,110 @@
+#pragma once
+// The interface of the store: sessions, trials, records, compiled code, devices. The SQLite implementation lives in cache/.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hone/device.hpp"
+#include "hone/problem.hpp"
+#include "hone/trial.hpp"
+
+namespace hone {
+
+/// What a record is for. `alignment` is the largest power of two (at most 16) that divides every pointer; `layout` names the kernel's layout class.
+struct RecordKey {
+  std::string kernel, source_hash;
+  Problem problem;
+  std::string layout = "contiguous";
+  int alignment = 16;
+  DeviceInfo device;                      ///< keyed by product, architecture, mig_profile and the resource properties
+  std::string timing_profile = "cold-l2"; ///< how times were taken
+};
+
+/// The winner for a key.
+struct Record {
+  std::int64_t id = 0;
+  Configuration configuration;
+  std::string configuration_text;        ///< "block=256,vec=4"
+  Measurement measurement;
+  double default_us = 0.0;               ///< of the default configuration in the same final round
+  std::int64_t session = 0, trials = 0;
+  std::string artifact;                  ///< digest
+  std::vector<std::string> symbols;
+  std::string created_at;                ///< UTC, ISO 8601
+  std::map<std::string, std::string, std::less<>> environment;  ///< of the device when it was tuned
+  Problem problem;                       ///< of its key: what `records_of` looks shapes up by
+};
+
+/// A difference between a record's environment and today's: the record is stale, still usable, and reported.
+struct Staleness {
+  std::string what, then, now;
+};
+std::vector<Staleness> staleness(const Record& record, const DeviceInfo& today);
+
+enum class SessionState { kRunning, kDone };
+
+/// What makes two invocations the same session.
+struct SessionKey {
+  RecordKey record;
+  std::string strategy;
+  std::string strategy_parameters;  ///< canonical text
+  std::uint64_t seed = 0;
+};
+
+struct SessionInfo {
+  std::int64_t id = 0;
+  std::string kernel, source_hash, device_id, product, strategy, strategy_parameters, budget;
+  Problem problem;
+  std::uint64_t seed = 0;
+  SessionState state = SessionState::kRunning;
+  double elapsed_seconds = 0.0;     ///< summed over its runs
+  std::int64_t trials = 0;
+  std::optional<double> best_us;
+  std::string created_at, updated_at;
+  bool owner_alive = false;         ///< a process is running it now
+};
+
+/// Cached compilation of one configuration.
+struct CompiledKey {
+  std::string source_hash;
+  DType dtype = DType::kF32;
+  std::string configuration;  ///< canonical text; "reference" for the reference
+  std::string architecture, compiler;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// The newest unfinished session of this key whose owner is gone, taken over by this process; or nothing.
+  virtual Result<std::optional<SessionInfo>> resume_session(const SessionKey& key) = 0;
+  virtual Result<std::int64_t> begin_session(const SessionKey& key, const std::string& budget) = 0;
+  /// One transaction: the trial with all samples and `elapsed_seconds` of the session.
+  virtual Result<void> add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial, double elapsed_seconds) = 0;
+  virtual Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) = 0;
+  /// Marks the session done and, where there is a winner, writes the record, replacing an older one of the key: one transaction.
+  virtual Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds) = 0;
+  virtual Result<std::vector<SessionInfo>> sessions() = 0;
+
+  virtual Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
+  /// All records that differ from `key` in the shape alone.
+  virtual Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
+
+  virtual Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) = 0;
+  virtual Result<std::optional<Compiled>> find_compiled(const CompiledKey& key) = 0;
+  virtual Result<std::shared_ptr<const Artifact>> load_artifact(const std::string& digest) = 0;
+};
+
+enum class StoreMode { kReadWrite, kReadOnly };
+
+/// Opens (kReadWrite: creates and migrates) the SQLite store. Errors, kStore: not a Hone store, made by a newer Hone, corrupt, read-only, full.
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode);
+
+/// $HONE_STORE, else $XDG_DATA_HOME/hone/store.db, else ~/.local/share/hone/store.db.
+std::filesystem::path default_store_path();
+
+}  // namespace hone
