@@ -1,0 +1,70 @@
+#pragma once
+// Is a configuration right, and how fast is it: on one problem, on one open device.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hone/configuration.hpp"
+#include "hone/device.hpp"
+#include "hone/trial.hpp"
+
+namespace hone {
+
+/// Median and the 95 % confidence interval of the median from order statistics (binomial; Hollander, Wolfe, Chicken 2013, 3.6).
+/// With fewer than 6 samples the interval is [min, max].
+Measurement summarize(std::vector<double> samples_us);
+
+/// The error a right kernel with float accumulation may make in `dtype` on sums of `sum_length` random terms.
+Tolerance tolerance(DType dtype, double sum_length);
+
+struct MeasureSettings {
+  int warmup_runs = 2;
+  int race_samples = 5;                ///< after this many samples a clearly slower configuration is dropped
+  double race_margin = 1.10;           ///< clearly slower: even its fastest sample exceeds the incumbent's median by this factor
+  int minimum_samples = 11, maximum_samples = 201;
+  double target_relative_ci = 0.01;    ///< stop once the interval's half width is below this share of the median
+  double maximum_seconds = 0.5;        ///< and in any case after this much device time, but not below race_samples
+  bool flush_cache = true;
+};
+
+/// Outcome of a validation: kOk, kWrongResult, kRace, kIllegalAccess (a guard band was overwritten), kLaunchFailure.
+struct Validation {
+  Outcome outcome = Outcome::kOk;
+  std::string detail;      ///< which argument, which element, what was expected, how many are wrong, the seed
+  double max_error = 0.0;  ///< largest |out - reference| / allowed
+};
+
+/// The buffers of one problem: random inputs, poisoned outputs, guard bands around all, the reference's answer.
+class Bench {
+ public:
+  /// `reference` is the compiled reference of the kernel. Errors: not enough memory (says how much is needed), a device failure.
+  static Result<std::unique_ptr<Bench>> create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference);
+  ~Bench();
+
+  /// Fills the inputs from `seed` (the reference's answer is kept while the seed stays the same), poisons outputs, runs, compares,
+  /// checks the guard bands, runs once more and compares the two results bit by bit. An Error means that the device itself failed.
+  Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed);
+
+  /// Times it; `incumbent_us` enables racing.
+  Result<Measurement> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                           std::optional<double> incumbent_us, Readings& readings);
+
+  struct Finalist {
+    const LoadedKernel* kernel = nullptr;
+    Configuration configuration;
+  };
+  /// Times the finalists in rounds, one sample of each in turn in an order shuffled by `seed`, so that drift hits all alike.
+  Result<std::vector<Measurement>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
+                                                    Readings& readings);
+
+ private:
+  struct Impl;
+  explicit Bench(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hone
