@@ -1,0 +1,136 @@
+#include "hone/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace hone {
+namespace {
+
+constexpr std::array<std::string_view, 10> kProperties{
+    "compute_capability",         "l2_bytes",    "memory",          "multiprocessors",
+    "registers_per_multiprocessor", "shared_memory_per_block", "shared_memory_per_multiprocessor", "threads_per_block",
+    "threads_per_multiprocessor", "warp_size",
+};
+
+constexpr std::int64_t kLargestGridX = 2147483647, kLargestGridYZ = 65535;
+
+Error launch_error(const KernelSpec& spec, const Pass& pass, std::string_view what, const Error& cause) {
+  return Error{ErrorCode::kLaunch, fmt::format("{}: launch geometry of {}: {}: {}", spec.file, pass.function, what, cause.message)};
+}
+
+Result<std::array<std::int64_t, 3>> evaluate3(const KernelSpec& spec, const Pass& pass, std::string_view what,
+                                              const std::array<Expression, 3>& expressions, const Bindings& bound) {
+  std::array<std::int64_t, 3> values{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const Result<Value> value = expressions[axis].evaluate(bound);
+    if (!value) {
+      return launch_error(spec, pass, what, value.error());
+    }
+    values[axis] = value->integer();
+    if (values[axis] < 1) {
+      return launch_error(spec, pass, what, {ErrorCode::kLaunch, fmt::format("{} is {}, below 1", expressions[axis].text(), values[axis])});
+    }
+  }
+  return values;
+}
+
+std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
+  const auto limit = [&](std::string_view property) { return info.properties.find(property)->second; };
+  const std::int64_t threads = pass.block[0] * pass.block[1] * pass.block[2];
+  if (threads > limit("threads_per_block")) {
+    return fmt::format("a block of {} threads; the device allows {}", threads, limit("threads_per_block"));
+  }
+  if (pass.block[2] > 64) {
+    return fmt::format("block.z is {}; at most 64 is allowed", pass.block[2]);
+  }
+  if (pass.shared_bytes > limit("shared_memory_per_block")) {
+    return fmt::format("{} bytes of dynamic shared memory; the device allows {}", pass.shared_bytes, limit("shared_memory_per_block"));
+  }
+  if (pass.grid[0] > kLargestGridX || pass.grid[1] > kLargestGridYZ || pass.grid[2] > kLargestGridYZ) {
+    return fmt::format("a grid of {} x {} x {}; at most {} x {} x {} is allowed", pass.grid[0], pass.grid[1], pass.grid[2], kLargestGridX,
+                       kLargestGridYZ, kLargestGridYZ);
+  }
+  const std::int64_t cluster = pass.cluster[0] * pass.cluster[1] * pass.cluster[2];
+  if (cluster > 1 && info.properties.find("compute_capability")->second < 90) {
+    return "clusters need compute capability 9.0";
+  }
+  if (cluster > 16) {
+    return fmt::format("a cluster of {} blocks; at most 16 is possible", cluster);
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (pass.grid[axis] % pass.cluster[axis] != 0) {
+      return fmt::format("the grid ({}) is no multiple of the cluster ({})", pass.grid[axis], pass.cluster[axis]);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const std::string_view> device_property_names() { return kProperties; }
+
+Bindings bindings(const DeviceInfo& info) {
+  Bindings bound;
+  for (const auto& [property, value] : info.properties) {
+    bound.emplace("d." + property, value);
+  }
+  return bound;
+}
+
+Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration,
+                                            const DeviceInfo& info) {
+  Bindings bound = bindings(problem);
+  bound.merge(bindings(spec.parameters, configuration));
+  bound.merge(bindings(info));
+  std::vector<PassLaunch> plan;
+  for (std::size_t i = 0; i < spec.passes.size(); ++i) {
+    const Pass& pass = spec.passes[i];
+    const Result<Value> enabled = pass.enabled.evaluate(bound);
+    if (!enabled) {
+      return launch_error(spec, pass, "enabled", enabled.error());
+    }
+    if (!enabled->boolean()) {
+      continue;
+    }
+    PassLaunch launch;
+    launch.symbol = i;
+    launch.arguments = pass.arguments;
+    HONE_ASSIGN(launch.grid, evaluate3(spec, pass, "grid", pass.grid, bound));
+    HONE_ASSIGN(launch.block, evaluate3(spec, pass, "block", pass.block, bound));
+    HONE_ASSIGN(launch.cluster, evaluate3(spec, pass, "cluster", pass.cluster, bound));
+    const Result<Value> shared = pass.shared_bytes.evaluate(bound);
+    const Result<Value> cooperative = pass.cooperative.evaluate(bound);
+    if (!shared || !cooperative) {
+      return launch_error(spec, pass, shared ? "cooperative" : "shared", shared ? cooperative.error() : shared.error());
+    }
+    launch.shared_bytes = std::max<std::int64_t>(0, shared->integer());
+    launch.cooperative = cooperative->boolean();
+    plan.push_back(std::move(launch));
+  }
+  return plan;
+}
+
+std::string static_reject(const std::vector<PassLaunch>& plan, const Resources& resources, const DeviceInfo& info) {
+  for (const PassLaunch& pass : plan) {
+    if (std::string reason = reject_pass(pass, info); !reason.empty()) {
+      return reason;
+    }
+    const std::int64_t threads = pass.block[0] * pass.block[1] * pass.block[2];
+    // The register file is handed out in units of 8 registers a thread for each warp of 32.
+    const std::int64_t registers = (resources.registers + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
+    const std::int64_t available = info.properties.find("registers_per_multiprocessor")->second;
+    if (plan.size() == 1 && registers > available) {
+      return fmt::format("{} threads of {} registers need {} registers; a multiprocessor has {}", threads, resources.registers, registers,
+                         available);
+    }
+  }
+  if (resources.shared_bytes > info.properties.find("shared_memory_per_block")->second) {
+    return fmt::format("{} bytes of shared memory; the device allows {}", resources.shared_bytes,
+                       info.properties.find("shared_memory_per_block")->second);
+  }
+  return "";
+}
+
+}  // namespace hone

@@ -1,0 +1,141 @@
+#include "hone/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "hone/names.hpp"
+
+namespace hone {
+namespace {
+
+std::vector<std::string> field_names(const KernelSpec& spec) {
+  std::vector<std::string> names;
+  for (const ProblemField& field : spec.problem) {
+    names.push_back(field.name);
+  }
+  return names;
+}
+
+/// Elements of the largest argument; 0 if an extent does not depend on the problem alone. Doubles, so that nothing overflows.
+double largest_extent(const KernelSpec& spec, const Problem& problem) {
+  Bindings bound;
+  for (const auto& [extent, value] : problem.shape) {
+    bound.emplace("p." + extent, static_cast<double>(value));
+  }
+  bound.emplace("sizeof(T)", static_cast<std::int64_t>(size_of(problem.dtype)));
+  double largest = 0.0;
+  for (const Argument& argument : spec.arguments) {
+    if (argument.direction == Direction::kScalar || argument.direction == Direction::kWorkspace) {
+      continue;
+    }
+    if (const Result<Value> extent = argument.extent.evaluate(bound)) {
+      largest = std::max(largest, extent->real());
+    }
+  }
+  return largest;
+}
+
+Result<void> check_dtype(const KernelSpec& spec, DType dtype) {
+  if (std::find(spec.dtypes.begin(), spec.dtypes.end(), dtype) != spec.dtypes.end()) {
+    return {};
+  }
+  std::vector<std::string> known;
+  for (const DType supported : spec.dtypes) {
+    known.emplace_back(name(supported));
+  }
+  return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: {}", spec.name, unknown_name("dtype", name(dtype), known))};
+}
+
+}  // namespace
+
+Result<Shape> parse_shape(std::string_view text) {
+  Shape shape;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::size_t equals = part.find('=');
+    std::int64_t value = 0;
+    const std::string_view digits = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
+    const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (equals == 0 || digits.empty() || status != std::errc() || end != digits.data() + digits.size()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("shape: '{}' is not of the form name=number, e.g. rows=512,cols=2048", part)};
+    }
+    shape.emplace_back(part.substr(0, equals), value);
+  }
+  return shape;
+}
+
+std::string text(const Shape& shape) {
+  std::string joined;
+  for (const auto& [extent, value] : shape) {
+    joined += fmt::format("{}{}={}", joined.empty() ? "" : ",", extent, value);
+  }
+  return joined;
+}
+
+Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& shape) {
+  HONE_TRY(check_dtype(spec, dtype));
+  const std::vector<std::string> names = field_names(spec);
+  Problem problem{dtype, {}};
+  for (const ProblemField& field : spec.problem) {
+    problem.shape.emplace_back(field.name, field.default_value);
+  }
+  std::vector<bool> given(names.size(), false);
+  for (const auto& [extent, value] : shape) {
+    const auto at = std::find(names.begin(), names.end(), extent);
+    if (at == names.end()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: {}", spec.name, unknown_name("shape name", extent, names))};
+    }
+    const auto i = static_cast<std::size_t>(at - names.begin());
+    if (given[i]) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: shape name '{}' is given twice", spec.name, extent)};
+    }
+    if (value < 1) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: {} is {}; an extent is at least 1", spec.name, extent, value)};
+    }
+    given[i] = true;
+    problem.shape[i].second = value;
+  }
+  constexpr double kMostElements = 1e15;
+  if (largest_extent(spec, problem) > kMostElements) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: shape {} makes an argument of more than 1e15 elements", spec.name, text(problem.shape))};
+  }
+  return problem;
+}
+
+Bindings bindings(const Problem& problem) {
+  Bindings bound;
+  for (const auto& [extent, value] : problem.shape) {
+    bound.emplace("p." + extent, value);
+  }
+  bound.emplace("sizeof(T)", static_cast<std::int64_t>(size_of(problem.dtype)));
+  return bound;
+}
+
+std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements) {
+  // Each extent of a problem comes from another place of the list, so that every kind of raggedness meets every axis.
+  constexpr std::array<std::int64_t, 6> kExtents{1, 67, 129, 255, 34, 521};
+  constexpr std::size_t kProblems = 3;
+  std::vector<Problem> ragged;
+  for (std::size_t variant = 0; variant < kProblems; ++variant) {
+    Problem small = problem;
+    for (std::size_t axis = 0; axis < small.shape.size(); ++axis) {
+      small.shape[axis].second = kExtents[(2 * variant + 3 * axis + 1) % kExtents.size()];
+    }
+    while (largest_extent(spec, small) > static_cast<double>(limit_elements)) {
+      auto largest = std::max_element(small.shape.begin(), small.shape.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      if (largest->second <= 1) {
+        break;
+      }
+      largest->second = largest->second / 2 + largest->second % 2;
+    }
+    ragged.push_back(std::move(small));
+  }
+  return ragged;
+}
+
+}  // namespace hone
