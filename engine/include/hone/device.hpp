@@ -100,10 +100,11 @@ class LoadedKernel {
   [[nodiscard]] virtual Resources resources() const = 0;  ///< as the driver sees it, with occupancy
 };
 
-/// How far an output may be from the reference: |out - ref| <= relative * |ref| + absolute_rms * rms(ref).
+/// How far an output may be from the reference: |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute.
 struct Tolerance {
   double relative = 0.0;
   double absolute_rms = 0.0;
+  double absolute = 0.0;  ///< half the step between subnormal numbers: what rounding a tiny result costs in f16
 };
 
 struct Comparison {
