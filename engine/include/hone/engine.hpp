@@ -1,0 +1,110 @@
+#pragma once
+// What an application links: look a kernel up for a problem, launch the tuned configuration.
+//
+//   auto engine = hone::Engine::open().value();
+//   auto softmax = engine.kernel("softmax", hone::DType::kF16, {{"rows", 4096}, {"cols", 1024}}).value();
+//   softmax.launch(stream, x, y);
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "hone/device.hpp"
+#include "hone/problem.hpp"
+#include "hone/store.hpp"
+
+namespace hone {
+
+/// Where a kernel's configuration comes from.
+enum class Source {
+  kExact,    ///< a record of this very problem
+  kNearest,  ///< the record of the nearest tuned shape whose configuration is valid here
+  kDefault,  ///< no record fits: the default of the kernel file (or, where that is not valid, the configuration nearest to it)
+};
+std::string_view name(Source source);
+
+struct EngineOptions {
+  std::filesystem::path store;  ///< empty: default_store_path()
+  std::string device;           ///< "cuda:0", "cpu"; empty: the best present
+};
+
+/// A kernel ready to launch for one problem. Cheap to copy. Copies share their workspaces: launch them on one stream at a time,
+/// and ask the engine again for a handle to use on another stream.
+class Kernel {
+ public:
+  [[nodiscard]] Source source() const;
+  [[nodiscard]] const Configuration& configuration() const;
+  [[nodiscard]] std::string configuration_text() const;
+  [[nodiscard]] const Problem& problem() const;
+  /// The shape that was tuned: differs from problem() for kNearest; empty for kDefault.
+  [[nodiscard]] const Shape& tuned_shape() const;
+  /// What has changed since it was tuned (driver, compiler, ...): the record is still used.
+  [[nodiscard]] const std::vector<Staleness>& stale() const;
+
+  /// Enqueues the kernel on `stream` (a CUstream or cudaStream_t; ignored by the cpu device, which runs it before it returns).
+  /// One argument for each argument of the kernel file in its order, without workspaces and Problem: device pointers aligned to 16 bytes,
+  /// and scalars of the declared type. Allocates nothing and takes no lock. Errors: kInvalidArgument (number, kind or alignment), kLaunch.
+  template <class... Arguments>
+  Result<void> launch(void* stream, Arguments... arguments) const {
+    static_assert(sizeof...(Arguments) <= kMostArguments, "a kernel has at most 32 arguments");
+    std::array<void*, sizeof...(Arguments)> addresses{const_cast<void*>(static_cast<const void*>(&arguments))...};
+    static constexpr std::array<Passed, sizeof...(Arguments)> kinds{passed<Arguments>()...};
+    return launch_passed(stream, addresses.data(), kinds.data(), sizeof...(Arguments));
+  }
+
+  static constexpr std::size_t kMostArguments = 32;
+
+ private:
+  friend class Engine;
+  enum class Passed : std::uint8_t { kPointer, kF32, kF64, kI32, kOther };
+
+  template <class T>
+  static constexpr Passed passed() {
+    return std::is_pointer_v<T>              ? Passed::kPointer
+           : std::is_same_v<T, float>        ? Passed::kF32
+           : std::is_same_v<T, double>       ? Passed::kF64
+           : std::is_same_v<T, std::int32_t> ? Passed::kI32
+                                             : Passed::kOther;
+  }
+
+  Result<void> launch_passed(void* stream, void* const* addresses, const Passed* kinds, std::size_t count) const;
+
+  struct State;
+  explicit Kernel(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;
+};
+
+/// Thread-safe.
+class Engine {
+ public:
+  /// A store that does not exist is no error: every kernel then runs its default. Errors: an unknown or missing device, a foreign or newer store.
+  static Result<Engine> open(const EngineOptions& options = {});
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  /// Makes a kernel file outside Hone known by its name. Needs libclang; a spec serialized at build time does not.
+  Result<void> add_kernel_file(const std::filesystem::path& file);
+  Result<void> add_kernel(KernelSpec spec);
+
+  /// Looks up, loads and prepares. The first call for a problem loads code and may compile; later ones are a map lookup.
+  /// Errors: an unknown kernel, dtype or shape name; no valid configuration; code that is in no store and no compiler to make it.
+  Result<Kernel> kernel(std::string_view kernel, DType dtype, const Shape& shape);
+
+  [[nodiscard]] const DeviceInfo& device_info() const;
+  /// The device's memory operations, for applications that have no CUDA code of their own. Not thread-safe.
+  [[nodiscard]] Device& device();
+
+ private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hone

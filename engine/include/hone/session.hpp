@@ -1,0 +1,97 @@
+#pragma once
+// A session: one tuning run. strategy <-> evaluator <-> store.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hone/measure.hpp"
+#include "hone/problem.hpp"
+
+#include "hone/registry.hpp"
+#include "hone/store.hpp"
+#include "hone/trial.hpp"
+
+namespace hone {
+
+class RecordedSpace;
+
+/// How long a session may go on: seconds, trials or both (the first that is reached ends it). Trials and seconds of a resumed session count.
+struct Budget {
+  std::optional<double> seconds;
+  std::optional<std::int64_t> trials;
+};
+
+/// "30s", "5m", "1h", "200trials", or two joined by a comma.
+Result<Budget> parse_budget(std::string_view text);
+std::string text(const Budget& budget);
+
+/// What a session has reached; handed to TuneRequest::on_progress after every trial.
+struct Progress {
+  std::int64_t trials = 0;
+  Outcome last_outcome = Outcome::kOk;
+  double elapsed_seconds = 0.0;
+  std::optional<double> default_us, best_us;
+};
+
+struct TuneRequest {
+  KernelSpec spec;
+  Problem problem;
+  Registry::Found device;
+  std::string strategy = "local_search";
+  std::map<std::string, double> strategy_parameters;
+  std::uint64_t seed = 0;
+  Budget budget{.seconds = 60.0, .trials = std::nullopt};
+  bool resume = true;                         ///< go on with an unfinished session of the same key
+  int compile_workers = 0;                    ///< 0: as many as the host has cores
+  MeasureSettings measure;
+  const RecordedSpace* recorded = nullptr;    ///< replay: trials are answered from here
+  std::function<void(const Progress&)> on_progress;
+};
+
+/// A configuration as a session measured it.
+struct Measured {
+  Configuration configuration;
+  Measurement measurement;
+};
+
+struct TuneReport {
+  std::int64_t session = 0;
+  std::string device_id, product;
+  Count cartesian = 0, valid = 0;
+  std::map<Outcome, std::int64_t> outcomes;   ///< a count per outcome; their sum is the number of trials
+  std::int64_t resumed_trials = 0;            ///< of these, recorded by earlier runs of the session
+  std::optional<Measured> default_measured;   ///< of the final round
+  std::optional<Measured> best;               ///< the winner, or nothing if no configuration was right
+  double speedup = 0.0;                       ///< default / best, both of the final round
+  double seconds = 0.0;                       ///< wall time over all runs of the session
+  StageSeconds stages;                        ///< summed over trials of this run
+  double device_idle = 0.0;                   ///< share of the time since the first trial began in which the device had none
+  std::string first_failure;                  ///< the detail of the first failed trial, for people
+};
+
+/// Runs or resumes a session. Every trial is in the store before the next is told to the strategy.
+/// Errors: a space without a valid configuration, a default configuration that does not compile or gives a wrong result, a store or worker failure.
+Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry);
+
+/// Validates and times one configuration in a worker, without a session: what `hone run` does.
+struct RunReport {
+  Trial trial;
+  double flops = 0.0, bytes = 0.0;  ///< of one run, from the kernel's cost
+};
+Result<RunReport> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store);
+
+/// The key under which the winner of `request` is recorded.
+RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device);
+
+/// The position of the kernel's default, or, where that is not valid for the problem, of the valid configuration that shares most values with it.
+Count default_position(const SearchSpace& space, const Configuration& wanted);
+
+/// Serves requests on `socket` until its peer closes it: the body of the worker process. Returns the process's exit code.
+int serve_worker(int socket, const Registry& registry);
+
+}  // namespace hone

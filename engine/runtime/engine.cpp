@@ -1,0 +1,230 @@
+#include "hone/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "engine/runtime/lookup.hpp"
+#include "hone/names.hpp"
+#include "hone/registry.hpp"
+
+namespace hone {
+
+std::string_view name(Source source) {
+  switch (source) {
+    case Source::kExact:
+      return "exact";
+    case Source::kNearest:
+      return "nearest";
+    case Source::kDefault:
+      break;
+  }
+  return "default";
+}
+
+struct Kernel::State {
+  /// An argument the caller passes, or a workspace of ours.
+  struct Slot {
+    bool passed = false;
+    Passed kind = Passed::kPointer;
+    void* workspace = nullptr;
+  };
+
+  std::vector<Parameter> parameters;
+  std::string name;
+  Problem problem;
+  Choice choice;
+  Shape tuned_shape;
+  std::vector<Staleness> stale;
+  std::shared_ptr<const LoadedKernel> loaded;
+  std::vector<Slot> slots;
+  std::size_t passed_count = 0;
+  std::vector<std::unique_ptr<Buffer>> workspaces;
+};
+
+Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+Source Kernel::source() const { return state_->choice.source; }
+const Configuration& Kernel::configuration() const { return state_->choice.configuration; }
+std::string Kernel::configuration_text() const { return text(state_->parameters, state_->choice.configuration); }
+const Problem& Kernel::problem() const { return state_->problem; }
+const Shape& Kernel::tuned_shape() const { return state_->tuned_shape; }
+const std::vector<Staleness>& Kernel::stale() const { return state_->stale; }
+
+namespace {
+
+Error bad_argument(std::string_view kernel, std::size_t i, std::string_view what) {
+  return Error{ErrorCode::kInvalidArgument, fmt::format("{}: argument {}: {}", kernel, i, what)};
+}
+
+}  // namespace
+
+Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const Passed* kinds, std::size_t count) const {
+  constexpr std::uintptr_t kAlignment = 16;
+  const State& state = *state_;
+  if (count != state.passed_count) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} takes {} arguments; {} were passed", state.name, state.passed_count, count)};
+  }
+  std::array<void*, kMostArguments> values;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < state.slots.size(); ++i) {
+    const State::Slot& slot = state.slots[i];
+    if (!slot.passed) {
+      values[i] = const_cast<void**>(&slot.workspace);
+      continue;
+    }
+    if (kinds[next] != slot.kind) {
+      return bad_argument(state.name, next, "its type is not the one in the kernel file");
+    }
+    values[i] = addresses[next];
+    if (slot.kind == Passed::kPointer && *static_cast<const std::uintptr_t*>(addresses[next]) % kAlignment != 0) {
+      return bad_argument(state.name, next, "the pointer is not aligned to 16 bytes, which the tuned configurations assume");
+    }
+    ++next;
+  }
+  return state.loaded->launch(stream, std::span<void* const>(values.data(), state.slots.size()));
+}
+
+struct Engine::Impl {
+  Registry::Found found;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Store> store;
+  std::mutex mutex;
+  std::map<std::string, KernelSpec, std::less<>> own_kernels;
+  struct Entry {
+    Choice choice;
+    std::shared_ptr<const LoadedKernel> loaded;
+  };
+  std::map<std::string, Entry, std::less<>> entries;
+
+  Result<const KernelSpec*> find_spec(std::string_view kernel) const {
+    if (const auto own = own_kernels.find(kernel); own != own_kernels.end()) {
+      return &own->second;
+    }
+    return find_builtin_kernel(kernel);
+  }
+
+  Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const Configuration& configuration) {
+    const auto compiler_version = found.info.environment.find("compiler");
+    const CompiledKey key{spec.source_hash, problem.dtype, text(spec.parameters, configuration), found.info.architecture,
+                          compiler_version == found.info.environment.end() ? "" : compiler_version->second};
+    if (store) {
+      HONE_ASSIGN(std::optional<Compiled> cached, store->find_compiled(key));
+      if (cached) {
+        return *std::move(cached);
+      }
+    }
+    HONE_ASSIGN(const std::unique_ptr<Compiler> compiler, found.plugin->compiler(found.info));
+    auto compiled = compiler->compile({.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .reference = false});
+    if (compiled.front() && store) {
+      // Keeping it only saves the next process a compilation; a store that is read-only is no reason to fail.
+      const Result<void> kept = store->put_compiled(key, *compiled.front());
+      static_cast<void>(kept.ok());
+    }
+    return std::move(compiled.front());
+  }
+
+  /// The compiled code of a choice: by the record's artifact, which needs no compiler of the same version, or any compiler at all.
+  Result<Compiled> code(const KernelSpec& spec, const Problem& problem, const Choice& choice) {
+    if (choice.record && store && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
+      if (auto artifact = store->load_artifact(choice.record->artifact)) {
+        return Compiled{*std::move(artifact), choice.record->symbols, {}};
+      }
+    }
+    return compile(spec, problem, choice.configuration);
+  }
+
+  Result<Entry> load(const KernelSpec& spec, const Problem& problem) {
+    Entry entry;
+    HONE_ASSIGN(entry.choice, choose(spec, problem, found.info, store.get()));
+    HONE_ASSIGN(const Compiled compiled, code(spec, problem, entry.choice));
+    HONE_ASSIGN(const std::vector<PassLaunch> plan, plan_launch(spec, problem, entry.choice.configuration, found.info));
+    HONE_ASSIGN(entry.loaded, device->load(compiled, plan, problem));
+    return entry;
+  }
+};
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+Result<Engine> Engine::open(const EngineOptions& options) {
+  const Registry& registry = builtin_registry();
+  auto impl = std::make_unique<Impl>();
+  HONE_ASSIGN(impl->found, options.device.empty() ? registry.best_device() : registry.device(options.device));
+  const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    auto writable = open_store(path, StoreMode::kReadWrite);
+    if (writable) {
+      impl->store = std::move(writable).value();
+    } else {
+      HONE_ASSIGN(impl->store, open_store(path, StoreMode::kReadOnly));
+    }
+  }
+  HONE_ASSIGN(impl->device, impl->found.plugin->open(impl->found.info));
+  return Engine(std::move(impl));
+}
+
+Result<void> Engine::add_kernel_file(const std::filesystem::path& file) {
+  HONE_ASSIGN(KernelSpec spec, read_kernel_file(file));
+  return add_kernel(std::move(spec));
+}
+
+Result<void> Engine::add_kernel(KernelSpec spec) {
+  const std::lock_guard lock(impl_->mutex);
+  const std::string key = spec.name;
+  if (!impl_->own_kernels.emplace(key, std::move(spec)).second) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("a kernel named '{}' was added already", key)};
+  }
+  return {};
+}
+
+Result<Kernel> Engine::kernel(std::string_view kernel, DType dtype, const Shape& shape) {
+  const std::lock_guard lock(impl_->mutex);
+  HONE_ASSIGN(const KernelSpec* const spec, impl_->find_spec(kernel));
+  HONE_ASSIGN(Problem problem, make_problem(*spec, dtype, shape));
+  const std::string key = fmt::format("{} {} {}", spec->name, name(dtype), text(problem.shape));
+  auto entry = impl_->entries.find(key);
+  if (entry == impl_->entries.end()) {
+    HONE_ASSIGN(Impl::Entry loaded, impl_->load(*spec, problem));
+    entry = impl_->entries.emplace(key, std::move(loaded)).first;
+  }
+  auto state = std::make_shared<Kernel::State>();
+  state->parameters = spec->parameters;
+  state->name = spec->name;
+  state->choice = entry->second.choice;
+  state->loaded = entry->second.loaded;
+  state->problem = std::move(problem);
+  if (state->choice.record) {
+    state->tuned_shape = state->choice.record->problem.shape;
+    state->stale = staleness(*state->choice.record, impl_->found.info);
+  }
+  Bindings bound = bindings(state->problem);
+  bound.merge(bindings(spec->parameters, state->choice.configuration));
+  if (spec->arguments.size() > Kernel::kMostArguments) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} has {} arguments; at most {} are supported", spec->name, spec->arguments.size(), Kernel::kMostArguments)};
+  }
+  for (const Argument& argument : spec->arguments) {
+    Kernel::State::Slot slot{.passed = argument.direction != Direction::kWorkspace};
+    if (argument.direction == Direction::kScalar) {
+      const DType element = argument.element(dtype);
+      slot.kind = element == DType::kF64 ? Kernel::Passed::kF64 : element == DType::kI32 ? Kernel::Passed::kI32 : Kernel::Passed::kF32;
+    } else if (!slot.passed) {
+      HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
+      const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, elements.integer())) * size_of(argument.element(dtype));
+      HONE_ASSIGN(auto buffer, impl_->device->allocate(bytes));
+      slot.workspace = buffer->address();
+      state->workspaces.push_back(std::move(buffer));
+    }
+    state->passed_count += slot.passed ? 1 : 0;
+    state->slots.push_back(slot);
+  }
+  return Kernel(std::move(state));
+}
+
+const DeviceInfo& Engine::device_info() const { return impl_->found.info; }
+Device& Engine::device() { return *impl_->device; }
+
+}  // namespace hone

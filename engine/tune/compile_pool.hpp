@@ -1,0 +1,67 @@
+#pragma once
+// Worker processes that compile. A compiler that crashes or hangs costs its own configuration, nothing else.
+
+#include <boost/asio/io_context.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/tune/evaluator.hpp"
+#include "engine/tune/worker_process.hpp"
+
+namespace hone {
+
+class CompilePool {
+ public:
+  /// One configuration's result: seconds are its share of the batch.
+  struct Done {
+    Proposal proposal;
+    Result<Compiled> compiled;
+    Outcome failure = Outcome::kCompileError;  ///< meaningful if `compiled` is an error
+    double seconds = 0.0;
+  };
+  using Handler = std::function<void(Done)>;
+
+  CompilePool(boost::asio::io_context& context, std::filesystem::path executable, std::vector<Parameter> parameters, wire::Message setup, int workers,
+              Handler handler);
+
+  void submit(std::vector<Proposal> proposals);
+  void clear_queue() { queue_.clear(); }
+  /// Proposals queued or being compiled.
+  [[nodiscard]] std::size_t pending() const;
+  [[nodiscard]] std::size_t running() const { return running_; }
+  [[nodiscard]] std::size_t workers() const { return slots_.size(); }
+  /// Mean seconds a configuration takes one worker; a guess before the first.
+  [[nodiscard]] double mean_seconds() const { return compiled_ == 0 ? kFirstGuess : seconds_ / static_cast<double>(compiled_); }
+  [[nodiscard]] std::size_t batch_size() const;
+  /// The error that made the pool unusable (a worker cannot be started, the compiler is missing), if any.
+  [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
+
+ private:
+  static constexpr double kFirstGuess = 0.3;
+  struct Slot {
+    std::unique_ptr<WorkerProcess> process;
+    std::vector<Proposal> batch;
+  };
+
+  void dispatch();
+  void start(Slot& slot);
+  void send(Slot& slot);
+  void finished(Slot& slot, Result<wire::Message> reply);
+  void lost(Slot& slot, const Error& why);
+  [[nodiscard]] double deadline() const;
+
+  boost::asio::io_context& context_;
+  std::filesystem::path executable_;
+  std::vector<Parameter> parameters_;
+  wire::Message setup_;
+  Handler handler_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::deque<std::vector<Proposal>> queue_;  ///< batches; what a lost worker held comes back one by one
+  std::size_t running_ = 0, compiled_ = 0;
+  double seconds_ = 0.0;
+  std::optional<Error> broken_;
+};
+
+}  // namespace hone

@@ -1,0 +1,394 @@
+// Trials on a real device: a pool of compiling processes ahead of the one process that measures.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <deque>
+#include <thread>
+
+#include "engine/tune/compile_pool.hpp"
+#include "engine/tune/evaluator.hpp"
+#include "engine/tune/worker_process.hpp"
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr double kOpenDeadline = 300.0;          // seconds to open the device and to make the buffers
+constexpr double kFirstTrialDeadline = 300.0;    // the default's trial also computes the reference
+constexpr double kShortestTrialDeadline = 10.0;  // per stage
+constexpr double kTrialDeadlineFactor = 10.0;    // times the default's own trial
+constexpr std::size_t kMostReady = 64;
+
+struct ReadyTrial {
+  Proposal proposal;
+  Compiled compiled;
+  double compile_seconds = 0.0;
+};
+
+class LiveEvaluator final : public Evaluator {
+ public:
+  LiveEvaluator(const TuneRequest& request, Store* store, std::filesystem::path executable)
+      : request_(request), store_(store), executable_(std::move(executable)) {
+    setup_ = {{"op", "setup"},
+              {"device", wire::to_message(request.device.info)},
+              {"spec", request.spec.serialize()},
+              {"problem", wire::to_message(request.problem)},
+              {"settings", wire::to_message(request.measure)},
+              {"seed", request.seed}};
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const int workers = request.compile_workers > 0 ? request.compile_workers : cores;
+    pool_ = std::make_unique<CompilePool>(context_, executable_, request.spec.parameters, setup_, workers,
+                                          [this](CompilePool::Done done) { compiled(std::move(done)); });
+  }
+
+  /// Compiles the reference, or takes it from the store.
+  Result<void> prepare() {
+    const CompiledKey key = compiled_key("reference");
+    HONE_ASSIGN(std::optional<Compiled> cached, find_cached(key));
+    if (!cached) {
+      HONE_ASSIGN(auto process, WorkerProcess::spawn(context_, executable_));
+      wire::Message setup = setup_;
+      setup["measure"] = false;
+      HONE_TRY(converse(*process, setup, kOpenDeadline));
+      HONE_ASSIGN(const wire::Message reply,
+                  converse(*process, {{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}}, kOpenDeadline));
+      const wire::Message& result = reply.at("results").at(0);
+      if (result.contains("error")) {
+        Error error = wire::error_from(result.at("error"));
+        error.message = fmt::format("the reference of {} does not compile:\n{}", request_.spec.name, error.message);
+        return error;
+      }
+      cached = wire::compiled_from(result.at("compiled"));
+      HONE_TRY(keep(key, *cached));
+    }
+    setup_["reference"] = wire::to_message(*cached);
+    return {};
+  }
+
+  [[nodiscard]] std::size_t wanted() const override {
+    const std::size_t queued = pool_->pending() + ready_.size();
+    if (!request_.device.info.compile_overlaps && (queued > 0 || on_device_)) {
+      return 0;  // compiling would disturb the timing: first compile, then measure
+    }
+    const std::size_t depth = this->depth();
+    return queued < depth ? depth - queued : 0;
+  }
+
+  [[nodiscard]] std::size_t in_flight() const override {
+    return pool_->pending() + ready_.size() + (on_device_ ? 1 : 0) + finished_.size();
+  }
+
+  void submit(std::vector<Proposal> proposals) override {
+    std::vector<Proposal> uncached;
+    for (Proposal& proposal : proposals) {
+      const auto cached = find_cached(compiled_key(text(request_.spec.parameters, proposal.configuration)));
+      if (cached && *cached) {
+        ready_.push_back({std::move(proposal), **cached, 0.0});
+      } else {
+        uncached.push_back(std::move(proposal));
+      }
+    }
+    pool_->submit(std::move(uncached));
+    feed_device();
+  }
+
+  [[nodiscard]] double elapsed() const override { return Seconds(Clock::now() - start_).count(); }
+
+  Result<std::vector<Trial>> wait(double until) override {
+    const auto deadline = start_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(until, 1e9)));
+    while (finished_.empty() && !failure_) {
+      if (pool_->broken()) {
+        return *pool_->broken();
+      }
+      context_.restart();
+      if (context_.run_one_until(deadline) == 0) {
+        break;
+      }
+    }
+    return collect();
+  }
+
+  Result<std::vector<Trial>> drain() override {
+    pool_->clear_queue();
+    ready_.clear();
+    draining_ = true;
+    while (on_device_ && !failure_) {
+      context_.restart();
+      context_.run_one();
+    }
+    draining_ = false;
+    return collect();
+  }
+
+  void set_incumbent(double time_us) override { incumbent_us_ = time_us; }
+
+  Result<std::vector<Trial>> finals(const std::vector<Trial>& finalists) override {
+    std::vector<Trial> results = finalists;
+    std::vector<std::size_t> alive;
+    for (std::size_t i = 0; i < finalists.size(); ++i) {
+      alive.push_back(i);
+    }
+    while (!alive.empty()) {
+      HONE_TRY(open_device());
+      wire::Message candidates = wire::Message::array();
+      for (const std::size_t i : alive) {
+        HONE_ASSIGN(const Compiled compiled, compiled_of(finalists[i]));
+        candidates.push_back({{"configuration", text(request_.spec.parameters, finalists[i].configuration)}, {"compiled", wire::to_message(compiled)}});
+      }
+      const auto reply = converse(*device_, {{"op", "finals"}, {"candidates", std::move(candidates)}}, std::max(60.0, 4 * trial_deadline()));
+      if (!reply) {
+        HONE_TRY(drop_offender(reply.error(), alive, results));
+        continue;
+      }
+      if (take_finals(*reply, alive, results)) {
+        return results;
+      }
+    }
+    return results;
+  }
+
+  [[nodiscard]] double device_idle() const override {
+    if (!first_trial_) {
+      return 0.0;
+    }
+    const double span = Seconds(last_trial_end_ - *first_trial_).count();
+    return span > 0.0 ? std::max(0.0, 1.0 - busy_seconds_ / span) : 0.0;
+  }
+
+ private:
+  [[nodiscard]] CompiledKey compiled_key(std::string configuration) const {
+    const auto& environment = request_.device.info.environment;
+    const auto compiler = environment.find("compiler");
+    return {request_.spec.source_hash, request_.problem.dtype, std::move(configuration), request_.device.info.architecture,
+            compiler == environment.end() ? "" : compiler->second};
+  }
+
+  Result<std::optional<Compiled>> find_cached(const CompiledKey& key) const {
+    if (store_ == nullptr) {
+      return std::optional<Compiled>();
+    }
+    return store_->find_compiled(key);
+  }
+
+  Result<void> keep(const CompiledKey& key, const Compiled& compiled) const {
+    return store_ == nullptr ? Result<void>() : store_->put_compiled(key, compiled);
+  }
+
+  /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured, and a few to spare.
+  [[nodiscard]] std::size_t depth() const {
+    if (!request_.device.info.compile_overlaps) {
+      return trials_done_ == 0 ? 1 : pool_->workers() * pool_->batch_size();
+    }
+    const double trial_seconds = trials_done_ == 0 ? 0.1 : busy_seconds_ / static_cast<double>(trials_done_);
+    const double rate = pool_->mean_seconds() * static_cast<double>(pool_->batch_size()) / std::max(trial_seconds, 1e-4);
+    const auto needed = static_cast<std::size_t>(2.0 * std::min(rate, 1e4)) + 4;
+    return std::min({needed, pool_->workers() * pool_->batch_size() + 4, kMostReady});
+  }
+
+  [[nodiscard]] double trial_deadline() const {
+    return default_seconds_ == 0.0 ? kFirstTrialDeadline : std::max(kShortestTrialDeadline, kTrialDeadlineFactor * default_seconds_);
+  }
+
+  /// One request and its reply, waited for. Everything else that is under way goes on meanwhile.
+  Result<wire::Message> converse(WorkerProcess& process, const wire::Message& message, double deadline) {
+    std::optional<Result<wire::Message>> answer;
+    process.request(message, Seconds(deadline), [&answer](Result<wire::Message> reply) { answer = std::move(reply); });
+    while (!answer) {
+      context_.restart();
+      context_.run_one();
+    }
+    if (*answer && (*answer)->contains("error")) {
+      return wire::error_from((*answer)->at("error"));
+    }
+    return std::move(*answer);
+  }
+
+  Result<void> open_device() {
+    if (device_ && device_->alive()) {
+      return {};
+    }
+    HONE_ASSIGN(device_, WorkerProcess::spawn(context_, executable_));
+    wire::Message setup = setup_;
+    setup["measure"] = true;
+    HONE_TRY(converse(*device_, setup, kOpenDeadline));
+    return {};
+  }
+
+  void compiled(CompilePool::Done done) {
+    if (done.compiled) {
+      const auto kept = keep(compiled_key(text(request_.spec.parameters, done.proposal.configuration)), *done.compiled);
+      if (!kept) {
+        failure_ = kept.error();
+        return;
+      }
+      ready_.push_back({std::move(done.proposal), std::move(done.compiled).value(), done.seconds});
+      feed_device();
+      return;
+    }
+    Trial trial;
+    trial.configuration = std::move(done.proposal.configuration);
+    trial.position = done.proposal.position;
+    trial.outcome = done.failure;
+    trial.detail = done.compiled.error().message;
+    trial.seconds.compile = done.seconds;
+    finished_.push_back(std::move(trial));
+    feed_device();
+  }
+
+  void feed_device() {
+    const bool must_wait = !request_.device.info.compile_overlaps && pool_->pending() > 0;
+    if (on_device_ || opening_ || ready_.empty() || must_wait || draining_ || failure_) {
+      return;
+    }
+    if (!device_ || !device_->alive()) {
+      reopen();
+      return;
+    }
+    current_ = std::move(ready_.front());
+    ready_.pop_front();
+    wire::Message message{{"op", "trial"},
+                          {"configuration", text(request_.spec.parameters, current_.proposal.configuration)},
+                          {"compiled", wire::to_message(current_.compiled)}};
+    if (incumbent_us_) {
+      message["incumbent"] = *incumbent_us_;
+    }
+    on_device_ = true;
+    trial_start_ = Clock::now();
+    first_trial_ = first_trial_.value_or(trial_start_);
+    device_->request(message, Seconds(trial_deadline()), [this](Result<wire::Message> reply) { measured(std::move(reply)); });
+  }
+
+  /// Starts the measuring worker without blocking the compile pool.
+  void reopen() {
+    auto process = WorkerProcess::spawn(context_, executable_);
+    if (!process) {
+      failure_ = process.error();
+      return;
+    }
+    device_ = std::move(process).value();
+    opening_ = true;
+    wire::Message setup = setup_;
+    setup["measure"] = true;
+    device_->request(setup, Seconds(kOpenDeadline), [this](Result<wire::Message> reply) {
+      opening_ = false;
+      if (!reply) {
+        failure_ = Error{reply.error().code, "opening the device: " + reply.error().message};
+      } else if (reply->contains("error")) {
+        failure_ = wire::error_from(reply->at("error"));
+      } else {
+        feed_device();
+      }
+    });
+  }
+
+  void measured(Result<wire::Message> reply) {
+    on_device_ = false;
+    last_trial_end_ = Clock::now();
+    const double seconds = Seconds(last_trial_end_ - trial_start_).count();
+    busy_seconds_ += seconds;
+    ++trials_done_;
+    Trial trial;
+    trial.configuration = current_.proposal.configuration;
+    trial.position = current_.proposal.position;
+    trial.artifact = current_.compiled.artifact->digest;
+    trial.resources = current_.compiled.resources;
+    if (reply) {
+      wire::fill_from(*reply, trial);
+      if (default_seconds_ == 0.0) {
+        default_seconds_ = seconds;
+      }
+      if (reply->at("fatal").get<bool>()) {
+        device_.reset();
+      }
+    } else {
+      trial.outcome = reply.error().code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
+      trial.detail = reply.error().message;
+      trial.seconds.overhead = seconds;
+      device_.reset();
+    }
+    trial.seconds.compile = current_.compile_seconds;
+    finished_.push_back(std::move(trial));
+    feed_device();
+  }
+
+  Result<std::vector<Trial>> collect() {
+    if (failure_) {
+      return *failure_;
+    }
+    return std::exchange(finished_, {});
+  }
+
+  Result<Compiled> compiled_of(const Trial& trial) {
+    HONE_ASSIGN(auto cached, find_cached(compiled_key(text(request_.spec.parameters, trial.configuration))));
+    if (!cached) {
+      return Error{ErrorCode::kStore, fmt::format("the store has lost the compiled code {} of a finalist", trial.artifact)};
+    }
+    return *std::move(cached);
+  }
+
+  /// A finalist that brought the worker down is out; the worker's last stage names it.
+  static Result<void> drop_offender(const Error& error, std::vector<std::size_t>& alive, std::vector<Trial>& results) {
+    const std::string marker = "validating finalist ";
+    const std::size_t at = error.message.find(marker);
+    if (at == std::string::npos) {
+      return error;
+    }
+    const std::size_t place = std::stoul(error.message.substr(at + marker.size()));
+    Trial& trial = results[alive.at(place)];
+    trial.outcome = error.code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
+    trial.detail = error.message;
+    alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(place));
+    return {};
+  }
+
+  /// False if the device broke on the last result: that finalist is out and the others must run again.
+  bool take_finals(const wire::Message& reply, std::vector<std::size_t>& alive, std::vector<Trial>& results) {
+    const wire::Message& entries = reply.at("results");
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      Trial& trial = results[alive[k]];
+      const double compile_seconds = trial.seconds.compile;
+      wire::fill_from(entries[k], trial);
+      trial.seconds.compile = compile_seconds;
+      trial.final_round = true;
+    }
+    if (!reply.at("fatal").get<bool>()) {
+      return true;
+    }
+    alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(entries.size()) - 1);
+    device_.reset();
+    return false;
+  }
+
+  const TuneRequest& request_;
+  Store* store_;
+  std::filesystem::path executable_;
+  wire::Message setup_;
+  boost::asio::io_context context_;
+  std::unique_ptr<CompilePool> pool_;
+  std::unique_ptr<WorkerProcess> device_;
+  std::deque<ReadyTrial> ready_;
+  ReadyTrial current_;
+  std::vector<Trial> finished_;
+  std::optional<Error> failure_;
+  std::optional<double> incumbent_us_;
+  bool on_device_ = false, opening_ = false, draining_ = false;
+  std::size_t trials_done_ = 0;
+  double busy_seconds_ = 0.0, default_seconds_ = 0.0;
+  std::optional<Clock::time_point> first_trial_;
+  Clock::time_point start_ = Clock::now(), trial_start_, last_trial_end_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store) {
+  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
+  auto evaluator = std::make_unique<LiveEvaluator>(request, store, executable);
+  HONE_TRY(evaluator->prepare());
+  return std::unique_ptr<Evaluator>(std::move(evaluator));
+}
+
+}  // namespace hone

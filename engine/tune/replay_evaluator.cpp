@@ -1,0 +1,63 @@
+// Trials answered from a recorded space: the recorded outcome, samples and cost, at once.
+
+#include "engine/tune/evaluator.hpp"
+#include "hone/recorded_space.hpp"
+
+namespace hone {
+namespace {
+
+class ReplayEvaluator final : public Evaluator {
+ public:
+  explicit ReplayEvaluator(const RecordedSpace& recorded) : recorded_(recorded) {}
+
+  [[nodiscard]] std::size_t wanted() const override { return finished_.empty() ? 1 : 0; }
+  [[nodiscard]] std::size_t in_flight() const override { return finished_.size(); }
+  [[nodiscard]] double elapsed() const override { return elapsed_; }
+
+  void submit(std::vector<Proposal> proposals) override {
+    for (Proposal& proposal : proposals) {
+      Trial trial;
+      trial.configuration = std::move(proposal.configuration);
+      trial.position = proposal.position;
+      if (const RecordedTrial* known = recorded_.find(proposal.position)) {
+        trial.outcome = known->outcome;
+        trial.detail = known->detail;
+        trial.seconds = known->seconds;
+        if (known->outcome == Outcome::kOk) {
+          trial.measurement = summarize(known->samples_us);
+        }
+      } else {
+        trial.outcome = Outcome::kCompileError;
+        trial.detail = "not in the recorded space";
+      }
+      elapsed_ += trial.seconds.total();
+      finished_.push_back(std::move(trial));
+    }
+  }
+
+  Result<std::vector<Trial>> wait(double) override { return std::exchange(finished_, {}); }
+  Result<std::vector<Trial>> drain() override { return std::exchange(finished_, {}); }
+  void set_incumbent(double) override {}
+
+  /// A record is measured once: the final round repeats it.
+  Result<std::vector<Trial>> finals(const std::vector<Trial>& finalists) override {
+    std::vector<Trial> results = finalists;
+    for (Trial& trial : results) {
+      trial.final_round = true;
+    }
+    return results;
+  }
+
+  [[nodiscard]] double device_idle() const override { return 0.0; }
+
+ private:
+  const RecordedSpace& recorded_;
+  std::vector<Trial> finished_;
+  double elapsed_ = 0.0;
+};
+
+}  // namespace
+
+std::unique_ptr<Evaluator> make_replay_evaluator(const RecordedSpace& recorded) { return std::make_unique<ReplayEvaluator>(recorded); }
+
+}  // namespace hone

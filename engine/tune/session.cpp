@@ -1,0 +1,389 @@
+#include "hone/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "engine/tune/evaluator.hpp"
+#include "hone/recorded_space.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kFinalsShare = 0.1;      // of a budget in seconds, kept for the final round
+constexpr double kFinalistMargin = 1.03;  // how close to the best a finalist is; single measurements differ by about this much
+constexpr std::size_t kMostFinalists = 6;
+
+std::string canonical(const std::map<std::string, double>& parameters) {
+  std::string joined;
+  for (const auto& [parameter, value] : parameters) {
+    joined += fmt::format("{}{}={}", joined.empty() ? "" : ",", parameter, value);
+  }
+  return joined;
+}
+
+Observation observation_of(const Trial& trial) {
+  return {.position = trial.position,
+          .outcome = trial.outcome,
+          .time_us = trial.measurement.median_us,
+          .resources = trial.resources,
+          .cost_seconds = trial.seconds.total()};
+}
+
+class Session {
+ public:
+  Session(const TuneRequest& request, Store& store, const SearchSpace& space)
+      : request_(request), store_(store), space_(space), key_(record_key(request.spec, request.problem, request.device.info)) {}
+
+  Result<TuneReport> run(const Registry& registry) {
+    HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
+    HONE_TRY(open());
+    default_position_ = default_position(space_, default_configuration(request_.spec));
+    strategy_ = plugin->create({.space = &space_, .seed = request_.seed, .default_position = default_position_, .parameters = request_.strategy_parameters});
+    tell_history();
+    HONE_TRY(make_evaluator());
+    HONE_TRY(try_default());
+    HONE_TRY(search());
+    HONE_TRY(final_round());
+    return report();
+  }
+
+ private:
+  Result<void> open() {
+    const SessionKey session_key{key_, request_.strategy, canonical(request_.strategy_parameters), request_.seed};
+    std::optional<SessionInfo> resumed;
+    if (request_.resume) {
+      HONE_ASSIGN(resumed, store_.resume_session(session_key));
+    }
+    if (!resumed) {
+      HONE_ASSIGN(session_, store_.begin_session(session_key, text(request_.budget)));
+      return {};
+    }
+    session_ = resumed->id;
+    earlier_seconds_ = resumed->elapsed_seconds;
+    HONE_ASSIGN(std::vector<Trial> history, store_.trials(session_, request_.spec.parameters));
+    for (Trial& trial : history) {
+      const std::optional<Count> position = space_.index(trial.configuration);
+      if (!position) {
+        return Error{ErrorCode::kStore, fmt::format("session {} holds a trial of {}, which is not in the search space", session_,
+                                                    text(request_.spec.parameters, trial.configuration))};
+      }
+      trial.position = *position;
+      note(std::move(trial));
+    }
+    report_.resumed_trials = static_cast<std::int64_t>(trials_.size());
+    return {};
+  }
+
+  Result<void> make_evaluator() {
+    if (request_.recorded != nullptr) {
+      evaluator_ = make_replay_evaluator(*request_.recorded);
+      return {};
+    }
+    HONE_ASSIGN(evaluator_, make_live_evaluator(request_, &store_));
+    return {};
+  }
+
+  void tell_history() {
+    std::vector<Observation> observations;
+    for (const Trial& trial : trials_) {
+      observations.push_back(observation_of(trial));
+    }
+    if (!observations.empty()) {
+      strategy_->tell(observations);
+    }
+  }
+
+  /// Keeps a trial in memory and in the counts.
+  void note(Trial trial) {
+    ++report_.outcomes[trial.outcome];
+    if (trial.outcome != Outcome::kOk && report_.first_failure.empty()) {
+      report_.first_failure = trial.detail;
+    }
+    if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (!best_us_ || trial.measurement.median_us < *best_us_)) {
+      best_us_ = trial.measurement.median_us;
+    }
+    tried_.insert(trial.position);
+    trials_.push_back(std::move(trial));
+  }
+
+  Result<void> record(std::vector<Trial> finished) {
+    std::vector<Observation> observations;
+    for (Trial& trial : finished) {
+      HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
+      add(report_.stages, trial.seconds);
+      observations.push_back(observation_of(trial));
+      note(std::move(trial));
+      if (best_us_) {
+        evaluator_->set_incumbent(*best_us_);
+      }
+      progress();
+    }
+    if (!observations.empty()) {
+      strategy_->tell(observations);
+    }
+    return {};
+  }
+
+  static void add(StageSeconds& sum, const StageSeconds& trial) {
+    sum.compile += trial.compile;
+    sum.validate += trial.validate;
+    sum.time += trial.time;
+    sum.overhead += trial.overhead;
+  }
+
+  void progress() const {
+    if (request_.on_progress) {
+      const Trial* standard = default_trial();
+      request_.on_progress({.trials = static_cast<std::int64_t>(trials_.size()),
+                            .last_outcome = trials_.back().outcome,
+                            .elapsed_seconds = elapsed(),
+                            .default_us = standard != nullptr && standard->outcome == Outcome::kOk
+                                              ? std::optional<double>(standard->measurement.median_us)
+                                              : std::nullopt,
+                            .best_us = best_us_});
+    }
+  }
+
+  [[nodiscard]] double elapsed() const { return earlier_seconds_ + (evaluator_ ? evaluator_->elapsed() : 0.0); }
+
+  [[nodiscard]] const Trial* default_trial() const {
+    for (const Trial& trial : trials_) {
+      if (trial.position == default_position_) {
+        return &trial;
+      }
+    }
+    return nullptr;
+  }
+
+  /// The default goes first and alone: it sets the deadlines, and a kernel whose default fails is broken or misdescribed.
+  Result<void> try_default() {
+    if (default_trial() == nullptr) {
+      evaluator_->submit({{default_position_, space_.at(default_position_)}});
+      while (evaluator_->in_flight() > 0) {
+        HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(std::numeric_limits<double>::infinity()));
+        HONE_TRY(record(std::move(finished)));
+      }
+    }
+    const Trial* standard = default_trial();
+    if (standard == nullptr || standard->outcome == Outcome::kOk || request_.recorded != nullptr) {
+      return {};
+    }
+    const ErrorCode code = standard->outcome == Outcome::kCompileError ? ErrorCode::kCompile : ErrorCode::kBadKernel;
+    const Error error{code, fmt::format("{}: the default configuration ({}) ended as {}: {}", request_.spec.file,
+                                        text(request_.spec.parameters, standard->configuration), name(standard->outcome), standard->detail)};
+    HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
+    return error;
+  }
+
+  [[nodiscard]] double search_until() const {
+    return request_.budget.seconds ? *request_.budget.seconds * (1.0 - kFinalsShare) : std::numeric_limits<double>::infinity();
+  }
+
+  [[nodiscard]] std::size_t trials_left() const {
+    if (!request_.budget.trials) {
+      return std::numeric_limits<std::size_t>::max();
+    }
+    const std::int64_t used = static_cast<std::int64_t>(trials_.size() + evaluator_->in_flight());
+    return static_cast<std::size_t>(std::max<std::int64_t>(0, *request_.budget.trials - used));
+  }
+
+  Result<void> search() {
+    while (elapsed() < search_until()) {
+      propose();
+      if (evaluator_->in_flight() == 0) {
+        break;
+      }
+      HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(search_until() - earlier_seconds_));
+      HONE_TRY(record(std::move(finished)));
+    }
+    HONE_ASSIGN(std::vector<Trial> last, evaluator_->drain());
+    return record(std::move(last));
+  }
+
+  /// Asks the strategy for as much as the evaluator can use. A proposal that is invalid or was tried loses its turn.
+  void propose() {
+    constexpr int kPatience = 3;
+    for (int turn = 0; turn < kPatience && !strategy_->exhausted(); ++turn) {
+      const std::size_t wanted = std::min(evaluator_->wanted(), trials_left());
+      if (wanted == 0) {
+        return;
+      }
+      std::vector<Proposal> proposals;
+      for (const Count position : strategy_->ask(wanted)) {
+        if (position < space_.size() && tried_.insert(position).second) {
+          proposals.push_back({position, space_.at(position)});
+        }
+      }
+      const bool progressed = !proposals.empty();
+      evaluator_->submit(std::move(proposals));
+      if (!progressed) {
+        if (evaluator_->in_flight() > 0) {
+          return;  // it may be waiting for outcomes
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<Trial> finalists() const {
+    std::vector<Trial> candidates;
+    for (const Trial& trial : trials_) {
+      if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && trial.measurement.median_us <= *best_us_ * kFinalistMargin) {
+        candidates.push_back(trial);
+      }
+    }
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Trial& a, const Trial& b) { return a.measurement.median_us < b.measurement.median_us; });
+    candidates.resize(std::min(candidates.size(), kMostFinalists));
+    const Trial* standard = default_trial();
+    const bool included = std::any_of(candidates.begin(), candidates.end(), [&](const Trial& t) { return t.position == default_position_; });
+    if (standard != nullptr && standard->outcome == Outcome::kOk && !included) {
+      candidates.push_back(*standard);
+    }
+    return candidates;
+  }
+
+  Result<void> final_round() {
+    if (!best_us_) {
+      return store_.finish_session(session_, key_, std::nullopt, elapsed());
+    }
+    HONE_ASSIGN(const std::vector<Trial> results, evaluator_->finals(finalists()));
+    const Trial* winner = nullptr;
+    for (const Trial& trial : results) {
+      if (trial.outcome != Outcome::kOk) {
+        continue;
+      }
+      HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
+      if (trial.position == default_position_) {
+        report_.default_measured = Measured{trial.configuration, trial.measurement};
+      }
+      if (winner == nullptr || trial.measurement.median_us < winner->measurement.median_us) {
+        winner = &trial;
+      }
+    }
+    std::optional<Record> record;
+    if (winner != nullptr) {
+      HONE_ASSIGN(record, make_record(*winner));
+      report_.best = Measured{winner->configuration, winner->measurement};
+    }
+    return store_.finish_session(session_, key_, record, elapsed());
+  }
+
+  Result<std::optional<Record>> make_record(const Trial& winner) {
+    Record record;
+    record.configuration = winner.configuration;
+    record.configuration_text = text(request_.spec.parameters, winner.configuration);
+    record.measurement = winner.measurement;
+    record.default_us = report_.default_measured ? report_.default_measured->measurement.median_us : 0.0;
+    record.session = session_;
+    record.trials = static_cast<std::int64_t>(trials_.size());
+    record.artifact = winner.artifact;
+    record.environment = request_.device.info.environment;
+    record.problem = request_.problem;
+    return std::optional<Record>(std::move(record));
+  }
+
+  Result<TuneReport> report() {
+    report_.session = session_;
+    report_.device_id = request_.device.info.id;
+    report_.product = request_.device.info.product;
+    report_.cartesian = space_.cartesian();
+    report_.valid = space_.size();
+    report_.seconds = elapsed();
+    report_.device_idle = evaluator_->device_idle();
+    if (report_.best && report_.default_measured) {
+      report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;
+    }
+    return std::move(report_);
+  }
+
+  const TuneRequest& request_;
+  Store& store_;
+  const SearchSpace& space_;
+  RecordKey key_;
+  std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::int64_t session_ = 0;
+  double earlier_seconds_ = 0.0;
+  Count default_position_ = 0;
+  std::vector<Trial> trials_;
+  std::set<Count> tried_;
+  std::optional<double> best_us_;
+  TuneReport report_;
+};
+
+}  // namespace
+
+RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
+  RecordKey key;
+  key.kernel = spec.name;
+  key.source_hash = spec.source_hash;
+  key.problem = problem;
+  key.device = device;
+  return key;
+}
+
+Count default_position(const SearchSpace& space, const Configuration& wanted) {
+  if (const std::optional<Count> position = space.index(wanted)) {
+    return *position;
+  }
+  // Uniform samples, and from the nearest of them the neighbours: close enough for a stand-in, and no list of the space is needed.
+  constexpr std::size_t kSamples = 512;
+  const auto shared = [&](Count position) {
+    const Configuration candidate = space.at(position);
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < wanted.values.size(); ++i) {
+      same += candidate.values[i] == wanted.values[i] ? 1 : 0;
+    }
+    return same;
+  };
+  std::mt19937_64 random(0);
+  Count nearest = 0;
+  for (const Count position : space.sample(random, kSamples)) {
+    nearest = shared(position) > shared(nearest) ? position : nearest;
+  }
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (const Count position : space.neighbours(nearest, Neighbourhood::kHamming)) {
+      if (shared(position) > shared(nearest)) {
+        nearest = position;
+        improved = true;
+      }
+    }
+  }
+  return nearest;
+}
+
+Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry) {
+  if (request.recorded != nullptr) {
+    return Session(request, store, request.recorded->space()).run(registry);
+  }
+  Bindings fixed = bindings(request.problem);
+  fixed.merge(bindings(request.device.info));
+  HONE_ASSIGN(const SearchSpace space, SearchSpace::build(request.spec.parameters, request.spec.constraints, fixed));
+  return Session(request, store, space).run(registry);
+}
+
+Result<RunReport> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store) {
+  HONE_ASSIGN(const auto evaluator, make_live_evaluator(request, store));
+  evaluator->submit({{0, configuration}});
+  RunReport report;
+  bool done = false;
+  while (!done) {
+    HONE_ASSIGN(std::vector<Trial> finished, evaluator->wait(std::numeric_limits<double>::infinity()));
+    if (!finished.empty()) {
+      report.trial = std::move(finished.front());
+      done = true;
+    }
+  }
+  const Bindings bound = bindings(request.problem);
+  const Result<Value> flops = request.spec.cost.flops.evaluate(bound);
+  const Result<Value> bytes = request.spec.cost.bytes.evaluate(bound);
+  report.flops = flops ? flops->real() : 0.0;
+  report.bytes = bytes ? bytes->real() : 0.0;
+  return report;
+}
+
+}  // namespace hone
