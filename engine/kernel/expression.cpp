@@ -1,0 +1,231 @@
+#include "hone/expression.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "engine/kernel/arithmetic.hpp"
+
+namespace hone {
+namespace {
+
+using kernel::apply;
+using kernel::arity;
+using kernel::is_comparison;
+using kernel::is_logic;
+
+bool is_boolean(const Expression& e) {
+  const auto& node = e.node();
+  switch (node.op) {
+    case Operator::kConstant:
+      return node.value.kind() == Value::Kind::kBoolean;
+    case Operator::kNot:
+    case Operator::kToBoolean:
+      return true;
+    case Operator::kSelect:
+      return is_boolean(node.operands[1]) && is_boolean(node.operands[2]);
+    default:
+      return is_comparison(node.op) || is_logic(node.op);
+  }
+}
+
+Expression to_boolean(const Expression& e) { return is_boolean(e) ? e : Expression::make(Operator::kToBoolean, {e}); }
+
+/// Whether evaluating `e` can fail once its variables are bound; what cannot may be dropped by folding.
+bool can_fail(const Expression& e) {
+  const auto& node = e.node();
+  const bool divides = node.op == Operator::kDivide || node.op == Operator::kRemainder;
+  const bool shifts = node.op == Operator::kShiftLeft || node.op == Operator::kShiftRight;
+  if (divides && !(node.operands[1].is_constant() && node.operands[1].node().value.boolean())) {
+    return true;
+  }
+  if (shifts && !(node.operands[1].is_constant() && kernel::shift_fits(node.operands[1].node().value.integer()))) {
+    return true;
+  }
+  if (node.op == Operator::kToInteger || node.op == Operator::kComplement) {
+    return true;
+  }
+  return std::any_of(node.operands.begin(), node.operands.end(), can_fail);
+}
+
+/// a && b or a || b where one side is constant; nothing is left out that could have failed.
+const Expression* fold_logic(Operator op, const std::vector<Expression>& operands, Expression& folded) {
+  const bool decisive = op == Operator::kLogicalOr;
+  for (int side = 0; side < 2; ++side) {
+    const Expression& known = operands[side];
+    const Expression& other = operands[1 - side];
+    if (!known.is_constant()) {
+      continue;
+    }
+    if (known.node().value.boolean() != decisive) {
+      folded = to_boolean(other);
+      return &folded;
+    }
+    if (side == 0 || !can_fail(other)) {
+      folded = Expression::constant(decisive);
+      return &folded;
+    }
+  }
+  return nullptr;
+}
+
+struct Evaluator {
+  const Bindings& bindings;
+  Error error{};
+
+  bool fail(std::string message) {
+    error = Error{ErrorCode::kInvalidArgument, std::move(message)};
+    return false;
+  }
+
+  bool evaluate(const Expression& e, Value& result) {
+    const auto& node = e.node();
+    switch (node.op) {
+      case Operator::kConstant:
+        result = node.value;
+        return true;
+      case Operator::kVariable:
+        return variable(node.name, result);
+      case Operator::kLogicalAnd:
+      case Operator::kLogicalOr:
+        return logic(node, result);
+      case Operator::kSelect: {
+        Value condition;
+        return evaluate(node.operands[0], condition) && evaluate(node.operands[condition.boolean() ? 1 : 2], result);
+      }
+      default:
+        return arithmetic(e, result);
+    }
+  }
+
+  bool variable(const std::string& name, Value& result) {
+    const auto found = bindings.find(name);
+    if (found == bindings.end()) {
+      return fail(fmt::format("'{}' has no value here", name));
+    }
+    result = found->second;
+    return true;
+  }
+
+  bool logic(const Expression::Node& node, Value& result) {
+    const bool decisive = node.op == Operator::kLogicalOr;
+    for (const auto& operand : node.operands) {
+      Value value;
+      if (!evaluate(operand, value)) {
+        return false;
+      }
+      if (value.boolean() == decisive) {
+        result = decisive;
+        return true;
+      }
+    }
+    result = !decisive;
+    return true;
+  }
+
+  bool arithmetic(const Expression& e, Value& result) {
+    const auto& node = e.node();
+    std::array<Value, 2> operands;
+    for (std::size_t i = 0; i < node.operands.size(); ++i) {
+      if (!evaluate(node.operands[i], operands[i])) {
+        return false;
+      }
+    }
+    const char* problem = apply(node.op, std::span(operands).first(node.operands.size()), result);
+    return problem == nullptr || fail(fmt::format("{} in '{}'", problem, e.text()));
+  }
+};
+
+void collect_variables(const Expression& e, std::set<std::string>& names) {
+  if (e.node().op == Operator::kVariable) {
+    names.insert(e.node().name);
+  }
+  for (const auto& operand : e.node().operands) {
+    collect_variables(operand, names);
+  }
+}
+
+}  // namespace
+
+Expression::Expression() {
+  static const auto zero = std::make_shared<const Node>();
+  node_ = zero;
+}
+
+Expression Expression::constant(Value value) {
+  Node node;
+  node.value = value;
+  return Expression(std::make_shared<const Node>(std::move(node)));
+}
+
+Expression Expression::variable(std::string name) {
+  Node node;
+  node.op = Operator::kVariable;
+  node.name = std::move(name);
+  return Expression(std::make_shared<const Node>(std::move(node)));
+}
+
+Expression Expression::make(Operator op, std::vector<Expression> operands) {
+  if (arity(op) == 0 || operands.size() != static_cast<std::size_t>(arity(op))) {
+    throw ContractError(
+        fmt::format("Expression::make: operator {} takes {} operands, not {}", static_cast<int>(op), arity(op), operands.size()));
+  }
+  if (op == Operator::kSelect) {
+    if (operands[0].is_constant()) {
+      return operands[operands[0].node().value.boolean() ? 1 : 2];
+    }
+  } else if (is_logic(op)) {
+    Expression folded;
+    if (const Expression* result = fold_logic(op, operands, folded)) {
+      return *result;
+    }
+  } else if (std::all_of(operands.begin(), operands.end(), [](const Expression& e) { return e.is_constant(); })) {
+    std::array<Value, 2> values;
+    std::transform(operands.begin(), operands.end(), values.begin(), [](const Expression& e) { return e.node().value; });
+    Value result;
+    if (apply(op, std::span(values).first(operands.size()), result) == nullptr) {
+      return constant(result);
+    }
+  }
+  Node node;
+  node.op = op;
+  node.operands = std::move(operands);
+  return Expression(std::make_shared<const Node>(std::move(node)));
+}
+
+Result<Value> Expression::evaluate(const Bindings& bindings) const {
+  Evaluator evaluator{bindings};
+  Value result;
+  if (!evaluator.evaluate(*this, result)) {
+    return std::move(evaluator.error);
+  }
+  return result;
+}
+
+Expression Expression::substitute(const Bindings& bindings) const {
+  if (node_->op == Operator::kVariable) {
+    const auto found = bindings.find(node_->name);
+    return found == bindings.end() ? *this : constant(found->second);
+  }
+  if (node_->operands.empty()) {
+    return *this;
+  }
+  std::vector<Expression> operands;
+  operands.reserve(node_->operands.size());
+  bool changed = false;
+  for (const auto& operand : node_->operands) {
+    operands.push_back(operand.substitute(bindings));
+    changed = changed || operands.back().node_ != operand.node_;
+  }
+  return changed ? make(node_->op, std::move(operands)) : *this;
+}
+
+std::vector<std::string> Expression::variables() const {
+  std::set<std::string> names;
+  collect_variables(*this, names);
+  return {names.begin(), names.end()};
+}
+
+}  // namespace hone
