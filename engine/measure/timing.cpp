@@ -1,0 +1,206 @@
+// How fast is a configuration? Batches of samples until the confidence interval is narrow, the time is spent, or the race is lost.
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "engine/measure/bench_impl.hpp"
+
+namespace hone {
+namespace {
+
+/// NVML's clocks-event reasons that make a sample worthless: hardware slowdown, software thermal, hardware thermal, power brake.
+/// Running at the power cap (0x4) is how a busy device works; it is only recorded.
+constexpr std::uint64_t kThrottled = 0x8 | 0x20 | 0x40 | 0x80;
+
+/// How often a throttled batch is taken again, with a pause before each. A device that stays throttled is measured as it is:
+/// its readings say so.
+constexpr int kRetries = 4;
+constexpr std::chrono::milliseconds kPause{10};
+
+/// A warm-up run this many times slower than what would lose the race decides it with one sample more instead of race_samples.
+constexpr double kHopeless = 3.0;
+
+double total(const std::vector<double>& samples) { return std::accumulate(samples.begin(), samples.end(), 0.0); }
+
+double fastest(const std::vector<double>& samples) { return *std::min_element(samples.begin(), samples.end()); }
+
+bool is_settled(const std::vector<double>& samples, const MeasureSettings& settings) {
+  if (static_cast<int>(samples.size()) < settings.minimum_samples) {
+    return false;
+  }
+  const Measurement so_far = summarize(samples);
+  return (so_far.ci95_high_us - so_far.ci95_low_us) / 2.0 <= settings.target_relative_ci * so_far.median_us;
+}
+
+/// Samples to take next, of each of `subjects`; 0 when it is enough. The number doubles from race_samples on, within the time that is left.
+int next_batch(const std::vector<std::vector<double>>& samples, const MeasureSettings& settings) {
+  const int taken = static_cast<int>(samples.front().size());
+  const int first = std::max(1, settings.race_samples);
+  if (taken == 0) {
+    return first;
+  }
+  double spent_us = 0.0;
+  for (const std::vector<double>& of_one : samples) {
+    spent_us += total(of_one);
+  }
+  const double left_us = settings.maximum_seconds * 1e6 * static_cast<double>(samples.size()) - spent_us;
+  const bool settled = std::ranges::all_of(samples, [&](const std::vector<double>& of_one) { return is_settled(of_one, settings); });
+  if (settled || (left_us <= 0.0 && taken >= settings.race_samples)) {
+    return 0;
+  }
+  const double round_us = std::max(spent_us / taken, 1e-3);
+  const double affordable = std::max(1.0, left_us / round_us);
+  const int wanted = std::max(0, std::min(taken, settings.maximum_samples - taken));
+  return static_cast<int>(std::min(static_cast<double>(wanted), affordable));
+}
+
+void append(std::vector<std::vector<double>>& samples, const std::vector<std::vector<double>>& batch) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].insert(samples[i].end(), batch[i].begin(), batch[i].end());
+  }
+}
+
+}  // namespace
+
+Result<void> Bench::Impl::ready_for_timing() { return inputs_seed_ ? Result<void>() : fill_inputs(0); }
+
+std::vector<Preparation> Bench::Impl::preparations(const std::vector<std::size_t>& workspaces) const {
+  std::vector<Preparation> prepared;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.is(Direction::kInOut)) {
+      prepared.push_back({Preparation::Kind::kCopy, slot.buffer.payload(), slot.original->address(), slot.bytes()});
+    } else if (!slot.is(Direction::kScalar) && slot.argument->zeroed) {
+      const std::size_t count = slot.is(Direction::kWorkspace) ? workspaces[i] : slot.count;
+      if (count > 0) {
+        prepared.push_back({Preparation::Kind::kZero, slot.buffer.payload(), nullptr, count * size_of(slot.element)});
+      }
+    }
+  }
+  return prepared;
+}
+
+Result<std::vector<double>> Bench::Impl::sample(const LoadedKernel& kernel, const std::vector<Preparation>& prepared, int samples,
+                                                bool flush) {
+  TimeRequest request;
+  request.kernel = &kernel;
+  request.arguments = arguments_;
+  request.preparations = prepared;
+  request.samples = samples;
+  request.flush_cache = flush;
+  HONE_ASSIGN(std::vector<double> taken, device_.time(request));
+  if (taken.size() != static_cast<std::size_t>(samples)) {
+    return Error{ErrorCode::kPlugin, "device " + device_.info().id + " returned another number of samples than was asked for"};
+  }
+  return taken;
+}
+
+/// What `take` measures while the device is not throttled. `readings` hold the state before it, and afterwards the state after it.
+template <class Take>
+Result<std::vector<std::vector<double>>> Bench::Impl::accepted(Readings& readings, const Take& take) {
+  std::uint64_t before = readings.throttle_reasons;
+  for (int retry = 0;; ++retry) {
+    Result<std::vector<std::vector<double>>> batch = take();
+    if (!batch) {
+      return batch;
+    }
+    const int discarded = readings.discarded_samples;
+    readings = device_.readings();
+    readings.discarded_samples = discarded;
+    const bool throttled = ((before | readings.throttle_reasons) & kThrottled) != 0;
+    if (!throttled || retry == kRetries) {
+      return batch;
+    }
+    for (const std::vector<double>& samples : *batch) {
+      readings.discarded_samples += static_cast<int>(samples.size());
+    }
+    std::this_thread::sleep_for(kPause * (1 << retry));
+    before = device_.readings().throttle_reasons;
+  }
+}
+
+Result<Measurement> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                                      std::optional<double> incumbent_us, Readings& readings) {
+  HONE_TRY(ready_for_timing());
+  HONE_ASSIGN(const std::vector<std::size_t> counts, workspace_counts(configuration));
+  HONE_TRY(fit_workspaces(counts));
+  const std::vector<Preparation> prepared = preparations(counts);
+  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : std::numeric_limits<double>::infinity();
+  bool hopeless = false;
+  if (settings.warmup_runs > 0) {
+    HONE_ASSIGN(const std::vector<double> warmup, sample(kernel, prepared, settings.warmup_runs, settings.flush_cache));
+    hopeless = fastest(warmup) > kHopeless * limit_us;
+  }
+  readings = device_.readings();
+  std::vector<std::vector<double>> samples(1);
+  while (const int batch = hopeless && samples[0].empty() ? 1 : next_batch(samples, settings)) {
+    const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
+      HONE_ASSIGN(std::vector<double> taken, sample(kernel, prepared, batch, settings.flush_cache));
+      return std::vector<std::vector<double>>{std::move(taken)};
+    };
+    HONE_ASSIGN(const auto taken, accepted(readings, take));
+    append(samples, taken);
+    if (fastest(samples[0]) > limit_us && (hopeless || static_cast<int>(samples[0].size()) >= settings.race_samples)) {
+      Measurement lost = summarize(std::move(samples[0]));
+      lost.raced_out = true;
+      return lost;
+    }
+  }
+  return summarize(std::move(samples[0]));
+}
+
+Result<std::vector<std::vector<Preparation>>> Bench::Impl::prepare_finalists(std::span<const Finalist> finalists,
+                                                                             const MeasureSettings& settings) {
+  std::vector<std::vector<std::size_t>> counts;
+  std::vector<std::size_t> largest(slots_.size(), 0);
+  for (const Finalist& finalist : finalists) {
+    HONE_ASSIGN(auto of_one, workspace_counts(finalist.configuration));
+    std::ranges::transform(largest, of_one, largest.begin(), [](std::size_t a, std::size_t b) { return std::max(a, b); });
+    counts.push_back(std::move(of_one));
+  }
+  HONE_TRY(fit_workspaces(largest));  // one set that fits them all
+  std::vector<std::vector<Preparation>> prepared;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    prepared.push_back(preparations(counts[i]));
+    HONE_TRY(sample(*finalists[i].kernel, prepared[i], std::max(1, settings.warmup_runs), settings.flush_cache));
+  }
+  return prepared;
+}
+
+Result<std::vector<Measurement>> Bench::Impl::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
+                                                               std::uint64_t seed, Readings& readings) {
+  if (finalists.empty()) {
+    return std::vector<Measurement>();
+  }
+  HONE_TRY(ready_for_timing());
+  HONE_ASSIGN(const auto prepared, prepare_finalists(finalists, settings));
+  readings = device_.readings();
+  std::mt19937_64 random(seed);
+  std::vector<std::size_t> order(finalists.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::vector<double>> samples(finalists.size());
+  while (const int rounds = next_batch(samples, settings)) {
+    const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
+      std::vector<std::vector<double>> batch(finalists.size());
+      for (int round = 0; round < rounds; ++round) {
+        std::shuffle(order.begin(), order.end(), random);
+        for (const std::size_t i : order) {
+          HONE_ASSIGN(const std::vector<double> one, sample(*finalists[i].kernel, prepared[i], 1, settings.flush_cache));
+          batch[i].push_back(one.front());
+        }
+      }
+      return batch;
+    };
+    HONE_ASSIGN(const auto batch, accepted(readings, take));
+    append(samples, batch);
+  }
+  std::vector<Measurement> measured;
+  std::ranges::transform(samples, std::back_inserter(measured), [](std::vector<double>& of_one) { return summarize(std::move(of_one)); });
+  return measured;
+}
+
+}  // namespace hone
