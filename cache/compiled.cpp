@@ -1,0 +1,118 @@
+// Compiled code: found again by what it was compiled from. Losing an entry costs a compilation, so damage counts as absence.
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "cache/rows.hpp"
+#include "cache/sqlite_store.hpp"
+#include "hone/digest.hpp"
+
+namespace hone::cache {
+namespace {
+
+constexpr std::size_t kZlibMaximumRatio = 1032;  // of deflate: a larger size is damage, not data
+
+Result<std::vector<std::byte>> deflate(const std::vector<std::byte>& bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::vector<std::byte> packed(size);
+  // Level 1: a cubin shrinks almost as far as at level 6, in a third of the time.
+  const int code = compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(), 1);
+  if (code != Z_OK) {
+    return Error{ErrorCode::kStore, fmt::format("cannot compress {} bytes of compiled code (zlib {})", bytes.size(), code)};
+  }
+  packed.resize(size);
+  return packed;
+}
+
+/// The bytes, or nothing if they are not those of `key`.
+std::optional<std::vector<std::byte>> inflate(const std::vector<std::byte>& packed, std::int64_t size, const std::string& key) {
+  if (size < 0 || static_cast<std::size_t>(size) > packed.size() * kZlibMaximumRatio) {
+    return std::nullopt;
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  uLongf written = bytes.size();
+  Bytef nothing = 0;  // zlib wants an address also for no bytes
+  auto* target = bytes.empty() ? &nothing : reinterpret_cast<Bytef*>(bytes.data());
+  const int code = uncompress(target, &written, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  if (code != Z_OK || written != bytes.size() || digest(bytes) != key) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<void> SqliteStore::put_compiled(const CompiledKey& key, const Compiled& compiled) {
+  constexpr std::string_view kDoing = "keep compiled code";
+  if (compiled.artifact == nullptr) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("compiled code of {} has no artifact", key.configuration)};
+  }
+  HONE_ASSIGN(const std::vector<std::byte> packed, deflate(compiled.artifact->bytes));
+  const std::lock_guard lock(mutex_);
+  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+  // Many configurations share one artifact; bytes that differ from these under the same digest are damaged.
+  HONE_ASSIGN(Statement artifact,
+              database().prepare("INSERT INTO artifact (digest, size, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO UPDATE "
+                                 "SET size = ?2, bytes = ?3 WHERE size <> ?2 OR bytes <> ?3"));
+  artifact.text(compiled.artifact->digest).integer(static_cast<std::int64_t>(compiled.artifact->bytes.size())).blob(packed);
+  HONE_TRY(artifact.run(kDoing));
+  HONE_ASSIGN(Statement insert,
+              database().prepare("INSERT OR REPLACE INTO compiled (source_hash, dtype, architecture, compiler, configuration, "
+                                 "artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, created_at) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  insert.text(key.source_hash).text(name(key.dtype)).text(key.architecture).text(key.compiler).text(key.configuration);
+  insert.text(compiled.artifact->digest).text(json_text(compiled.symbols));
+  bind_resources(insert, compiled.resources);
+  insert.text(utc_now());
+  HONE_TRY(insert.run(kDoing));
+  return transaction.commit(kDoing);
+}
+
+Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& key) {
+  const std::lock_guard lock(mutex_);
+  HONE_TRY(prepare_read());
+  HONE_ASSIGN(Statement select,
+              database().prepare("SELECT artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy FROM "
+                                 "compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND compiler = ? AND "
+                                 "configuration = ?"));
+  select.text(key.source_hash).text(name(key.dtype)).text(key.architecture).text(key.compiler).text(key.configuration);
+  HONE_ASSIGN(const bool row, select.step("look up compiled code"));
+  if (!row) {
+    return std::optional<Compiled>();
+  }
+  Compiled compiled;
+  const std::string artifact = select.read_text();
+  compiled.symbols = read_json_list(select.read_text());
+  compiled.resources = read_resources(select);
+  HONE_ASSIGN(compiled.artifact, read_artifact(artifact));
+  return compiled.artifact == nullptr ? std::optional<Compiled>() : std::optional(std::move(compiled));
+}
+
+Result<std::shared_ptr<const Artifact>> SqliteStore::load_artifact(const std::string& wanted) {
+  const std::lock_guard lock(mutex_);
+  HONE_TRY(prepare_read());
+  HONE_ASSIGN(std::shared_ptr<const Artifact> artifact, read_artifact(wanted));
+  if (artifact == nullptr) {
+    return Error{
+        ErrorCode::kNotFound,
+        fmt::format("the store {} holds no compiled code {}, or it is damaged: compile the configuration again", path_.string(), wanted)};
+  }
+  return artifact;
+}
+
+Result<std::shared_ptr<const Artifact>> SqliteStore::read_artifact(const std::string& wanted) {
+  HONE_ASSIGN(Statement select, database().prepare("SELECT size, bytes FROM artifact WHERE digest = ?"));
+  select.text(wanted);
+  HONE_ASSIGN(const bool row, select.step("read compiled code"));
+  if (!row) {
+    return std::shared_ptr<const Artifact>();
+  }
+  const std::int64_t size = select.read_integer();
+  std::optional<std::vector<std::byte>> bytes = inflate(select.read_blob(), size, wanted);
+  if (!bytes) {
+    return std::shared_ptr<const Artifact>();
+  }
+  return std::shared_ptr<const Artifact>(std::make_shared<Artifact>(Artifact{wanted, std::move(*bytes)}));
+}
+
+}  // namespace hone::cache

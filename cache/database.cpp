@@ -1,0 +1,252 @@
+#include "cache/database.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace hone::cache {
+namespace {
+
+// Writers wait for each other: a transaction takes milliseconds, so that only a stopped process can use this up.
+constexpr int kBusyMilliseconds = 20'000;
+
+std::uint32_t big_endian(std::span<const unsigned char, 4> bytes) {
+  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
+}
+
+/// "file:" URI of a path, so that immutable=1 can be asked for; every byte but the plainest is escaped.
+std::string immutable_uri(const std::filesystem::path& path) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path).string()) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte < 0x80 && (std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_');
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return uri + "?immutable=1";
+}
+
+bool disk_is_full(int code, int system_error) {
+  return (code & 0xff) == SQLITE_FULL ||
+         ((code & 0xff) == SQLITE_IOERR && (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG));
+}
+
+std::string advice(int code, int system_error) {
+  if (disk_is_full(code, system_error)) {
+    return "the disk is full (or a quota or file size limit is reached). What was recorded before is safe; free space, or set HONE_STORE "
+           "to a "
+           "path on another disk";
+  }
+  switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+      return "the file is corrupt. Move it away to start with a fresh store, or restore a copy";
+    case SQLITE_NOTADB:
+      return "the file is not a SQLite database, or its beginning was overwritten. Choose another path for the store, or move the file "
+             "away";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return fmt::format("another process has held the store locked for {} s. Is one stopped in the middle of a write?",
+                         kBusyMilliseconds / 1000);
+    case SQLITE_READONLY:
+      return "the store is read-only. Make the file and its directory writable, or set HONE_STORE to another path";
+    case SQLITE_CANTOPEN:
+      return "the file cannot be opened. Check that it exists and that you may read it and its directory";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+
+Statement& Statement::text(std::string_view value) {
+  // A null pointer would bind NULL.
+  const char* data = value.data() == nullptr ? "" : value.data();
+  bind_error_ |= sqlite3_bind_text64(statement_.get(), ++bound_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::integer(std::int64_t value) {
+  bind_error_ |= sqlite3_bind_int64(statement_.get(), ++bound_, value);
+  return *this;
+}
+
+Statement& Statement::real(double value) {
+  bind_error_ |= sqlite3_bind_double(statement_.get(), ++bound_, value);
+  return *this;
+}
+
+Statement& Statement::blob(std::span<const std::byte> value) {
+  bind_error_ |= value.empty() ? sqlite3_bind_zeroblob(statement_.get(), ++bound_, 0)
+                               : sqlite3_bind_blob64(statement_.get(), ++bound_, value.data(), value.size(), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::null() {
+  bind_error_ |= sqlite3_bind_null(statement_.get(), ++bound_);
+  return *this;
+}
+
+Result<bool> Statement::step(std::string_view doing) {
+  read_ = 0;
+  if (bind_error_ != SQLITE_OK) {
+    return Error{ErrorCode::kStore,
+                 fmt::format("cannot {} in the store {}: a value is too large for SQLite", doing, database_->path_.string())};
+  }
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW || code == SQLITE_DONE) {
+    return code == SQLITE_ROW;
+  }
+  return database_->error(doing);
+}
+
+Result<void> Statement::run(std::string_view doing) {
+  HONE_TRY(step(doing));
+  return {};
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  bound_ = read_ = bind_error_ = 0;
+}
+
+std::string Statement::read_text() {
+  const int column = read_++;
+  const unsigned char* data = sqlite3_column_text(statement_.get(), column);
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  return data == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(data), static_cast<std::size_t>(bytes));
+}
+
+std::int64_t Statement::read_integer() { return sqlite3_column_int64(statement_.get(), read_++); }
+
+double Statement::read_real(double if_null) {
+  const int column = read_++;
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL ? if_null : sqlite3_column_double(statement_.get(), column);
+}
+
+std::vector<std::byte> Statement::read_blob() {
+  const int column = read_++;
+  const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(statement_.get(), column));
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  return data == nullptr ? std::vector<std::byte>() : std::vector<std::byte>(data, data + bytes);
+}
+
+bool Statement::next_is_null() const { return sqlite3_column_type(statement_.get(), read_) == SQLITE_NULL; }
+
+void Database::Close::operator()(sqlite3* handle) const noexcept { sqlite3_close_v2(handle); }
+
+Result<Database> Database::open(const std::filesystem::path& path, Access access) {
+  const int flags = access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  // A plain path that begins with "file:" must not be read as a URI, hence absolute.
+  const std::string name = access == Access::kImmutable ? immutable_uri(path) : std::filesystem::absolute(path).string();
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(path, handle);
+  if (code != SQLITE_OK) {
+    return database.error("open the database");
+  }
+  sqlite3_busy_timeout(handle, kBusyMilliseconds);
+  sqlite3_extended_result_codes(handle, 1);
+  HONE_TRY(database.execute("PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON",
+                            "configure the connection"));
+  return database;
+}
+
+Header Database::header() const {
+  Header header;
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 size = 0;
+  if (sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == nullptr ||
+      file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
+    return header;
+  }
+  header.empty = size == 0;
+  std::array<unsigned char, 100> bytes{};
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  if (size < static_cast<sqlite3_int64>(bytes.size()) ||
+      file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0) != SQLITE_OK ||
+      std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
+    return header;
+  }
+  header.sqlite = true;
+  header.wal = bytes[19] == 2;
+  header.user_version = big_endian(std::span<const unsigned char, 4>(&bytes[60], 4));
+  header.application_id = big_endian(std::span<const unsigned char, 4>(&bytes[68], 4));
+  return header;
+}
+
+bool Database::writable() const { return sqlite3_db_readonly(handle_.get(), "main") == 0; }
+
+Result<Statement> Database::prepare(std::string_view sql) const {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) {
+    return error("read the tables");
+  }
+  return Statement(*this, statement);
+}
+
+Result<void> Database::execute(const std::string& sql, std::string_view doing) const {
+  if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return error(doing);
+  }
+  return {};
+}
+
+Result<std::int64_t> Database::scalar(std::string_view sql, std::string_view doing) const {
+  HONE_ASSIGN(Statement statement, prepare(sql));
+  HONE_ASSIGN(const bool row, statement.step(doing));
+  return row ? statement.read_integer() : 0;
+}
+
+Result<std::string> Database::scalar_text(std::string_view sql, std::string_view doing) const {
+  HONE_ASSIGN(Statement statement, prepare(sql));
+  HONE_ASSIGN(const bool row, statement.step(doing));
+  return row ? statement.read_text() : std::string();
+}
+
+std::int64_t Database::changes() const { return sqlite3_changes64(handle_.get()); }
+std::int64_t Database::last_row() const { return sqlite3_last_insert_rowid(handle_.get()); }
+int Database::last_code() const { return sqlite3_extended_errcode(handle_.get()); }
+
+Error Database::error(std::string_view doing) const {
+  if (handle_ == nullptr) {
+    return {ErrorCode::kStore, fmt::format("cannot {} in the store {}: out of memory", doing, path_.string())};
+  }
+  const int code = last_code();
+  const int system_error = sqlite3_system_errno(handle_.get());
+  std::string cause = advice(code, system_error);
+  if ((code & 0xff) == SQLITE_IOERR && !disk_is_full(code, system_error)) {
+    cause = fmt::format("the disk reported an error ({})", std::strerror(system_error));
+  }
+  const std::string detail = fmt::format("SQLite {}: {}", code, sqlite3_errmsg(handle_.get()));
+  return {ErrorCode::kStore, cause.empty() ? fmt::format("cannot {} in the store {}: {}", doing, path_.string(), detail)
+                                           : fmt::format("cannot {} in the store {}: {} ({})", doing, path_.string(), cause, detail)};
+}
+
+Result<Transaction> Transaction::begin(const Database& database, std::string_view doing) {
+  HONE_TRY(database.execute("BEGIN IMMEDIATE", doing));
+  return Transaction(database);
+}
+
+Transaction::Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+
+Transaction::~Transaction() {
+  // SQLite has already rolled back where a write failed for want of space.
+  if (database_ != nullptr && sqlite3_get_autocommit(database_->handle_.get()) == 0) {
+    sqlite3_exec(database_->handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+}
+
+Result<void> Transaction::commit(std::string_view doing) {
+  HONE_TRY(database_->execute("COMMIT", doing));
+  database_ = nullptr;
+  return {};
+}
+
+}  // namespace hone::cache

@@ -1,0 +1,301 @@
+// Opening a store: what the file is, whether it may be written, and that it is brought up to date; never a file of someone else touched.
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "cache/migrations.hpp"
+#include "cache/owner.hpp"
+#include "cache/sqlite_store.hpp"
+
+namespace hone::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Before 3.51.3 a checkpoint beside a write of another connection could corrupt a WAL database. A rollback journal takes about 1 ms
+// for a trial instead of 0.1 ms, which is little beside a compilation.
+constexpr int kFirstSafeWal = 3'051'003;
+
+Error store_error(std::string message) { return {ErrorCode::kStore, std::move(message)}; }
+
+/// Why `path` cannot be written, or empty. The mode bits count also for root, whom access() does not stop.
+std::string read_only_reason(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) {
+    return std::strerror(errno);
+  }
+  if ((status.st_mode & 0222) == 0) {
+    return "its mode lets nobody write";
+  }
+  return access(path.c_str(), W_OK) == 0 ? std::string() : std::strerror(errno);
+}
+
+/// SQLite needs the directory as well, for its journal.
+Result<void> check_writable(const fs::path& path) {
+  std::error_code failure;
+  if (fs::exists(path, failure)) {
+    if (const std::string reason = read_only_reason(path); !reason.empty()) {
+      return store_error(
+          fmt::format("the store {} is read-only: {}. Make it writable, or set HONE_STORE to another path", path.string(), reason));
+    }
+  }
+  if (const std::string reason = read_only_reason(path.parent_path()); !reason.empty()) {
+    return store_error(
+        fmt::format("the store {} is read-only: its directory cannot be written: {}. Make the directory writable, or set HONE_STORE "
+                    "to another path",
+                    path.string(), reason));
+  }
+  return {};
+}
+
+Error foreign(const fs::path& path, std::string_view why) {
+  return store_error(
+      fmt::format("{} is not a Hone store: {}. It was left as it is; choose another path for the store", path.string(), why));
+}
+
+Result<void> check_version(const fs::path& path, std::int64_t version) {
+  if (version > schema_version()) {
+    return store_error(
+        fmt::format("the store {} was made by a newer Hone (schema {}, this one knows {}): update Hone, or set HONE_STORE to another path",
+                    path.string(), version, schema_version()));
+  }
+  return {};
+}
+
+/// By the first 100 bytes alone. A database that carries no application id needs a look at its tables as well.
+Result<void> check_header(const fs::path& path, const Header& header) {
+  if (header.empty) {
+    return {};
+  }
+  if (!header.sqlite) {
+    return foreign(path, "it is not a SQLite database");
+  }
+  if (header.application_id != kApplicationId && header.application_id != 0) {
+    return foreign(path, fmt::format("it is a SQLite database of another program (application id {:#010x})", header.application_id));
+  }
+  return check_version(path, header.application_id == kApplicationId ? header.user_version : 0);
+}
+
+fs::path wal_of(const fs::path& path) { return path.string() + "-wal"; }
+
+/// Opens for reading; a WAL database that nobody uses is opened as immutable, since SQLite would otherwise create its side files.
+Result<Reading> open_quietly(const fs::path& path) {
+  HONE_ASSIGN(Database database, Database::open(path, Access::kRead));
+  const Header header = database.header();
+  HONE_TRY(check_header(path, header));
+  std::error_code failure;
+  Reading reading{.database = std::move(database), .immutable = header.wal && !fs::exists(wal_of(path), failure), .stamp = {}};
+  if (reading.immutable) {
+    reading.stamp = fs::last_write_time(path, failure);
+    HONE_ASSIGN(reading.database, Database::open(path, Access::kImmutable));
+  }
+  return reading;
+}
+
+bool needs_recovery(int code) { return code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY; }
+
+/// Reads the whole schema, which also finds a truncated file and a damaged first page. The number of tables, indices and so on.
+Result<std::int64_t> schema_entries(const Database& database) {
+  return database.scalar("SELECT count(*) FROM sqlite_schema", "read the schema");
+}
+
+/// Lets SQLite undo what a killed process left half written.
+Result<void> recover(const fs::path& path) {
+  if (const Result<void> writable = check_writable(path); !writable) {
+    return store_error(fmt::format("a process was killed while it wrote the store {}, and undoing its last write needs write access: {}",
+                                   path.string(), writable.error().message));
+  }
+  HONE_ASSIGN(const Database database, Database::open(path, Access::kWrite));
+  HONE_TRY(schema_entries(database));
+  return {};
+}
+
+/// Errors: a file of someone else. What it looks at is not changed.
+Result<void> check_not_foreign(const fs::path& path) {
+  HONE_ASSIGN(const Reading reading, open_quietly(path));
+  const Header header = reading.database.header();
+  if (header.empty || header.application_id == kApplicationId) {
+    return {};
+  }
+  const Result<std::int64_t> entries = schema_entries(reading.database);
+  if (!entries) {
+    return needs_recovery(reading.database.last_code())
+               ? foreign(path, "it is a SQLite database in which another program's write is unfinished")
+               : Result<void>(entries.error());
+  }
+  if (*entries != 0 || header.user_version != 0) {
+    return foreign(path, fmt::format("it is a SQLite database with {} tables and indices of another program", *entries));
+  }
+  return {};
+}
+
+/// Every commit survives the death of the process in any of these modes; FULL and WAL's NORMAL also keep the file sound through a power
+/// cut.
+Result<void> set_journal(const Database& database) {
+  const bool safe_wal = sqlite3_libversion_number() >= kFirstSafeWal;
+  const std::string wanted = safe_wal ? "wal" : "delete";
+  HONE_ASSIGN(std::string mode, database.scalar_text("PRAGMA journal_mode", "read the journal mode"));
+  if (mode != wanted) {
+    // Fails while others have the file open; then all go on in the mode that they share.
+    if (const auto set = database.scalar_text("PRAGMA journal_mode=" + wanted, "set the journal mode")) {
+      mode = *set;
+    }
+  }
+  return database.execute(mode == "wal" ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", "configure the connection");
+}
+
+Result<Reading> open_for_writing(const fs::path& path) {
+  std::error_code failure;
+  if (fs::exists(path, failure)) {
+    HONE_TRY(check_not_foreign(path));
+  } else {
+    fs::create_directories(path.parent_path(), failure);
+    if (failure) {
+      return store_error(fmt::format("cannot create the directory {} for the store: {}. Set HONE_STORE to another path",
+                                     path.parent_path().string(), failure.message()));
+    }
+  }
+  HONE_TRY(check_writable(path));
+  HONE_ASSIGN(Database database, Database::open(path, Access::kWrite));
+  if (!database.writable()) {
+    return store_error(fmt::format("the store {} is read-only: SQLite cannot write it. Set HONE_STORE to another path", path.string()));
+  }
+  HONE_ASSIGN(const std::int64_t version, database.scalar("PRAGMA user_version", "read the schema version"));
+  HONE_TRY(check_version(path, version));
+  HONE_TRY(schema_entries(database));
+  HONE_TRY(set_journal(database));
+  if (version != schema_version()) {
+    HONE_TRY(migrate(database));
+  }
+  return Reading{.database = std::move(database), .immutable = false, .stamp = {}};
+}
+
+}  // namespace
+
+Result<Reading> open_for_reading(const fs::path& path) {
+  HONE_ASSIGN(Reading reading, open_quietly(path));
+  if (const auto entries = schema_entries(reading.database); !entries) {
+    if (!needs_recovery(reading.database.last_code())) {
+      return entries.error();
+    }
+    HONE_TRY(recover(path));
+    HONE_ASSIGN(reading, open_quietly(path));
+  }
+  if (reading.database.header().empty) {
+    return store_error(fmt::format("the store {} is empty: nothing was recorded there yet", path.string()));
+  }
+  HONE_ASSIGN(const std::int64_t version, reading.database.scalar("PRAGMA user_version", "read the schema version"));
+  HONE_TRY(check_version(path, version));
+  HONE_ASSIGN(const std::int64_t application, reading.database.scalar("PRAGMA application_id", "read the application id"));
+  if (application != kApplicationId) {
+    return foreign(path, "it is a SQLite database of another program");
+  }
+  if (version < schema_version()) {
+    return store_error(
+        fmt::format("the store {} was made by an older Hone (schema {}, this one reads {}): open it once for writing, which upgrades it",
+                    path.string(), version, schema_version()));
+  }
+  return reading;
+}
+
+Result<bool> is_current(const Reading& reading, const fs::path& path) {
+  if (reading.immutable) {
+    std::error_code failure;
+    return !fs::exists(wal_of(path), failure) && fs::last_write_time(path, failure) == reading.stamp;
+  }
+  if (const auto entries = schema_entries(reading.database); !entries) {
+    return needs_recovery(reading.database.last_code()) ? Result<bool>(false) : Result<bool>(entries.error());
+  }
+  return true;
+}
+
+SqliteStore::SqliteStore(fs::path path, Reading reading, StoreMode mode)
+    : path_(std::move(path)), reading_(std::move(reading)), mode_(mode), process_(getpid()) {}
+
+SqliteStore::~SqliteStore() {
+  if (running_.empty() || getpid() != process_) {
+    return;
+  }
+  // A failure leaves the sessions to the end of this process, which frees them as well.
+  auto transaction = Transaction::begin(database(), "leave the sessions");
+  auto update = database().prepare("UPDATE session SET owner = '' WHERE id = ? AND owner = ? AND state = 'running'");
+  if (!transaction || !update) {
+    return;
+  }
+  for (const std::int64_t id : running_) {
+    update->integer(id).text(this_owner());
+    static_cast<void>(update->run("leave the sessions"));
+    update->reset();
+  }
+  static_cast<void>(transaction->commit("leave the sessions"));
+}
+
+Result<void> SqliteStore::prepare_read() {
+  if (mode_ == StoreMode::kReadWrite) {
+    return {};
+  }
+  HONE_ASSIGN(const bool current, is_current(reading_, path_));
+  if (!current) {
+    HONE_ASSIGN(reading_, open_for_reading(path_));
+  }
+  return {};
+}
+
+Result<Transaction> SqliteStore::begin_write(std::string_view doing) {
+  if (mode_ == StoreMode::kReadOnly) {
+    return store_error(fmt::format("cannot {} in the store {}: it was opened for reading only", doing, path_.string()));
+  }
+  return Transaction::begin(database(), doing);
+}
+
+}  // namespace hone::cache
+
+namespace hone {
+
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode) {
+  std::error_code failure;
+  // Resolved, since SQLite puts its journal beside the file and not beside a link to it.
+  const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+  if (path.empty() || failure) {
+    return Error{ErrorCode::kStore,
+                 fmt::format("'{}' cannot be the path of a store{}", path.string(), failure ? ": " + failure.message() : "")};
+  }
+  const std::filesystem::file_status status = std::filesystem::status(file, failure);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return Error{ErrorCode::kStore,
+                 fmt::format("the store {} is not a file; give the path of a file, e.g. {}", file.string(), (file / "store.db").string())};
+  }
+  if (mode == StoreMode::kReadOnly && !std::filesystem::exists(status)) {
+    return Error{ErrorCode::kNotFound, fmt::format("there is no store at {}: nothing was tuned into it yet", file.string())};
+  }
+  HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kReadOnly ? cache::open_for_reading(file) : cache::open_for_writing(file));
+  return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode));
+}
+
+std::filesystem::path default_store_path() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  if (const auto store = variable("HONE_STORE"); !store.empty()) {
+    return store;
+  }
+  // The XDG specification wants relative paths ignored.
+  if (const auto data = variable("XDG_DATA_HOME"); data.is_absolute()) {
+    return data / "hone" / "store.db";
+  }
+  std::filesystem::path home = variable("HOME");
+  if (const passwd* user = home.empty() ? getpwuid(getuid()) : nullptr; user != nullptr) {
+    home = user->pw_dir;
+  }
+  return home / ".local" / "share" / "hone" / "store.db";
+}
+
+}  // namespace hone

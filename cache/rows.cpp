@@ -1,0 +1,184 @@
+#include "cache/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <chrono>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "hone/digest.hpp"
+
+namespace hone::cache {
+namespace {
+
+constexpr std::size_t kSampleBytes = sizeof(double);
+
+std::string dump(const nlohmann::json& json) {
+  // Environment values come from drivers and may not be UTF-8.
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<std::byte> samples_to_bytes(const std::vector<double>& samples) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(samples.size() * kSampleBytes);
+  for (const double sample : samples) {
+    const auto bits = std::bit_cast<std::uint64_t>(sample);
+    for (std::size_t i = 0; i < kSampleBytes; ++i) {
+      bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
+    }
+  }
+  return bytes;
+}
+
+std::vector<double> samples_from_bytes(const std::vector<std::byte>& bytes) {
+  std::vector<double> samples(bytes.size() / kSampleBytes);
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < kSampleBytes; ++i) {
+      bits |= static_cast<std::uint64_t>(bytes[s * kSampleBytes + i]) << (8 * i);
+    }
+    samples[s] = std::bit_cast<double>(bits);
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::string utc_now() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                     utc.tm_sec, milliseconds);
+}
+
+std::string json_text(const std::vector<std::string>& list) { return dump(list); }
+
+std::string json_text(const TextMap& map) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [name, value] : map) {
+    json[name] = value;
+  }
+  return dump(json);
+}
+
+std::vector<std::string> read_json_list(std::string_view text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  std::vector<std::string> list;
+  for (const auto& item : json.is_array() ? json : nlohmann::json::array()) {
+    list.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+  }
+  return list;
+}
+
+TextMap read_json_map(std::string_view text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  TextMap map;
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) {
+      map.emplace(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return map;
+}
+
+DeviceKey device_key(const DeviceInfo& info) {
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  nlohmann::json properties = nlohmann::json::object();
+  for (const auto& [name, value] : info.properties) {
+    // What a driver or a kernel keeps for itself changes with its version, and the version is not part of the key.
+    properties[name] = name == "memory" ? (value + kGiB / 2) / kGiB : value;
+  }
+  DeviceKey key{.digest = {}, .properties = dump(properties)};
+  key.digest = digest(dump(nlohmann::json::array({info.product, info.architecture, info.mig_profile, key.properties})));
+  return key;
+}
+
+void bind_key(Statement& statement, const RecordKey& key) {
+  statement.text(key.kernel).text(key.source_hash).text(name(key.problem.dtype)).text(key.layout).integer(key.alignment);
+  statement.text(device_key(key.device).digest).text(key.timing_profile);
+}
+
+void bind_measurement(Statement& statement, const Measurement& measurement) {
+  statement.blob(samples_to_bytes(measurement.samples_us)).real(measurement.median_us);
+  statement.real(measurement.ci95_low_us).real(measurement.ci95_high_us).integer(measurement.raced_out ? 1 : 0);
+}
+
+Measurement read_measurement(Statement& statement) {
+  Measurement measurement;
+  measurement.samples_us = samples_from_bytes(statement.read_blob());
+  measurement.median_us = statement.read_real();
+  measurement.ci95_low_us = statement.read_real();
+  measurement.ci95_high_us = statement.read_real();
+  measurement.raced_out = statement.read_integer() != 0;
+  return measurement;
+}
+
+void bind_readings(Statement& statement, const Readings& readings) {
+  statement.real(readings.sm_clock_mhz).real(readings.memory_clock_mhz).real(readings.temperature_c).real(readings.power_w);
+  statement.integer(static_cast<std::int64_t>(readings.throttle_reasons)).integer(readings.discarded_samples);
+}
+
+Readings read_readings(Statement& statement) {
+  Readings readings;
+  readings.sm_clock_mhz = statement.read_real();
+  readings.memory_clock_mhz = statement.read_real();
+  readings.temperature_c = statement.read_real();
+  readings.power_w = statement.read_real();
+  readings.throttle_reasons = static_cast<std::uint64_t>(statement.read_integer());
+  readings.discarded_samples = static_cast<int>(statement.read_integer());
+  return readings;
+}
+
+void bind_resources(Statement& statement, const Resources& resources) {
+  statement.integer(resources.registers).integer(resources.spill_bytes).integer(resources.stack_bytes);
+  statement.integer(resources.shared_bytes).real(resources.occupancy);
+}
+
+Resources read_resources(Statement& statement) {
+  Resources resources;
+  resources.registers = statement.read_integer();
+  resources.spill_bytes = statement.read_integer();
+  resources.stack_bytes = statement.read_integer();
+  resources.shared_bytes = statement.read_integer();
+  resources.occupancy = statement.read_real();
+  return resources;
+}
+
+void bind_seconds(Statement& statement, const StageSeconds& seconds) {
+  statement.real(seconds.compile).real(seconds.validate).real(seconds.time).real(seconds.overhead);
+}
+
+StageSeconds read_seconds(Statement& statement) {
+  StageSeconds seconds;
+  seconds.compile = statement.read_real();
+  seconds.validate = statement.read_real();
+  seconds.time = statement.read_real();
+  seconds.overhead = statement.read_real();
+  return seconds;
+}
+
+Result<Problem> read_problem(Statement& statement) {
+  Problem problem;
+  HONE_ASSIGN(problem.dtype, parse_dtype(statement.read_text()));
+  HONE_ASSIGN(problem.shape, parse_shape(statement.read_text()));
+  return problem;
+}
+
+Result<Count> parse_count(std::string_view text) {
+  constexpr Count kMost = ~Count{0};
+  Count count = 0;
+  for (const char c : text) {
+    const auto digit = static_cast<unsigned>(c - '0');
+    if (digit > 9 || count > (kMost - digit) / 10) {
+      return Error{ErrorCode::kStore, fmt::format("the store holds '{}' where a number belongs", text)};
+    }
+    count = count * 10 + digit;
+  }
+  return count;
+}
+
+}  // namespace hone::cache

@@ -1,0 +1,203 @@
+// Sessions: begun, taken over where their process has died, finished, listed.
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include "cache/owner.hpp"
+#include "cache/rows.hpp"
+#include "cache/sqlite_store.hpp"
+#include "hone/digest.hpp"
+
+namespace hone::cache {
+namespace {
+
+// An owner that cannot be seen (in another container) counts as alive for this long after it last wrote: longer than any trial takes.
+constexpr double kUnseenSeconds = 600.0;
+
+bool owner_alive(std::string_view owner, double seconds_since_update) {
+  switch (liveness(owner)) {
+    case Liveness::kGone:
+      return false;
+    case Liveness::kAlive:
+      return true;
+    case Liveness::kUnseen:
+      return seconds_since_update < kUnseenSeconds;
+  }
+  return false;
+}
+
+Result<std::uint64_t> read_seed(Statement& row) {
+  HONE_ASSIGN(const Count seed, parse_count(row.read_text()));
+  return static_cast<std::uint64_t>(seed);
+}
+
+Result<SessionInfo> read_session(Statement& row) {
+  SessionInfo info;
+  info.id = row.read_integer();
+  info.kernel = row.read_text();
+  info.source_hash = row.read_text();
+  HONE_ASSIGN(info.problem, read_problem(row));
+  info.device_id = row.read_text();
+  info.product = row.read_text();
+  info.strategy = row.read_text();
+  info.strategy_parameters = row.read_text();
+  HONE_ASSIGN(info.seed, read_seed(row));
+  info.budget = row.read_text();
+  info.state = row.read_text() == "done" ? SessionState::kDone : SessionState::kRunning;
+  info.elapsed_seconds = row.read_real();
+  info.created_at = row.read_text();
+  info.updated_at = row.read_text();
+  info.trials = row.read_integer();
+  const bool measured = !row.next_is_null();
+  const double best_us = row.read_real();
+  info.best_us = measured ? std::optional(best_us) : std::nullopt;
+  const std::string owner = row.read_text();
+  info.owner_alive = info.state == SessionState::kRunning && owner_alive(owner, row.read_real());
+  return info;
+}
+
+}  // namespace
+
+Result<std::int64_t> SqliteStore::device_row(const DeviceInfo& info) {
+  const DeviceKey key = device_key(info);
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR IGNORE INTO device (digest, product, architecture, mig_profile, properties) "
+                                                   "VALUES (?, ?, ?, ?, ?)"));
+  insert.text(key.digest).text(info.product).text(info.architecture).text(info.mig_profile).text(key.properties);
+  HONE_TRY(insert.run("record the device"));
+  HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM device WHERE digest = ?"));
+  select.text(key.digest);
+  HONE_TRY(select.step("read the device"));
+  return select.read_integer();
+}
+
+Result<std::int64_t> SqliteStore::environment_row(const DeviceInfo& info) {
+  utsname host{};
+  uname(&host);
+  const std::string environment = json_text(info.environment);
+  const std::string key = digest(json_text(std::vector<std::string>{environment, host.nodename, host.release, HONE_VERSION}));
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR IGNORE INTO environment (digest, device, host, kernel_release, hone_version) "
+                                                   "VALUES (?, ?, ?, ?, ?)"));
+  insert.text(key).text(environment).text(host.nodename).text(host.release).text(HONE_VERSION);
+  HONE_TRY(insert.run("record the environment"));
+  HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM environment WHERE digest = ?"));
+  select.text(key);
+  HONE_TRY(select.step("read the environment"));
+  return select.read_integer();
+}
+
+Result<std::int64_t> SqliteStore::begin_session(const SessionKey& key, const std::string& budget) {
+  constexpr std::string_view kDoing = "begin a session";
+  const std::lock_guard lock(mutex_);
+  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+  HONE_ASSIGN(const std::int64_t device, device_row(key.record.device));
+  HONE_ASSIGN(const std::int64_t environment, environment_row(key.record.device));
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO session (kernel, source_hash, dtype, shape, layout, alignment, device, "
+                                                   "timing_profile, strategy, strategy_parameters, seed, budget, device_id, device_uuid, "
+                                                   "environment, owner, created_at, updated_at, state) "
+                                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')"));
+  const RecordKey& record = key.record;
+  insert.text(record.kernel).text(record.source_hash).text(name(record.problem.dtype)).text(text(record.problem.shape));
+  insert.text(record.layout).integer(record.alignment).integer(device).text(record.timing_profile);
+  insert.text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed)).text(budget);
+  const std::string now = utc_now();
+  insert.text(record.device.id).text(record.device.uuid).integer(environment).text(this_owner()).text(now).text(now);
+  HONE_TRY(insert.run(kDoing));
+  const std::int64_t id = database().last_row();
+  HONE_TRY(transaction.commit(kDoing));
+  running_.insert(id);
+  return id;
+}
+
+Result<std::optional<SessionInfo>> SqliteStore::resume_session(const SessionKey& key) {
+  constexpr std::string_view kDoing = "resume a session";
+  const std::lock_guard lock(mutex_);
+  // Under the write lock from the first look on, so that two processes cannot both see the owner gone.
+  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+  HONE_ASSIGN(Statement select,
+              database().prepare(
+                  fmt::format("SELECT id, owner, (julianday('now') - julianday(updated_at)) * 86400 FROM session WHERE {} AND shape = ? "
+                              "AND strategy = ? AND strategy_parameters = ? AND seed = ? AND state = 'running' ORDER BY id DESC",
+                              kKeyCondition)));
+  bind_key(select, key.record);
+  select.text(text(key.record.problem.shape)).text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed));
+  std::int64_t id = 0;
+  for (;;) {
+    HONE_ASSIGN(const bool row, select.step(kDoing));
+    if (!row) {
+      return std::optional<SessionInfo>();
+    }
+    id = select.read_integer();
+    const std::string owner = select.read_text();
+    if (!owner_alive(owner, select.read_real())) {
+      break;
+    }
+  }
+  select.reset();
+  HONE_ASSIGN(Statement update,
+              database().prepare("UPDATE session SET owner = ?, updated_at = ?, device_id = ?, device_uuid = ? WHERE id = ?"));
+  update.text(this_owner()).text(utc_now()).text(key.record.device.id).text(key.record.device.uuid).integer(id);
+  HONE_TRY(update.run(kDoing));
+  HONE_ASSIGN(const std::vector<SessionInfo> found, read_sessions(id));
+  HONE_TRY(transaction.commit(kDoing));
+  running_.insert(id);
+  return std::optional(found.at(0));
+}
+
+Result<void> SqliteStore::touch_session(std::int64_t session, double elapsed_seconds) {
+  HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET elapsed_seconds = ?, updated_at = ? WHERE id = ?"));
+  update.real(elapsed_seconds).text(utc_now()).integer(session);
+  HONE_TRY(update.run("update the session"));
+  if (database().changes() == 0) {
+    return Error{ErrorCode::kNotFound, fmt::format("the store {} has no session {}", path_.string(), session)};
+  }
+  return {};
+}
+
+Result<void> SqliteStore::finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
+                                         double elapsed_seconds) {
+  constexpr std::string_view kDoing = "finish the session";
+  const std::lock_guard lock(mutex_);
+  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+  HONE_TRY(touch_session(session, elapsed_seconds));
+  HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET state = 'done', owner = '' WHERE id = ?"));
+  update.integer(session);
+  HONE_TRY(update.run(kDoing));
+  if (record) {
+    HONE_TRY(put_record(session, key, *record));
+  }
+  HONE_TRY(transaction.commit(kDoing));
+  running_.erase(session);
+  return {};
+}
+
+Result<std::vector<SessionInfo>> SqliteStore::sessions() {
+  const std::lock_guard lock(mutex_);
+  HONE_TRY(prepare_read());
+  return read_sessions(std::nullopt);
+}
+
+Result<std::vector<SessionInfo>> SqliteStore::read_sessions(std::optional<std::int64_t> only) {
+  // The best of the final round where there was one: its times alone decide.
+  HONE_ASSIGN(Statement select,
+              database().prepare(
+                  "SELECT s.id, s.kernel, s.source_hash, s.dtype, s.shape, s.device_id, d.product, s.strategy, s.strategy_parameters, "
+                  "s.seed, s.budget, s.state, s.elapsed_seconds, s.created_at, s.updated_at, "
+                  "(SELECT count(*) FROM trial WHERE session = s.id), "
+                  "coalesce((SELECT min(f.median_us) FROM trial t JOIN final_measurement f ON f.trial = t.id "
+                  "WHERE t.session = s.id AND t.outcome = 'ok'), "
+                  "(SELECT min(median_us) FROM trial WHERE session = s.id AND outcome = 'ok')), "
+                  "s.owner, (julianday('now') - julianday(s.updated_at)) * 86400 "
+                  "FROM session s JOIN device d ON d.id = s.device WHERE ?1 IS NULL OR s.id = ?1 ORDER BY s.id"));
+  only ? select.integer(*only) : select.null();
+  std::vector<SessionInfo> all;
+  for (;;) {
+    HONE_ASSIGN(const bool row, select.step("list the sessions"));
+    if (!row) {
+      return all;
+    }
+    HONE_ASSIGN(SessionInfo info, read_session(select));
+    all.push_back(std::move(info));
+  }
+}
+
+}  // namespace hone::cache

@@ -1,0 +1,75 @@
+#pragma once
+// The store on SQLite. Its methods are spread by concern: sessions.cpp, trials.cpp, records.cpp, compiled.cpp; opening is in open.cpp.
+
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "cache/database.hpp"
+#include "hone/store.hpp"
+
+namespace hone::cache {
+
+/// Opens a file that is known to be there for reading, without leaving anything beside it, and checks that it is a store of this schema.
+/// What a killed writer left half done is rolled back first, where the file may be written: without that nothing could be read.
+struct Reading {
+  Database database;
+  bool immutable = false;                 ///< no lock is held: `stamp` tells whether the file is still the one that was opened
+  std::filesystem::file_time_type stamp;  ///< of the last change
+};
+Result<Reading> open_for_reading(const std::filesystem::path& path);
+
+/// Whether the reading is still of the file as it is now.
+Result<bool> is_current(const Reading& reading, const std::filesystem::path& path);
+
+/// Thread-safe: one call at a time.
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::filesystem::path path, Reading reading, StoreMode mode);
+  /// Gives up the sessions that this store runs, so that they can be resumed.
+  ~SqliteStore() override;
+  SqliteStore(const SqliteStore&) = delete;
+  SqliteStore& operator=(const SqliteStore&) = delete;
+
+  Result<std::optional<SessionInfo>> resume_session(const SessionKey& key) override;
+  Result<std::int64_t> begin_session(const SessionKey& key, const std::string& budget) override;
+  Result<void> add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
+                         double elapsed_seconds) override;
+  Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) override;
+  Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
+                              double elapsed_seconds) override;
+  Result<std::vector<SessionInfo>> sessions() override;
+  Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) override;
+  Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) override;
+  Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) override;
+  Result<std::optional<Compiled>> find_compiled(const CompiledKey& key) override;
+  Result<std::shared_ptr<const Artifact>> load_artifact(const std::string& digest) override;
+
+ private:
+  const Database& database() const { return reading_.database; }
+  /// Before a read: a read-only store follows the file where it was replaced or has to be recovered.
+  Result<void> prepare_read();
+  /// Before a write: the lock, or why there is none.
+  Result<Transaction> begin_write(std::string_view doing);
+
+  /// Ids of the rows for a device and its environment, made where they are missing. Within a transaction.
+  Result<std::int64_t> device_row(const DeviceInfo& info);
+  Result<std::int64_t> environment_row(const DeviceInfo& info);
+
+  Result<std::vector<SessionInfo>> read_sessions(std::optional<std::int64_t> only);
+  Result<void> touch_session(std::int64_t session, double elapsed_seconds);
+  Result<std::int64_t> insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial);
+  Result<void> put_final_measurement(std::int64_t trial_row, const Trial& trial);
+  Result<void> put_record(std::int64_t session, const RecordKey& key, const Record& record);
+  Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);
+  Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& digest);
+
+  std::mutex mutex_;
+  std::filesystem::path path_;
+  Reading reading_;
+  StoreMode mode_;
+  int process_;                     ///< a forked child must leave the connection alone
+  std::set<std::int64_t> running_;  ///< sessions that this store runs
+};
+
+}  // namespace hone::cache

@@ -1,0 +1,128 @@
+// Trials: written one transaction each, read back in the order in which they were made.
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "cache/rows.hpp"
+#include "cache/sqlite_store.hpp"
+
+namespace hone::cache {
+namespace {
+
+constexpr std::string_view kDoing = "record a trial";
+
+/// trial columns up to the measurement, which is that of the final round where there was one.
+Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameters) {
+  Trial trial;
+  HONE_ASSIGN(trial.position, parse_count(row.read_text()));
+  HONE_ASSIGN(trial.configuration, parse_configuration(parameters, row.read_text()));
+  HONE_ASSIGN(trial.outcome, parse_outcome(row.read_text()));
+  trial.detail = row.read_text();
+  trial.resources = read_resources(row);
+  trial.seconds = read_seconds(row);
+  HONE_ASSIGN(const Count seed, parse_count(row.read_text()));
+  trial.input_seed = static_cast<std::uint64_t>(seed);
+  trial.max_error = row.read_real(std::numeric_limits<double>::quiet_NaN());
+  trial.artifact = row.read_text();
+  trial.measurement = read_measurement(row);
+  trial.readings = read_readings(row);
+  trial.final_round = !row.next_is_null();
+  if (trial.final_round) {
+    trial.measurement = read_measurement(row);
+    trial.readings = read_readings(row);
+  }
+  return trial;
+}
+
+}  // namespace
+
+Result<void> SqliteStore::add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
+                                    double elapsed_seconds) {
+  const std::lock_guard lock(mutex_);
+  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+  HONE_TRY(touch_session(session, elapsed_seconds));
+  HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM trial WHERE session = ? AND position = ?"));
+  select.integer(session).text(text(trial.position));
+  HONE_ASSIGN(const bool known, select.step(kDoing));
+  std::int64_t row = known ? select.read_integer() : 0;
+  select.reset();
+  if (known && !trial.final_round) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("session {} already has a trial of position {} ({}): a configuration is tried once", session,
+                             text(trial.position), text(parameters, trial.configuration))};
+  }
+  if (!known) {
+    HONE_ASSIGN(row, insert_trial(session, parameters, trial));
+  }
+  if (trial.final_round) {
+    HONE_TRY(put_final_measurement(row, trial));
+  }
+  return transaction.commit(kDoing);
+}
+
+Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial) {
+  HONE_ASSIGN(Statement insert,
+              database().prepare(
+                  "INSERT INTO trial (session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, "
+                  "shared_bytes, occupancy, compile_seconds, validate_seconds, time_seconds, overhead_seconds, input_seed, max_error, "
+                  "artifact, samples, median_us, ci95_low_us, ci95_high_us, raced_out, sm_clock_mhz, memory_clock_mhz, "
+                  "temperature_c, power_w, throttle_reasons, discarded_samples, created_at) VALUES "
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  insert.integer(session)
+      .text(text(trial.position))
+      .text(text(parameters, trial.configuration))
+      .text(name(trial.outcome))
+      .text(trial.detail);
+  bind_resources(insert, trial.resources);
+  bind_seconds(insert, trial.seconds);
+  insert.text(std::to_string(trial.input_seed)).real(trial.max_error).text(trial.artifact);
+  if (trial.outcome == Outcome::kOk) {
+    bind_measurement(insert, trial.measurement);
+  } else {
+    insert.blob({}).null().null().null().integer(0);
+  }
+  bind_readings(insert, trial.readings);
+  insert.text(utc_now());
+  HONE_TRY(insert.run(kDoing));
+  return database().last_row();
+}
+
+Result<void> SqliteStore::put_final_measurement(std::int64_t trial_row, const Trial& trial) {
+  HONE_ASSIGN(
+      Statement insert,
+      database().prepare("INSERT OR REPLACE INTO final_measurement (trial, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
+                         "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at) "
+                         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  insert.integer(trial_row);
+  bind_measurement(insert, trial.measurement);
+  bind_readings(insert, trial.readings);
+  insert.text(utc_now());
+  return insert.run(kDoing);
+}
+
+Result<std::vector<Trial>> SqliteStore::trials(std::int64_t session, const std::vector<Parameter>& parameters) {
+  const std::lock_guard lock(mutex_);
+  HONE_TRY(prepare_read());
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare("SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
+                         "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
+                         "t.input_seed, t.max_error, t.artifact, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, t.raced_out, "
+                         "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
+                         "f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.sm_clock_mhz, f.memory_clock_mhz, "
+                         "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples "
+                         "FROM trial t LEFT JOIN final_measurement f ON f.trial = t.id WHERE t.session = ? ORDER BY t.id"));
+  select.integer(session);
+  std::vector<Trial> all;
+  for (;;) {
+    HONE_ASSIGN(const bool row, select.step("read the trials"));
+    if (!row) {
+      return all;
+    }
+    HONE_ASSIGN(Trial trial, read_trial(select, parameters));
+    all.push_back(std::move(trial));
+  }
+}
+
+}  // namespace hone::cache
