@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "engine/runtime/lookup.hpp"
+#include "hone/lookup.hpp"
 #include "hone/names.hpp"
 #include "hone/registry.hpp"
 
@@ -29,8 +29,14 @@ struct Kernel::State {
     bool passed = false;
     Passed kind = Passed::kPointer;
     void* workspace = nullptr;
+    std::size_t zeroed_bytes = 0;  ///< cleared on the stream before each launch
   };
 
+  Result<void> clear(void* stream, const Slot& slot, void* address) const {
+    return slot.zeroed_bytes == 0 ? Result<void>() : device->fill_on(stream, address, slot.zeroed_bytes, 0);
+  }
+
+  Device* device = nullptr;
   std::vector<Parameter> parameters;
   std::string name;
   Problem problem;
@@ -71,6 +77,7 @@ Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const P
     const State::Slot& slot = state.slots[i];
     if (!slot.passed) {
       values[i] = const_cast<void**>(&slot.workspace);
+      HONE_TRY(state.clear(stream, slot, slot.workspace));
       continue;
     }
     if (kinds[next] != slot.kind) {
@@ -80,6 +87,7 @@ Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const P
     if (slot.kind == Passed::kPointer && *static_cast<const std::uintptr_t*>(addresses[next]) % kAlignment != 0) {
       return bad_argument(state.name, next, "the pointer is not aligned to 16 bytes, which the tuned configurations assume");
     }
+    HONE_TRY(state.clear(stream, slot, *static_cast<void* const*>(addresses[next])));
     ++next;
   }
   return state.loaded->launch(stream, std::span<void* const>(values.data(), state.slots.size()));
@@ -105,9 +113,7 @@ struct Engine::Impl {
   }
 
   Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const Configuration& configuration) {
-    const auto compiler_version = found.info.environment.find("compiler");
-    const CompiledKey key{spec.source_hash, problem.dtype, text(spec.parameters, configuration), found.info.architecture,
-                          compiler_version == found.info.environment.end() ? "" : compiler_version->second};
+    const CompiledKey key = compiled_key(spec, problem.dtype, text(spec.parameters, configuration), found.info);
     if (store) {
       HONE_ASSIGN(std::optional<Compiled> cached, store->find_compiled(key));
       if (cached) {
@@ -192,6 +198,7 @@ Result<Kernel> Engine::kernel(std::string_view kernel, DType dtype, const Shape&
     entry = impl_->entries.emplace(key, std::move(loaded)).first;
   }
   auto state = std::make_shared<Kernel::State>();
+  state->device = impl_->device.get();
   state->parameters = spec->parameters;
   state->name = spec->name;
   state->choice = entry->second.choice;
@@ -208,15 +215,18 @@ Result<Kernel> Engine::kernel(std::string_view kernel, DType dtype, const Shape&
   }
   for (const Argument& argument : spec->arguments) {
     Kernel::State::Slot slot{.passed = argument.direction != Direction::kWorkspace};
+    const DType element = argument.element(dtype);
     if (argument.direction == Direction::kScalar) {
-      const DType element = argument.element(dtype);
       slot.kind = element == DType::kF64 ? Kernel::Passed::kF64 : element == DType::kI32 ? Kernel::Passed::kI32 : Kernel::Passed::kF32;
-    } else if (!slot.passed) {
+    } else {
       HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
-      const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, elements.integer())) * size_of(argument.element(dtype));
-      HONE_ASSIGN(auto buffer, impl_->device->allocate(bytes));
-      slot.workspace = buffer->address();
-      state->workspaces.push_back(std::move(buffer));
+      const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, elements.integer())) * size_of(element);
+      slot.zeroed_bytes = argument.zeroed ? bytes : 0;
+      if (!slot.passed) {
+        HONE_ASSIGN(auto buffer, impl_->device->allocate(bytes));
+        slot.workspace = buffer->address();
+        state->workspaces.push_back(std::move(buffer));
+      }
     }
     state->passed_count += slot.passed ? 1 : 0;
     state->slots.push_back(slot);

@@ -1,4 +1,4 @@
-#include "engine/runtime/lookup.hpp"
+#include "hone/lookup.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -47,7 +47,7 @@ class LiveEvaluator final : public Evaluator {
 
   /// Compiles the reference, or takes it from the store.
   Result<void> prepare() {
-    const CompiledKey key = compiled_key("reference");
+    const CompiledKey key = key_of("reference");
     HONE_ASSIGN(std::optional<Compiled> cached, find_cached(key));
     if (!cached) {
       HONE_ASSIGN(auto process, WorkerProcess::spawn(context_, executable_));
@@ -85,7 +85,7 @@ class LiveEvaluator final : public Evaluator {
   void submit(std::vector<Proposal> proposals) override {
     std::vector<Proposal> uncached;
     for (Proposal& proposal : proposals) {
-      const auto cached = find_cached(compiled_key(text(request_.spec.parameters, proposal.configuration)));
+      const auto cached = find_cached(key_of(text(request_.spec.parameters, proposal.configuration)));
       if (cached && *cached) {
         ready_.push_back({std::move(proposal), **cached, 0.0});
       } else {
@@ -160,11 +160,8 @@ class LiveEvaluator final : public Evaluator {
   }
 
  private:
-  [[nodiscard]] CompiledKey compiled_key(std::string configuration) const {
-    const auto& environment = request_.device.info.environment;
-    const auto compiler = environment.find("compiler");
-    return {request_.spec.source_hash, request_.problem.dtype, std::move(configuration), request_.device.info.architecture,
-            compiler == environment.end() ? "" : compiler->second};
+  [[nodiscard]] CompiledKey key_of(std::string configuration) const {
+    return compiled_key(request_.spec, request_.problem.dtype, std::move(configuration), request_.device.info);
   }
 
   Result<std::optional<Compiled>> find_cached(const CompiledKey& key) const {
@@ -220,7 +217,7 @@ class LiveEvaluator final : public Evaluator {
 
   void compiled(CompilePool::Done done) {
     if (done.compiled) {
-      const auto kept = keep(compiled_key(text(request_.spec.parameters, done.proposal.configuration)), *done.compiled);
+      const auto kept = keep(key_of(text(request_.spec.parameters, done.proposal.configuration)), *done.compiled);
       if (!kept) {
         failure_ = kept.error();
         return;
@@ -323,7 +320,7 @@ class LiveEvaluator final : public Evaluator {
   }
 
   Result<Compiled> compiled_of(const Trial& trial) {
-    HONE_ASSIGN(auto cached, find_cached(compiled_key(text(request_.spec.parameters, trial.configuration))));
+    HONE_ASSIGN(auto cached, find_cached(key_of(text(request_.spec.parameters, trial.configuration))));
     if (!cached) {
       return Error{ErrorCode::kStore, fmt::format("the store has lost the compiled code {} of a finalist", trial.artifact)};
     }

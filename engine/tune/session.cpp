@@ -280,6 +280,10 @@ class Session {
     record.session = session_;
     record.trials = static_cast<std::int64_t>(trials_.size());
     record.artifact = winner.artifact;
+    HONE_ASSIGN(const auto compiled, store_.find_compiled(compiled_key(request_.spec, request_.problem.dtype, record.configuration_text, request_.device.info)));
+    if (compiled) {
+      record.symbols = compiled->symbols;
+    }
     record.environment = request_.device.info.environment;
     record.problem = request_.problem;
     return std::optional<Record>(std::move(record));
@@ -315,15 +319,6 @@ class Session {
 };
 
 }  // namespace
-
-RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
-  RecordKey key;
-  key.kernel = spec.name;
-  key.source_hash = spec.source_hash;
-  key.problem = problem;
-  key.device = device;
-  return key;
-}
 
 Count default_position(const SearchSpace& space, const Configuration& wanted) {
   if (const std::optional<Count> position = space.index(wanted)) {

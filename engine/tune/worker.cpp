@@ -16,7 +16,8 @@
 
 #include "engine/tune/wire.hpp"
 #include "hone/configuration.hpp"
-#include "hone/session.hpp"
+#include "hone/lookup.hpp"
+#include "hone/worker.hpp"
 
 namespace hone {
 namespace {
@@ -210,19 +211,6 @@ class MeasuringWorker {
     return parse_configuration(spec_.parameters, message.at("configuration").get<std::string>()).value();
   }
 
-  [[nodiscard]] bool valid_for(const Problem& problem, const Configuration& configuration) const {
-    Bindings bound = bindings(problem);
-    bound.merge(bindings(spec_.parameters, configuration));
-    bound.merge(bindings(device_->info()));
-    for (const Constraint& constraint : spec_.constraints) {
-      const Result<Value> met = constraint.condition.evaluate(bound);
-      if (!met || !met->boolean()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   std::unique_ptr<LoadedKernel> load_for(const Problem& problem, const Compiled& compiled, const Configuration& configuration, Reply& reply) {
     Result<std::vector<PassLaunch>> plan = plan_launch(spec_, problem, configuration, device_->info());
     if (!plan) {
@@ -283,7 +271,7 @@ class MeasuringWorker {
 
   bool validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, Reply& reply) {
     for (Ragged& ragged : ragged_) {
-      if (!valid_for(ragged.problem, configuration)) {
+      if (!valid_for(spec_, ragged.problem, device_->info(), configuration)) {
         continue;
       }
       auto small = load_for(ragged.problem, compiled, configuration, reply);

@@ -9,11 +9,9 @@
 
 #include "engine/tune/wire.hpp"
 #include "hone/error.hpp"
+#include "hone/worker.hpp"
 
 namespace hone {
-
-/// Where hone-worker is: $HONE_WORKER, beside the running executable, or where Hone was installed. Error: the places that were tried.
-Result<std::filesystem::path> find_worker();
 
 /// One process in a process group of its own (its compiler children die with it), joined by a socket pair.
 /// Used by the thread that runs the io_context. Destruction kills the process.

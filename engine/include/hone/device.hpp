@@ -140,7 +140,7 @@ class Device {
   virtual Result<void> download(std::span<std::byte> destination, const void* source) = 0;
   virtual Result<void> copy(void* destination, const void* source, std::size_t bytes) = 0;
   virtual Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
-  /// Element i becomes random_element(seed, i): the same numbers on every device (hone/random.h).
+  /// Element i becomes random_element(seed, i), of i32 random_integer(seed, i): the same numbers on every device (hone/random.h).
   virtual Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) = 0;
   /// Compares `count` elements of `dtype` with doubles on the device.
   virtual Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) = 0;
@@ -149,6 +149,8 @@ class Device {
   virtual Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
   /// Loads a compiled reference; its launch covers `extent` indices.
   virtual Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent, const Problem& problem) = 0;
+  /// Fills on `stream`, without waiting for it.
+  virtual Result<void> fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
   virtual Result<void> synchronize() = 0;
   /// Microseconds of each run.
   virtual Result<std::vector<double>> time(const TimeRequest& request) = 0;
@@ -162,6 +164,8 @@ class DevicePlugin {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The devices of this machine, or kUnavailable with what is missing and what to do.
   virtual Result<std::vector<DeviceInfo>> enumerate() const = 0;
+  /// The compiler that compiler() would use, for people ("NVRTC 13.0 (/usr/lib/...)"), or why there is none.
+  virtual Result<std::string> compiler_version() const = 0;
   virtual Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const = 0;
   virtual Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const = 0;
 };

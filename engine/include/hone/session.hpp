@@ -85,13 +85,7 @@ struct RunReport {
 };
 Result<RunReport> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store);
 
-/// The key under which the winner of `request` is recorded.
-RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device);
-
 /// The position of the kernel's default, or, where that is not valid for the problem, of the valid configuration that shares most values with it.
 Count default_position(const SearchSpace& space, const Configuration& wanted);
-
-/// Serves requests on `socket` until its peer closes it: the body of the worker process. Returns the process's exit code.
-int serve_worker(int socket, const Registry& registry);
 
 }  // namespace hone

@@ -76,6 +76,11 @@ struct CompiledKey {
   std::string architecture, compiler;
 };
 
+/// The key under which the winner for a problem on a device is recorded.
+RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device);
+/// The key of compiled code: of a configuration's text, or "reference".
+CompiledKey compiled_key(const KernelSpec& spec, DType dtype, std::string configuration, const DeviceInfo& device);
+
 class Store {
  public:
   virtual ~Store() = default;

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include "cli/options.hpp"
+#include "cli/present.hpp"
+#include "cli/verbs.hpp"
+#include "hone/engine.hpp"
+#include "hone/lookup.hpp"
+
+namespace hone::cli {
+namespace {
+
+Json record_json(const Subject& subject, const Target& target, const Choice& choice) {
+  const Record& record = *choice.record;
+  Json stale = Json::array();
+  for (const Staleness& change : staleness(record, target.device.info)) {
+    stale.push_back({{"what", change.what}, {"then", change.then}, {"now", change.now}});
+  }
+  return {{"kernel", subject.spec.name},
+          {"device", target.device.info.id},
+          {"dtype", name(target.problem.dtype)},
+          {"shape", json(target.problem.shape)},
+          {"source", name(choice.source)},
+          {"tuned_shape", json(record.problem.shape)},
+          {"config", json(subject.spec.parameters, record.configuration)},
+          {"time_us", record.measurement.median_us},
+          {"ci95_us", {record.measurement.ci95_low_us, record.measurement.ci95_high_us}},
+          {"default_us", record.default_us},
+          {"session", record.session},
+          {"trials", record.trials},
+          {"created_at", record.created_at},
+          {"stale", stale}};
+}
+
+std::string record_text(const Subject& subject, const Target& target, const Choice& choice) {
+  const Record& record = *choice.record;
+  std::string lines = fmt::format("{}\n{}", text(subject.spec.parameters, record.configuration), duration(record.measurement.median_us));
+  if (record.default_us > 0.0) {
+    lines += fmt::format(" ({:.2f}x the default's {})", record.default_us / record.measurement.median_us, duration(record.default_us));
+  }
+  lines += fmt::format(", session {}, {}\n", record.session, record.created_at);
+  if (choice.source == Source::kNearest) {
+    lines += fmt::format("this shape is not tuned: the record is that of the nearest, {}\n", text(record.problem.shape));
+  }
+  for (const Staleness& change : staleness(record, target.device.info)) {
+    lines += fmt::format("stale: {} was {}, is {}\n", change.what, change.then, change.now);
+  }
+  return lines;
+}
+
+}  // namespace
+
+int best(int argc, char** argv) {
+  cxxopts::Options options("hone best", "Prints the winner for a problem: the exact record, or that of the nearest tuned shape.");
+  add_problem_options(options);
+  add_store_option(options);
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_ASSIGN(const Subject subject, find_subject(arguments));
+    HONE_ASSIGN(const Target target, find_target(arguments, subject));
+    HONE_ASSIGN(const auto store, open_store(store_path(arguments), StoreMode::kReadOnly));
+    HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get()));
+    if (!choice.record) {
+      return Error{ErrorCode::kNotFound, fmt::format("no record of {} {} on {}: run hone tune {} --dtype {} --shape {} --store {}", subject.spec.name,
+                                                     name(target.problem.dtype), target.device.info.product, arguments["kernel"].as<std::string>(),
+                                                     name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
+    }
+    return Output{record_json(subject, target, choice), record_text(subject, target, choice)};
+  });
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "cli/options.hpp"
+#include "cli/present.hpp"
+#include "cli/verbs.hpp"
+#include "hone/session.hpp"
+#include "hone/worker.hpp"
+
+namespace hone::cli {
+namespace {
+
+/// One part of the machine: found or missing, and what a missing one costs.
+struct Finding {
+  std::string part;
+  bool found = false;
+  std::string what, cost;
+};
+
+Finding finding(std::string part, const Result<std::string>& result, std::string cost) {
+  return {std::move(part), result.ok(), result ? *result : result.error().message, std::move(cost)};
+}
+
+Result<std::string> device_names(std::string_view plugin_name) {
+  for (const auto& plugin : builtin_registry().devices()) {
+    if (plugin->name() == plugin_name) {
+      HONE_ASSIGN(const auto infos, plugin->enumerate());
+      std::string names;
+      for (const DeviceInfo& info : infos) {
+        names += fmt::format("{}{}: {} ({})", names.empty() ? "" : ", ", info.id, info.product, info.architecture);
+      }
+      return names;
+    }
+  }
+  return Error{ErrorCode::kUnavailable, "not built in"};
+}
+
+/// A plugin's own report of its compiler.
+Result<std::string> compiler_of(std::string_view plugin_name) {
+  for (const auto& plugin : builtin_registry().devices()) {
+    if (plugin->name() == plugin_name) {
+      return plugin->compiler_version();
+    }
+  }
+  return Error{ErrorCode::kUnavailable, "not built in"};
+}
+
+Result<std::string> libclang() {
+  HONE_ASSIGN(const LibclangInfo info, find_libclang());
+  return fmt::format("{} ({})", info.version, info.path);
+}
+
+Result<std::string> worker() {
+  HONE_ASSIGN(const std::filesystem::path path, find_worker());
+  return path.string();
+}
+
+Result<std::string> store(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) {
+    return fmt::format("{} (made by the first hone tune)", path.string());
+  }
+  HONE_ASSIGN(const auto opened, open_store(path, StoreMode::kReadOnly));
+  HONE_ASSIGN(const auto sessions, opened->sessions());
+  return fmt::format("{} ({} sessions)", path.string(), sessions.size());
+}
+
+std::vector<Finding> examine(const cxxopts::ParseResult& arguments) {
+  return {
+      finding("GPU", device_names("cuda"), "kernels cannot run on a GPU here; compiling for one still works where NVRTC is"),
+      finding("NVRTC", compiler_of("cuda"), "no candidate can be compiled for a GPU; kernels whose cubin is in the store still launch"),
+      finding("cpu device", device_names("cpu"), "nothing can be tuned or tested without a GPU"),
+      finding("host compiler", compiler_of("cpu"), "the cpu device cannot compile kernels"),
+      finding("libclang", libclang(), "your own kernel files cannot be read; built-in kernels need none"),
+      finding("worker", worker(), "no trial can run"),
+      finding("SQLite", fmt::format("{}", sqlite3_libversion()), ""),
+      finding("store", store(store_path(arguments)), "results cannot be read or kept"),
+  };
+}
+
+}  // namespace
+
+int doctor(int argc, char** argv) {
+  cxxopts::Options options("hone doctor", "Says what was found on this machine, what is missing, and what that costs.");
+  add_store_option(options);
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    Output output{.json = {{"version", HONE_VERSION}, {"findings", Json::array()}}, .text = ""};
+    std::vector<std::vector<std::string>> rows;
+    for (const Finding& entry : examine(arguments)) {
+      output.json["findings"].push_back({{"part", entry.part}, {"found", entry.found}, {"what", entry.what}, {"cost", entry.found ? "" : entry.cost}});
+      rows.push_back({entry.found ? "ok" : "--", entry.part, entry.what});
+      if (!entry.found) {
+        rows.push_back({"", "", "so: " + entry.cost});
+      }
+    }
+    output.text = table(rows);
+    return output;
+  });
+}
+
+}  // namespace hone::cli

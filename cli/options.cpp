@@ -1,0 +1,130 @@
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+
+namespace hone::cli {
+namespace {
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kDevice:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kIo:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+int fail(const std::string& verb, bool json, const Error& error) {
+  fmt::print(stderr, "hone {}: {}\n", verb, error.message);
+  if (json) {
+    fmt::print("{}\n", Json{{"error", {{"message", error.message}}}}.dump());
+  }
+  return exit_code(error.code);
+}
+
+/// The pseudo kernel of a recorded space: its parameters, and no source.
+KernelSpec recorded_spec(const RecordedSpace& recorded, const std::string& file, std::string source_hash) {
+  KernelSpec spec;
+  spec.name = recorded.name();
+  spec.file = file;
+  spec.source_hash = std::move(source_hash);
+  spec.dtypes = {DType::kF32};
+  spec.parameters = recorded.space().parameters();
+  return spec;
+}
+
+bool is_recorded(const std::string& kernel) { return kernel.ends_with(".json") || kernel.ends_with(".json.gz"); }
+
+}  // namespace
+
+int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body) {
+  options.add_options()("json", "print one JSON object on standard output")("h,help", "print this help");
+  const std::string verb = argv[0];
+  bool json = false;
+  for (int i = 1; i < argc; ++i) {
+    json = json || std::string_view(argv[i]) == "--json";
+  }
+  try {
+    const cxxopts::ParseResult arguments = options.parse(argc, argv);
+    if (arguments.count("help") > 0) {
+      fmt::print("{}", options.help());
+      return 0;
+    }
+    if (!arguments.unmatched().empty()) {
+      return fail(verb, json, {ErrorCode::kInvalidArgument, fmt::format("unexpected argument '{}'; see hone {} --help", arguments.unmatched().front(), verb)});
+    }
+    const Result<Output> output = body(arguments);
+    if (!output) {
+      return fail(verb, json, output.error());
+    }
+    fmt::print("{}", json ? output->json.dump() + "\n" : output->text);
+    return output->exit_code;
+  } catch (const cxxopts::exceptions::exception& wrong) {
+    return fail(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
+  }
+}
+
+void add_problem_options(cxxopts::Options& options) {
+  options.add_options()("kernel", "a built-in kernel, or a kernel file", cxxopts::value<std::string>())(
+      "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
+      "dtype", "f32, f16, bf16", cxxopts::value<std::string>()->default_value("f32"), "TYPE")(
+      "shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)", cxxopts::value<std::string>()->default_value(""), "SHAPE");
+  options.parse_positional({"kernel"});
+  options.positional_help("KERNEL");
+}
+
+void add_store_option(cxxopts::Options& options) {
+  options.add_options()("store", fmt::format("the store (default: {})", default_store_path().string()), cxxopts::value<std::string>(), "FILE");
+}
+
+Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
+  if (arguments.count("kernel") == 0) {
+    return Error{ErrorCode::kInvalidArgument, "which kernel? Give a name (hone kernels lists them) or the path of a .cu file"};
+  }
+  const auto kernel = arguments["kernel"].as<std::string>();
+  Subject subject;
+  if (is_recorded(kernel)) {
+    HONE_ASSIGN(RecordedSpace recorded, RecordedSpace::load(kernel));
+    subject.recorded = std::make_unique<RecordedSpace>(std::move(recorded));
+    subject.spec = recorded_spec(*subject.recorded, kernel, subject.recorded->digest());
+    return subject;
+  }
+  if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
+    HONE_ASSIGN(subject.spec, read_kernel_file(kernel));
+    return subject;
+  }
+  HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(kernel));
+  subject.spec = *builtin;
+  return subject;
+}
+
+Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
+  Target target;
+  const auto dtype_text = arguments["dtype"].as<std::string>();
+  HONE_ASSIGN(const DType dtype, parse_dtype(dtype_text));
+  HONE_ASSIGN(const Shape shape, parse_shape(arguments["shape"].as<std::string>()));
+  HONE_ASSIGN(target.problem, make_problem(subject.spec, dtype, shape));
+  const Registry& registry = builtin_registry();
+  const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : subject.recorded ? "replay" : "";
+  HONE_ASSIGN(target.device, wanted.empty() ? registry.best_device() : registry.device(wanted));
+  const bool replay = target.device.info.plugin == "replay";
+  if (replay != (subject.recorded != nullptr)) {
+    return Error{ErrorCode::kInvalidArgument, replay ? "--device replay answers from a recorded space: give its .json or .json.gz file in place of a kernel"
+                                                     : "a recorded space is replayed: leave --device out, or give --device replay"};
+  }
+  if (replay) {
+    target.device.info.product = subject.recorded->device_name();
+  }
+  return target;
+}
+
+std::filesystem::path store_path(const cxxopts::ParseResult& arguments) {
+  return arguments.count("store") > 0 ? std::filesystem::path(arguments["store"].as<std::string>()) : default_store_path();
+}
+
+}  // namespace hone::cli

@@ -1,0 +1,52 @@
+#pragma once
+// What the verbs share: options, what they mean, and how a verb ends.
+
+#include <cxxopts.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "hone/kernel_spec.hpp"
+#include "hone/problem.hpp"
+#include "hone/recorded_space.hpp"
+#include "hone/registry.hpp"
+#include "hone/store.hpp"
+
+namespace hone::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// What a verb has to say: JSON for --json, text otherwise.
+struct Output {
+  Json json;
+  std::string text;
+  int exit_code = 0;
+};
+
+/// Parses the arguments with `options` (--json and --help are added), runs `body`, prints its output or its error. Returns the exit code:
+/// 0, 2 for bad input or something missing, 1 for a failure of the device, the disk or a worker.
+int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body);
+
+/// --device, --dtype, --shape: the options that name a problem on a device.
+void add_problem_options(cxxopts::Options& options);
+void add_store_option(cxxopts::Options& options);
+
+/// A kernel, by the name of a built-in one or by the path of a file (.cu, or a recorded space: .json, .json.gz).
+struct Subject {
+  KernelSpec spec;
+  std::unique_ptr<RecordedSpace> recorded;
+};
+Result<Subject> find_subject(const cxxopts::ParseResult& arguments);
+
+struct Target {
+  Registry::Found device;
+  Problem problem;
+};
+Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject);
+
+std::filesystem::path store_path(const cxxopts::ParseResult& arguments);
+
+}  // namespace hone::cli

@@ -1,0 +1,74 @@
+#include "cli/present.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hone::cli {
+
+Json json(Count count) {
+  constexpr Count kExact = Count{1} << 53;
+  return count <= kExact ? Json(static_cast<std::uint64_t>(count)) : Json(text(count));
+}
+
+Json json(const Shape& shape) {
+  Json object = Json::object();
+  for (const auto& [extent, value] : shape) {
+    object[extent] = value;
+  }
+  return object;
+}
+
+Json json(const std::vector<Parameter>& parameters, const Configuration& configuration) {
+  Json object = Json::object();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Value& value = configuration.values.at(i);
+    const auto at = std::find(parameters[i].values.begin(), parameters[i].values.end(), value);
+    if (!parameters[i].labels.empty() && at != parameters[i].values.end()) {
+      object[parameters[i].name] = parameters[i].labels.at(static_cast<std::size_t>(at - parameters[i].values.begin()));
+    } else if (value.kind() == Value::Kind::kBoolean) {
+      object[parameters[i].name] = value.boolean();
+    } else if (value.kind() == Value::Kind::kReal) {
+      object[parameters[i].name] = value.real();
+    } else {
+      object[parameters[i].name] = value.integer();
+    }
+  }
+  return object;
+}
+
+Json json(const Resources& resources) {
+  return {{"registers", resources.registers},
+          {"spill_bytes", resources.spill_bytes},
+          {"stack_bytes", resources.stack_bytes},
+          {"shared_bytes", resources.shared_bytes},
+          {"occupancy", resources.occupancy}};
+}
+
+std::string duration(double microseconds) {
+  if (microseconds < 1e3) {
+    return fmt::format("{:.2f} us", microseconds);
+  }
+  return microseconds < 1e6 ? fmt::format("{:.3f} ms", microseconds / 1e3) : fmt::format("{:.2f} s", microseconds / 1e6);
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string lines;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    lines += line + "\n";
+  }
+  return lines;
+}
+
+}  // namespace hone::cli

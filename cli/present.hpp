@@ -1,0 +1,25 @@
+#pragma once
+// How things look: JSON pieces and human units that several verbs print.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "hone/search_space.hpp"
+#include "hone/trial.hpp"
+
+namespace hone::cli {
+
+/// A number where JSON readers keep it exact, else a string of digits.
+Json json(Count count);
+Json json(const Shape& shape);
+Json json(const std::vector<Parameter>& parameters, const Configuration& configuration);
+Json json(const Resources& resources);
+/// "12.3 us", "4.56 ms", "1.20 s".
+std::string duration(double microseconds);
+
+/// Columns padded to their widest cell.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace hone::cli

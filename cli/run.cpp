@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include "cli/options.hpp"
+#include "cli/present.hpp"
+#include "cli/verbs.hpp"
+#include "hone/engine.hpp"
+#include "hone/lookup.hpp"
+#include "hone/session.hpp"
+
+namespace hone::cli {
+namespace {
+
+struct Selected {
+  Configuration configuration;
+  std::string origin;
+};
+
+/// --config NAME=VALUE,... or "default", else the winner, else the default.
+Result<Selected> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store) {
+  if (arguments.count("config") > 0 && arguments["config"].as<std::string>() != "default") {
+    HONE_ASSIGN(Configuration given, parse_configuration(subject.spec.parameters, arguments["config"].as<std::string>()));
+    if (!valid_for(subject.spec, target.problem, target.device.info, given)) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("{} is not valid for {} {} on {}; hone kernels {} lists the constraints",
+                                                            text(subject.spec.parameters, given), name(target.problem.dtype),
+                                                            text(target.problem.shape), target.device.info.id, arguments["kernel"].as<std::string>())};
+    }
+    return Selected{std::move(given), "given"};
+  }
+  Store* const consulted = arguments.count("config") > 0 ? nullptr : store;
+  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, consulted));
+  return Selected{std::move(choice.configuration), std::string(name(choice.source))};
+}
+
+Json run_json(const TuneRequest& request, const RunReport& report, const std::string& origin) {
+  const Trial& trial = report.trial;
+  Json object{{"kernel", request.spec.name},
+              {"device", request.device.info.id},
+              {"product", request.device.info.product},
+              {"dtype", name(request.problem.dtype)},
+              {"shape", json(request.problem.shape)},
+              {"source", origin},
+              {"config", json(request.spec.parameters, trial.configuration)},
+              {"outcome", name(trial.outcome)},
+              {"detail", trial.detail},
+              {"max_error", trial.max_error},
+              {"input_seed", trial.input_seed},
+              {"resources", json(trial.resources)}};
+  if (trial.outcome == Outcome::kOk) {
+    const double seconds = trial.measurement.median_us * 1e-6;
+    object["time_us"] = trial.measurement.median_us;
+    object["ci95_us"] = {trial.measurement.ci95_low_us, trial.measurement.ci95_high_us};
+    object["samples"] = trial.measurement.samples_us.size();
+    object["gflops"] = report.flops / seconds * 1e-9;
+    object["gbytes_per_second"] = report.bytes / seconds * 1e-9;
+  }
+  return object;
+}
+
+std::string run_text(const TuneRequest& request, const RunReport& report, const std::string& origin) {
+  const Trial& trial = report.trial;
+  std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape),
+                                  request.device.info.id, request.device.info.product);
+  lines += fmt::format("configuration  {} ({})\n", text(request.spec.parameters, trial.configuration), origin);
+  if (trial.outcome != Outcome::kOk) {
+    return lines + fmt::format("outcome        {}: {}\n", name(trial.outcome), trial.detail);
+  }
+  const double seconds = trial.measurement.median_us * 1e-6;
+  lines += fmt::format("right          largest error {:.3f} of what is allowed (inputs of seed {})\n", trial.max_error, trial.input_seed);
+  lines += fmt::format("time           {} (95 %: {} to {}, {} samples)\n", duration(trial.measurement.median_us), duration(trial.measurement.ci95_low_us),
+                       duration(trial.measurement.ci95_high_us), trial.measurement.samples_us.size());
+  lines += fmt::format("rate           {:.1f} GFLOP/s, {:.1f} GB/s\n", report.flops / seconds * 1e-9, report.bytes / seconds * 1e-9);
+  if (trial.resources.registers > 0) {
+    lines += fmt::format("resources      {} registers, {} spilled bytes, {} bytes of shared memory, occupancy {:.2f}\n", trial.resources.registers,
+                         trial.resources.spill_bytes, trial.resources.shared_bytes, trial.resources.occupancy);
+  }
+  return lines;
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  cxxopts::Options options("hone run", "Validates and times one configuration: the winner, the default, or a given one.");
+  add_problem_options(options);
+  add_store_option(options);
+  options.add_options()("config", "'default', or name=value,... (others keep their default); without it: the winner", cxxopts::value<std::string>(), "CONFIG")(
+      "seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_ASSIGN(Subject subject, find_subject(arguments));
+    HONE_ASSIGN(Target target, find_target(arguments, subject));
+    if (subject.recorded) {
+      return Error{ErrorCode::kInvalidArgument, "a recorded space cannot be run; give a kernel"};
+    }
+    std::unique_ptr<Store> store;
+    if (std::filesystem::exists(store_path(arguments))) {
+      HONE_ASSIGN(store, open_store(store_path(arguments), StoreMode::kReadOnly));
+    }
+    HONE_ASSIGN(const Selected selected, select(arguments, subject, target, store.get()));
+    TuneRequest request;
+    request.spec = std::move(subject.spec);
+    request.problem = std::move(target.problem);
+    request.device = std::move(target.device);
+    request.seed = arguments["seed"].as<std::uint64_t>();
+    HONE_ASSIGN(const RunReport report, run_configuration(request, selected.configuration, nullptr));
+    return Output{run_json(request, report, selected.origin), run_text(request, report, selected.origin), report.trial.outcome == Outcome::kOk ? 0 : 2};
+  });
+}
+
+}  // namespace hone::cli

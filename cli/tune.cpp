@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/options.hpp"
+#include "cli/present.hpp"
+#include "cli/verbs.hpp"
+#include "hone/session.hpp"
+
+namespace hone::cli {
+namespace {
+
+Result<std::map<std::string, double>> strategy_parameters(const StrategyPlugin& strategy, const std::vector<std::string>& settings) {
+  std::map<std::string, double> parameters;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    const std::string given = setting.substr(0, equals);
+    const auto declared = strategy.parameters();
+    const auto known = std::find_if(declared.begin(), declared.end(), [&](const StrategyParameter& p) { return p.name == given; });
+    if (known == declared.end()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("strategy {} has no parameter '{}'", strategy.name(), given)};
+    }
+    char* end = nullptr;
+    const std::string number = equals == std::string::npos ? "" : setting.substr(equals + 1);
+    const double value = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || value < known->minimum || value > known->maximum) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("--set {}: {} takes a number from {} to {}", setting, given, known->minimum, known->maximum)};
+    }
+    parameters[given] = value;
+  }
+  return parameters;
+}
+
+/// One line on a terminal's stderr, rewritten after every trial.
+void show(const Progress& progress) {
+  std::string line = fmt::format("\r\033[K{:5} trials  {:6.1f} s", progress.trials, progress.elapsed_seconds);
+  if (progress.default_us) {
+    line += fmt::format("  default {}", duration(*progress.default_us));
+  }
+  if (progress.best_us) {
+    line += fmt::format("  best {}", duration(*progress.best_us));
+  }
+  fmt::print(stderr, "{}", line);
+  std::fflush(stderr);
+}
+
+Json outcome_counts(const TuneReport& report) {
+  Json counts = Json::object();
+  for (const Outcome outcome : all_outcomes()) {
+    const auto found = report.outcomes.find(outcome);
+    counts[std::string(name(outcome))] = found == report.outcomes.end() ? 0 : found->second;
+  }
+  return counts;
+}
+
+Json report_json(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
+  const auto& parameters = request.spec.parameters;
+  Json object{{"session", report.session},
+              {"kernel", request.spec.name},
+              {"device", report.device_id},
+              {"product", report.product},
+              {"dtype", name(request.problem.dtype)},
+              {"shape", json(request.problem.shape)},
+              {"strategy", request.strategy},
+              {"seed", request.seed},
+              {"budget", text(request.budget)},
+              {"store", store.string()},
+              {"space", {{"cartesian", json(report.cartesian)}, {"valid", json(report.valid)}}},
+              {"trials", outcome_counts(report)},
+              {"resumed_trials", report.resumed_trials},
+              {"default", nullptr},
+              {"best", nullptr},
+              {"speedup", report.speedup},
+              {"seconds", report.seconds},
+              {"stages", {{"compile", report.stages.compile}, {"validate", report.stages.validate}, {"time", report.stages.time}, {"overhead", report.stages.overhead}}},
+              {"device_idle", report.device_idle}};
+  if (report.default_measured) {
+    object["default"] = {{"config", json(parameters, report.default_measured->configuration)}, {"time_us", report.default_measured->measurement.median_us}};
+  }
+  if (report.best) {
+    const Measurement& measured = report.best->measurement;
+    object["best"] = {{"config", json(parameters, report.best->configuration)},
+                      {"time_us", measured.median_us},
+                      {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}}};
+  }
+  return object;
+}
+
+std::string report_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
+  std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape), report.device_id, report.product);
+  lines += fmt::format("space    {} valid of {}\n", text(report.valid), text(report.cartesian));
+  lines += "trials  ";
+  for (const auto& [outcome, count] : report.outcomes) {
+    lines += fmt::format(" {} {}", count, name(outcome));
+  }
+  lines += fmt::format(" in {:.1f} s{}\n", report.seconds, report.resumed_trials > 0 ? fmt::format(", {} of an earlier run", report.resumed_trials) : "");
+  std::vector<std::vector<std::string>> rows;
+  if (report.default_measured) {
+    rows.push_back({"default", duration(report.default_measured->measurement.median_us), text(request.spec.parameters, report.default_measured->configuration)});
+  }
+  if (report.best) {
+    rows.push_back({"best   ", duration(report.best->measurement.median_us), text(request.spec.parameters, report.best->configuration)});
+  }
+  lines += table(rows);
+  lines += report.best ? fmt::format("speedup  {:.2f}x, kept in {} (session {})\n", report.speedup, store.string(), report.session)
+                       : fmt::format("no configuration was right; the first failure: {}\n", report.first_failure);
+  return lines;
+}
+
+Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject& subject) {
+  TuneRequest request;
+  request.strategy = arguments["strategy"].as<std::string>();
+  HONE_ASSIGN(const StrategyPlugin* const strategy, builtin_registry().strategy(request.strategy));
+  HONE_ASSIGN(request.strategy_parameters, strategy_parameters(*strategy, arguments["set"].as<std::vector<std::string>>()));
+  HONE_ASSIGN(request.budget, parse_budget(arguments["budget"].as<std::string>()));
+  HONE_ASSIGN(Target target, find_target(arguments, subject));
+  request.device = std::move(target.device);
+  request.problem = std::move(target.problem);
+  request.seed = arguments["seed"].as<std::uint64_t>();
+  request.resume = arguments.count("fresh") == 0;
+  request.compile_workers = arguments["compile-workers"].as<int>();
+  request.recorded = subject.recorded.get();
+  request.spec = std::move(subject.spec);
+  if (::isatty(STDERR_FILENO) != 0) {
+    request.on_progress = show;
+  }
+  return request;
+}
+
+/// All that can be wrong with the input is found before the store is opened, let alone made.
+Result<void> check(const TuneRequest& request) {
+  if (request.recorded != nullptr) {
+    return {};
+  }
+  Bindings fixed = bindings(request.problem);
+  fixed.merge(bindings(request.device.info));
+  HONE_TRY(SearchSpace::build(request.spec.parameters, request.spec.constraints, fixed));
+  return {};
+}
+
+}  // namespace
+
+int tune(int argc, char** argv) {
+  cxxopts::Options options("hone tune", "Searches the configurations of a kernel for a problem on a device and keeps the winner in the store.\n"
+                                        "The same command again goes on where a killed one stopped.");
+  add_problem_options(options);
+  add_store_option(options);
+  options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"), "BUDGET")(
+      "seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
+      "strategy", "how to search", cxxopts::value<std::string>()->default_value("local_search"), "NAME")(
+      "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>()->default_value(""), "NAME=VALUE")(
+      "compile-workers", "processes that compile (0: one a core)", cxxopts::value<int>()->default_value("0"), "N")(
+      "fresh", "start a new session even if one can be resumed");
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_ASSIGN(Subject subject, find_subject(arguments));
+    HONE_ASSIGN(const TuneRequest request, make_request(arguments, subject));
+    HONE_TRY(check(request));
+    const std::filesystem::path path = store_path(arguments);
+    HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
+    const Result<TuneReport> report = hone::tune(request, *store, builtin_registry());
+    if (request.on_progress) {
+      fmt::print(stderr, "\r\033[K");
+    }
+    if (!report) {
+      return report.error();
+    }
+    return Output{report_json(request, *report, path), report_text(request, *report, path)};
+  });
+}
+
+}  // namespace hone::cli

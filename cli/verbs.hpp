@@ -1,0 +1,25 @@
+#pragma once
+// The verbs of the command. Each takes its own arguments (argv[0] is the verb) and returns the exit code.
+
+#include <span>
+#include <string_view>
+
+namespace hone::cli {
+
+struct Verb {
+  std::string_view name, summary;
+  int (*run)(int argc, char** argv);
+};
+
+int devices(int argc, char** argv);
+int kernels(int argc, char** argv);
+int space(int argc, char** argv);
+int tune(int argc, char** argv);
+int best(int argc, char** argv);
+int run(int argc, char** argv);
+int sessions(int argc, char** argv);
+int doctor(int argc, char** argv);
+
+std::span<const Verb> verbs();
+
+}  // namespace hone::cli

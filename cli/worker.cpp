@@ -1,0 +1,14 @@
+// The worker process: runs trials for a tuner, which starts it with the number of its socket. Not for people.
+#include <cstdio>
+#include <cstdlib>
+
+#include "hone/registry.hpp"
+#include "hone/worker.hpp"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("hone-worker is started by hone; it takes the number of a socket\n", stderr);
+    return 2;
+  }
+  return hone::serve_worker(std::atoi(argv[1]), hone::builtin_registry());
+}

@@ -1,0 +1,19 @@
+#include "hone/store.hpp"
+
+namespace hone {
+
+RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
+  RecordKey key;
+  key.kernel = spec.name;
+  key.source_hash = spec.source_hash;
+  key.problem = problem;
+  key.device = device;
+  return key;
+}
+
+CompiledKey compiled_key(const KernelSpec& spec, DType dtype, std::string configuration, const DeviceInfo& device) {
+  const auto compiler = device.environment.find("compiler");
+  return {spec.source_hash, dtype, std::move(configuration), device.architecture, compiler == device.environment.end() ? "" : compiler->second};
+}
+
+}  // namespace hone
