@@ -1,0 +1,84 @@
+#include "hone/device.hpp"
+
+#include <doctest/doctest.h>
+
+#include "hone/configuration.hpp"
+
+namespace hone {
+namespace {
+
+DeviceInfo device() {
+  DeviceInfo info;
+  info.id = "test";
+  for (const std::string_view property : device_property_names()) {
+    info.properties.emplace(property, 0);
+  }
+  info.properties["threads_per_block"] = 1024;
+  info.properties["shared_memory_per_block"] = 232448;
+  info.properties["registers_per_multiprocessor"] = 65536;
+  info.properties["compute_capability"] = 90;
+  return info;
+}
+
+Pass pass(std::string function, Expression block) {
+  const Expression one = Expression::constant(1);
+  Pass made;
+  made.function = std::move(function);
+  made.arguments = {-1};
+  made.grid = {Expression::variable("p.n"), one, one};
+  made.block = {std::move(block), one, one};
+  made.cluster = {one, one, one};
+  made.shared_bytes = Expression::constant(0);
+  made.cooperative = Expression::constant(false);
+  made.enabled = Expression::variable("c.on");
+  return made;
+}
+
+KernelSpec two_passes() {
+  KernelSpec spec;
+  spec.file = "two.cu";
+  spec.problem = {{"n", 8, ""}};
+  spec.parameters = {{.name = "block", .values = {32, 0}, .default_value = 32}, {.name = "on", .kind = ParameterKind::kBoolean, .values = {false, true}, .default_value = true}};
+  spec.passes = {pass("first", Expression::variable("c.block")), pass("second", Expression::variable("c.block"))};
+  spec.passes[0].enabled = Expression::constant(true);
+  return spec;
+}
+
+const Problem kProblem{DType::kF32, {{"n", 7}}};
+
+}  // namespace
+
+TEST_CASE("a launch plan holds the enabled passes with their numbers") {
+  const auto plan = plan_launch(two_passes(), kProblem, {{Value(32), Value(false)}}, device());
+  REQUIRE(plan.ok());
+  REQUIRE(plan->size() == 1);
+  CHECK(plan->front().grid[0] == 7);
+  CHECK(plan->front().block[0] == 32);
+  CHECK(plan_launch(two_passes(), kProblem, {{Value(32), Value(true)}}, device()).value().back().symbol == 1);
+}
+
+TEST_CASE("a dimension below 1 is an error that names the pass and the expression") {
+  const auto plan = plan_launch(two_passes(), kProblem, {{Value(0), Value(true)}}, device());
+  REQUIRE_FALSE(plan.ok());
+  CHECK(plan.error().message == "two.cu: launch geometry of first: block: c.block is 0, below 1");
+}
+
+TEST_CASE("the static gate refuses what cannot launch and says why") {
+  PassLaunch launch;
+  const DeviceInfo info = device();
+  CHECK(static_reject({launch}, {}, info).empty());
+  launch.block = {2048, 1, 1};
+  CHECK(static_reject({launch}, {}, info) == "a block of 2048 threads; the device allows 1024");
+  launch.block = {1024, 1, 1};
+  CHECK(static_reject({launch}, {.registers = 128}, info) == "1024 threads of 128 registers need 131072 registers; a multiprocessor has 65536");
+  launch.shared_bytes = 300000;
+  CHECK(static_reject({launch}, {}, info) == "300000 bytes of dynamic shared memory; the device allows 232448");
+  launch = {};
+  launch.grid = {1, 70000, 1};
+  CHECK_FALSE(static_reject({launch}, {}, info).empty());
+  launch = {};
+  launch.cluster = {2, 1, 1};
+  CHECK(static_reject({launch}, {}, info) == "the grid (1) is no multiple of the cluster (2)");
+}
+
+}  // namespace hone

@@ -1,0 +1,23 @@
+#include "hone/names.hpp"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+namespace hone {
+
+TEST_CASE("an unknown name is answered with the nearest one and the list") {
+  const std::vector<std::string> known{"copy", "gemm", "softmax"};
+  CHECK(unknown_name("kernel", "sofmax", known) == "unknown kernel 'sofmax'; did you mean 'softmax'? (known: copy, gemm, softmax)");
+}
+
+TEST_CASE("a name like none of the known ones gets no suggestion") {
+  const std::vector<std::string> known{"copy", "gemm"};
+  CHECK(unknown_name("kernel", "convolution", known) == "unknown kernel 'convolution' (known: copy, gemm)");
+}
+
+TEST_CASE("with nothing known the message says so") {
+  CHECK(unknown_name("device", "cuda:0", {}) == "unknown device 'cuda:0': there is no device to choose from");
+}
+
+}  // namespace hone

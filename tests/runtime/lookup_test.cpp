@@ -1,0 +1,87 @@
+#include "hone/lookup.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "hone/registry.hpp"
+
+namespace hone {
+namespace {
+
+/// softmax on the cpu device, and a store of its own.
+class Fixture {
+ public:
+  Fixture() : path_(std::filesystem::temp_directory_path() / ("hone_lookup_" + std::to_string(::getpid()) + ".db")) {
+    std::filesystem::remove(path_);
+    store = open_store(path_, StoreMode::kReadWrite).value();
+  }
+  ~Fixture() {
+    store.reset();
+    std::filesystem::remove(path_);
+  }
+
+  [[nodiscard]] Problem problem(std::int64_t rows, std::int64_t cols) const {
+    return make_problem(spec, DType::kF32, {{"rows", rows}, {"cols", cols}}).value();
+  }
+
+  void record(const Problem& of, const Configuration& configuration) const {
+    const RecordKey key = record_key(spec, of, device);
+    const std::int64_t session = store->begin_session({key, "random", "", 0}, "1trials").value();
+    Record made;
+    made.configuration = configuration;
+    made.configuration_text = text(spec.parameters, configuration);
+    made.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
+    made.session = session;
+    made.problem = of;
+    REQUIRE(store->finish_session(session, key, made, 1.0).ok());
+  }
+
+  KernelSpec spec = *find_builtin_kernel("softmax").value();
+  DeviceInfo device = builtin_registry().device("cpu").value().info;
+  std::unique_ptr<Store> store;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("shapes are as far apart as their factors") {
+  CHECK(shape_distance({{"a", 8}, {"b", 2}}, {{"a", 8}, {"b", 2}}) == 0.0);
+  CHECK(shape_distance({{"a", 8}}, {{"a", 4}}) == doctest::Approx(shape_distance({{"a", 8}}, {{"a", 16}})));
+}
+
+TEST_CASE("without a store the default is chosen, and it is valid") {
+  const Fixture fixture;
+  const Problem problem = fixture.problem(7, 13);
+  const Choice choice = choose(fixture.spec, problem, fixture.device, nullptr).value();
+  CHECK(choice.source == Source::kDefault);
+  CHECK(valid_for(fixture.spec, problem, fixture.device, choice.configuration));
+}
+
+TEST_CASE("exact, nearest and default are told apart") {
+  const Fixture fixture;
+  const Configuration standard = default_configuration(fixture.spec);
+  CHECK(choose(fixture.spec, fixture.problem(64, 64), fixture.device, fixture.store.get()).value().source == Source::kDefault);
+  fixture.record(fixture.problem(64, 64), standard);
+  fixture.record(fixture.problem(4096, 4096), standard);
+  CHECK(choose(fixture.spec, fixture.problem(64, 64), fixture.device, fixture.store.get()).value().source == Source::kExact);
+  const Choice near = choose(fixture.spec, fixture.problem(100, 64), fixture.device, fixture.store.get()).value();
+  CHECK(near.source == Source::kNearest);
+  REQUIRE(near.record.has_value());
+  CHECK(text(near.record->problem.shape) == "rows=64,cols=64");
+}
+
+TEST_CASE("a record of another dtype or device is none") {
+  const Fixture fixture;
+  fixture.record(fixture.problem(64, 64), default_configuration(fixture.spec));
+  const Problem half = make_problem(fixture.spec, DType::kF16, {{"rows", 64}, {"cols", 64}}).value();
+  CHECK(choose(fixture.spec, half, fixture.device, fixture.store.get()).value().source == Source::kDefault);
+  DeviceInfo other = fixture.device;
+  other.product = "another";
+  CHECK(choose(fixture.spec, fixture.problem(64, 64), other, fixture.store.get()).value().source == Source::kDefault);
+}
+
+}  // namespace hone

@@ -1,0 +1,111 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "hone/recorded_space.hpp"
+#include "hone/session.hpp"
+
+namespace hone {
+namespace {
+
+/// A recorded space of 6 x 6 configurations: time grows with the distance from (4, 2); a = 6 does not compile.
+class Fixture {
+ public:
+  Fixture() : folder_(std::filesystem::temp_directory_path() / ("hone_replay_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    nlohmann::json cache = nlohmann::json::object();
+    for (int a = 1; a <= 6; ++a) {
+      for (int b = 1; b <= 6; ++b) {
+        nlohmann::json entry{{"a", a}, {"b", b}, {"compile_time", 100.0}, {"verification_time", 10.0}, {"benchmark_time", 20.0}};
+        const double time = 1.0 + 0.1 * ((a - 4) * (a - 4) + (b - 2) * (b - 2));
+        entry["time"] = a == 6 ? nlohmann::json("CompilationFailedConfig") : nlohmann::json(time);
+        entry["times"] = a == 6 ? nlohmann::json::array() : nlohmann::json{time, time, time};
+        cache[std::to_string(a) + "," + std::to_string(b)] = entry;
+      }
+    }
+    const nlohmann::json values{1, 2, 3, 4, 5, 6};
+    const nlohmann::json file{{"device_name", "Test"}, {"kernel_name", "toy"}, {"tune_params_keys", {"a", "b"}},
+                              {"tune_params", {{"a", values}, {"b", values}}}, {"objective", "time"}, {"cache", cache}};
+    std::ofstream(folder_ / "toy.json") << file.dump();
+    recorded_ = std::make_unique<RecordedSpace>(RecordedSpace::load(folder_ / "toy.json").value());
+    store_ = open_store(folder_ / "store.db", StoreMode::kReadWrite).value();
+  }
+  ~Fixture() {
+    store_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  TuneRequest request(const std::string& strategy, const std::string& budget) {
+    TuneRequest made;
+    made.spec.name = "toy";
+    made.spec.source_hash = "0";
+    made.spec.dtypes = {DType::kF32};
+    made.spec.parameters = recorded_->space().parameters();
+    made.device = builtin_registry().device("replay").value();
+    made.strategy = strategy;
+    made.budget = parse_budget(budget).value();
+    made.recorded = recorded_.get();
+    return made;
+  }
+  Store& store() { return *store_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::unique_ptr<RecordedSpace> recorded_;
+  std::unique_ptr<Store> store_;
+};
+
+std::int64_t total(const TuneReport& report) {
+  std::int64_t sum = 0;
+  for (const auto& [outcome, count] : report.outcomes) {
+    sum += count;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("exhaustive search tries every configuration once and finds the best") {
+  Fixture fixture;
+  const TuneReport report = tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).value();
+  CHECK(total(report) == 36);
+  CHECK(report.outcomes.at(Outcome::kCompileError) == 6);
+  REQUIRE(report.best.has_value());
+  CHECK(report.best->configuration.values == std::vector<Value>{4, 2});
+  CHECK(report.best->measurement.median_us == doctest::Approx(1000.0));
+  CHECK(report.speedup >= 1.0);
+}
+
+TEST_CASE("a budget in trials is kept to") {
+  Fixture fixture;
+  const TuneReport report = tune(fixture.request("random", "10trials"), fixture.store(), builtin_registry()).value();
+  CHECK(total(report) == 10);
+  CHECK(fixture.store().sessions().value().front().trials == 10);
+}
+
+TEST_CASE("a budget in seconds counts the recorded seconds") {
+  Fixture fixture;
+  const TuneReport report = tune(fixture.request("random", "1s"), fixture.store(), builtin_registry()).value();
+  CHECK(total(report) < 20);
+  CHECK(report.seconds >= 0.9);
+}
+
+TEST_CASE("the same seed gives the same session") {
+  Fixture first, second;
+  const TuneReport a = tune(first.request("random", "12trials"), first.store(), builtin_registry()).value();
+  const TuneReport b = tune(second.request("random", "12trials"), second.store(), builtin_registry()).value();
+  CHECK(a.best->configuration == b.best->configuration);
+  CHECK(a.outcomes == b.outcomes);
+}
+
+TEST_CASE("an unknown strategy leaves no session behind") {
+  Fixture fixture;
+  const auto report = tune(fixture.request("magic", "10trials"), fixture.store(), builtin_registry());
+  REQUIRE_FALSE(report.ok());
+  CHECK(fixture.store().sessions().value().empty());
+}
+
+}  // namespace hone
