@@ -60,6 +60,8 @@ struct Bench::Impl {
   Error out_of_memory(const Error& cause) const;
   Result<void> start_expected(Slot& slot);
   Result<void> convert_original(Slot& slot);
+  Result<void> check_expected(Slot& slot);
+  Error not_finite(const Slot& slot);
 
   // validation.cpp
   struct Verdict {

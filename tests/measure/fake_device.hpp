@@ -1,0 +1,232 @@
+#pragma once
+// A device of host memory whose kernels are functions of the test: every kind of wrong kernel, every time and every throttling on demand.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/measure/element.hpp"
+#include "hone/measure.hpp"
+#include "hone/random.h"
+
+namespace fake {
+
+using namespace hone;
+
+class FakeBuffer final : public Buffer {
+ public:
+  explicit FakeBuffer(std::size_t bytes) : bytes_(bytes), memory_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}))) {}
+  FakeBuffer(const FakeBuffer&) = delete;
+  FakeBuffer& operator=(const FakeBuffer&) = delete;
+  ~FakeBuffer() override { ::operator delete (memory_, std::align_val_t{64}); }
+  [[nodiscard]] void* address() const override { return memory_; }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+  std::byte* memory_;
+};
+
+/// The pointers a kernel gets, in the order of the spec's arguments.
+class Call {
+ public:
+  explicit Call(std::span<void* const> arguments) : arguments_(arguments) {}
+  template <class T>
+  [[nodiscard]] T* pointer(std::size_t i) const {
+    return *static_cast<T**>(arguments_[i]);
+  }
+  template <class T>
+  [[nodiscard]] T scalar(std::size_t i) const {
+    return *static_cast<T*>(arguments_[i]);
+  }
+
+ private:
+  std::span<void* const> arguments_;
+};
+
+class FakeKernel final : public LoadedKernel {
+ public:
+  using Body = std::function<void(const Call&)>;
+  explicit FakeKernel(Body run) : body(std::move(run)) {}
+
+  Result<void> launch(void* /*stream*/, std::span<void* const> arguments) const override {
+    if (launch_error) {
+      return *launch_error;
+    }
+    ++launches;
+    if (body) {
+      body(Call(arguments));
+    }
+    return {};
+  }
+  [[nodiscard]] Resources resources() const override { return {}; }
+
+  Body body;
+  std::optional<Error> launch_error;
+  std::function<double(int)> time_us = [](int) { return 100.0; };  ///< of its i-th timed run
+  mutable int launches = 0, timed = 0;
+};
+
+class FakeDevice final : public Device {
+ public:
+  FakeDevice() {
+    info_.id = "fake:0";
+    info_.properties["memory"] = std::int64_t{1} << 30;
+  }
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) override {
+    if (bytes > largest_allocation) {
+      return Error{ErrorCode::kUnavailable, "out of memory"};
+    }
+    return std::unique_ptr<Buffer>(std::make_unique<FakeBuffer>(bytes));
+  }
+  Result<void> upload(void* destination, std::span<const std::byte> source) override {
+    std::memcpy(destination, source.data(), source.size());
+    return {};
+  }
+  Result<void> download(std::span<std::byte> destination, const void* source) override {
+    std::memcpy(destination.data(), source, destination.size());
+    return {};
+  }
+  Result<void> copy(void* destination, const void* source, std::size_t bytes) override {
+    std::memcpy(destination, source, bytes);
+    return {};
+  }
+  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override {
+    std::memset(destination, pattern, bytes);
+    return {};
+  }
+  Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) override {
+    ++randomized;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double scale = dtype == DType::kI32 ? 1000.0 : 1.0;
+      measure::encode(dtype, scale * static_cast<double>(random_element(seed, i)),
+                      static_cast<std::byte*>(destination) + i * size_of(dtype));
+    }
+    return {};
+  }
+  Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance allowed) override;
+  Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      hash = (hash ^ static_cast<const std::uint8_t*>(source)[i]) * 0x100000001b3ULL;
+    }
+    return hash;
+  }
+  Result<std::unique_ptr<LoadedKernel>> load(const Compiled&, const std::vector<PassLaunch>&, const Problem&) override {
+    return Error{ErrorCode::kUnavailable, "the tests make their kernels themselves"};
+  }
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled&, const Reference&, std::int64_t, const Problem&) override {
+    return std::unique_ptr<LoadedKernel>(std::make_unique<FakeKernel>([this](const Call& call) {
+      ++references;
+      reference(call);
+    }));
+  }
+  Result<void> fill_on(void* /*stream*/, void* destination, std::size_t bytes, std::uint8_t pattern) override {
+    return fill(destination, bytes, pattern);
+  }
+  Result<void> synchronize() override { return {}; }
+  Result<std::vector<double>> time(const TimeRequest& request) override;
+  Readings readings() override {
+    Readings now;
+    now.sm_clock_mhz = 1980.0;
+    now.throttle_reasons = throttle ? throttle() : 0;
+    return now;
+  }
+
+  FakeKernel::Body reference;
+  std::size_t largest_allocation = std::size_t{1} << 30;
+  std::function<std::uint64_t()> throttle;  ///< asked at each reading
+  int randomized = 0, references = 0;
+  std::vector<const LoadedKernel*> timed;  ///< every timed run, in order
+
+ private:
+  DeviceInfo info_;
+};
+
+inline Result<Comparison> FakeDevice::compare(const void* actual, DType dtype, const double* expected, std::size_t count,
+                                              Tolerance allowed) {
+  double squares = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    squares += expected[i] * expected[i];
+  }
+  const double floor = allowed.absolute_rms * std::sqrt(squares / static_cast<double>(count)) + allowed.absolute;
+  Comparison comparison;
+  comparison.elements = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = measure::decode(dtype, static_cast<const std::byte*>(actual) + i * size_of(dtype));
+    const double error = std::fabs(value - expected[i]), bound = allowed.relative * std::fabs(expected[i]) + floor;
+    if (!(error <= bound)) {
+      if (comparison.mismatches++ == 0) {
+        comparison.first_mismatch = i;
+        comparison.first_actual = value;
+        comparison.first_expected = expected[i];
+      }
+      comparison.not_finite += std::isfinite(value) ? 0 : 1;
+    }
+    comparison.max_error = std::max(comparison.max_error, std::isnan(error) ? HUGE_VAL : error == 0.0 ? 0.0 : error / bound);
+  }
+  return comparison;
+}
+
+inline Result<std::vector<double>> FakeDevice::time(const TimeRequest& request) {
+  std::vector<double> samples;
+  const auto& kernel = static_cast<const FakeKernel&>(*request.kernel);
+  for (int i = 0; i < request.samples; ++i) {
+    for (const Preparation& preparation : request.preparations) {
+      if (preparation.kind == Preparation::Kind::kZero) {
+        std::memset(preparation.destination, 0, preparation.bytes);
+      } else {
+        std::memcpy(preparation.destination, preparation.source, preparation.bytes);
+      }
+    }
+    HONE_TRY(kernel.launch(nullptr, request.arguments));
+    timed.push_back(&kernel);
+    samples.push_back(kernel.time_us(kernel.timed++));
+  }
+  return samples;
+}
+
+inline Argument argument(std::string name, Direction direction, Expression extent, bool zeroed = false) {
+  Argument made;
+  made.name = std::move(name);
+  made.direction = direction;
+  made.extent = std::move(extent);
+  made.zeroed = zeroed;
+  return made;
+}
+
+inline Expression n() { return Expression::variable("p.n"); }
+
+/// A kernel `name(arguments...)` over `struct Problem { long n; }` and `struct Config { int split; }`.
+inline KernelSpec spec_of(std::vector<Argument> arguments) {
+  KernelSpec spec;
+  spec.name = "probe";
+  spec.file = "probe.cu";
+  spec.problem.push_back({"n", 1000, ""});
+  Parameter split;
+  split.name = "split";
+  split.values = {Value(1), Value(4)};
+  split.default_value = Value(1);
+  spec.parameters.push_back(split);
+  spec.dtypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32};
+  spec.arguments = std::move(arguments);
+  spec.reference.function = "probe_reference";
+  spec.reference.extent = n();
+  spec.cost.sum_length = Expression::constant(Value(1));
+  return spec;
+}
+
+}  // namespace fake

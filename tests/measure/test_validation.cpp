@@ -1,0 +1,284 @@
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "tests/measure/fake_device.hpp"
+
+using namespace hone;
+using fake::Call;
+using fake::FakeDevice;
+using fake::FakeKernel;
+
+namespace {
+
+constexpr std::int64_t kElements = 1000;  // no multiple of the alignment: the guard starts within the padding
+const Problem kProblem{DType::kF32, {{"n", kElements}}};
+
+/// y = 2 x, in f32, with a scalar and a workspace that only some configurations use.
+struct Doubling {
+  Doubling() {
+    Argument alpha = fake::argument("alpha", Direction::kScalar, Expression());
+    alpha.scalar_default = Value(2.0);
+    const Expression scratch = Expression::make(
+        Operator::kMultiply,
+        {Expression::make(Operator::kSubtract, {Expression::variable("c.split"), Expression::constant(Value(1))}), fake::n()});
+    spec = fake::spec_of({fake::argument("x", Direction::kIn, fake::n()), fake::argument("y", Direction::kOut, fake::n()), alpha,
+                          fake::argument("scratch", Direction::kWorkspace, scratch)});
+    device.reference = [](const Call& call) {
+      for (std::int64_t i = 0; i < kElements; ++i) {
+        call.pointer<double>(1)[i] = static_cast<double>(call.scalar<float>(2)) * static_cast<double>(call.pointer<const float>(0)[i]);
+      }
+    };
+    bench = std::move(Bench::create(device, spec, kProblem, Compiled{})).value();
+  }
+
+  static void right(const Call& call) {
+    for (std::int64_t i = 0; i < kElements; ++i) {
+      call.pointer<float>(1)[i] = 2.0F * call.pointer<const float>(0)[i];
+    }
+  }
+
+  /// Validates a kernel that computes the right answer and then does `also`.
+  Validation validate(FakeKernel::Body also, int split = 1) {
+    const FakeKernel kernel([&](const Call& call) {
+      right(call);
+      also(call);
+    });
+    return *bench->validate(kernel, Configuration{{Value(split)}}, seed);
+  }
+
+  FakeDevice device;
+  KernelSpec spec;
+  std::unique_ptr<Bench> bench;
+  std::uint64_t seed = 7;
+};
+
+void check_failure(const Validation& validation, Outcome outcome, std::initializer_list<const char*> parts) {
+  CHECK(name(validation.outcome) == name(outcome));
+  CAPTURE(validation.detail);
+  for (const char* part : parts) {
+    CHECK(validation.detail.find(part) != std::string::npos);
+  }
+}
+
+constexpr auto kNothing = [](const Call&) {};
+
+}  // namespace
+
+TEST_CASE("a right kernel passes and leaves no detail") {
+  Doubling doubling;
+  const Validation validation = doubling.validate(kNothing);
+  CHECK(validation.outcome == Outcome::kOk);
+  CHECK(validation.detail.empty());
+  CHECK(validation.max_error <= 1.0);
+}
+
+TEST_CASE("a kernel that is wrong in one element is told which, what and the seed") {
+  Doubling doubling;
+  const Validation validation = doubling.validate([](const Call& call) { call.pointer<float>(1)[321] += 0.001F; });
+  check_failure(validation, Outcome::kWrongResult,
+                {"argument 'y': 1 of 1000 elements is wrong", "at index 321", "expected", "input seed 7"});
+  CHECK(validation.max_error > 1.0);
+}
+
+TEST_CASE("an element that is never written is found and called that") {
+  Doubling doubling;
+  const FakeKernel lazy([](const Call& call) {
+    for (std::int64_t i = 0; i + 1 < kElements; ++i) {
+      call.pointer<float>(1)[i] = 2.0F * call.pointer<const float>(0)[i];
+    }
+  });
+  check_failure(*doubling.bench->validate(lazy, Configuration{{Value(1)}}, 1), Outcome::kWrongResult, {"index 999", "never written"});
+}
+
+TEST_CASE("a NaN never passes") {
+  Doubling doubling;
+  check_failure(doubling.validate([](const Call& call) { call.pointer<float>(1)[0] = std::numeric_limits<float>::quiet_NaN(); }),
+                Outcome::kWrongResult, {"1 of them NaN or infinite", "index 0: nan"});
+}
+
+TEST_CASE("one element written past the end is seen, although it lies within the alignment") {
+  Doubling doubling;
+  check_failure(doubling.validate([](const Call& call) { call.pointer<float>(1)[kElements] = 1.0F; }), Outcome::kIllegalAccess,
+                {"argument 'y'", "past its end", "index 1000 of 1000"});
+}
+
+TEST_CASE("one element written before the beginning is seen") {
+  Doubling doubling;
+  check_failure(doubling.validate([](const Call& call) { call.pointer<float>(1)[-1] = 1.0F; }), Outcome::kIllegalAccess,
+                {"argument 'y'", "before its beginning", "index -1 of 1000"});
+}
+
+TEST_CASE("copying one element too many from guard to guard is seen") {
+  Doubling doubling;
+  check_failure(doubling.validate([](const Call& call) { call.pointer<float>(1)[kElements] = call.pointer<const float>(0)[kElements]; }),
+                Outcome::kIllegalAccess, {"past its end"});
+}
+
+TEST_CASE("a result that uses what lies behind an input is wrong") {
+  Doubling doubling;
+  check_failure(doubling.validate([](const Call& call) { call.pointer<float>(1)[0] += 0.0F * call.pointer<const float>(0)[kElements]; }),
+                Outcome::kWrongResult, {"NaN"});
+}
+
+TEST_CASE("writing an input is seen and the input restored for the next kernel") {
+  Doubling doubling;
+  check_failure(doubling.validate([](const Call& call) { call.pointer<float>(0)[5] = 0.25F; }), Outcome::kIllegalAccess,
+                {"argument 'x' is an input"});
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+}
+
+TEST_CASE("after every kind of failure a right kernel passes, and the reference runs no second time") {
+  Doubling doubling;
+  doubling.validate([](const Call& call) { call.pointer<float>(1)[kElements + 3] = 1.0F; });
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  doubling.validate([](const Call& call) { call.pointer<float>(1)[3] = 9.0F; });
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  CHECK(doubling.device.references == 1);
+}
+
+TEST_CASE("runs that differ are a race") {
+  Doubling doubling;
+  int run = 0;
+  check_failure(doubling.validate([&run](const Call& call) {
+    if (++run == 2) {
+      call.pointer<float>(1)[17] = std::nextafter(call.pointer<float>(1)[17], 9.0F);
+    }
+  }),
+                Outcome::kRace, {"argument 'y'", "two runs on the same inputs differ", "input seed 7"});
+}
+
+TEST_CASE("a race that makes the second run wrong names the element") {
+  Doubling doubling;
+  int run = 0;
+  check_failure(doubling.validate([&run](const Call& call) { call.pointer<float>(1)[17] += ++run == 2 ? 1.0F : 0.0F; }), Outcome::kRace,
+                {"in the second", "at index 17"});
+}
+
+TEST_CASE("a workspace that is read before it is written makes a wrong result") {
+  Doubling doubling;
+  const auto uses_scratch = [](const Call& call) { call.pointer<float>(1)[0] += call.pointer<float>(3)[10]; };
+  check_failure(doubling.validate(uses_scratch, 4), Outcome::kWrongResult, {"NaN"});
+}
+
+TEST_CASE("a workspace has the extent of its configuration, and guards") {
+  Doubling doubling;
+  const auto fill_scratch = [](const Call& call) { std::fill_n(call.pointer<float>(3), 3 * kElements, 1.0F); };
+  CHECK(doubling.validate(fill_scratch, 4).outcome == Outcome::kOk);
+  check_failure(doubling.validate(fill_scratch, 1), Outcome::kIllegalAccess, {"argument 'scratch'", "index 0 of 0"});
+  CHECK(doubling.validate(fill_scratch, 4).outcome == Outcome::kOk);
+}
+
+TEST_CASE("a workspace without enough memory fails its configuration alone and says how much it needs") {
+  Doubling doubling;
+  doubling.device.largest_allocation = 16000;
+  check_failure(doubling.validate(kNothing, 4), Outcome::kLaunchFailure, {"workspace 'scratch' needs", "GiB"});
+  CHECK(doubling.validate(kNothing, 1).outcome == Outcome::kOk);
+}
+
+TEST_CASE("a launch error is an outcome, a deadlock another, a failed device an error") {
+  Doubling doubling;
+  FakeKernel kernel(Doubling::right);
+  const Configuration configuration{{Value(1)}};
+  kernel.launch_error = Error{ErrorCode::kLaunch, "too many resources requested"};
+  check_failure(*doubling.bench->validate(kernel, configuration, 1), Outcome::kLaunchFailure, {"too many resources"});
+  kernel.launch_error = Error{ErrorCode::kLaunch, "deadlock: 32 threads wait"};
+  check_failure(*doubling.bench->validate(kernel, configuration, 1), Outcome::kDeadlock, {"32 threads wait"});
+  kernel.launch_error = Error{ErrorCode::kDevice, "an illegal memory access was encountered"};
+  const auto failed = doubling.bench->validate(kernel, configuration, 1);
+  REQUIRE(!failed);
+  CHECK(failed.error().code == ErrorCode::kDevice);
+}
+
+TEST_CASE("inputs are drawn anew for another seed only") {
+  Doubling doubling;
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  CHECK(doubling.device.references == 1);
+  doubling.seed = 8;
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  CHECK(doubling.device.references == 2);
+}
+
+TEST_CASE("every input is a stream of its own") {
+  FakeDevice device;
+  device.reference = [](const Call& call) {
+    for (std::int64_t i = 0; i < kElements; ++i) {
+      call.pointer<double>(2)[i] = static_cast<double>(call.pointer<const float>(0)[i]);
+    }
+  };
+  const KernelSpec spec = fake::spec_of({fake::argument("a", Direction::kIn, fake::n()), fake::argument("b", Direction::kIn, fake::n()),
+                                         fake::argument("y", Direction::kOut, fake::n())});
+  const auto bench = std::move(Bench::create(device, spec, kProblem, Compiled{})).value();
+  const FakeKernel mixed_up([](const Call& call) { std::copy_n(call.pointer<const float>(1), kElements, call.pointer<float>(2)); });
+  check_failure(*bench->validate(mixed_up, Configuration{{Value(1)}}, 1), Outcome::kWrongResult, {"argument 'y'"});
+}
+
+TEST_CASE("an in-place argument is restored before each run, and the reference gets its original as doubles") {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32}) {
+    FakeDevice device;
+    device.reference = [](const Call& call) {
+      for (std::int64_t i = 0; i < kElements; ++i) {
+        call.pointer<double>(0)[i] *= 2.0;
+      }
+    };
+    const KernelSpec spec = fake::spec_of({fake::argument("x", Direction::kInOut, fake::n())});
+    const auto bench = std::move(Bench::create(device, spec, Problem{dtype, {{"n", kElements}}}, Compiled{})).value();
+    const FakeKernel doubles_in_place([dtype](const Call& call) {
+      for (std::int64_t i = 0; i < kElements; ++i) {
+        std::byte* element = call.pointer<std::byte>(0) + i * static_cast<std::int64_t>(size_of(dtype));
+        measure::encode(dtype, 2.0 * measure::decode(dtype, element), element);
+      }
+    });
+    CAPTURE(name(dtype));
+    CHECK(bench->validate(doubles_in_place, Configuration{{Value(1)}}, 1)->outcome == Outcome::kOk);
+  }
+}
+
+TEST_CASE("zeroed outputs start from zero, and their additions may come in any order") {
+  FakeDevice device;
+  device.reference = [](const Call& call) { call.pointer<double>(0)[0] += 3.0; };
+  const KernelSpec spec = fake::spec_of({fake::argument("sum", Direction::kOut, Expression::constant(Value(1)), true)});
+  const auto bench = std::move(Bench::create(device, spec, kProblem, Compiled{})).value();
+  int run = 0;
+  const FakeKernel adds([&run](const Call& call) { call.pointer<float>(0)[0] += ++run == 2 ? std::nextafter(3.0F, 4.0F) : 3.0F; });
+  CHECK(bench->validate(adds, Configuration{{Value(1)}}, 1)->outcome == Outcome::kOk);
+}
+
+TEST_CASE("a reference that forgets an element is an error of the kernel file") {
+  Doubling doubling;
+  doubling.device.reference = [](const Call& call) { std::fill_n(call.pointer<double>(1), kElements - 1, 0.0); };
+  const auto bench = std::move(Bench::create(doubling.device, doubling.spec, kProblem, Compiled{})).value();
+  const auto validated = bench->validate(FakeKernel(Doubling::right), Configuration{{Value(1)}}, 1);
+  REQUIRE(!validated);
+  CHECK(validated.error().code == ErrorCode::kBadKernel);
+  CAPTURE(validated.error().message);
+  CHECK(validated.error().message.find("nan at index 999 of 1000") != std::string::npos);
+}
+
+TEST_CASE("a reference that writes past its output is an error of the kernel file") {
+  Doubling doubling;
+  doubling.device.reference = [](const Call& call) { std::fill_n(call.pointer<double>(1), kElements + 1, 0.0); };
+  const auto bench = std::move(Bench::create(doubling.device, doubling.spec, kProblem, Compiled{})).value();
+  const auto validated = bench->validate(FakeKernel(Doubling::right), Configuration{{Value(1)}}, 1);
+  REQUIRE(!validated);
+  CHECK(validated.error().code == ErrorCode::kBadKernel);
+  CHECK(validated.error().message.find("probe.cu: the reference probe_reference: argument 'y' was written past its end") !=
+        std::string::npos);
+}
+
+TEST_CASE("a problem too large for the device is refused with what it needs") {
+  Doubling doubling;
+  const auto huge = Bench::create(doubling.device, doubling.spec, Problem{DType::kF32, {{"n", std::int64_t{1} << 30}}}, Compiled{});
+  REQUIRE(!huge);
+  CAPTURE(huge.error().message);
+  CHECK(huge.error().message.find("need 16.00 GiB on fake:0, which has 1.00 GiB") != std::string::npos);
+}
+
+TEST_CASE("an allocation that fails says what the problem needs") {
+  Doubling doubling;
+  doubling.device.largest_allocation = 1000;
+  const auto refused = Bench::create(doubling.device, doubling.spec, kProblem, Compiled{});
+  REQUIRE(!refused);
+  CHECK(refused.error().message.find("GiB on fake:0: out of memory") != std::string::npos);
+}
