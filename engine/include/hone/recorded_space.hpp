@@ -1,0 +1,47 @@
+#pragma once
+// A tuning space that someone measured exhaustively: every valid configuration with what came of it, for replaying a search.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hone/search_space.hpp"
+#include "hone/trial.hpp"
+
+namespace hone {
+
+/// What the record says of one configuration.
+struct RecordedTrial {
+  Outcome outcome = Outcome::kOk;
+  std::string detail;              ///< the record's word for a failure
+  std::vector<double> samples_us;  ///< empty unless kOk
+  StageSeconds seconds;
+};
+
+class RecordedSpace {
+ public:
+  /// Reads a Kernel Tuner cache or a FAIR T4 file, plain or compressed with gzip; one that was cut off keeps its complete records.
+  /// Errors: kNotFound, kIo (cannot be read or decompressed), kInvalidArgument (neither format; says what is missing).
+  static Result<RecordedSpace> load(const std::filesystem::path& file);
+
+  RecordedSpace(RecordedSpace&&) noexcept;
+  RecordedSpace& operator=(RecordedSpace&&) noexcept;
+  ~RecordedSpace();
+
+  [[nodiscard]] const SearchSpace& space() const;
+  [[nodiscard]] const std::string& name() const;         ///< the file's name without its endings: "gemm.RTX_Titan"
+  [[nodiscard]] const std::string& device_name() const;  ///< "unknown device" where the record names none
+  [[nodiscard]] const std::string& digest() const;       ///< of the file's bytes: 32 hex digits
+  /// Null if the position is outside the space.
+  [[nodiscard]] const RecordedTrial* find(Count position) const;
+  /// The smallest median over the record; infinity if all failed.
+  [[nodiscard]] double best_us() const;
+
+ private:
+  struct Impl;
+  explicit RecordedSpace(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hone

@@ -1,0 +1,173 @@
+#include "plugins/replay/formats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+namespace hone::replay {
+namespace {
+
+constexpr double kMicrosecondsPerMillisecond = 1e3, kMillisecondsPerSecond = 1e3;
+
+Error broken(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+/// What became of a configuration, from the word of Kernel Tuner ("CompilationFailedConfig") or of T4 ("compile").
+Outcome outcome_of(std::string word) {
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::array<std::pair<std::string_view, Outcome>, 7> kWords{{
+      {"compil", Outcome::kCompileError},
+      {"timeout", Outcome::kTimeout},
+      {"illegal", Outcome::kIllegalAccess},
+      {"correct", Outcome::kWrongResult},
+      {"verif", Outcome::kWrongResult},
+      {"constraint", Outcome::kStaticReject},
+      {"invalidconfig", Outcome::kStaticReject},
+  }};
+  const auto known = std::ranges::find_if(kWords, [&](const auto& entry) { return word.find(entry.first) != std::string::npos; });
+  return known == kWords.end() ? Outcome::kLaunchFailure : known->second;
+}
+
+double number(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_number() ? at->get<double>() : 0.0;
+}
+
+/// Positive numbers of a list, scaled.
+std::vector<double> samples(const Json& object, const char* key, double scale) {
+  std::vector<double> read;
+  if (const auto list = object.find(key); list != object.end() && list->is_array()) {
+    for (const Json& sample : *list) {
+      if (sample.is_number() && sample.get<double>() > 0.0) {
+        read.push_back(sample.get<double>() * scale);
+      }
+    }
+  }
+  return read;
+}
+
+void set_time(RecordedTrial& trial, const Json& time, std::vector<double> repeats, double scale) {
+  if (!time.is_number() || !std::isfinite(time.get<double>()) || time.get<double>() <= 0.0) {
+    trial.detail = time.is_string() ? time.get<std::string>() : "no time in the record";
+    trial.outcome = outcome_of(trial.detail);
+    return;
+  }
+  trial.samples_us = repeats.empty() ? std::vector{time.get<double>() * scale} : std::move(repeats);
+}
+
+Result<std::vector<Json>> values_of(const Json& object, const std::vector<std::string>& names) {
+  std::vector<Json> values;
+  for (const std::string& name : names) {
+    const auto at = object.find(name);
+    if (at == object.end()) {
+      return broken(fmt::format("a record has no value of parameter '{}'", name));
+    }
+    values.push_back(*at);
+  }
+  return values;
+}
+
+RecordedTrial cached_trial(const Json& entry) {
+  RecordedTrial trial;
+  const auto error = entry.find("__error__");
+  const auto time = error != entry.end() && error->is_string() ? error : entry.find("time");
+  set_time(trial, time == entry.end() ? Json() : *time, samples(entry, "times", kMicrosecondsPerMillisecond), kMicrosecondsPerMillisecond);
+  trial.seconds = {.compile = number(entry, "compile_time") / kMillisecondsPerSecond,
+                   .validate = number(entry, "verification_time") / kMillisecondsPerSecond,
+                   .time = number(entry, "benchmark_time") / kMillisecondsPerSecond,
+                   .overhead = number(entry, "framework_time") / kMillisecondsPerSecond};
+  return trial;
+}
+
+Result<Recording> read_kernel_tuner(const Json& root) {
+  Recording recording;
+  if (const auto device = root.find("device_name"); device != root.end() && device->is_string()) {
+    recording.device_name = device->get<std::string>();
+  }
+  for (const Json& name : root["tune_params_keys"]) {
+    recording.names.push_back(name.get<std::string>());
+    const auto values = root["tune_params"].find(recording.names.back());
+    if (values == root["tune_params"].end()) {
+      return broken(fmt::format("tune_params does not list the values of '{}'", recording.names.back()));
+    }
+    recording.values.emplace_back(values->begin(), values->end());
+  }
+  for (const Json& entry : root["cache"]) {
+    HONE_ASSIGN(auto values, values_of(entry, recording.names));
+    recording.records.push_back({std::move(values), cached_trial(entry)});
+  }
+  return recording;
+}
+
+/// Microseconds in the file's unit, which T4 spells "miliseconds".
+double t4_scale(const Json& root) {
+  const std::string unit = root.value("/metadata/timeunit"_json_pointer, std::string("milliseconds"));
+  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{{{"mil", 1e3}, {"ms", 1e3}, {"mic", 1.0}, {"us", 1.0}, {"n", 1e-3}}};
+  const auto known = std::ranges::find_if(kUnits, [&](const auto& entry) { return unit.starts_with(entry.first); });
+  return known == kUnits.end() ? 1e6 : known->second;
+}
+
+RecordedTrial t4_trial(const Json& result, double scale) {
+  RecordedTrial trial;
+  const Json none;
+  const auto at = result.find("times");
+  const Json& times = at == result.end() ? none : *at;
+  const Json time = result.value("/measurements/0/value"_json_pointer, none);
+  std::vector<double> repeats = times.is_object() ? samples(times, "runtimes", scale) : std::vector<double>{};
+  const double seconds = scale / 1e6;
+  if (times.is_object()) {
+    trial.seconds = {.compile = number(times, "compilation") * seconds,
+                     .validate = number(times, "validation") * seconds,
+                     .time = std::accumulate(repeats.begin(), repeats.end(), 0.0) / 1e6,
+                     .overhead = number(times, "framework") * seconds};
+  }
+  const std::string validity = result.value("invalidity", "correct");
+  if (validity != "correct") {
+    trial.outcome = outcome_of(validity);
+    trial.detail = time.is_string() ? time.get<std::string>() : validity;
+    return trial;
+  }
+  set_time(trial, time, std::move(repeats), scale);
+  return trial;
+}
+
+Result<Recording> read_t4(const Json& root) {
+  Recording recording;
+  const double scale = t4_scale(root);
+  for (const Json& result : root["results"]) {
+    const auto configuration = result.find("configuration");
+    if (configuration == result.end() || !configuration->is_object()) {
+      return broken("a result has no configuration");
+    }
+    if (recording.names.empty()) {
+      for (const auto& [name, value] : configuration->items()) {
+        recording.names.push_back(name);
+      }
+    }
+    HONE_ASSIGN(auto values, values_of(*configuration, recording.names));
+    recording.records.push_back({std::move(values), t4_trial(result, scale)});
+  }
+  return recording;
+}
+
+}  // namespace
+
+Result<Recording> read_recording(const Json& root) {
+  try {
+    if (root.contains("tune_params_keys") && root.contains("tune_params") && root.contains("cache")) {
+      return read_kernel_tuner(root);
+    }
+    if (root.contains("results")) {
+      return read_t4(root);
+    }
+  } catch (const Json::exception& wrong) {
+    return broken(fmt::format("a part is not what the format says: {}", wrong.what()));
+  }
+  return broken("neither a Kernel Tuner cache (tune_params_keys, tune_params, cache) nor a T4 file (results)");
+}
+
+}  // namespace hone::replay

@@ -1,0 +1,28 @@
+#pragma once
+// The file formats of recorded spaces, brought to one form.
+
+#include <string>
+#include <vector>
+
+#include "hone/recorded_space.hpp"
+#include "plugins/replay/json_file.hpp"
+
+namespace hone::replay {
+
+/// One record: the parameters' values as the file spells them.
+struct Record {
+  std::vector<Json> values;
+  RecordedTrial trial;
+};
+
+struct Recording {
+  std::string device_name;
+  std::vector<std::string> names;         ///< of the parameters
+  std::vector<std::vector<Json>> values;  ///< of each parameter, in the file's order; empty if the file lists none
+  std::vector<Record> records;
+};
+
+/// Errors (without the file's name): neither a Kernel Tuner cache nor T4, or a broken record.
+Result<Recording> read_recording(const Json& root);
+
+}  // namespace hone::replay

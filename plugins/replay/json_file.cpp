@@ -1,0 +1,84 @@
+#include "plugins/replay/json_file.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+namespace hone::replay {
+namespace {
+
+/// A record lies in the file's object and in its list of records.
+constexpr std::size_t kDepthOfRecords = 2;
+
+struct CloseGz {
+  void operator()(gzFile file) const { gzclose(file); }
+};
+
+/// The text up to the last value that was closed inside the list of records, with the lists around it closed.
+std::string without_cut_record(const std::string& text) {
+  std::string open, closers;
+  std::size_t complete = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      open.push_back(c == '{' ? '}' : ']');
+    } else if ((c == '}' || c == ']') && !open.empty()) {
+      open.pop_back();
+      if (open.size() == kDepthOfRecords) {
+        complete = i + 1;
+        closers = open;
+      }
+    }
+  }
+  std::ranges::reverse(closers);
+  return text.substr(0, complete) + closers;
+}
+
+}  // namespace
+
+Result<std::string> read_text(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) {
+    return Error{ErrorCode::kNotFound, fmt::format("recorded space '{}': there is no such file", file.string())};
+  }
+  const std::unique_ptr<std::remove_pointer_t<gzFile>, CloseGz> stream(gzopen(file.c_str(), "rb"));  // reads plain files as they are
+  if (!stream) {
+    return Error{ErrorCode::kIo, fmt::format("recorded space '{}': cannot be opened", file.string())};
+  }
+  std::string text;
+  std::vector<char> block(std::size_t{1} << 20);
+  for (;;) {
+    const int read = gzread(stream.get(), block.data(), static_cast<unsigned>(block.size()));
+    if (read < 0) {
+      int code = 0;
+      const std::string reason = gzerror(stream.get(), &code);
+      return Error{ErrorCode::kIo, fmt::format("recorded space '{}': cannot be read: {}", file.string(), reason)};
+    }
+    if (read == 0) {
+      return text;
+    }
+    text.append(block.data(), static_cast<std::size_t>(read));
+  }
+}
+
+Result<Json> parse_recorded(const std::string& text, const std::filesystem::path& file) {
+  Json parsed = Json::parse(text, nullptr, false);
+  if (parsed.is_discarded()) {
+    parsed = Json::parse(without_cut_record(text), nullptr, false);
+  }
+  if (!parsed.is_object()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("recorded space '{}': not a JSON object", file.string())};
+  }
+  return parsed;
+}
+
+}  // namespace hone::replay

@@ -1,0 +1,187 @@
+#include "hone/recorded_space.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "hone/registry.hpp"
+
+namespace hone {
+std::unique_ptr<DevicePlugin> make_replay_device();
+}
+
+namespace {
+
+using namespace hone;
+namespace fs = std::filesystem;
+
+/// A folder that is gone with its test.
+class Scratch {
+ public:
+  Scratch() : folder_(fs::temp_directory_path() / ("hone_replay_test_" + std::to_string(::getpid()))) { fs::create_directories(folder_); }
+  ~Scratch() { fs::remove_all(folder_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  [[nodiscard]] fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  [[nodiscard]] fs::path write_compressed(const std::string& name, const std::string& text) const {
+    const fs::path file = folder_ / name;
+    const gzFile stream = gzopen(file.c_str(), "wb");
+    gzwrite(stream, text.data(), static_cast<unsigned>(text.size()));
+    gzclose(stream);
+    return file;
+  }
+  [[nodiscard]] fs::path path(const std::string& name) const { return folder_ / name; }
+
+ private:
+  fs::path folder_;
+};
+
+constexpr const char* kCacheHead = R"({
+"device_name": "Some GPU", "kernel_name": "k", "tune_params_keys": ["block", "layout", "fast"],
+"tune_params": {"fast": [false, true], "block": [64, 32], "layout": ["row", "column"]},
+"cache": {
+)";
+constexpr const char* kCacheRecords =
+    R"("32,row,False": {"block": 32, "layout": "row", "fast": false, "time": 2.0, "times": [1.5, 3.0, 2.0], "compile_time": 500, "verification_time": 40, "benchmark_time": 30, "framework_time": 2, "strategy_time": 9},
+"64,row,False": {"block": 64, "layout": "row", "fast": false, "time": "CompilationFailedConfig", "compile_time": 250},
+"64,column,True": {"block": 64, "layout": "column", "fast": true, "time": "RuntimeFailedConfig"},
+"32,column,True": {"block": 32, "layout": "column", "fast": true, "time": 1.25})";
+
+std::string cache() { return std::string(kCacheHead) + kCacheRecords + "}\n}"; }
+
+const RecordedTrial& trial(const RecordedSpace& recorded, const std::string& configuration) {
+  const auto parsed = parse_configuration(recorded.space().parameters(), configuration);
+  REQUIRE(parsed.ok());
+  const auto position = recorded.space().index(*parsed);
+  REQUIRE(position.has_value());
+  return *recorded.find(*position);
+}
+
+void check_cache(const RecordedSpace& recorded) {
+  CHECK(text(recorded.space().size()) == "4");
+  CHECK(text(recorded.space().cartesian()) == "8");
+  CHECK(recorded.device_name() == "Some GPU");
+  CHECK(recorded.space().parameters()[1].kind == ParameterKind::kEnumeration);
+  CHECK(recorded.space().parameters()[1].labels == std::vector<std::string>{"row", "column"});
+  CHECK(recorded.best_us() == doctest::Approx(1250.0));
+  const RecordedTrial& timed = trial(recorded, "block=32,layout=row,fast=false");
+  CHECK(timed.outcome == Outcome::kOk);
+  CHECK(timed.samples_us == std::vector{1500.0, 3000.0, 2000.0});
+  CHECK(timed.seconds.compile == doctest::Approx(0.5));
+  CHECK(timed.seconds.validate == doctest::Approx(0.04));
+  CHECK(timed.seconds.time == doctest::Approx(0.03));
+  CHECK(timed.seconds.overhead == doctest::Approx(0.002));
+  CHECK(trial(recorded, "block=32,layout=column,fast=true").samples_us == std::vector{1250.0});
+  const RecordedTrial& rejected = trial(recorded, "block=64,layout=row,fast=false");
+  CHECK(rejected.outcome == Outcome::kCompileError);
+  CHECK(rejected.detail == "CompilationFailedConfig");
+  CHECK(rejected.samples_us.empty());
+  CHECK(trial(recorded, "block=64,layout=column,fast=true").outcome == Outcome::kLaunchFailure);
+}
+
+}  // namespace
+
+TEST_CASE("A Kernel Tuner cache is read, plain and compressed") {
+  const Scratch scratch;
+  for (const fs::path& file : {scratch.write("k.GPU.json", cache()), scratch.write_compressed("k.GPU.json.gz", cache())}) {
+    CAPTURE(file.string());
+    const auto recorded = RecordedSpace::load(file);
+    REQUIRE_MESSAGE(recorded.ok(), (recorded.ok() ? "" : recorded.error().message));
+    CHECK(recorded->name() == "k.GPU");
+    check_cache(*recorded);
+  }
+}
+
+TEST_CASE("A cache without its last braces is read whole") {
+  const Scratch scratch;
+  for (const char* end : {"", ",", "}", ",\n"}) {
+    CAPTURE(end);
+    const auto recorded = RecordedSpace::load(scratch.write("cut.json", std::string(kCacheHead) + kCacheRecords + end));
+    REQUIRE(recorded.ok());
+    check_cache(*recorded);
+  }
+}
+
+TEST_CASE("A cache cut off within a record loses that record alone") {
+  const Scratch scratch;
+  const auto recorded =
+      RecordedSpace::load(scratch.write("cut.json", std::string(kCacheHead) + kCacheRecords + R"(, "32,row,True": {"block": 32, "lay)"));
+  REQUIRE(recorded.ok());
+  check_cache(*recorded);
+}
+
+TEST_CASE("A T4 file is read; its values are those that occur") {
+  const Scratch scratch;
+  const auto recorded = RecordedSpace::load(scratch.write("k.GPU.T4.json", R"({"metadata": {"timeunit": "miliseconds"}, "results": [
+    {"configuration": {"block": 64, "vec": 2}, "times": {"compilation": 1000, "framework": 3, "validation": 4, "runtimes": [0.5, 0.25]},
+     "invalidity": "correct", "measurements": [{"name": "time", "value": 0.375, "unit": ""}]},
+    {"configuration": {"block": 32, "vec": 4}, "times": {"compilation": 10}, "invalidity": "timeout", "measurements": [{"name": "time", "value": "Timeout"}]},
+    {"configuration": {"block": 32, "vec": 1}, "times": {"compilation": 10}, "invalidity": "correctness", "measurements": []}]})"));
+  REQUIRE_MESSAGE(recorded.ok(), (recorded.ok() ? "" : recorded.error().message));
+  CHECK(text(recorded->space().size()) == "3");
+  CHECK(recorded->space().parameters()[0].values == std::vector<Value>{Value(32), Value(64)});
+  const RecordedTrial& timed = trial(*recorded, "block=64,vec=2");
+  CHECK(timed.samples_us == std::vector{500.0, 250.0});
+  CHECK(timed.seconds.compile == doctest::Approx(1.0));
+  CHECK(timed.seconds.time == doctest::Approx(0.00075));
+  CHECK(recorded->best_us() == doctest::Approx(375.0));
+  CHECK(trial(*recorded, "block=32,vec=4").outcome == Outcome::kTimeout);
+  CHECK(trial(*recorded, "block=32,vec=1").outcome == Outcome::kWrongResult);
+  CHECK(recorded->find(3) == nullptr);
+}
+
+TEST_CASE("A file that is missing or is something else is an error that names it") {
+  const Scratch scratch;
+  const auto missing = RecordedSpace::load(scratch.path("none.json"));
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.error().code == ErrorCode::kNotFound);
+  for (const char* other : {"", "[1, 2]", "{\"a\": 1}", "not json", "{\"results\": 3}", "{\"results\": []}"}) {
+    CAPTURE(other);
+    const auto recorded = RecordedSpace::load(scratch.write("other.json", other));
+    REQUIRE_FALSE(recorded.ok());
+    CHECK(recorded.error().message.find("other.json") != std::string::npos);
+  }
+}
+
+TEST_CASE("Recorded spaces of real GPUs are read whole") {
+  const fs::path folder = fs::path(HONE_SOURCE_DIR) / "../shared/spaces";
+  if (!fs::exists(folder)) {
+    MESSAGE("skipped: ", folder.string(), " is not there");
+    return;
+  }
+  const auto cached = RecordedSpace::load(folder / "convolution10p.A100.json.gz");
+  const auto t4 = RecordedSpace::load(folder / "convolution10p.A100.T4.json.gz");
+  REQUIRE(cached.ok());
+  REQUIRE(t4.ok());
+  CHECK(text(cached->space().size()) == "4362");
+  CHECK(text(t4->space().size()) == "4362");
+  CHECK(t4->best_us() == doctest::Approx(cached->best_us()));
+  std::size_t failures = 0;
+  for (Count i = 0; i < cached->space().size(); ++i) {
+    failures += cached->find(i)->outcome == Outcome::kOk ? 0 : 1;
+    const auto same = t4->space().index(cached->space().at(i));
+    REQUIRE(same.has_value());
+    CHECK(t4->find(*same)->outcome == cached->find(i)->outcome);
+  }
+  CHECK(failures == 161);
+}
+
+TEST_CASE("The replay device is there and says that it runs nothing") {
+  const auto plugin = make_replay_device();
+  const auto devices = plugin->enumerate();
+  REQUIRE(devices.ok());
+  REQUIRE(devices->size() == 1);
+  CHECK(devices->front().id == "replay");
+  CHECK(devices->front().properties.size() == device_property_names().size());
+  const auto opened = plugin->open(devices->front());
+  REQUIRE_FALSE(opened.ok());
+  CHECK(opened.error().code == ErrorCode::kUnavailable);
+  CHECK_FALSE(plugin->compiler(devices->front()).ok());
+}
