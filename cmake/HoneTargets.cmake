@@ -82,7 +82,14 @@ function(hone_assemble)
   add_library(hone_engine STATIC ${PROJECT_BINARY_DIR}/generated/builtin_registry.cpp ${embedded})
   set_target_properties(hone_engine PROPERTIES OUTPUT_NAME hone EXPORT_NAME engine)
   add_library(hone::engine ALIAS hone_engine)
-  target_link_libraries(hone_engine PRIVATE ${parts})
+  # The parts' objects go in by name, not by linking the parts: an exported static library may link only what a consumer can find again
+  # (hone-config.cmake.in lists the same libraries), and hone_flags is for our own sources alone.
+  foreach(part IN LISTS parts)
+    target_sources(hone_engine PRIVATE $<TARGET_OBJECTS:${part}>)
+  endforeach()
+  target_link_libraries(hone_engine PRIVATE Boost::context SQLite::SQLite3 ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
+  target_compile_options(hone_engine PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_COMPILE_OPTIONS>)
+  target_compile_features(hone_engine PUBLIC cxx_std_20)
   target_include_directories(hone_engine PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/include> $<INSTALL_INTERFACE:include>)
 endfunction()

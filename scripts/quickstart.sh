@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# From a fresh clone to a tuned kernel: installs what is missing, builds, tunes softmax on the best device of this machine, and prints
+# the default against the best. Asks nothing. HONE_QUICKSTART_BUDGET (default 20s) is the time to search.
+set -euo pipefail
+scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+"$scripts/install_dependencies.sh"
+source "$scripts/environment.sh"
+build
+
+store=build/quickstart.db
+shape=rows=512,cols=2048
+echo
+build/bin/hone doctor --store "$store"
+echo
+echo "tuning softmax ($shape, f32) on the best device here ..."
+build/bin/hone tune softmax --dtype f32 --shape "$shape" --budget "${HONE_QUICKSTART_BUDGET:-20s}" --seed 1 --store "$store"
+cat <<END
+
+next:
+  build/bin/hone best softmax --dtype f32 --shape $shape --store $store
+  build/bin/hone tune examples/own_kernel/bias_gelu.cu --shape rows=512,cols=2048 --budget 20s --store $store
+  scripts/test.sh
+END
