@@ -23,4 +23,9 @@ HONE_HOST_DEVICE constexpr float random_element(unsigned long long seed, unsigne
   return static_cast<float>(static_cast<long long>(random_bits(seed, i) >> 40) - (1LL << 23)) * (1.0f / (1 << 23));
 }
 
+/// The same for integer elements: uniform in [-128, 127], so that sums of a few million stay exact.
+HONE_HOST_DEVICE constexpr int random_integer(unsigned long long seed, unsigned long long i) {
+  return static_cast<int>(random_bits(seed, i) >> 56) - 128;
+}
+
 }  // namespace hone

@@ -1,0 +1,188 @@
+#include "plugins/cpu/compiler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "hone/digest.hpp"
+#include "hone/kernel_headers.hpp"
+#include "plugins/cpu/glue.hpp"
+#include "plugins/cpu/process.hpp"
+#include "plugins/cpu/temporary_directory.hpp"
+
+namespace hone::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostLog = 8000;
+
+bool sanitize_requested() {
+  const char* variable = std::getenv("HONE_CPU_SANITIZE");
+  return variable != nullptr && std::string_view(variable) == "1";
+}
+
+/// -fno-gnu-unique and hidden names keep two kernels of one process apart; -fno-strict-aliasing and -ffp-contract=fast are what CUDA's
+/// compilers do; local-dynamic makes one look-up of thread-local storage (threadIdx, __shared__) do for a whole function.
+std::vector<std::string> command(const HostCompiler& host, const fs::path& directory, const fs::path& source, const fs::path& object) {
+  std::vector<std::string> argv{host.path, "-std=c++20"};
+  if (sanitize_requested()) {
+    for (const char* flag : {"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}) {
+      argv.emplace_back(flag);
+    }
+  } else {
+    argv.emplace_back("-O2");
+  }
+  for (const char* flag :
+       {"-march=native", "-fPIC", "-shared", "-w", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing",
+        "-ffp-contract=fast", "-fno-math-errno", "-ftls-model=local-dynamic", "-Wl,--as-needed"}) {
+    argv.emplace_back(flag);
+  }
+  if (host.version.find("clang") == std::string::npos) {
+    argv.emplace_back("-fno-gnu-unique");
+  }
+  argv.insert(argv.end(), {"-I", directory.string(), "-I", source.parent_path().string(), "-o", object.string(), source.string()});
+  return argv;
+}
+
+Result<void> write_file(const fs::path& path, std::string_view text) {
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.flush()) {
+    return Error{ErrorCode::kIo, fmt::format("cannot write {} for the compiler; is the disk full?", path.string())};
+  }
+  return {};
+}
+
+Result<std::vector<std::byte>> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file || text.empty()) {
+    return Error{ErrorCode::kIo, fmt::format("cannot read what the compiler wrote to {}", path.string())};
+  }
+  const auto bytes = std::as_bytes(std::span(text));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+/// Where the kernel's text goes: as deep below `root` as its includes climb ("../common.h"), so that they stay inside.
+fs::path source_directory(const KernelSpec& spec, const fs::path& root) {
+  std::ptrdiff_t deepest = 0;
+  for (const auto& [included, text] : spec.includes) {
+    const fs::path normal = fs::path(included).lexically_normal();
+    deepest = std::max(deepest, std::count(normal.begin(), normal.end(), fs::path("..")));
+  }
+  fs::path directory = root / "kernel";
+  for (std::ptrdiff_t i = 0; i < deepest; ++i) {
+    directory /= "d";
+  }
+  return directory;
+}
+
+Result<void> write_headers(const KernelSpec& spec, const fs::path& root, const fs::path& directory) {
+  for (const KernelHeader& header : kernel_headers()) {
+    HONE_TRY(write_file(root / header.name, header.text));
+  }
+  for (const auto& [included, text] : spec.includes) {
+    const fs::path normal = fs::path(included).lexically_normal();
+    HONE_TRY(write_file(directory / normal.relative_path(), text));
+  }
+  return {};
+}
+
+/// The compiler's log for people: without our directory's name, cut where it repeats itself for pages.
+std::string readable(std::string log, const fs::path& root, const fs::path& directory) {
+  for (const std::string& prefix : {directory.string() + "/", root.string() + "/"}) {
+    for (std::size_t at = log.find(prefix); at != std::string::npos; at = log.find(prefix, at)) {
+      log.erase(at, prefix.size());
+    }
+  }
+  if (log.size() > kMostLog) {
+    log.resize(log.rfind('\n', kMostLog) == std::string::npos ? kMostLog : log.rfind('\n', kMostLog));
+    log += "\n(the rest of the compiler's log is left out)";
+  }
+  return log;
+}
+
+class CpuCompiler final : public Compiler {
+ public:
+  explicit CpuCompiler(HostCompiler host) : host_(std::move(host)) { remove_abandoned_directories(); }
+
+  std::vector<Result<Compiled>> compile(const CompileRequest& request) override {
+    std::vector<Result<Compiled>> results;
+    if (request.reference) {
+      results.push_back(compile_reference(request));
+      return results;
+    }
+    compile_batch(request, request.configurations, results);
+    return results;
+  }
+
+ private:
+  /// An artifact, the compiler's complaint (kCompile), or why it could not run.
+  Result<std::shared_ptr<const Artifact>> build(const KernelSpec& spec, const std::string& source) {
+    HONE_ASSIGN(const TemporaryDirectory temporary, TemporaryDirectory::create());
+    const fs::path& root = temporary.path();
+    const fs::path directory = source_directory(spec, root);
+    const fs::path source_path = directory / "hone_unit.cpp", object_path = root / "hone_unit.so";
+    HONE_TRY(write_headers(spec, root, directory));
+    HONE_TRY(write_file(source_path, source));
+    HONE_ASSIGN(ProcessResult run, run_process(command(host_, root, source_path, object_path)));
+    if (!run.succeeded) {
+      return Error{ErrorCode::kCompile, readable(std::move(run.output), root, directory)};
+    }
+    auto artifact = std::make_shared<Artifact>();
+    HONE_ASSIGN(artifact->bytes, read_file(object_path));
+    artifact->digest = digest(std::span<const std::byte>(artifact->bytes));
+    return std::shared_ptr<const Artifact>(std::move(artifact));
+  }
+
+  Result<Compiled> compile_reference(const CompileRequest& request) {
+    Compiled compiled;
+    HONE_ASSIGN(compiled.artifact, build(*request.spec, reference_source(*request.spec, request.dtype)));
+    compiled.symbols.emplace_back(kReferenceSymbol);
+    return compiled;
+  }
+
+  /// Appends one result per configuration. What fails is halved until each offender stands alone.
+  void compile_batch(const CompileRequest& request, std::span<const Configuration> batch, std::vector<Result<Compiled>>& results) {
+    if (batch.empty()) {
+      return;
+    }
+    const KernelSpec& spec = *request.spec;
+    const auto artifact = build(spec, configurations_source(spec, request.dtype, batch));
+    if (artifact) {
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        Compiled compiled;
+        compiled.artifact = *artifact;
+        for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
+          compiled.symbols.push_back(pass_symbol(i, pass));
+        }
+        results.emplace_back(std::move(compiled));
+      }
+      return;
+    }
+    const bool about_configurations =
+        artifact.error().code == ErrorCode::kCompile && artifact.error().message.find(kGlueName) != std::string::npos;
+    if (batch.size() == 1 || !about_configurations) {
+      results.insert(results.end(), batch.size(), Result<Compiled>(artifact.error()));
+      return;
+    }
+    compile_batch(request, batch.first(batch.size() / 2), results);
+    compile_batch(request, batch.subspan(batch.size() / 2), results);
+  }
+
+  HostCompiler host_;
+};
+
+}  // namespace
+
+std::unique_ptr<Compiler> make_compiler(HostCompiler host) { return std::make_unique<CpuCompiler>(std::move(host)); }
+
+}  // namespace hone::cpu

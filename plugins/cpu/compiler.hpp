@@ -1,0 +1,13 @@
+#pragma once
+// Compiles batches of configurations into shared objects.
+
+#include <memory>
+
+#include "hone/device.hpp"
+#include "plugins/cpu/host_compiler.hpp"
+
+namespace hone::cpu {
+
+std::unique_ptr<Compiler> make_compiler(HostCompiler host);
+
+}  // namespace hone::cpu

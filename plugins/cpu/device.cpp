@@ -1,0 +1,112 @@
+#include "plugins/cpu/device.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <chrono>
+#include <cstring>
+#include <map>
+
+#include "plugins/cpu/executor.hpp"
+#include "plugins/cpu/loaded_kernel.hpp"
+#include "plugins/cpu/memory.hpp"
+#include "plugins/cpu/module.hpp"
+
+namespace hone::cpu {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(DeviceInfo info) : info_(std::move(info)), executor_(std::make_shared<Executor>(usable_cores())) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) override { return cpu::allocate(bytes); }
+
+  Result<void> upload(void* destination, std::span<const std::byte> source) override {
+    return copy(destination, source.data(), source.size());
+  }
+  Result<void> download(std::span<std::byte> destination, const void* source) override {
+    return copy(destination.data(), source, destination.size());
+  }
+  Result<void> copy(void* destination, const void* source, std::size_t bytes) override {
+    if (bytes > 0) {
+      std::memcpy(destination, source, bytes);
+    }
+    return {};
+  }
+  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override {
+    if (bytes > 0) {
+      std::memset(destination, pattern, bytes);
+    }
+    return {};
+  }
+
+  Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) override {
+    cpu::randomize(executor_->pool, destination, dtype, count, seed);
+    return {};
+  }
+  Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) override {
+    return cpu::compare(executor_->pool, actual, dtype, expected, count, tolerance);
+  }
+  Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override {
+    return static_cast<std::uint64_t>(XXH3_64bits(bytes == 0 ? nullptr : source, bytes));
+  }
+
+  Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
+                                             const Problem& problem) override {
+    HONE_ASSIGN(auto module, module_of(compiled));
+    return make_loaded_kernel(executor_, std::move(module), compiled, plan, problem);
+  }
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& /*reference*/, std::int64_t extent,
+                                                       const Problem& problem) override {
+    HONE_ASSIGN(auto module, module_of(compiled));
+    return make_loaded_reference(executor_, std::move(module), compiled, extent, problem);
+  }
+
+  Result<void> fill_on(void* /*stream*/, void* destination, std::size_t bytes, std::uint8_t pattern) override {
+    return fill(destination, bytes, pattern);
+  }
+  Result<void> synchronize() override { return {}; }
+
+  Result<std::vector<double>> time(const TimeRequest& request) override {
+    std::vector<double> samples;
+    for (int sample = 0; sample < request.samples; ++sample) {
+      for (const Preparation& preparation : request.preparations) {
+        HONE_TRY(preparation.kind == Preparation::Kind::kZero ? fill(preparation.destination, preparation.bytes, 0)
+                                                              : copy(preparation.destination, preparation.source, preparation.bytes));
+      }
+      if (request.flush_cache) {
+        flusher_.flush(executor_->pool, static_cast<std::size_t>(info_.properties.at("l2_bytes")));
+      }
+      const auto begin = std::chrono::steady_clock::now();
+      HONE_TRY(request.kernel->launch(nullptr, request.arguments));
+      samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return samples;
+  }
+
+  Readings readings() override { return {}; }
+
+ private:
+  /// Configurations of one batch share an artifact, and so one loaded object.
+  Result<std::shared_ptr<const Module>> module_of(const Compiled& compiled) {
+    std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });
+    if (const auto known = modules_.find(compiled.artifact->digest); known != modules_.end()) {
+      return known->second.lock();
+    }
+    HONE_ASSIGN(std::shared_ptr<const Module> module, Module::load(*compiled.artifact));
+    modules_[compiled.artifact->digest] = module;
+    return module;
+  }
+
+  DeviceInfo info_;
+  std::shared_ptr<Executor> executor_;
+  std::map<std::string, std::weak_ptr<const Module>> modules_;
+  CacheFlusher flusher_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(const DeviceInfo& info) { return std::make_unique<CpuDevice>(info); }
+
+}  // namespace hone::cpu

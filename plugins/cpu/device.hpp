@@ -1,0 +1,12 @@
+#pragma once
+// The open cpu device.
+
+#include <memory>
+
+#include "hone/device.hpp"
+
+namespace hone::cpu {
+
+std::unique_ptr<Device> make_device(const DeviceInfo& info);
+
+}  // namespace hone::cpu

@@ -1,0 +1,23 @@
+#pragma once
+// What every kernel of a device shares: the cores, and on each the fibers.
+
+#include <memory>
+#include <vector>
+
+#include "plugins/cpu/block_runner.hpp"
+#include "plugins/cpu/thread_pool.hpp"
+
+namespace hone::cpu {
+
+struct Executor {
+  explicit Executor(unsigned workers) : pool(workers) {
+    for (unsigned worker = 0; worker < pool.workers(); ++worker) {
+      runners.push_back(std::make_unique<BlockRunner>());
+    }
+  }
+
+  ThreadPool pool;
+  std::vector<std::unique_ptr<BlockRunner>> runners;  ///< runner i belongs to whoever is worker i of the pool's job
+};
+
+}  // namespace hone::cpu

@@ -1,0 +1,54 @@
+#pragma once
+// Stacks and switches: the mechanics under the threads of a block.
+
+#include <boost/context/detail/fcontext.hpp>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace hone::cpu {
+
+/// A flow of control with a stack of its own, or (default constructed) the one of the operating system's thread.
+struct Fiber {
+  boost::context::detail::fcontext_t context = nullptr;
+  std::byte* stack_low = nullptr;
+  std::size_t stack_bytes = 0;
+  std::size_t color = 0;            ///< bytes left free at the top, see StackPool
+  void* asan_fake_stack = nullptr;  ///< AddressSanitizer's memory of this fiber while it does not run
+  void* tsan_fiber = nullptr;       ///< ThreadSanitizer's
+};
+
+/// Makes `fiber` start in `entry` at the next switch to it; whatever it ran before is forgotten.
+void start(Fiber& fiber, void (*entry)(boost::context::detail::transfer_t));
+
+/// Leaves `from` and continues `to`. The side that continues must call `arrived` with what it got, before anything else.
+boost::context::detail::transfer_t leave(Fiber& from, Fiber& to, void* data, bool for_good);
+void arrived(Fiber& self, Fiber& previous, boost::context::detail::transfer_t transfer);
+
+/// Binds a default constructed fiber to the running thread of the operating system.
+void adopt_thread(Fiber& fiber);
+
+/// Owns stacks, each with a guard page below it, and keeps them for the next block.
+class StackPool {
+ public:
+  StackPool() = default;
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+  ~StackPool();
+
+  /// A fiber with a stack of its own; nullptr if the system has no memory left. It lives as long as the pool.
+  Fiber* make();
+
+ private:
+  struct Slab {
+    void* address = nullptr;
+    std::size_t bytes = 0;
+  };
+  bool grow();
+
+  std::vector<Slab> slabs_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::size_t handed_out_ = 0;
+};
+
+}  // namespace hone::cpu

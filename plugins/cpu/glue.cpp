@@ -1,0 +1,72 @@
+#include "plugins/cpu/glue.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace hone::cpu {
+namespace {
+
+constexpr std::string_view kExport = "extern \"C\" __attribute__((visibility(\"default\"))) void ";
+
+std::string string_literal(std::string_view text) {
+  std::string escaped = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      escaped += '\\';
+    }
+    escaped += c;
+  }
+  return escaped + "\"";
+}
+
+/// The kernel file as it is, under its own name; then the rest under ours.
+std::string preamble(const KernelSpec& spec) {
+  return fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), spec.source, kGlueName);
+}
+
+std::string problem_statement(const KernelSpec& spec) {
+  std::string statement = "Problem hone_p{};";
+  for (std::size_t i = 0; i < spec.problem.size(); ++i) {
+    statement += fmt::format(" hone_p.{} = hone_problem[{}];", spec.problem[i].name, i);
+  }
+  return statement;
+}
+
+std::string call_arguments(const std::vector<int>& arguments) {
+  std::string joined;
+  for (const int argument : arguments) {
+    joined += joined.empty() ? "" : ", ";
+    joined += argument < 0 ? "hone_p" : fmt::format("HoneCpuArgument{{hone_arguments[{}]}}", argument);
+  }
+  return joined;
+}
+
+}  // namespace
+
+std::string pass_symbol(std::size_t configuration, std::size_t pass) { return fmt::format("hone_k{}_{}", configuration, pass); }
+
+std::string configurations_source(const KernelSpec& spec, DType dtype, std::span<const Configuration> configurations) {
+  std::string source = preamble(spec);
+  const std::string type = spec.templated_on_type ? fmt::format("{}, ", name(dtype)) : "";
+  for (std::size_t i = 0; i < configurations.size(); ++i) {
+    for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
+      fmt::format_to(std::back_inserter(source), "{}{}(void* const* hone_arguments, const long* hone_problem) {{ {} {}<{}{}>({}); }}\n",
+                     kExport, pass_symbol(i, pass), problem_statement(spec), spec.passes[pass].function, type,
+                     cpp_text(spec.parameters, configurations[i]), call_arguments(spec.passes[pass].arguments));
+    }
+  }
+  return source;
+}
+
+std::string reference_source(const KernelSpec& spec, DType dtype) {
+  const std::string type = spec.templated_on_type ? fmt::format("<{}>", name(dtype)) : "";
+  const std::string arguments = call_arguments(spec.reference.arguments);
+  return preamble(spec) + fmt::format(
+                              "{}{}(long hone_begin, long hone_end, void* const* hone_arguments, const long* hone_problem) {{ {}\n"
+                              "for (long hone_i = hone_begin; hone_i < hone_end; ++hone_i) {{ {}{}(hone_i{}{}); }} }}\n",
+                              kExport, kReferenceSymbol, problem_statement(spec), spec.reference.function, type,
+                              arguments.empty() ? "" : ", ", arguments);
+}
+
+}  // namespace hone::cpu

@@ -1,0 +1,23 @@
+#pragma once
+// The translation unit of a batch: the kernel file's text, and behind it a function per configuration and pass.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hone/configuration.hpp"
+#include "hone/device.hpp"
+
+namespace hone::cpu {
+
+/// The name under which diagnostics speak of the functions below the kernel file: a log that does not mention it is about the file itself.
+inline constexpr std::string_view kGlueName = "hone-configurations";
+
+/// "hone_k3_0": configuration 3 of the batch, pass 0.
+std::string pass_symbol(std::size_t configuration, std::size_t pass);
+inline constexpr std::string_view kReferenceSymbol = "hone_reference";
+
+std::string configurations_source(const KernelSpec& spec, DType dtype, std::span<const Configuration> configurations);
+std::string reference_source(const KernelSpec& spec, DType dtype);
+
+}  // namespace hone::cpu

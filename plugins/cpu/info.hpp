@@ -1,0 +1,13 @@
+#pragma once
+// What the host says about itself.
+
+#include <string>
+
+#include "hone/device.hpp"
+
+namespace hone::cpu {
+
+/// `compiler` is the host compiler's version, or "none".
+DeviceInfo describe_host(const std::string& compiler);
+
+}  // namespace hone::cpu

@@ -1,0 +1,159 @@
+#include "plugins/cpu/loaded_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hone::cpu {
+namespace {
+
+/// Every runner takes about this many times from the grid: often enough to share the work, seldom enough not to fight over the counter.
+constexpr std::int64_t kChunksPerWorker = 16;
+constexpr std::int64_t kLargestExtent = 2147483647;
+
+struct LoadedPass {
+  HoneCpuPass pass = nullptr;
+  HoneCpuIndex grid{}, block{};
+  std::size_t shared_bytes = 0;
+};
+
+std::vector<long> problem_fields(const Problem& problem) {
+  std::vector<long> fields;
+  for (const auto& [field, value] : problem.shape) {
+    fields.push_back(value);
+  }
+  return fields;
+}
+
+class CpuKernel final : public LoadedKernel {
+ public:
+  CpuKernel(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module, Resources resources, std::vector<LoadedPass> passes,
+            std::vector<long> problem)
+      : executor_(std::move(executor)),
+        module_(std::move(module)),
+        resources_(resources),
+        passes_(std::move(passes)),
+        problem_(std::move(problem)) {}
+
+  Result<void> launch(void* /*stream*/, std::span<void* const> arguments) const override {
+    for (const LoadedPass& pass : passes_) {
+      HONE_TRY(launch_pass(pass, arguments));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Resources resources() const override { return resources_; }
+
+ private:
+  Result<void> launch_pass(const LoadedPass& pass, std::span<void* const> arguments) const {
+    GridJob job;
+    job.bind = module_->bind();
+    job.pass = pass.pass;
+    job.arguments = arguments.data();
+    job.problem = problem_.data();
+    job.grid = pass.grid;
+    job.block = pass.block;
+    job.shared_bytes = pass.shared_bytes;
+    job.chunk = std::max<std::int64_t>(1, job.blocks() / (executor_->pool.workers() * kChunksPerWorker));
+    const auto wanted = static_cast<unsigned>(std::min<std::int64_t>(executor_->pool.workers(), job.blocks()));
+    executor_->pool.run(wanted, [&](unsigned worker) { executor_->runners[worker]->run(job); });
+    if (job.failed.load()) {
+      return Error{ErrorCode::kLaunch, std::move(job.failure)};
+    }
+    return {};
+  }
+
+  std::shared_ptr<Executor> executor_;
+  std::shared_ptr<const Module> module_;
+  Resources resources_;
+  std::vector<LoadedPass> passes_;
+  std::vector<long> problem_;
+};
+
+class CpuReference final : public LoadedKernel {
+ public:
+  CpuReference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module, HoneCpuReference function, std::int64_t extent,
+               std::vector<long> problem)
+      : executor_(std::move(executor)), module_(std::move(module)), function_(function), extent_(extent), problem_(std::move(problem)) {}
+
+  Result<void> launch(void* /*stream*/, std::span<void* const> arguments) const override {
+    executor_->pool.parallel_for(extent_, 1,
+                                 [&](std::int64_t begin, std::int64_t end) { function_(begin, end, arguments.data(), problem_.data()); });
+    return {};
+  }
+
+  [[nodiscard]] Resources resources() const override { return {}; }
+
+ private:
+  std::shared_ptr<Executor> executor_;
+  std::shared_ptr<const Module> module_;
+  HoneCpuReference function_;
+  std::int64_t extent_;
+  std::vector<long> problem_;
+};
+
+Error missing_symbol(std::string_view symbol) {
+  return Error{ErrorCode::kLaunch, fmt::format("the compiled kernel has no function '{}'; tune again to replace it", symbol)};
+}
+
+Result<HoneCpuIndex> index3(std::string_view what, const std::array<std::int64_t, 3>& extents) {
+  for (const std::int64_t extent : extents) {
+    if (extent < 1 || extent > kLargestExtent) {
+      return Error{ErrorCode::kLaunch, fmt::format("a {} of {} x {} x {} cannot be launched", what, extents[0], extents[1], extents[2])};
+    }
+  }
+  return HoneCpuIndex{static_cast<unsigned>(extents[0]), static_cast<unsigned>(extents[1]), static_cast<unsigned>(extents[2])};
+}
+
+Result<LoadedPass> load_pass(const Module& module, const Compiled& compiled, const PassLaunch& plan) {
+  if (plan.cluster != std::array<std::int64_t, 3>{1, 1, 1}) {
+    return Error{ErrorCode::kLaunch,
+                 "the cpu device has no thread-block clusters; let valid() refuse them where d.compute_capability is 0"};
+  }
+  if (plan.cooperative) {
+    return Error{ErrorCode::kLaunch, "the cpu device has no cooperative launch; let valid() refuse it where d.compute_capability is 0"};
+  }
+  LoadedPass pass;
+  HONE_ASSIGN(pass.grid, index3("grid", plan.grid));
+  HONE_ASSIGN(pass.block, index3("block", plan.block));
+  if (std::uint64_t{pass.block.x} * pass.block.y > kMostThreads ||
+      std::uint64_t{pass.block.x} * pass.block.y * pass.block.z > kMostThreads) {
+    return Error{ErrorCode::kLaunch, fmt::format("a block of {} x {} x {} threads; at most {} threads are allowed", pass.block.x,
+                                                 pass.block.y, pass.block.z, kMostThreads)};
+  }
+  pass.shared_bytes = static_cast<std::size_t>(plan.shared_bytes);
+  const std::string& symbol = compiled.symbols.at(plan.symbol);
+  pass.pass = reinterpret_cast<HoneCpuPass>(module.find(symbol));
+  if (pass.pass == nullptr) {
+    return missing_symbol(symbol);
+  }
+  return pass;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoadedKernel>> make_loaded_kernel(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module,
+                                                         const Compiled& compiled, const std::vector<PassLaunch>& plan,
+                                                         const Problem& problem) {
+  std::vector<LoadedPass> passes;
+  Resources resources = compiled.resources;
+  for (const PassLaunch& launch : plan) {
+    HONE_ASSIGN(LoadedPass pass, load_pass(*module, compiled, launch));
+    resources.shared_bytes = std::max(resources.shared_bytes, launch.shared_bytes);
+    passes.push_back(pass);
+  }
+  return std::unique_ptr<LoadedKernel>(
+      std::make_unique<CpuKernel>(std::move(executor), std::move(module), resources, std::move(passes), problem_fields(problem)));
+}
+
+Result<std::unique_ptr<LoadedKernel>> make_loaded_reference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module,
+                                                            const Compiled& compiled, std::int64_t extent, const Problem& problem) {
+  const auto function = reinterpret_cast<HoneCpuReference>(module->find(compiled.symbols.at(0)));
+  if (function == nullptr) {
+    return missing_symbol(compiled.symbols.at(0));
+  }
+  return std::unique_ptr<LoadedKernel>(
+      std::make_unique<CpuReference>(std::move(executor), std::move(module), function, extent, problem_fields(problem)));
+}
+
+}  // namespace hone::cpu

@@ -1,0 +1,171 @@
+#include "plugins/cpu/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "hone/random.h"
+#include "plugins/cpu/kernel_abi.hpp"
+
+namespace hone::cpu {
+namespace {
+
+constexpr std::size_t kAlignment = 256;  // as cuMemAlloc's
+constexpr std::int64_t kGrain = 1 << 14;
+constexpr std::size_t kMostFlushBytes = std::size_t{64} << 20;
+
+class HostBuffer final : public Buffer {
+ public:
+  HostBuffer(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {}
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer() override { std::free(address_); }
+  [[nodiscard]] void* address() const override { return address_; }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  void* address_;
+  std::size_t bytes_;
+};
+
+template <class Store>
+void fill_random(ThreadPool& pool, std::size_t count, Store&& store) {
+  pool.parallel_for(static_cast<std::int64_t>(count), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      store(static_cast<std::size_t>(i));
+    }
+  });
+}
+
+double element(const void* from, DType dtype, std::size_t i) {
+  switch (dtype) {
+    case DType::kF32:
+      return static_cast<const float*>(from)[i];
+    case DType::kF16:
+      return hone_half_to_float(static_cast<const unsigned short*>(from)[i]);
+    case DType::kBF16:
+      return hone_bfloat_to_float(static_cast<const unsigned short*>(from)[i]);
+    case DType::kF64:
+      return static_cast<const double*>(from)[i];
+    case DType::kI32:
+      return static_cast<const int*>(from)[i];
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// |actual - expected| / allowed; above 1 is a mismatch. A NaN on either side never passes, an infinity only equals itself.
+double relative_error(double actual, double expected, double absolute, double relative) {
+  constexpr double kWorst = std::numeric_limits<double>::max();  // finite, so that it survives JSON
+  if (std::isfinite(actual) && std::isfinite(expected)) {
+    const double error = std::fabs(actual - expected), allowed = relative * std::fabs(expected) + absolute;
+    return error == 0.0 ? 0.0 : allowed > 0.0 ? std::min(kWorst, error / allowed) : kWorst;
+  }
+  return actual == expected ? 0.0 : kWorst;
+}
+
+Comparison compare_range(const void* actual, DType dtype, const double* expected, std::size_t begin, std::size_t end, double absolute,
+                         double relative) {
+  Comparison result;
+  for (std::size_t i = begin; i < end; ++i) {
+    const double value = element(actual, dtype, i);
+    const double error = relative_error(value, expected[i], absolute, relative);
+    result.max_error = std::max(result.max_error, error);
+    result.not_finite += !std::isfinite(value) && std::isfinite(expected[i]) ? 1 : 0;
+    if (error > 1.0) {
+      if (result.mismatches++ == 0) {
+        result.first_mismatch = i;
+        result.first_actual = value;
+        result.first_expected = expected[i];
+      }
+    }
+  }
+  return result;
+}
+
+void merge(Comparison& into, const Comparison& part) {
+  if (part.mismatches > 0 && (into.mismatches == 0 || part.first_mismatch < into.first_mismatch)) {
+    into.first_mismatch = part.first_mismatch;
+    into.first_actual = part.first_actual;
+    into.first_expected = part.first_expected;
+  }
+  into.mismatches += part.mismatches;
+  into.not_finite += part.not_finite;
+  into.max_error = std::max(into.max_error, part.max_error);
+}
+
+/// Root of the mean square of the finite ones.
+double root_mean_square(const double* values, std::size_t count) {
+  double sum = 0.0;
+  std::size_t finite = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::isfinite(values[i])) {
+      sum += values[i] * values[i];
+      ++finite;
+    }
+  }
+  return finite == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) {
+  const std::size_t rounded = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  void* address = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  if (address == nullptr) {
+    return Error{ErrorCode::kDevice, fmt::format("cpu: not enough memory for a buffer of {} bytes", bytes)};
+  }
+  return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(address, bytes));
+}
+
+void randomize(ThreadPool& pool, void* destination, DType dtype, std::size_t count, std::uint64_t seed) {
+  switch (dtype) {
+    case DType::kF32:
+      return fill_random(pool, count, [=](std::size_t i) { static_cast<float*>(destination)[i] = random_element(seed, i); });
+    case DType::kF16:
+      return fill_random(
+          pool, count, [=](std::size_t i) { static_cast<unsigned short*>(destination)[i] = hone_float_to_half(random_element(seed, i)); });
+    case DType::kBF16:
+      return fill_random(pool, count, [=](std::size_t i) {
+        static_cast<unsigned short*>(destination)[i] = hone_float_to_bfloat(random_element(seed, i));
+      });
+    case DType::kF64:
+      return fill_random(pool, count, [=](std::size_t i) { static_cast<double*>(destination)[i] = random_element(seed, i); });
+    case DType::kI32:
+      return fill_random(pool, count, [=](std::size_t i) { static_cast<int*>(destination)[i] = random_integer(seed, i); });
+  }
+}
+
+Comparison compare(ThreadPool& pool, const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) {
+  const double absolute =
+      tolerance.absolute + (tolerance.absolute_rms == 0.0 ? 0.0 : tolerance.absolute_rms * root_mean_square(expected, count));
+  std::mutex mutex;
+  Comparison total;
+  total.elements = count;
+  pool.parallel_for(static_cast<std::int64_t>(count), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    const Comparison part = compare_range(actual, dtype, expected, static_cast<std::size_t>(begin), static_cast<std::size_t>(end), absolute,
+                                          tolerance.relative);
+    const std::lock_guard lock(mutex);
+    merge(total, part);
+  });
+  return total;
+}
+
+void CacheFlusher::flush(ThreadPool& pool, std::size_t last_level_bytes) {
+  const std::size_t words = std::min(kMostFlushBytes, 2 * last_level_bytes) / sizeof(std::uint64_t);
+  if (words_ == nullptr) {
+    words_ = std::make_unique<std::uint64_t[]>(words);
+  }
+  // Written, so that the lines of other buffers are evicted and not merely shared; one word a line suffices.
+  constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
+  pool.parallel_for(static_cast<std::int64_t>(words), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); i += kLine) {
+      ++words_[i];
+    }
+  });
+}
+
+}  // namespace hone::cpu

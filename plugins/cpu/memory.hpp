@@ -1,0 +1,26 @@
+#pragma once
+// What a device does to the contents of buffers, on the host's cores.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "hone/device.hpp"
+#include "plugins/cpu/thread_pool.hpp"
+
+namespace hone::cpu {
+
+Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes);
+void randomize(ThreadPool& pool, void* destination, DType dtype, std::size_t count, std::uint64_t seed);
+Comparison compare(ThreadPool& pool, const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance);
+
+/// Displaces what the caches hold of other buffers.
+class CacheFlusher {
+ public:
+  void flush(ThreadPool& pool, std::size_t last_level_bytes);
+
+ private:
+  std::unique_ptr<std::uint64_t[]> words_;
+};
+
+}  // namespace hone::cpu
