@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace hone::cache {
@@ -34,6 +35,15 @@ std::string immutable_uri(const std::filesystem::path& path) {
 bool disk_is_full(int code, int system_error) {
   return (code & 0xff) == SQLITE_FULL ||
          ((code & 0xff) == SQLITE_IOERR && (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG));
+}
+
+/// What the system said; SQLite passes it on for statements, but for a COMMIT only the file knows.
+int system_errno(sqlite3* handle) {
+  int number = sqlite3_system_errno(handle);
+  if (number == 0) {
+    sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+  }
+  return number;
 }
 
 std::string advice(int code, int system_error) {
@@ -161,16 +171,17 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
 Header Database::header() const {
   Header header;
   sqlite3_file* file = nullptr;
-  sqlite3_int64 size = 0;
-  if (sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == nullptr ||
-      file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
+  std::error_code failure;
+  // Not SQLite's xFileSize, to which a file of one byte is empty.
+  const std::uintmax_t size = std::filesystem::file_size(path_, failure);
+  if (failure || sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == nullptr ||
+      file->pMethods == nullptr) {
     return header;
   }
   header.empty = size == 0;
   std::array<unsigned char, 100> bytes{};
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  if (size < static_cast<sqlite3_int64>(bytes.size()) ||
-      file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0) != SQLITE_OK ||
+  if (size < bytes.size() || file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0) != SQLITE_OK ||
       std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
     return header;
   }
@@ -219,10 +230,10 @@ Error Database::error(std::string_view doing) const {
     return {ErrorCode::kStore, fmt::format("cannot {} in the store {}: out of memory", doing, path_.string())};
   }
   const int code = last_code();
-  const int system_error = sqlite3_system_errno(handle_.get());
+  const int system_error = system_errno(handle_.get());
   std::string cause = advice(code, system_error);
   if ((code & 0xff) == SQLITE_IOERR && !disk_is_full(code, system_error)) {
-    cause = fmt::format("the disk reported an error ({})", std::strerror(system_error));
+    cause = fmt::format("the disk reported an error: {}", system_error == 0 ? "is it full?" : std::strerror(system_error));
   }
   const std::string detail = fmt::format("SQLite {}: {}", code, sqlite3_errmsg(handle_.get()));
   return {ErrorCode::kStore, cause.empty() ? fmt::format("cannot {} in the store {}: {}", doing, path_.string(), detail)

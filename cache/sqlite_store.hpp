@@ -60,6 +60,7 @@ class SqliteStore final : public Store {
   Result<void> touch_session(std::int64_t session, double elapsed_seconds);
   Result<std::int64_t> insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial);
   Result<void> put_final_measurement(std::int64_t trial_row, const Trial& trial);
+  Result<void> fail_trial(std::int64_t trial_row, const Trial& trial);
   Result<void> put_record(std::int64_t session, const RecordKey& key, const Record& record);
   Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& digest);

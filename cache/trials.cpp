@@ -32,6 +32,9 @@ Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameter
     trial.measurement = read_measurement(row);
     trial.readings = read_readings(row);
   }
+  if (trial.outcome != Outcome::kOk) {
+    trial.measurement = {};
+  }
   return trial;
 }
 
@@ -56,7 +59,7 @@ Result<void> SqliteStore::add_trial(std::int64_t session, const std::vector<Para
     HONE_ASSIGN(row, insert_trial(session, parameters, trial));
   }
   if (trial.final_round) {
-    HONE_TRY(put_final_measurement(row, trial));
+    HONE_TRY(trial.outcome == Outcome::kOk ? put_final_measurement(row, trial) : fail_trial(row, trial));
   }
   return transaction.commit(kDoing);
 }
@@ -99,6 +102,13 @@ Result<void> SqliteStore::put_final_measurement(std::int64_t trial_row, const Tr
   bind_readings(insert, trial.readings);
   insert.text(utc_now());
   return insert.run(kDoing);
+}
+
+Result<void> SqliteStore::fail_trial(std::int64_t trial_row, const Trial& trial) {
+  // Right once and wrong in the final round: no configuration to keep. Its first samples stay for whoever looks into it.
+  HONE_ASSIGN(Statement update, database().prepare("UPDATE trial SET outcome = ?, detail = ? WHERE id = ?"));
+  update.text(name(trial.outcome)).text(trial.detail).integer(trial_row);
+  return update.run(kDoing);
 }
 
 Result<std::vector<Trial>> SqliteStore::trials(std::int64_t session, const std::vector<Parameter>& parameters) {

@@ -88,15 +88,17 @@ class Store {
   /// The newest unfinished session of this key whose owner is gone, taken over by this process; or nothing.
   virtual Result<std::optional<SessionInfo>> resume_session(const SessionKey& key) = 0;
   virtual Result<std::int64_t> begin_session(const SessionKey& key, const std::string& budget) = 0;
-  /// One transaction: the trial with all samples and `elapsed_seconds` of the session.
+  /// One transaction: the trial with all samples, and `elapsed_seconds` summed over the session's runs. A second trial of a position is an
+  /// error, except with `final_round`: that one adds its measurement to the trial, or, where it failed, its outcome.
   virtual Result<void> add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial, double elapsed_seconds) = 0;
+  /// One per position, in the order recorded; a finalist with the measurement of the final round.
   virtual Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) = 0;
   /// Marks the session done and, where there is a winner, writes the record, replacing an older one of the key: one transaction.
   virtual Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds) = 0;
   virtual Result<std::vector<SessionInfo>> sessions() = 0;
 
   virtual Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
-  /// All records that differ from `key` in the shape alone.
+  /// The records of `key` with any shape, its own included.
   virtual Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
 
   virtual Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) = 0;

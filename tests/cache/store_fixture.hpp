@@ -1,0 +1,187 @@
+#pragma once
+// What the tests of the store share: a directory of their own, keys, trials, child processes, raw SQL.
+
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "hone/digest.hpp"
+#include "hone/store.hpp"
+
+namespace hone::test {
+
+namespace fs = std::filesystem;
+
+/// Removed with all that is in it.
+struct Directory {
+  fs::path path;
+  Directory() {
+    std::string name = (fs::temp_directory_path() / "hone_store_XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  ~Directory() {
+    std::error_code failure;
+    fs::permissions(path, fs::perms::owner_all, failure);
+    fs::remove_all(path, failure);
+  }
+  [[nodiscard]] fs::path store() const { return path / "store.db"; }
+  [[nodiscard]] std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path)) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+};
+
+inline std::string bytes_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline void write_bytes(const fs::path& file, const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; }
+
+inline std::vector<Parameter> parameters() {
+  Parameter block, online;
+  block.name = "block";
+  block.values = {32, 64, 128, 256};
+  block.default_value = 256;
+  online.name = "online";
+  online.kind = ParameterKind::kBoolean;
+  online.values = {false, true};
+  online.cpp_type = "bool";
+  online.default_value = true;
+  return {block, online};
+}
+
+inline RecordKey record_key(std::int64_t rows = 4096) {
+  RecordKey key;
+  key.kernel = "softmax";
+  key.source_hash = "0123456789abcdef0123456789abcdef";
+  key.problem = {DType::kF16, {{"rows", rows}, {"cols", 1024}}};
+  key.device.id = "cuda:0";
+  key.device.plugin = "cuda";
+  key.device.product = "NVIDIA H200";
+  key.device.uuid = "GPU-1";
+  key.device.architecture = "sm_90a";
+  key.device.properties = {{"multiprocessors", 132}, {"memory", 150'000'000'000}, {"l2_bytes", 52'428'800}};
+  key.device.environment = {{"driver", "580.82"}, {"compiler", "NVRTC 13.0"}};
+  return key;
+}
+
+inline SessionKey session_key(std::int64_t rows = 4096) { return {record_key(rows), "bayes", "batch=8", 0xFFFF'FFFF'FFFF'FFFFULL}; }
+
+inline Trial good_trial(Count position) {
+  Trial trial;
+  trial.configuration.values = {128, false};
+  trial.position = position;
+  trial.resources = {.registers = 40, .spill_bytes = 8, .stack_bytes = 16, .shared_bytes = 49'152, .occupancy = 0.75};
+  trial.measurement = {
+      .samples_us = {10.5, 10.25, 1.0 / 3.0}, .median_us = 10.25, .ci95_low_us = 1.0 / 3.0, .ci95_high_us = 10.5, .raced_out = true};
+  trial.readings = {.sm_clock_mhz = 1980,
+                    .memory_clock_mhz = 3201,
+                    .temperature_c = 41,
+                    .power_w = 301.5,
+                    .throttle_reasons = 1ULL << 63,
+                    .discarded_samples = 2};
+  trial.seconds = {.compile = 0.125, .validate = 0.0625, .time = 0.5, .overhead = 0.03125};
+  trial.input_seed = 0xFEDC'BA98'7654'3210ULL;
+  trial.max_error = 0.5;
+  trial.artifact = "a1";
+  return trial;
+}
+
+inline std::unique_ptr<Store> must_open(const fs::path& path, StoreMode mode = StoreMode::kReadWrite) {
+  Result<std::unique_ptr<Store>> store = open_store(path, mode);
+  REQUIRE_MESSAGE(store.ok(), (store ? "" : store.error().message));
+  return std::move(*store);
+}
+
+template <class T>
+T must(Result<T> result) {
+  REQUIRE_MESSAGE(result.ok(), (result ? "" : result.error().message));
+  return std::move(*result);
+}
+inline void must(Result<void> result) { REQUIRE_MESSAGE(result.ok(), (result ? "" : result.error().message)); }
+
+/// Runs SQL behind the store's back; the first column of the last row.
+inline std::string raw_sql(const fs::path& file, const std::string& sql) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(file.c_str(), &database) == SQLITE_OK);
+  std::string last;
+  const auto keep = [](void* to, int columns, char** values, char**) {
+    if (columns > 0) {
+      *static_cast<std::string*>(to) = values[0] == nullptr ? "" : values[0];
+    }
+    return 0;
+  };
+  const int code = sqlite3_exec(database, sql.c_str(), keep, &last, nullptr);
+  const std::string message = sqlite3_errmsg(database);
+  sqlite3_close(database);
+  REQUIRE_MESSAGE(code == SQLITE_OK, message);
+  return last;
+}
+
+/// A child process that runs `body` and ends with what it returns, without running destructors: as a killed process would.
+template <class Body>
+pid_t spawn(const Body& body) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    int code = 99;
+    try {
+      code = body();
+    } catch (...) {
+      code = 98;
+    }
+    _exit(code);
+  }
+  return child;
+}
+
+inline int wait_for(pid_t child) {
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/// A pipe between a test and its children.
+struct Pipe {
+  int ends[2] = {-1, -1};
+  Pipe() { REQUIRE(pipe(ends) == 0); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close_read();
+    close_write();
+  }
+  void close_read() { close_end(0); }
+  void close_write() { close_end(1); }
+  void put(char c) const { static_cast<void>(!write(ends[1], &c, 1)); }
+  /// False at the end: every writer has closed.
+  bool get(char& c) const { return read(ends[0], &c, 1) == 1; }
+  bool wait() const {
+    char c = 0;
+    return get(c);
+  }
+
+ private:
+  void close_end(int i) {
+    if (ends[i] >= 0) {
+      close(ends[i]);
+      ends[i] = -1;
+    }
+  }
+};
+
+}  // namespace hone::test

@@ -1,0 +1,375 @@
+// What is put into the store comes back.
+
+#include <cmath>
+#include <limits>
+
+#include "store_fixture.hpp"
+
+using namespace hone;
+using namespace hone::test;
+
+namespace {
+
+void check_equal(const Trial& a, const Trial& b) {
+  CHECK(a.configuration == b.configuration);
+  CHECK(a.position == b.position);
+  CHECK(a.outcome == b.outcome);
+  CHECK(a.detail == b.detail);
+  CHECK(a.resources.registers == b.resources.registers);
+  CHECK(a.resources.spill_bytes == b.resources.spill_bytes);
+  CHECK(a.resources.stack_bytes == b.resources.stack_bytes);
+  CHECK(a.resources.shared_bytes == b.resources.shared_bytes);
+  CHECK(a.resources.occupancy == b.resources.occupancy);
+  CHECK(a.measurement.samples_us == b.measurement.samples_us);
+  CHECK(a.measurement.median_us == b.measurement.median_us);
+  CHECK(a.measurement.ci95_low_us == b.measurement.ci95_low_us);
+  CHECK(a.measurement.ci95_high_us == b.measurement.ci95_high_us);
+  CHECK(a.measurement.raced_out == b.measurement.raced_out);
+  CHECK(a.readings.sm_clock_mhz == b.readings.sm_clock_mhz);
+  CHECK(a.readings.memory_clock_mhz == b.readings.memory_clock_mhz);
+  CHECK(a.readings.temperature_c == b.readings.temperature_c);
+  CHECK(a.readings.power_w == b.readings.power_w);
+  CHECK(a.readings.throttle_reasons == b.readings.throttle_reasons);
+  CHECK(a.readings.discarded_samples == b.readings.discarded_samples);
+  CHECK(a.seconds.compile == b.seconds.compile);
+  CHECK(a.seconds.validate == b.seconds.validate);
+  CHECK(a.seconds.time == b.seconds.time);
+  CHECK(a.seconds.overhead == b.seconds.overhead);
+  CHECK(a.input_seed == b.input_seed);
+  CHECK(a.max_error == b.max_error);
+  CHECK(a.artifact == b.artifact);
+  CHECK(a.final_round == b.final_round);
+}
+
+Record record_of(const std::string& configuration, double median_us) {
+  Record record;
+  record.configuration_text = configuration;
+  record.measurement = good_trial(0).measurement;
+  record.measurement.median_us = median_us;
+  record.default_us = 20.5;
+  record.trials = 17;
+  record.artifact = "a1";
+  record.symbols = {"_Z7softmax", "reduce"};
+  return record;
+}
+
+std::shared_ptr<const Artifact> artifact_of(std::size_t size) {
+  Artifact artifact;
+  for (std::size_t i = 0; i < size; ++i) {
+    artifact.bytes.push_back(static_cast<std::byte>(i * i >> 3));
+  }
+  artifact.digest = digest(artifact.bytes);
+  return std::make_shared<Artifact>(artifact);
+}
+
+std::int64_t tuned(Store& store, const RecordKey& key, const std::optional<Record>& record) {
+  const std::int64_t session = must(store.begin_session({key, "random", "", 1}, "60s"));
+  must(store.finish_session(session, key, record, 1.0));
+  return session;
+}
+
+}  // namespace
+
+TEST_CASE("a trial comes back exactly, also from another process's view of the file") {
+  Directory directory;
+  const Trial trial = good_trial((Count{1} << 100) + 7);
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  must(store->add_trial(session, parameters(), trial, 2.5));
+  for (const StoreMode mode : {StoreMode::kReadWrite, StoreMode::kReadOnly}) {
+    const auto read = must(must_open(directory.store(), mode)->trials(session, parameters()));
+    REQUIRE(read.size() == 1);
+    check_equal(read.front(), trial);
+  }
+}
+
+TEST_CASE("every outcome can be recorded, and trials keep their order") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  Count position = 1'000;
+  for (const Outcome outcome : all_outcomes()) {
+    Trial trial = good_trial(position--);
+    trial.outcome = outcome;
+    trial.detail = "line 1\n\"quoted\" \xff";
+    must(store->add_trial(session, parameters(), trial, 0.0));
+  }
+  const auto read = must(store->trials(session, parameters()));
+  REQUIRE(read.size() == all_outcomes().size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    CHECK(read[i].outcome == all_outcomes()[i]);
+    CHECK(read[i].position == 1'000 - i);
+    CHECK(read[i].detail == "line 1\n\"quoted\" \xff");
+    CHECK(read[i].measurement.samples_us.empty() == (read[i].outcome != Outcome::kOk));
+  }
+}
+
+TEST_CASE("every dtype can be a problem's") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  for (const DType dtype : all_dtypes()) {
+    RecordKey key = record_key();
+    key.problem.dtype = dtype;
+    tuned(*store, key, record_of("block=64", 5.0));
+    CHECK(must(store->find_record(key, parameters()))->problem.dtype == dtype);
+  }
+}
+
+TEST_CASE("an error that is not a number survives") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  Trial wrong = good_trial(1);
+  wrong.outcome = Outcome::kWrongResult;
+  wrong.max_error = std::numeric_limits<double>::quiet_NaN();
+  must(store->add_trial(session, parameters(), wrong, 0.0));
+  wrong.position = 2;
+  wrong.max_error = std::numeric_limits<double>::infinity();
+  must(store->add_trial(session, parameters(), wrong, 0.0));
+  const auto read = must(store->trials(session, parameters()));
+  CHECK(std::isnan(read.at(0).max_error));
+  CHECK(std::isinf(read.at(1).max_error));
+}
+
+TEST_CASE("nothing is recorded twice") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  must(store->add_trial(session, parameters(), good_trial(5), 1.0));
+  const Result<void> again = store->add_trial(session, parameters(), good_trial(5), 2.0);
+  REQUIRE_FALSE(again.ok());
+  CHECK(again.error().code == ErrorCode::kInvalidArgument);
+  CHECK(again.error().message.find("position 5") != std::string::npos);
+  CHECK(must(store->sessions()).front().elapsed_seconds == 1.0);
+  CHECK(must(store->trials(session, parameters())).size() == 1);
+}
+
+TEST_CASE("a trial of no session is refused") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const Result<void> added = store->add_trial(77, parameters(), good_trial(5), 1.0);
+  REQUIRE_FALSE(added.ok());
+  CHECK(added.error().code == ErrorCode::kNotFound);
+}
+
+TEST_CASE("a finalist is one trial with the measurement of the final round") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  must(store->add_trial(session, parameters(), good_trial(5), 1.0));
+  must(store->add_trial(session, parameters(), good_trial(6), 2.0));
+  Trial final_trial = good_trial(5);
+  final_trial.final_round = true;
+  final_trial.measurement = {.samples_us = {11, 12}, .median_us = 11.5, .ci95_low_us = 11, .ci95_high_us = 12};
+  must(store->add_trial(session, parameters(), final_trial, 3.0));
+  must(store->add_trial(session, parameters(), final_trial, 4.0));  // a final round begun anew after a crash
+  const auto read = must(store->trials(session, parameters()));
+  REQUIRE(read.size() == 2);
+  check_equal(read[0], final_trial);
+  CHECK_FALSE(read[1].final_round);
+  const SessionInfo info = must(store->sessions()).front();
+  CHECK(info.trials == 2);
+  CHECK(info.best_us == 11.5);
+  CHECK(raw_sql(directory.store(), "SELECT median_us FROM trial WHERE position = '5'") == "10.25");
+}
+
+TEST_CASE("a finalist that fails in the final round is a failed trial") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  must(store->add_trial(session, parameters(), good_trial(5), 1.0));
+  Trial failed = good_trial(5);
+  failed.final_round = true;
+  failed.outcome = Outcome::kRace;
+  failed.detail = "repeats differ";
+  must(store->add_trial(session, parameters(), failed, 3.0));
+  const Trial read = must(store->trials(session, parameters())).at(0);
+  CHECK(read.outcome == Outcome::kRace);
+  CHECK(read.detail == "repeats differ");
+  CHECK(read.measurement.samples_us.empty());
+  CHECK_FALSE(must(store->sessions()).front().best_us.has_value());
+}
+
+TEST_CASE("a session tells what it is") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s,200trials"));
+  must(store->add_trial(session, parameters(), good_trial(5), 7.5));
+  const SessionInfo info = must(store->sessions()).at(0);
+  CHECK(info.id == session);
+  CHECK(info.kernel == "softmax");
+  CHECK(info.source_hash == record_key().source_hash);
+  CHECK(info.device_id == "cuda:0");
+  CHECK(info.product == "NVIDIA H200");
+  CHECK(info.strategy == "bayes");
+  CHECK(info.strategy_parameters == "batch=8");
+  CHECK(info.budget == "60s,200trials");
+  CHECK(info.problem.dtype == DType::kF16);
+  CHECK(text(info.problem.shape) == "rows=4096,cols=1024");
+  CHECK(info.seed == session_key().seed);
+  CHECK(info.state == SessionState::kRunning);
+  CHECK(info.elapsed_seconds == 7.5);
+  CHECK(info.trials == 1);
+  CHECK(info.best_us == 10.25);
+  CHECK(info.owner_alive);
+  CHECK(info.created_at.size() == std::string("2025-11-21T05:24:00.123Z").size());
+  CHECK(info.updated_at >= info.created_at);
+  must(store->finish_session(session, record_key(), std::nullopt, 9.0));
+  const SessionInfo done = must(store->sessions()).at(0);
+  CHECK(done.state == SessionState::kDone);
+  CHECK_FALSE(done.owner_alive);
+  CHECK(done.elapsed_seconds == 9.0);
+}
+
+TEST_CASE("a session records the environment it ran in") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  tuned(*store, record_key(), std::nullopt);
+  tuned(*store, record_key(), std::nullopt);
+  CHECK(raw_sql(directory.store(), "SELECT count(*) FROM environment") == "1");
+  CHECK(raw_sql(directory.store(), "SELECT count(*) FROM device") == "1");
+  CHECK(raw_sql(directory.store(), "SELECT count(*) FROM environment WHERE host <> '' AND kernel_release <> '' AND hone_version <> ''") ==
+        "1");
+}
+
+TEST_CASE("a record is found by its key and by nothing else") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = tuned(*store, record_key(), record_of("block=128,online=false", 9.5));
+  const std::optional<Record> found = must(store->find_record(record_key(), parameters()));
+  REQUIRE(found.has_value());
+  CHECK(found->configuration_text == "block=128,online=false");
+  CHECK(found->configuration.values == std::vector<Value>{128, false});
+  CHECK(found->measurement.median_us == 9.5);
+  CHECK(found->measurement.samples_us == good_trial(0).measurement.samples_us);
+  CHECK(found->default_us == 20.5);
+  CHECK(found->session == session);
+  CHECK(found->trials == 17);
+  CHECK(found->artifact == "a1");
+  CHECK(found->symbols == std::vector<std::string>{"_Z7softmax", "reduce"});
+  CHECK(found->environment == record_key().device.environment);
+  CHECK(text(found->problem.shape) == "rows=4096,cols=1024");
+  CHECK_FALSE(found->created_at.empty());
+
+  std::vector<RecordKey> others(9, record_key());
+  others[0].kernel = "gemm";
+  others[1].source_hash = "f";
+  others[2].problem.dtype = DType::kF32;
+  others[3].problem.shape[0].second = 1;
+  others[4].layout = "strided";
+  others[5].alignment = 4;
+  others[6].device.product = "NVIDIA H100";
+  others[7].device.properties["multiprocessors"] = 114;
+  others[8].timing_profile = "warm";
+  for (const RecordKey& other : others) {
+    CHECK_FALSE(must(store->find_record(other, parameters())).has_value());
+  }
+}
+
+TEST_CASE("the environment, the device's number and the driver's share of memory are no part of a key") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  tuned(*store, record_key(), record_of("block=64", 9.5));
+  RecordKey today = record_key();
+  today.device.id = "cuda:3";
+  today.device.uuid = "GPU-7";
+  today.device.properties["memory"] -= 20'000'000;
+  today.device.environment["driver"] = "590.1";
+  today.device.environment.erase("compiler");
+  today.device.environment["power_limit_w"] = "500";
+  const std::optional<Record> found = must(store->find_record(today, parameters()));
+  REQUIRE(found.has_value());
+  const std::vector<Staleness> stale = staleness(*found, today.device);
+  REQUIRE(stale.size() == 1);
+  CHECK(stale[0].what == "driver");
+  CHECK(stale[0].then == "580.82");
+  CHECK(stale[0].now == "590.1");
+  CHECK(staleness(*found, record_key().device).empty());
+}
+
+TEST_CASE("a new record replaces the old one of its key") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  tuned(*store, record_key(), record_of("block=64", 9.5));
+  const std::int64_t first = must(store->find_record(record_key(), parameters()))->id;
+  const std::int64_t session = tuned(*store, record_key(), record_of("block=32", 8.5));
+  const std::optional<Record> found = must(store->find_record(record_key(), parameters()));
+  CHECK(found->id > first);
+  CHECK(found->session == session);
+  CHECK(found->configuration.values == std::vector<Value>{32, true});
+  CHECK(must(store->records_of(record_key(), parameters())).size() == 1);
+}
+
+TEST_CASE("a session without a winner leaves the record alone") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  tuned(*store, record_key(), record_of("block=64", 9.5));
+  tuned(*store, record_key(), std::nullopt);
+  CHECK(must(store->find_record(record_key(), parameters()))->configuration_text == "block=64");
+}
+
+TEST_CASE("records of other shapes are found together") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  for (const std::int64_t rows : {1, 512, 4096}) {
+    tuned(*store, record_key(rows), record_of("block=64", static_cast<double>(rows)));
+  }
+  RecordKey other = record_key(512);
+  other.problem.dtype = DType::kF32;
+  tuned(*store, other, record_of("block=64", 1.0));
+  const auto found = must(store->records_of(record_key(77), parameters()));
+  REQUIRE(found.size() == 3);
+  CHECK(found[1].problem.shape.at(0).second == 512);
+  CHECK(found[1].measurement.median_us == 512.0);
+}
+
+TEST_CASE("compiled code comes back, and many configurations share one artifact") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const Compiled compiled{artifact_of(100'000), {"k<128>", "reduce"}, good_trial(0).resources};
+  CompiledKey key{record_key().source_hash, DType::kF16, "block=128,online=false", "sm_90a", "NVRTC 13.0"};
+  CHECK_FALSE(must(store->find_compiled(key)).has_value());
+  must(store->put_compiled(key, compiled));
+  must(store->put_compiled(key, compiled));
+  key.configuration = "reference";
+  must(store->put_compiled(key, compiled));
+  CHECK(raw_sql(directory.store(), "SELECT count(*) FROM artifact") == "1");
+
+  auto reader = must_open(directory.store(), StoreMode::kReadOnly);
+  const std::optional<Compiled> found = must(reader->find_compiled(key));
+  REQUIRE(found.has_value());
+  CHECK(found->artifact->bytes == compiled.artifact->bytes);
+  CHECK(found->artifact->digest == compiled.artifact->digest);
+  CHECK(found->symbols == compiled.symbols);
+  CHECK(found->resources.registers == 40);
+  CHECK(found->resources.occupancy == 0.75);
+  CHECK(must(reader->load_artifact(compiled.artifact->digest))->bytes == compiled.artifact->bytes);
+  key.compiler = "NVRTC 13.1";
+  CHECK_FALSE(must(reader->find_compiled(key)).has_value());
+  CHECK(reader->load_artifact("none").error().code == ErrorCode::kNotFound);
+}
+
+TEST_CASE("an artifact of no bytes is one") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const CompiledKey key{"h", DType::kI32, "reference", "x86-64-v3", "g++ 12"};
+  must(store->put_compiled(key, {artifact_of(0), {}, {}}));
+  CHECK(must(store->find_compiled(key))->artifact->bytes.empty());
+  CHECK(store->put_compiled(key, {}).error().code == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("damaged compiled code counts as absent and is replaced") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const CompiledKey key{"h", DType::kF32, "block=32", "sm_90a", "NVRTC 13.0"};
+  const Compiled compiled{artifact_of(5'000), {"k"}, {}};
+  for (const char* damage : {"bytes = x'00112233'", "size = size + 1", "size = 4000000000000000000"}) {
+    must(store->put_compiled(key, compiled));
+    REQUIRE(must(store->find_compiled(key)).has_value());
+    raw_sql(directory.store(), std::string("UPDATE artifact SET ") + damage);
+    CHECK_FALSE(must(store->find_compiled(key)).has_value());
+    CHECK(store->load_artifact(compiled.artifact->digest).error().code == ErrorCode::kNotFound);
+  }
+  must(store->put_compiled(key, compiled));
+  CHECK(must(store->find_compiled(key))->artifact->bytes == compiled.artifact->bytes);
+}
