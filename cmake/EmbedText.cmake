@@ -1,11 +1,16 @@
-# Writes OUTPUT, a C++ source that holds the text of INPUT as hone::embedded::SYMBOL. Raw strings are split: compilers limit their length.
-file(READ ${INPUT} text)
-string(LENGTH "${text}" length)
-set(chunks "")
-set(at 0)
-while(at LESS length)
-  string(SUBSTRING "${text}" ${at} 8000 chunk)
-  string(APPEND chunks "R\"hone_text(${chunk})hone_text\"\n")
-  math(EXPR at "${at} + 8000")
-endwhile()
-file(WRITE ${OUTPUT} "#include <string_view>\nnamespace hone::embedded {\nextern const std::string_view ${SYMBOL};\nconst std::string_view ${SYMBOL} =\n${chunks};\n}\n")
+# Writes OUTPUT, a C++ source that holds the bytes of INPUT as hone::embedded::SYMBOL. The bytes are written as escapes: CMake's strings
+# do not carry semicolons, brackets and backslashes unharmed, and compilers limit the length of a literal.
+file(READ ${INPUT} bytes HEX)
+string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
+string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
+file(WRITE ${OUTPUT} "#include <string_view>
+namespace hone::embedded {
+namespace {
+constexpr char bytes[] = {
+${bytes}
+0};
+}
+extern const std::string_view ${SYMBOL};
+constinit const std::string_view ${SYMBOL}{bytes, sizeof bytes - 1};
+}
+")

@@ -1,0 +1,27 @@
+#include "hone/kernel_headers.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace hone {
+namespace embedded {
+extern const std::string_view kernel_h, kernel_read_h, kernel_cpu_h, random_h;
+}
+
+std::span<const KernelHeader> kernel_headers() {
+  static const std::array<KernelHeader, 4> headers{{
+      {"hone/kernel.h", embedded::kernel_h},
+      {"hone/kernel_read.h", embedded::kernel_read_h},
+      {"hone/kernel_cpu.h", embedded::kernel_cpu_h},
+      {"hone/random.h", embedded::random_h},
+  }};
+  return headers;
+}
+
+std::string_view kernel_header(std::string_view name) {
+  const auto headers = kernel_headers();
+  const auto found = std::find_if(headers.begin(), headers.end(), [&](const KernelHeader& h) { return h.name == name; });
+  return found == headers.end() ? std::string_view{} : found->text;
+}
+
+}  // namespace hone

@@ -1,0 +1,237 @@
+// KernelSpec as JSON text: what the build embeds and what crosses a process boundary.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "hone/kernel_spec.hpp"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+
+/// Thrown inside this file only: nlohmann's own errors are exceptions too, so one catch turns both into an Error.
+struct BadSpec {
+  std::string why;
+};
+
+// ---- to JSON
+
+json to_json(const Value& value) { return Expression::constant(value).serialize(); }
+json to_json(const Expression& expression) { return expression.serialize(); }
+json to_json(const std::array<Expression, 3>& e) { return json::array({to_json(e[0]), to_json(e[1]), to_json(e[2])}); }
+
+// Declared before the template that calls them: it finds only what stands above it.
+json to_json(const Parameter& p);
+json to_json(const ProblemField& f);
+json to_json(const Constraint& c);
+json to_json(const Argument& a);
+json to_json(const Pass& p);
+json to_json(const DType& dtype);
+
+template <class T>
+json to_json(const std::vector<T>& items) {
+  json result = json::array();
+  for (const auto& item : items) {
+    result.push_back(to_json(item));
+  }
+  return result;
+}
+
+json to_json(const Parameter& p) {
+  return {
+      {"name", p.name},         {"kind", static_cast<int>(p.kind)},    {"values", to_json(p.values)}, {"labels", p.labels},
+      {"cpp_type", p.cpp_type}, {"default", to_json(p.default_value)}, {"comment", p.comment},        {"compile_option", p.compile_option}};
+}
+
+json to_json(const ProblemField& f) { return {{"name", f.name}, {"default", f.default_value}, {"comment", f.comment}}; }
+
+json to_json(const Constraint& c) { return {{"condition", to_json(c.condition)}, {"text", c.text}, {"line", c.line}}; }
+
+json to_json(const Argument& a) {
+  return {{"name", a.name},
+          {"direction", static_cast<int>(a.direction)},
+          {"element", a.element_is_t ? "T" : std::string(name(a.dtype))},
+          {"extent", to_json(a.extent)},
+          {"zeroed", a.zeroed},
+          {"scalar_default", to_json(a.scalar_default)}};
+}
+
+json to_json(const Pass& p) {
+  return {{"function", p.function},        {"arguments", p.arguments},
+          {"grid", to_json(p.grid)},       {"block", to_json(p.block)},
+          {"cluster", to_json(p.cluster)}, {"shared_bytes", to_json(p.shared_bytes)},
+          {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)}};
+}
+
+json to_json(const DType& dtype) { return std::string(name(dtype)); }
+
+// ---- from JSON
+
+Expression read_expression(const json& j) {
+  auto parsed = Expression::parse(j.get_ref<const std::string&>());
+  if (!parsed) {
+    throw BadSpec{parsed.error().message};
+  }
+  return *parsed;
+}
+
+Value read_value(const json& j) {
+  const Expression expression = read_expression(j);
+  if (!expression.is_constant()) {
+    throw BadSpec{fmt::format("'{}' is not a value", expression.text())};
+  }
+  return expression.node().value;
+}
+
+DType read_dtype(const json& j) {
+  auto parsed = parse_dtype(j.get_ref<const std::string&>());
+  if (!parsed) {
+    throw BadSpec{parsed.error().message};
+  }
+  return *parsed;
+}
+
+template <class E>
+E read_enum(const json& j, E last) {
+  const int value = j.get<int>();
+  if (value < 0 || value > static_cast<int>(last)) {
+    throw BadSpec{fmt::format("{} names no enumerator", value)};
+  }
+  return static_cast<E>(value);
+}
+
+std::array<Expression, 3> read_extent3(const json& j) {
+  return {read_expression(j.at(0)), read_expression(j.at(1)), read_expression(j.at(2))};
+}
+
+template <class F>
+auto read_list(const json& j, F read_one) {
+  std::vector<decltype(read_one(j))> result;
+  for (const auto& item : j) {
+    result.push_back(read_one(item));
+  }
+  return result;
+}
+
+Parameter read_parameter(const json& j) {
+  Parameter p;
+  j.at("name").get_to(p.name);
+  p.kind = read_enum(j.at("kind"), ParameterKind::kReal);
+  p.values = read_list(j.at("values"), read_value);
+  j.at("labels").get_to(p.labels);
+  j.at("cpp_type").get_to(p.cpp_type);
+  p.default_value = read_value(j.at("default"));
+  j.at("compile_option").get_to(p.compile_option);
+  j.at("comment").get_to(p.comment);
+  return p;
+}
+
+ProblemField read_problem_field(const json& j) {
+  return {j.at("name").get<std::string>(), j.at("default").get<std::int64_t>(), j.at("comment").get<std::string>()};
+}
+
+Constraint read_constraint(const json& j) {
+  return {read_expression(j.at("condition")), j.at("text").get<std::string>(), j.at("line").get<int>()};
+}
+
+Argument read_argument(const json& j) {
+  Argument a;
+  j.at("name").get_to(a.name);
+  a.direction = read_enum(j.at("direction"), Direction::kScalar);
+  a.element_is_t = j.at("element") == "T";
+  if (!a.element_is_t) {
+    a.dtype = read_dtype(j.at("element"));
+  }
+  a.extent = read_expression(j.at("extent"));
+  j.at("zeroed").get_to(a.zeroed);
+  a.scalar_default = read_value(j.at("scalar_default"));
+  return a;
+}
+
+Pass read_pass(const json& j) {
+  Pass p;
+  j.at("function").get_to(p.function);
+  j.at("arguments").get_to(p.arguments);
+  p.grid = read_extent3(j.at("grid"));
+  p.block = read_extent3(j.at("block"));
+  p.cluster = read_extent3(j.at("cluster"));
+  p.shared_bytes = read_expression(j.at("shared_bytes"));
+  p.cooperative = read_expression(j.at("cooperative"));
+  p.enabled = read_expression(j.at("enabled"));
+  return p;
+}
+
+/// Indices come from outside; a damaged one must not become an access out of bounds.
+void check_indices(const std::vector<int>& indices, std::size_t arguments) {
+  for (const int index : indices) {
+    if (index < -1 || index >= static_cast<int>(arguments)) {
+      throw BadSpec{fmt::format("there is no argument {}", index)};
+    }
+  }
+}
+
+KernelSpec read_spec(const json& j) {
+  KernelSpec spec;
+  j.at("name").get_to(spec.name);
+  j.at("summary").get_to(spec.summary);
+  j.at("file").get_to(spec.file);
+  j.at("source").get_to(spec.source);
+  j.at("includes").get_to(spec.includes);
+  j.at("source_hash").get_to(spec.source_hash);
+  j.at("templated_on_type").get_to(spec.templated_on_type);
+  spec.dtypes = read_list(j.at("dtypes"), read_dtype);
+  spec.problem = read_list(j.at("problem"), read_problem_field);
+  spec.parameters = read_list(j.at("parameters"), read_parameter);
+  spec.constraints = read_list(j.at("constraints"), read_constraint);
+  spec.arguments = read_list(j.at("arguments"), read_argument);
+  spec.passes = read_list(j.at("passes"), read_pass);
+  const auto& cost = j.at("cost");
+  spec.cost = {read_expression(cost.at("flops")), read_expression(cost.at("bytes")), read_expression(cost.at("sum_length"))};
+  const auto& reference = j.at("reference");
+  spec.reference = {reference.at("function").get<std::string>(), read_expression(reference.at("extent")),
+                    reference.at("arguments").get<std::vector<int>>()};
+  check_indices(spec.reference.arguments, spec.arguments.size());
+  for (const auto& pass : spec.passes) {
+    check_indices(pass.arguments, spec.arguments.size());
+  }
+  return spec;
+}
+
+}  // namespace
+
+std::string KernelSpec::serialize() const {
+  const json j{
+      {"name", name},
+      {"summary", summary},
+      {"file", file},
+      {"source", source},
+      {"includes", includes},
+      {"source_hash", source_hash},
+      {"templated_on_type", templated_on_type},
+      {"dtypes", to_json(dtypes)},
+      {"problem", to_json(problem)},
+      {"parameters", to_json(parameters)},
+      {"constraints", to_json(constraints)},
+      {"arguments", to_json(arguments)},
+      {"passes", to_json(passes)},
+      {"cost", {{"flops", to_json(cost.flops)}, {"bytes", to_json(cost.bytes)}, {"sum_length", to_json(cost.sum_length)}}},
+      {"reference", {{"function", reference.function}, {"extent", to_json(reference.extent)}, {"arguments", reference.arguments}}},
+  };
+  // A source may hold bytes that are not UTF-8 (a comment in Latin-1); they are replaced rather than refused.
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<KernelSpec> parse_kernel_spec(std::string_view text) {
+  const auto bad = [](std::string_view why) { return Error{ErrorCode::kInvalidArgument, fmt::format("not a kernel spec: {}", why)}; };
+  try {
+    return read_spec(json::parse(text));
+  } catch (const json::exception& e) {
+    return bad(e.what());
+  } catch (const BadSpec& e) {
+    return bad(e.why);
+  }
+}
+
+}  // namespace hone
