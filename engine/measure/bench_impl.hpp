@@ -61,7 +61,6 @@ struct Bench::Impl {
   Result<void> start_expected(Slot& slot);
   Result<void> convert_original(Slot& slot);
   Result<void> check_expected(Slot& slot);
-  Error not_finite(const Slot& slot);
 
   // validation.cpp
   struct Verdict {

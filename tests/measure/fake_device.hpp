@@ -158,25 +158,26 @@ class FakeDevice final : public Device {
 
 inline Result<Comparison> FakeDevice::compare(const void* actual, DType dtype, const double* expected, std::size_t count,
                                               Tolerance allowed) {
-  double squares = 0.0;
-  for (std::size_t i = 0; i < count; ++i) {
-    squares += expected[i] * expected[i];
+  double squares = 0.0, finite = 0.0;
+  for (const double value : std::span(expected, count)) {
+    squares += std::isfinite(value) ? value * value : 0.0;
+    finite += std::isfinite(value) ? 1.0 : 0.0;
   }
-  const double floor = allowed.absolute_rms * std::sqrt(squares / static_cast<double>(count)) + allowed.absolute;
+  const double floor = allowed.absolute_rms * std::sqrt(squares / std::max(1.0, finite)) + allowed.absolute;
   Comparison comparison;
   comparison.elements = count;
   for (std::size_t i = 0; i < count; ++i) {
     const double value = measure::decode(dtype, static_cast<const std::byte*>(actual) + i * size_of(dtype));
-    const double error = std::fabs(value - expected[i]), bound = allowed.relative * std::fabs(expected[i]) + floor;
-    if (!(error <= bound)) {
-      if (comparison.mismatches++ == 0) {
-        comparison.first_mismatch = i;
-        comparison.first_actual = value;
-        comparison.first_expected = expected[i];
-      }
-      comparison.not_finite += std::isfinite(value) ? 0 : 1;
+    const double bound = allowed.relative * std::fabs(expected[i]) + floor;
+    const double error = std::fabs(value - expected[i]);
+    const double share = value == expected[i] ? 0.0 : std::isfinite(error) && bound > 0.0 ? error / bound : HUGE_VAL;
+    if (share > 1.0 && comparison.mismatches++ == 0) {
+      comparison.first_mismatch = i;
+      comparison.first_actual = value;
+      comparison.first_expected = expected[i];
     }
-    comparison.max_error = std::max(comparison.max_error, std::isnan(error) ? HUGE_VAL : error == 0.0 ? 0.0 : error / bound);
+    comparison.not_finite += !std::isfinite(value) && std::isfinite(expected[i]) ? 1 : 0;
+    comparison.max_error = std::max(comparison.max_error, share);
   }
   return comparison;
 }

@@ -253,7 +253,20 @@ TEST_CASE("a reference that forgets an element is an error of the kernel file") 
   REQUIRE(!validated);
   CHECK(validated.error().code == ErrorCode::kBadKernel);
   CAPTURE(validated.error().message);
-  CHECK(validated.error().message.find("nan at index 999 of 1000") != std::string::npos);
+  CHECK(validated.error().message.find("leaves out or makes NaN 1 of 1000 elements of argument 'y', the first at index 999") !=
+        std::string::npos);
+}
+
+TEST_CASE("an infinity is right where the reference has one") {
+  Doubling doubling;
+  const auto usual = doubling.device.reference;
+  doubling.device.reference = [usual](const Call& call) {
+    usual(call);
+    call.pointer<double>(1)[3] = std::numeric_limits<double>::infinity();
+  };
+  CHECK(doubling.validate([](const Call& call) { call.pointer<float>(1)[3] = std::numeric_limits<float>::infinity(); }).outcome ==
+        Outcome::kOk);
+  check_failure(doubling.validate(kNothing), Outcome::kWrongResult, {"index 3"});
 }
 
 TEST_CASE("a reference that writes past its output is an error of the kernel file") {
