@@ -1,0 +1,153 @@
+// Bad input: exit code 2, a message that names the cause, and the store as it was.
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+const std::string& tuned_store() {
+  static const TemporaryDirectory directory;
+  static const std::string store = [] {
+    const std::string path = directory / "tuned.db";
+    const Ended ended = run({"tune", "softmax", "--device", "cpu", "--shape", "rows=4,cols=32", "--budget", "1trials", "--store", path});
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    return path;
+  }();
+  return store;
+}
+
+/// hone tune with these arguments is refused for `cause`: with a store, which keeps every byte, and without one, which is not made.
+void refused(Arguments arguments, const std::vector<std::string>& causes, const Environment& environment = {}) {
+  arguments.insert(arguments.begin(), "tune");
+  if (std::find(arguments.begin(), arguments.end(), "--device") == arguments.end()) {
+    arguments.insert(arguments.end(), {"--device", "cpu"});
+  }
+  const TemporaryDirectory directory;
+  const std::string present = directory / "present.db";
+  std::filesystem::copy_file(tuned_store(), present);
+  for (const std::string& store : {present, directory / "absent.db"}) {
+    const std::string before = contents(store);
+    Arguments command = arguments;
+    command.insert(command.end(), {"--budget", "2trials", "--store", store});
+    const Ended ended = run(command, environment);
+    CAPTURE(store);
+    CAPTURE(ended.err);
+    CHECK(ended.exit == 2);
+    CHECK(ended.out.empty());
+    for (const std::string& cause : causes) {
+      CHECK_MESSAGE(ended.err.find(cause) != std::string::npos, "the message lacks '", cause, "'");
+    }
+    CHECK(contents(store) == before);
+    CHECK(std::filesystem::exists(store) == (store == present));
+    CHECK_FALSE(std::filesystem::exists(store + "-wal"));
+    CHECK_FALSE(std::filesystem::exists(store + "-journal"));
+  }
+}
+
+/// The own-kernel example with `from` replaced by `to`.
+std::string edited(const std::string& file, const std::string& from, const std::string& to) {
+  std::string text = contents(HONE_SOURCE_DIR "/examples/own_kernel/bias_gelu.cu");
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  write(file, text.replace(at, from.size(), to));
+  return file;
+}
+
+/// A store that cannot be tuned into: exit code 2, the cause, and not a byte changed.
+void store_refused(const std::string& store, const std::string& cause) {
+  const std::string before = contents(store);
+  for (const Arguments& command :
+       {Arguments{"tune", "softmax", "--device", "cpu", "--shape", "rows=4,cols=32", "--budget", "1trials", "--store", store}}) {
+    const Ended ended = run(command);
+    CAPTURE(ended.err);
+    CHECK(ended.exit == 2);
+    CHECK(ended.err.find(cause) != std::string::npos);
+    CHECK(ended.err.find(store) != std::string::npos);
+  }
+  CHECK(contents(store) == before);
+}
+
+void execute(const std::string& store, const char* sql) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(store.c_str(), &database) == SQLITE_OK);
+  CHECK(sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+}
+
+}  // namespace
+
+TEST_CASE("a syntax error in a kernel file comes back as clang's message and position") {
+  const TemporaryDirectory directory;
+  refused({edited(directory / "broken.cu", "int block = 256;", "int block = ;")}, {"broken.cu:9:", "expected expression"});
+}
+
+TEST_CASE("an unknown parameter in valid is an error before anything runs") {
+  const TemporaryDirectory directory;
+  refused({edited(directory / "typo.cu", "p.cols % c.vec == 0", "p.cols % c.vecs == 0")}, {"typo.cu:16:", "vecs"});
+}
+
+TEST_CASE("constraints that no configuration meets") {
+  const TemporaryDirectory directory;
+  refused({edited(directory / "empty.cu", "p.cols % c.vec == 0", "c.vec > 8")}, {"no configuration"});
+}
+
+TEST_CASE("a kernel file that is not there") { refused({"/nonexistent/kernel.cu"}, {"/nonexistent/kernel.cu"}); }
+TEST_CASE("an unknown kernel") { refused({"sofmax"}, {"sofmax", "softmax"}); }
+TEST_CASE("an unknown dtype") { refused({"softmax", "--dtype", "f33"}, {"f33", "f32"}); }
+TEST_CASE("a dtype that exists and that the kernel does not take") { refused({"softmax", "--dtype", "i32"}, {"i32"}); }
+TEST_CASE("an unknown extent") { refused({"softmax", "--shape", "row=32"}, {"row", "rows"}); }
+TEST_CASE("a shape that cannot be read") { refused({"softmax", "--shape", "rows=many"}, {"many"}); }
+TEST_CASE("an extent of zero") { refused({"softmax", "--shape", "rows=0"}, {"rows", "at least 1"}); }
+TEST_CASE("a negative extent") { refused({"softmax", "--shape", "rows=-4"}, {"rows", "-4"}); }
+TEST_CASE("an unknown strategy") { refused({"softmax", "--strategy", "randon"}, {"randon", "random"}); }
+TEST_CASE("an unknown parameter of a strategy") { refused({"softmax", "--set", "warmth=3"}, {"warmth"}); }
+TEST_CASE("an unknown device") { refused({"softmax", "--device", "abacus"}, {"abacus", "cpu"}); }
+TEST_CASE("an unknown option") { refused({"softmax", "--budgets", "3s"}, {"budgets", "--help"}); }
+TEST_CASE("no kernel at all") { refused({}, {"which kernel"}); }
+
+TEST_CASE("no GPU where one was asked for") { refused({"softmax", "--device", "cuda:0"}, {"cuda"}, {{"CUDA_VISIBLE_DEVICES", ""}}); }
+
+TEST_CASE("a budget that cannot be read") {
+  const Ended ended = run({"tune", "softmax", "--device", "cpu", "--budget", "soon"});
+  CHECK(ended.exit == 2);
+  CHECK(ended.err.find("soon") != std::string::npos);
+}
+
+TEST_CASE("--json reports an error as JSON too") {
+  const Ended ended = run({"tune", "sofmax", "--json"});
+  CHECK(ended.exit == 2);
+  CHECK(ended.json()["error"]["message"].get<std::string>().find("sofmax") != std::string::npos);
+}
+
+TEST_CASE("a store that is no database") {
+  const TemporaryDirectory directory;
+  write(directory / "letter.db", "Dear store,\n");
+  store_refused(directory / "letter.db", "not a Hone");
+}
+
+TEST_CASE("a store that is a database of another program") {
+  const TemporaryDirectory directory;
+  execute(directory / "other.db", "CREATE TABLE bookmark (id INTEGER)");
+  store_refused(directory / "other.db", "not a Hone");
+}
+
+TEST_CASE("a store of a newer Hone") {
+  const TemporaryDirectory directory;
+  std::filesystem::copy_file(tuned_store(), directory / "newer.db");
+  execute(directory / "newer.db", "PRAGMA user_version = 999");
+  store_refused(directory / "newer.db", "newer");
+}
+
+TEST_CASE("a read-only store") {
+  const TemporaryDirectory directory;
+  std::filesystem::copy_file(tuned_store(), directory / "kept.db");
+  REQUIRE(chmod((directory / "kept.db").c_str(), 0444) == 0);
+  store_refused(directory / "kept.db", "read-only");
+}
+
+}  // namespace hone::test

@@ -1,0 +1,112 @@
+#include "tests/cli/command.hpp"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+extern char** environ;
+
+namespace hone::test {
+namespace {
+
+std::vector<std::string> merged(const Environment& extra) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (extra.count(std::string(text.substr(0, text.find('=')))) == 0) {
+      variables.emplace_back(text);
+    }
+  }
+  for (const auto& [name, value] : extra) {
+    variables.push_back(name + "=" + value);
+  }
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) {
+    result.push_back(text.data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+pid_t start(const Arguments& arguments, const Environment& extra, const std::string& out, const std::string& err) {
+  std::vector<std::string> words{HONE_BINARY_DIR "/bin/hone"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = merged(extra);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t pid = -1;
+  const int status = posix_spawn(&pid, words.front().c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  REQUIRE_MESSAGE(status == 0, "cannot start ", words.front());
+  return pid;
+}
+
+}  // namespace
+
+nlohmann::json Ended::json() const {
+  const auto parsed = nlohmann::json::parse(out, nullptr, false);
+  REQUIRE_MESSAGE(parsed.is_object(), "not a JSON object: '", out, "'; stderr: ", err);
+  return parsed;
+}
+
+Ended run(const Arguments& arguments, const Environment& extra) {
+  const TemporaryDirectory directory;
+  const pid_t pid = start(arguments, extra, directory / "out", directory / "err");
+  int status = 0;
+  REQUIRE(waitpid(pid, &status, 0) == pid);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(directory / "out"), contents(directory / "err")};
+}
+
+Running::Running(const Arguments& arguments) : pid_(start(arguments, {}, "/dev/null", "/dev/null")) {}
+
+Running::~Running() { kill_and_reap(); }
+
+bool Running::alive() {
+  if (pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == pid_) {
+    pid_ = -1;
+  }
+  return pid_ > 0;
+}
+
+void Running::kill_and_reap() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  std::string path = (std::filesystem::temp_directory_path() / "hone-test-XXXXXX").string();
+  REQUIRE(mkdtemp(path.data()) != nullptr);
+  path_ = path;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string contents(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void write(const std::filesystem::path& file, std::string_view text) { std::ofstream(file, std::ios::binary) << text; }
+
+}  // namespace hone::test

@@ -1,0 +1,59 @@
+#pragma once
+// Runs the built hone as a user does.
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone::test {
+
+using Arguments = std::vector<std::string>;
+using Environment = std::map<std::string, std::string>;
+
+struct Ended {
+  int exit = -1;  ///< the exit code; minus the signal's number if one killed it
+  std::string out, err;
+  /// Standard output as one JSON object; a doctest failure where it is none.
+  [[nodiscard]] nlohmann::json json() const;
+};
+
+/// hone with these arguments; `extra` is added to the environment.
+Ended run(const Arguments& arguments, const Environment& extra = {});
+
+/// hone running beside the test; killed and reaped on destruction.
+class Running {
+ public:
+  explicit Running(const Arguments& arguments);
+  ~Running();
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  [[nodiscard]] bool alive();
+  void kill_and_reap();
+
+ private:
+  pid_t pid_ = -1;
+};
+
+/// A directory of the test's own, removed with all that is in it.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  [[nodiscard]] std::string operator/(std::string_view name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Everything in the file; empty if there is none.
+std::string contents(const std::filesystem::path& file);
+void write(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace hone::test

@@ -1,0 +1,99 @@
+// kill -9 in mid-session: the same command goes on, and the store is whole.
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+constexpr int kBudget = 24;
+
+/// The rows of a query, columns joined by '|'. Empty while there is no store or no schema yet.
+std::vector<std::string> query(const std::string& store, const std::string& sql) {
+  std::vector<std::string> rows;
+  sqlite3* database = nullptr;
+  if (sqlite3_open_v2(store.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK) {
+    sqlite3_busy_timeout(database, 10000);
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK) {
+      while (sqlite3_step(statement) == SQLITE_ROW) {
+        std::string row;
+        for (int column = 0; column < sqlite3_column_count(statement); ++column) {
+          const unsigned char* text = sqlite3_column_text(statement, column);
+          row += (column == 0 ? "" : "|") + std::string(text == nullptr ? "" : reinterpret_cast<const char*>(text));
+        }
+        rows.push_back(row);
+      }
+    }
+    sqlite3_finalize(statement);
+  }
+  sqlite3_close(database);
+  return rows;
+}
+
+/// Trials as first recorded: what may neither be lost, changed nor repeated.
+std::vector<std::string> recorded(const std::string& store) {
+  return query(store, "SELECT session, position, configuration, outcome, median_us, created_at, hex(samples) FROM trial ORDER BY id");
+}
+
+/// Starts the tuner, waits until it has recorded `trials` in all and `delay` has passed, and kills it. False if it ended before.
+bool kill_at(const Arguments& command, const std::string& store, std::size_t trials, std::chrono::milliseconds delay) {
+  Running tuner(command);
+  while (tuner.alive() && recorded(store).size() < trials) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::this_thread::sleep_for(delay);
+  const bool killed = tuner.alive();
+  tuner.kill_and_reap();
+  return killed;
+}
+
+}  // namespace
+
+TEST_CASE("a killed session goes on where it was: no trial is lost or repeated") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Arguments command{"tune",     "softmax",  "--device", "cpu", "--dtype", "f32", "--shape", "rows=32,cols=256",
+                          "--budget", "24trials", "--seed",   "1",   "--store", store, "--json"};
+  const int moments = std::getenv("HONE_LONG_TESTS") != nullptr ? 10 : 4;
+  std::vector<std::string> before;
+  int kills = 0;
+  for (int moment = 0; moment < moments; ++moment) {
+    // From before the first trial to the last, each at another point of the work on the next one.
+    const auto trials = static_cast<std::size_t>(moment * (kBudget - 1) / (moments - 1));
+    kills += kill_at(command, store, trials, std::chrono::milliseconds(moment * 37 % 100)) ? 1 : 0;
+    const std::vector<std::string> now = recorded(store);
+    REQUIRE(now.size() >= before.size());
+    CHECK(std::equal(before.begin(), before.end(), now.begin()));
+    before = now;
+    if (!now.empty()) {
+      CHECK(query(store, "PRAGMA integrity_check") == std::vector<std::string>{"ok"});
+      CHECK(query(store, "PRAGMA foreign_key_check").empty());
+    }
+  }
+  CHECK(kills >= moments - 1);  // the last one may find it finished
+  const bool finished = query(store, "SELECT state FROM session") == std::vector<std::string>{"done"};
+  if (!finished) {
+    const Ended ended = run(command);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    CHECK(ended.json()["resumed_trials"] == before.size());
+    CHECK(ended.json()["session"] == 1);
+  }
+  const std::vector<std::string> all = recorded(store);
+  CHECK(all.size() == kBudget);
+  CHECK(std::equal(before.begin(), before.end(), all.begin()));
+  const auto configurations = query(store, "SELECT configuration FROM trial");
+  CHECK(std::set<std::string>(configurations.begin(), configurations.end()).size() == kBudget);
+  CHECK(query(store, "SELECT id, state FROM session") == std::vector<std::string>{"1|done"});
+  CHECK(query(store, "SELECT count(*) FROM record") == std::vector<std::string>{"1"});
+  CHECK(query(store, "PRAGMA integrity_check") == std::vector<std::string>{"ok"});
+}
+
+}  // namespace hone::test

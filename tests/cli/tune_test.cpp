@@ -1,0 +1,83 @@
+// The main job from the command line: tune, then best from another process.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+std::int64_t sum(const nlohmann::json& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0},
+                         [](std::int64_t so_far, const auto& count) { return so_far + count.template get<std::int64_t>(); });
+}
+
+}  // namespace
+
+TEST_CASE("tune ends with one JSON object, and best prints its configuration from another process") {
+  const TemporaryDirectory directory;
+  const Arguments problem{"softmax", "--device",         "cpu",     "--dtype",          "f32",
+                          "--shape", "rows=32,cols=256", "--store", directory / "S.db", "--json"};
+  Arguments tune{"tune"}, best{"best"};
+  tune.insert(tune.end(), problem.begin(), problem.end());
+  best.insert(best.end(), problem.begin(), problem.end());
+  tune.insert(tune.end(), {"--budget", "12trials", "--seed", "1"});
+
+  const Ended ended = run(tune);
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const auto report = ended.json();
+  CHECK(report["session"] == 1);
+  CHECK(report["kernel"] == "softmax");
+  CHECK(report["device"] == "cpu");
+  CHECK(report["dtype"] == "f32");
+  CHECK(report["shape"] == nlohmann::json{{"rows", 32}, {"cols", 256}});
+  CHECK(report["space"]["cartesian"] >= report["space"]["valid"]);
+  CHECK(sum(report["trials"]) == 12);
+  CHECK(report["default"]["time_us"] > 0.0);
+  CHECK(report["default"]["config"].is_object());
+  CHECK(report["best"]["ci95_us"][0] <= report["best"]["time_us"]);
+  CHECK(report["best"]["time_us"] <= report["best"]["ci95_us"][1]);
+  CHECK(report["best"]["time_us"] <= report["default"]["time_us"]);
+  CHECK(report["speedup"] >= 1.0);
+
+  const auto record = run(best).json();
+  CHECK(record["config"] == report["best"]["config"]);
+  CHECK(record["source"] == "exact");
+  CHECK(record["stale"].empty());
+
+  const auto sessions = run({"sessions", "--store", directory / "S.db", "--json"}).json()["sessions"];
+  REQUIRE(sessions.size() == 1);
+  CHECK(sessions[0]["trials"] == 12);
+  CHECK(sessions[0]["state"] == "done");
+
+  // Another shape is answered by the nearest record, and says so.
+  Arguments other = best;
+  std::replace(other.begin(), other.end(), std::string("rows=32,cols=256"), std::string("rows=48,cols=256"));
+  const auto nearest = run(other).json();
+  CHECK(nearest["source"] == "nearest");
+  CHECK(nearest["tuned_shape"]["rows"] == 32);
+}
+
+TEST_CASE("best without a record says how to get one") {
+  const TemporaryDirectory directory;
+  const Ended ended = run({"best", "softmax", "--device", "cpu", "--store", directory / "S.db"});
+  CHECK(ended.exit == 2);
+  CHECK(ended.err.find("there is no store") != std::string::npos);
+}
+
+TEST_CASE("a user's own file is tuned with one command") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "bias_gelu.cu";
+  std::filesystem::copy_file(HONE_SOURCE_DIR "/examples/own_kernel/bias_gelu.cu", file);
+  for (const char* dtype : {"f32", "bf16"}) {
+    const Ended ended = run({"tune", file, "--device", "cpu", "--dtype", dtype, "--shape", "rows=9,cols=128", "--budget", "4trials",
+                             "--store", directory / "S.db", "--json"});
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    CHECK(ended.json()["kernel"] == "bias_gelu");
+    CHECK(ended.json()["trials"]["ok"] == 4);
+  }
+}
+
+}  // namespace hone::test

@@ -1,0 +1,74 @@
+// Every verb answers --help and --json.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+
+TEST_CASE("hone alone, --help and --version") {
+  CHECK(run({}).exit == 2);
+  const Ended help = run({"--help"});
+  CHECK(help.exit == 0);
+  for (const char* verb : {"tune", "best", "run", "kernels", "space", "devices", "sessions", "doctor"}) {
+    CHECK(help.out.find(verb) != std::string::npos);
+    CHECK(run({verb, "--help"}).out.find("--json") != std::string::npos);
+  }
+  CHECK(run({"--version"}).out.starts_with("hone 0."));
+}
+
+TEST_CASE("an unknown verb is answered with the nearest") {
+  const Ended ended = run({"tuen"});
+  CHECK(ended.exit == 2);
+  CHECK(ended.err.find("tune") != std::string::npos);
+}
+
+TEST_CASE("devices: the cpu is always there") {
+  const auto devices = run({"devices", "--json"}).json()["devices"];
+  const auto cpu = std::find_if(devices.begin(), devices.end(), [](const auto& device) { return device["id"] == "cpu"; });
+  REQUIRE(cpu != devices.end());
+  CHECK((*cpu)["properties"].contains("shared_memory_per_block"));
+}
+
+TEST_CASE("kernels: the built-in ones, and one described") {
+  const auto kernels = run({"kernels", "--json"}).json()["kernels"];
+  CHECK(std::any_of(kernels.begin(), kernels.end(), [](const auto& kernel) { return kernel["name"] == "softmax"; }));
+  const auto softmax = run({"kernels", "softmax", "--json"}).json();
+  CHECK(softmax["shape"].contains("rows"));
+  CHECK(softmax["parameters"].size() >= 3);
+  CHECK(softmax["arguments"][0]["direction"] == "in");
+  CHECK(run({"kernels", "softmax"}).out.find("constraints") != std::string::npos);
+}
+
+TEST_CASE("space: counts, and samples that are valid") {
+  const auto space = run({"space", "softmax", "--device", "cpu", "--shape", "rows=32,cols=256", "--sample", "3", "--json"}).json();
+  CHECK(space["valid"] > 0);
+  CHECK(space["cartesian"] >= space["valid"]);
+  CHECK(space["sample"].size() == 3);
+}
+
+TEST_CASE("run: the default is right and timed") {
+  const TemporaryDirectory directory;
+  const Ended ended = run(
+      {"run", "softmax", "--device", "cpu", "--shape", "rows=7,cols=64", "--config", "default", "--store", directory / "S.db", "--json"});
+  CHECK(ended.exit == 0);
+  const auto report = ended.json();
+  CHECK(report["outcome"] == "ok");
+  CHECK(report["max_error"] <= 1.0);
+  CHECK(report["time_us"] > 0.0);
+  CHECK_FALSE(std::filesystem::exists(directory / "S.db"));
+}
+
+TEST_CASE("doctor: says what is missing and what that costs") {
+  const TemporaryDirectory directory;
+  const auto findings = run({"doctor", "--store", directory / "S.db", "--json"}).json()["findings"];
+  for (const auto& finding : findings) {
+    CAPTURE(finding.dump());
+    CHECK(finding["found"].get<bool>() == finding["cost"].get<std::string>().empty());
+    CHECK_FALSE(finding["what"].get<std::string>().empty());
+  }
+  CHECK_FALSE(std::filesystem::exists(directory / "S.db"));
+}
+
+}  // namespace hone::test
