@@ -16,6 +16,7 @@
 //   SCALAR(default)          a number the caller passes
 // functions:
 //   KERNEL                   a __global__ function; several in one file are passes that run in order
+//   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16
 //   LAUNCH_BOUNDS(...)       __launch_bounds__
 //   REFERENCE(N)             the right answer in double, called once for each index in [0, N)
 #if defined(HONE_READ)
@@ -30,6 +31,7 @@
 #define WORKSPACE_ZEROED(...) HONE_MARK("hone:workspace_zeroed:" #__VA_ARGS__)
 #define SCALAR(...) HONE_MARK("hone:scalar:" #__VA_ARGS__)
 #define KERNEL HONE_MARK("hone:kernel")
+#define DTYPES(...) HONE_MARK("hone:dtypes:" #__VA_ARGS__)
 #define REFERENCE(...) HONE_MARK("hone:reference:" #__VA_ARGS__)
 #define LAUNCH_BOUNDS(...)
 #else
@@ -42,6 +44,7 @@
 #define WORKSPACE(...)
 #define WORKSPACE_ZEROED(...)
 #define SCALAR(...)
+#define DTYPES(...)
 #if defined(__CUDACC__)
 #define KERNEL __global__
 #define REFERENCE(...) __device__
@@ -58,6 +61,8 @@
 #include <hone/kernel_read.h>
 #elif !defined(__CUDACC__)
 #include <hone/kernel_cpu.h>
+#elif defined(__CUDACC_RTC__) && !defined(INFINITY)
+#define INFINITY __int_as_float(0x7f800000)  // NVRTC has no <math.h>; nvcc includes it by itself
 #endif
 
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------

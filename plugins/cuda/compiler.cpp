@@ -1,0 +1,226 @@
+#include "plugins/cuda/compiler.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "hone/digest.hpp"
+#include "hone/kernel_headers.hpp"
+#include "plugins/cuda/compiler_log.hpp"
+
+namespace hone::cuda {
+namespace {
+
+// What one configuration needs of a program: an expression for each pass, and options of its own.
+struct Instance {
+  std::vector<std::string> expressions;
+  std::vector<std::string> options;
+};
+
+using Outcomes = std::vector<std::optional<Result<Compiled>>>;
+
+// "softmax<f32, Config{256, 4, true}>"
+std::string instance_text(const KernelSpec& spec, std::string_view function, DType dtype, const Configuration& configuration) {
+  const std::string config = cpp_text(spec.parameters, configuration);
+  return spec.templated_on_type ? fmt::format("{}<{}, {}>", function, name(dtype), config) : fmt::format("{}<{}>", function, config);
+}
+
+// Values of parameters marked OPTION; 0 leaves the option out.
+std::vector<std::string> own_options(const KernelSpec& spec, const Configuration& configuration) {
+  std::vector<std::string> options;
+  for (std::size_t i = 0; i < spec.parameters.size(); ++i) {
+    const Value& value = configuration.values.at(i);
+    std::string option = spec.parameters[i].compile_option;
+    if (option.empty() || !value.boolean()) {
+      continue;
+    }
+    if (const std::size_t at = option.find("{}"); at != std::string::npos) {
+      option.replace(at, 2, value.text());
+    }
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+std::vector<Instance> instances_of(const CompileRequest& request) {
+  const KernelSpec& spec = *request.spec;
+  if (request.reference) {
+    return {Instance{{spec.templated_on_type ? fmt::format("hone_reference<{}>", name(request.dtype)) : "hone_reference"}, {}}};
+  }
+  std::vector<Instance> instances;
+  for (const Configuration& configuration : request.configurations) {
+    Instance instance;
+    for (const Pass& pass : spec.passes) {
+      instance.expressions.push_back(instance_text(spec, pass.function, request.dtype, configuration));
+    }
+    instance.options = own_options(spec, configuration);
+    instances.push_back(std::move(instance));
+  }
+  return instances;
+}
+
+// A kernel that calls the reference once for each index. Its parameters take their types from the reference's own signature, so whatever
+// the author wrote (double* for outputs, T const* for inputs, scalars) is what the kernel takes.
+std::string reference_kernel(const KernelSpec& spec) {
+  const std::string callee = spec.templated_on_type ? spec.reference.function + "<T>" : spec.reference.function;
+  const std::string prefix = spec.templated_on_type ? "template <class T> " : "";
+  std::string parameters, arguments;
+  for (std::size_t i = 0; i < spec.reference.arguments.size(); ++i) {
+    parameters += fmt::format(", typename hone_parameter<{}, decltype(&{})>::type a{}", i, callee, i);
+    arguments += fmt::format(", a{}", i);
+  }
+  return fmt::format(
+      "\ntemplate <int I, class F> struct hone_parameter;\n"
+      "template <int I, class R, class N, class A, class... B> struct hone_parameter<I, R (*)(N, A, B...)>\n"
+      "    : hone_parameter<I - 1, R (*)(N, B...)> {{}};\n"
+      "template <class R, class N, class A, class... B> struct hone_parameter<0, R (*)(N, A, B...)> {{ using type = A; }};\n"
+      "{}__global__ void hone_reference(long n{}) {{\n"
+      "  const long i = (long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) {}(i{});\n"
+      "}}\n",
+      prefix, parameters, callee, arguments);
+}
+
+// Resources of a configuration: the largest over its passes.
+Resources largest(const std::map<std::string, Resources, std::less<>>& by_symbol, const std::vector<std::string>& symbols) {
+  Resources most;
+  for (const std::string& symbol : symbols) {
+    if (const auto found = by_symbol.find(symbol); found != by_symbol.end()) {
+      most.registers = std::max(most.registers, found->second.registers);
+      most.spill_bytes = std::max(most.spill_bytes, found->second.spill_bytes);
+      most.stack_bytes = std::max(most.stack_bytes, found->second.stack_bytes);
+      most.shared_bytes = std::max(most.shared_bytes, found->second.shared_bytes);
+    }
+  }
+  return most;
+}
+
+// Compiles a set of instances together and, where that fails, its halves.
+class Batch {
+ public:
+  Batch(const Nvrtc& nvrtc, ProgramRequest program, const std::vector<Instance>& instances, Outcomes& outcomes)
+      : nvrtc_(nvrtc), program_(std::move(program)), instances_(instances), outcomes_(outcomes) {}
+
+  void compile(std::span<const std::size_t> members) {
+    Result<Program> program = run(members);
+    if (!program) {
+      fail(members, program.error());
+    } else if (program->compiled) {
+      accept(members, std::move(*program));
+    } else if (members.size() == 1) {
+      fail(members, rejection(members, program->log));
+    } else {
+      compile(members.first(members.size() / 2));
+      compile(members.subspan(members.size() / 2));
+    }
+  }
+
+ private:
+  Result<Program> run(std::span<const std::size_t> members) {
+    program_.expressions.clear();
+    for (const std::size_t member : members) {
+      for (const std::string& expression : instances_[member].expressions) {
+        if (std::find(program_.expressions.begin(), program_.expressions.end(), expression) == program_.expressions.end()) {
+          program_.expressions.push_back(expression);
+        }
+      }
+    }
+    return compile_program(nvrtc_, program_);
+  }
+
+  // NVRTC leaves ptxas's own errors out of the log when ptxas is verbose: without a visible error, ask again quietly.
+  Error rejection(std::span<const std::size_t> members, const std::string& log) {
+    std::string errors = first_errors(log);
+    if (errors.empty()) {
+      const std::vector<std::string> options = program_.options;
+      std::erase(program_.options, "--ptxas-options=-v");
+      if (const Result<Program> again = run(members); again && !again->compiled) {
+        errors = first_errors(again->log);
+      }
+      program_.options = options;
+    }
+    return Error{ErrorCode::kCompile, errors.empty() ? fmt::format("{}: NVRTC failed: {}", program_.name, log) : errors};
+  }
+
+  void fail(std::span<const std::size_t> members, const Error& error) {
+    for (const std::size_t member : members) {
+      outcomes_[member] = error;
+    }
+  }
+
+  void accept(std::span<const std::size_t> members, Program program) {
+    const auto resources = parse_resources(program.log);
+    auto artifact = std::make_shared<Artifact>();
+    artifact->digest = digest(program.cubin);
+    artifact->bytes = std::move(program.cubin);
+    for (const std::size_t member : members) {
+      Compiled compiled;
+      compiled.artifact = artifact;
+      for (const std::string& expression : instances_[member].expressions) {
+        compiled.symbols.push_back(program.symbols.at(expression));
+      }
+      compiled.resources = largest(resources, compiled.symbols);
+      outcomes_[member] = std::move(compiled);
+    }
+  }
+
+  const Nvrtc& nvrtc_;
+  ProgramRequest program_;
+  const std::vector<Instance>& instances_;
+  Outcomes& outcomes_;
+};
+
+// Members by their own options: those with equal options share a program.
+std::map<std::vector<std::string>, std::vector<std::size_t>> groups(const std::vector<Instance>& instances) {
+  std::map<std::vector<std::string>, std::vector<std::size_t>> grouped;
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    grouped[instances[i].options].push_back(i);
+  }
+  return grouped;
+}
+
+}  // namespace
+
+std::string architecture_name(int major, int minor) { return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : ""); }
+
+std::vector<std::string> base_options(const Nvrtc& nvrtc, std::string_view architecture) {
+  std::vector<std::string> options{fmt::format("-arch={}", architecture), "--std=c++20", "-default-device", "--ptxas-options=-v"};
+  if (nvrtc.version >= 1209) {
+    options.emplace_back("--no-cache");  // NVRTC's own cache would hide what a compilation costs
+  }
+  options.insert(options.end(), nvrtc.includes.begin(), nvrtc.includes.end());
+  return options;
+}
+
+std::vector<std::pair<std::string, std::string>> own_headers() {
+  std::vector<std::pair<std::string, std::string>> headers;
+  for (const KernelHeader& header : kernel_headers()) {
+    headers.emplace_back(header.name, header.text);
+  }
+  return headers;
+}
+
+std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& request) {
+  const KernelSpec& spec = *request.spec;
+  const std::vector<Instance> instances = instances_of(request);
+  ProgramRequest program;
+  program.name = spec.file;
+  program.source = request.reference ? spec.source + reference_kernel(spec) : spec.source;
+  program.headers = own_headers();
+  program.headers.insert(program.headers.end(), spec.includes.begin(), spec.includes.end());
+  Outcomes outcomes(instances.size());
+  for (const auto& [options, members] : groups(instances)) {
+    program.options = base_options(nvrtc_, architecture_);
+    program.options.insert(program.options.end(), options.begin(), options.end());
+    Batch(nvrtc_, program, instances, outcomes).compile(members);
+  }
+  std::vector<Result<Compiled>> results;
+  for (std::optional<Result<Compiled>>& outcome : outcomes) {
+    results.push_back(std::move(*outcome));
+  }
+  return results;
+}
+
+}  // namespace hone::cuda

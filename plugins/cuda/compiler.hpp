@@ -1,0 +1,32 @@
+#pragma once
+// Compiles configurations of a kernel with NVRTC: several in one program, so that the front end reads the file once.
+
+#include <string>
+
+#include "hone/device.hpp"
+#include "plugins/cuda/nvrtc.hpp"
+
+namespace hone::cuda {
+
+class CudaCompiler final : public Compiler {
+ public:
+  /// `architecture` is DeviceInfo::architecture, "sm_90a".
+  CudaCompiler(const Nvrtc& nvrtc, std::string architecture) : nvrtc_(nvrtc), architecture_(std::move(architecture)) {}
+
+  std::vector<Result<Compiled>> compile(const CompileRequest& request) override;
+
+ private:
+  const Nvrtc& nvrtc_;
+  std::string architecture_;
+};
+
+/// "sm_90a" of (9, 0): the family with its architecture-specific instructions (wgmma, TMA, ...), which begin with 9.0.
+std::string architecture_name(int major, int minor);
+
+/// Options that every compilation of this architecture gets.
+std::vector<std::string> base_options(const Nvrtc& nvrtc, std::string_view architecture);
+
+/// Hone's own headers: <hone/kernel.h>, <hone/random.h>.
+std::vector<std::pair<std::string, std::string>> own_headers();
+
+}  // namespace hone::cuda

@@ -1,0 +1,261 @@
+#include "plugins/cuda/cuda_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plugins/cuda/device_info.hpp"
+#include "plugins/cuda/loaded_kernel.hpp"
+
+namespace hone::cuda {
+namespace {
+
+constexpr std::size_t kSamplesInFlight = 32;
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+constexpr std::size_t kFlushBytes = 256 * kMebibyte;
+constexpr std::int64_t kReferenceBlock = 64;  // references are long loops; small blocks spread few indices over the device
+
+Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<std::uintptr_t>(pointer)); }
+
+class CudaBuffer final : public Buffer {
+ public:
+  CudaBuffer(std::shared_ptr<PrimaryContext> context, Address address, std::size_t bytes)
+      : context_(std::move(context)), address_(address), bytes_(bytes) {}
+  ~CudaBuffer() override {
+    const ContextScope scope(*context_);
+    context_->api().mem_free(address_);
+  }
+  CudaBuffer(const CudaBuffer&) = delete;
+  CudaBuffer& operator=(const CudaBuffer&) = delete;
+
+  [[nodiscard]] void* address() const override { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_)); }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  std::shared_ptr<PrimaryContext> context_;
+  Address address_;
+  std::size_t bytes_;
+};
+
+}  // namespace
+
+CudaDevice::CudaDevice(DeviceInfo info, std::shared_ptr<PrimaryContext> context)
+    : info_(std::move(info)), context_(std::move(context)), api_(context_->api()), nvml_(pci_bus_id(api_, context_->device())) {}
+
+Result<std::unique_ptr<Device>> CudaDevice::open(const DeviceInfo& info) {
+  HONE_ASSIGN(const DeviceOrdinal ordinal, find_device(info));
+  HONE_ASSIGN(std::shared_ptr<PrimaryContext> context, PrimaryContext::retain(ordinal));
+  std::unique_ptr<CudaDevice> device(new CudaDevice(info, std::move(context)));
+  HONE_TRY(device->create_stream_and_events());
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+CudaDevice::~CudaDevice() {
+  const ContextScope scope(*context_);
+  for (const EventPair& pair : events_) {
+    for (EventHandle event : {pair.begin, pair.end}) {
+      if (event != nullptr) {
+        api_.event_destroy(event);
+      }
+    }
+  }
+  if (stream_ != nullptr) {
+    api_.stream_destroy(stream_);
+  }
+}
+
+Result<void> CudaDevice::create_stream_and_events() {
+  const ContextScope scope(*context_);
+  HONE_TRY(check(scope.status(), "the device's context cannot be entered"));
+  // A blocking stream: it orders with the null stream, on which validation launches.
+  HONE_TRY(check(api_.stream_create(&stream_, 0), "no stream on the device"));
+  events_.resize(kSamplesInFlight);
+  for (EventPair& pair : events_) {
+    HONE_TRY(check(api_.event_create(&pair.begin, 0), "no event on the device"));
+    HONE_TRY(check(api_.event_create(&pair.end, 0), "no event on the device"));
+  }
+  return {};
+}
+
+Result<void> CudaDevice::check(Status status, std::string_view what) const {
+  if (status != status::kSuccess) {
+    return driver_error(api_, status, fmt::format("{}: {}", info_.id, what));
+  }
+  return {};
+}
+
+Result<void> CudaDevice::finish(Status enqueued, std::string_view what) const {
+  HONE_TRY(check(enqueued, what));
+  return check(api_.stream_synchronize(stream_), what);
+}
+
+Result<std::unique_ptr<Buffer>> CudaDevice::allocate(std::size_t bytes) {
+  const ContextScope scope(*context_);
+  Address address = 0;
+  const Status status = api_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
+  if (status == status::kOutOfMemory) {
+    std::size_t free = 0, total = 0;
+    api_.mem_get_info(&free, &total);
+    return Error{ErrorCode::kUnavailable, fmt::format("{}: {} MiB are needed; {} of {} MiB of device memory are free", info_.id,
+                                                      (bytes + kMebibyte - 1) / kMebibyte, free / kMebibyte, total / kMebibyte)};
+  }
+  HONE_TRY(check(status, "allocation"));
+  return std::unique_ptr<Buffer>(std::make_unique<CudaBuffer>(context_, address, bytes));
+}
+
+Result<void> CudaDevice::upload(void* destination, std::span<const std::byte> source) {
+  const ContextScope scope(*context_);
+  return source.empty() ? Result<void>{}
+                        : finish(api_.memcpy_htod_async(address_of(destination), source.data(), source.size(), stream_), "upload");
+}
+
+Result<void> CudaDevice::download(std::span<std::byte> destination, const void* source) {
+  const ContextScope scope(*context_);
+  return destination.empty()
+             ? Result<void>{}
+             : finish(api_.memcpy_dtoh_async(destination.data(), address_of(source), destination.size(), stream_), "download");
+}
+
+Result<void> CudaDevice::copy(void* destination, const void* source, std::size_t bytes) {
+  const ContextScope scope(*context_);
+  return bytes == 0 ? Result<void>{} : finish(api_.memcpy_dtod_async(address_of(destination), address_of(source), bytes, stream_), "copy");
+}
+
+Result<void> CudaDevice::fill(void* destination, std::size_t bytes, std::uint8_t pattern) {
+  const ContextScope scope(*context_);
+  return bytes == 0 ? Result<void>{} : finish(api_.memset_d8_async(address_of(destination), pattern, bytes, stream_), "fill");
+}
+
+Result<void> CudaDevice::fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) {
+  const ContextScope scope(*context_);
+  return bytes == 0 ? Result<void>{}
+                    : check(api_.memset_d8_async(address_of(destination), pattern, bytes, static_cast<StreamHandle>(stream)), "fill");
+}
+
+Result<Utilities*> CudaDevice::utilities() {
+  if (utilities_ == nullptr) {
+    HONE_ASSIGN(utilities_, Utilities::create(context_, info_));
+  }
+  return utilities_.get();
+}
+
+Result<void> CudaDevice::randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) {
+  if (count == 0) {
+    return {};
+  }
+  HONE_ASSIGN(Utilities * tools, utilities());
+  const ContextScope scope(*context_);
+  HONE_TRY(tools->randomize(stream_, destination, dtype, count, seed));
+  return finish(status::kSuccess, "randomize");
+}
+
+Result<Comparison> CudaDevice::compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) {
+  HONE_ASSIGN(Utilities * tools, utilities());
+  const ContextScope scope(*context_);
+  return tools->compare(stream_, actual, dtype, expected, count, tolerance);
+}
+
+Result<std::uint64_t> CudaDevice::checksum(const void* source, std::size_t bytes) {
+  HONE_ASSIGN(Utilities * tools, utilities());
+  const ContextScope scope(*context_);
+  return tools->checksum(stream_, source, bytes);
+}
+
+Result<std::shared_ptr<Library>> CudaDevice::library(const Compiled& compiled) {
+  std::weak_ptr<Library>& cached = libraries_[compiled.artifact->digest];
+  if (std::shared_ptr<Library> loaded = cached.lock()) {
+    return loaded;
+  }
+  HONE_ASSIGN(std::shared_ptr<Library> loaded, Library::load(context_, compiled.artifact->bytes.data()));
+  std::erase_if(libraries_, [](const auto& entry) { return entry.second.expired(); });
+  libraries_[compiled.artifact->digest] = loaded;
+  return loaded;
+}
+
+Result<std::unique_ptr<LoadedKernel>> CudaDevice::load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
+                                                       const Problem& problem) {
+  HONE_ASSIGN(std::shared_ptr<Library> code, library(compiled));
+  const CudaKernel::Request request{.compiled = &compiled, .plan = &plan, .problem = &problem, .info = &info_};
+  HONE_ASSIGN(std::unique_ptr<CudaKernel> kernel, CudaKernel::create(context_, std::move(code), request));
+  return std::unique_ptr<LoadedKernel>(std::move(kernel));
+}
+
+Result<std::unique_ptr<LoadedKernel>> CudaDevice::load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
+                                                                 const Problem& problem) {
+  if (extent < 1) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: its extent is {}; at least 1 is needed", reference.function, extent)};
+  }
+  PassLaunch pass;
+  pass.grid[0] = (extent + kReferenceBlock - 1) / kReferenceBlock;
+  pass.block[0] = kReferenceBlock;
+  pass.arguments = {kExtentParameter};
+  pass.arguments.insert(pass.arguments.end(), reference.arguments.begin(), reference.arguments.end());
+  const std::vector<PassLaunch> plan{pass};
+  HONE_ASSIGN(std::shared_ptr<Library> code, library(compiled));
+  const CudaKernel::Request request{.compiled = &compiled, .plan = &plan, .problem = &problem, .info = &info_, .extent = extent};
+  HONE_ASSIGN(std::unique_ptr<CudaKernel> kernel, CudaKernel::create(context_, std::move(code), request));
+  return std::unique_ptr<LoadedKernel>(std::move(kernel));
+}
+
+Result<void> CudaDevice::synchronize() {
+  const ContextScope scope(*context_);
+  return check(api_.ctx_synchronize(), "the device failed while it ran");
+}
+
+// Overwriting twice the L2 evicts what it held. As in Triton's do_bench.
+Result<void> CudaDevice::prepare_flush() {
+  if (flush_ != nullptr) {
+    return {};
+  }
+  std::size_t free = 0, total = 0;
+  {
+    const ContextScope scope(*context_);
+    HONE_TRY(check(api_.mem_get_info(&free, &total), "free memory"));
+  }
+  const auto l2 = static_cast<std::size_t>(info_.properties.at("l2_bytes"));
+  HONE_ASSIGN(flush_, allocate(std::max(2 * l2, std::min(kFlushBytes, free / 8))));
+  return {};
+}
+
+Result<void> CudaDevice::enqueue_sample(const TimeRequest& request, const EventPair& events) {
+  for (const Preparation& preparation : request.preparations) {
+    const Address to = address_of(preparation.destination);
+    if (preparation.bytes == 0) {
+      continue;
+    }
+    HONE_TRY(check(preparation.kind == Preparation::Kind::kZero
+                       ? api_.memset_d8_async(to, 0, preparation.bytes, stream_)
+                       : api_.memcpy_dtod_async(to, address_of(preparation.source), preparation.bytes, stream_),
+                   "preparation of a sample"));
+  }
+  if (request.flush_cache) {
+    HONE_TRY(check(api_.memset_d8_async(address_of(flush_->address()), 0, flush_->bytes(), stream_), "flush of the cache"));
+  }
+  HONE_TRY(check(api_.event_record(events.begin, stream_), "event"));
+  HONE_TRY(request.kernel->launch(stream_, request.arguments));
+  return check(api_.event_record(events.end, stream_), "event");
+}
+
+Result<std::vector<double>> CudaDevice::time(const TimeRequest& request) {
+  if (request.flush_cache) {
+    HONE_TRY(prepare_flush());
+  }
+  const ContextScope scope(*context_);
+  std::vector<double> taken;
+  while (taken.size() < static_cast<std::size_t>(std::max(request.samples, 0))) {
+    // The host runs ahead of the device, so that launch overhead hides behind the flush of the next sample.
+    const std::size_t batch = std::min(kSamplesInFlight, static_cast<std::size_t>(request.samples) - taken.size());
+    for (std::size_t i = 0; i < batch; ++i) {
+      HONE_TRY(enqueue_sample(request, events_[i]));
+    }
+    HONE_TRY(finish(status::kSuccess, "the kernel failed while it was timed"));
+    for (std::size_t i = 0; i < batch; ++i) {
+      float milliseconds = 0;
+      HONE_TRY(check(api_.event_elapsed_time(&milliseconds, events_[i].begin, events_[i].end), "elapsed time"));
+      taken.push_back(static_cast<double>(milliseconds) * 1000.0);
+    }
+  }
+  return taken;
+}
+
+}  // namespace hone::cuda

@@ -1,0 +1,65 @@
+#pragma once
+// One open GPU: memory, loading, timing.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hone/device.hpp"
+#include "plugins/cuda/driver.hpp"
+#include "plugins/cuda/nvml.hpp"
+#include "plugins/cuda/utilities.hpp"
+
+namespace hone::cuda {
+
+class CudaDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<Device>> open(const DeviceInfo& info);
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) override;
+  Result<void> upload(void* destination, std::span<const std::byte> source) override;
+  Result<void> download(std::span<std::byte> destination, const void* source) override;
+  Result<void> copy(void* destination, const void* source, std::size_t bytes) override;
+  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override;
+  Result<void> fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) override;
+  Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) override;
+  Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) override;
+  Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override;
+  Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
+                                             const Problem& problem) override;
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
+                                                       const Problem& problem) override;
+  Result<void> synchronize() override;
+  Result<std::vector<double>> time(const TimeRequest& request) override;
+  Readings readings() override { return nvml_.readings(); }
+
+ private:
+  struct EventPair {
+    EventHandle begin = nullptr, end = nullptr;
+  };
+  CudaDevice(DeviceInfo info, std::shared_ptr<PrimaryContext> context);
+  Result<void> create_stream_and_events();
+  Result<void> check(Status status, std::string_view what) const;
+  Result<void> finish(Status enqueued, std::string_view what) const;  ///< waits for the stream
+  Result<Utilities*> utilities();
+  Result<std::shared_ptr<Library>> library(const Compiled& compiled);
+  Result<void> prepare_flush();
+  Result<void> enqueue_sample(const TimeRequest& request, const EventPair& events);
+
+  DeviceInfo info_;
+  std::shared_ptr<PrimaryContext> context_;
+  const DriverApi& api_;
+  Nvml nvml_;
+  StreamHandle stream_ = nullptr;
+  std::vector<EventPair> events_;
+  std::unique_ptr<Utilities> utilities_;                     ///< made on first use: a machine that only launches needs no NVRTC
+  std::unique_ptr<Buffer> flush_;                            ///< overwritten before a sample so that L2 holds nothing of the arguments
+  std::map<std::string, std::weak_ptr<Library>> libraries_;  ///< by artifact digest
+};
+
+}  // namespace hone::cuda

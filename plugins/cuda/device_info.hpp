@@ -1,0 +1,24 @@
+#pragma once
+// What a cuda device says about itself, without a context.
+
+#include <string>
+#include <vector>
+
+#include "hone/device.hpp"
+#include "plugins/cuda/driver.hpp"
+
+namespace hone::cuda {
+
+/// All GPUs the driver shows, "cuda:0" first. Errors, kUnavailable: no driver, no GPU.
+Result<std::vector<DeviceInfo>> describe_devices();
+
+/// The driver's ordinal of a described device. Errors, kNotFound: it is not there any more, or is another one now.
+Result<DeviceOrdinal> find_device(const DeviceInfo& info);
+
+/// "0000:4e:00.0"; empty if the driver does not say.
+std::string pci_bus_id(const DriverApi& api, DeviceOrdinal device);
+
+/// (product, MIG profile) of the driver's name: "NVIDIA H200 MIG 1g.18gb" is a slice of an "NVIDIA H200".
+std::pair<std::string, std::string> split_name(const std::string& name);
+
+}  // namespace hone::cuda

@@ -1,0 +1,202 @@
+#include "plugins/cuda/loaded_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace hone::cuda {
+namespace {
+
+constexpr std::int64_t kDefaultSharedLimit = 48 * 1024;  // more needs a declaration, and only as dynamic shared memory
+constexpr std::int64_t kPortableCluster = 8;
+
+// A kernel's limits are shared by all configurations loaded from one cubin; they must only grow.
+std::mutex& limits_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+std::int64_t volume(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
+
+Error bad_launch(std::string message) { return Error{ErrorCode::kLaunch, std::move(message)}; }
+
+}  // namespace
+
+Result<std::unique_ptr<CudaKernel>> CudaKernel::create(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library,
+                                                       const Request& request) {
+  std::unique_ptr<CudaKernel> kernel(new CudaKernel(std::move(context), std::move(library)));
+  kernel->extent_ = request.extent;
+  for (const auto& [field, value] : request.problem->shape) {
+    kernel->problem_.push_back(value);
+  }
+  kernel->resources_.spill_bytes = request.compiled->resources.spill_bytes;
+  kernel->resources_.stack_bytes = request.compiled->resources.stack_bytes;
+  const ContextScope scope(*kernel->context_);
+  if (scope.status() != status::kSuccess) {
+    return driver_error(kernel->context_->api(), scope.status(), "the device's context cannot be entered");
+  }
+  for (const PassLaunch& launch : *request.plan) {
+    HONE_TRY(kernel->add_pass(launch, request));
+  }
+  return kernel;
+}
+
+Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& request) {
+  if (launch.symbol >= request.compiled->symbols.size()) {
+    return bad_launch(fmt::format("pass {} is not in the compiled code, which holds {}", launch.symbol, request.compiled->symbols.size()));
+  }
+  Pass pass;
+  pass.symbol = request.compiled->symbols[launch.symbol];
+  if (launch.arguments.size() > kMostParameters) {
+    return bad_launch(fmt::format("{} has {} parameters; at most {} are supported", pass.symbol, launch.arguments.size(), kMostParameters));
+  }
+  pass.parameter_count = launch.arguments.size();
+  std::copy(launch.arguments.begin(), launch.arguments.end(), pass.parameters.begin());
+  for (const int index : launch.arguments) {
+    argument_count_ = std::max(argument_count_, static_cast<std::size_t>(index + 1 > 0 ? index + 1 : 0));
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    pass.config.grid[axis] = static_cast<unsigned int>(launch.grid[axis]);
+    pass.config.block[axis] = static_cast<unsigned int>(launch.block[axis]);
+  }
+  pass.config.shared_bytes = static_cast<unsigned int>(launch.shared_bytes);
+  if (volume(launch.cluster) > 1) {
+    LaunchAttribute& attribute = pass.attributes[pass.config.attribute_count++];
+    attribute.id = LaunchAttribute::kClusterDimension;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      attribute.value.cluster[axis] = static_cast<unsigned int>(launch.cluster[axis]);
+    }
+  }
+  if (launch.cooperative) {
+    LaunchAttribute& attribute = pass.attributes[pass.config.attribute_count++];
+    attribute.id = LaunchAttribute::kCooperative;
+    attribute.value.cooperative = 1;
+  }
+  HONE_ASSIGN(pass.kernel, library_->kernel(pass.symbol));
+  // Loading the function now keeps the driver's lazy loading out of the first launch, which may be under capture.
+  if (const Status status = context_->api().kernel_get_function(&pass.function, pass.kernel); status != status::kSuccess) {
+    return driver_error(context_->api(), status, fmt::format("{} cannot be loaded", pass.symbol), ErrorCode::kLaunch);
+  }
+  HONE_TRY(set_limits(pass, launch, *request.info));
+  HONE_TRY(read_resources(pass, *request.info));
+  passes_.push_back(std::move(pass));
+  return {};
+}
+
+Result<void> CudaKernel::set_limits(const Pass& pass, const PassLaunch& launch, const DeviceInfo& info) {
+  const DriverApi& api = context_->api();
+  const DeviceOrdinal device = context_->device();
+  const auto set = [&](FunctionAttribute attribute, int value) -> Result<void> {
+    // The function is already loaded, and a later load of the kernel in another context must agree.
+    Status status = api.kernel_set_attribute(static_cast<int>(attribute), value, pass.kernel, device);
+    if (status == status::kSuccess) {
+      status = api.func_set_attribute(pass.function, static_cast<int>(attribute), value);
+    }
+    if (status != status::kSuccess) {
+      return driver_error(api, status, fmt::format("{}: attribute {} cannot be set to {}", pass.symbol, static_cast<int>(attribute), value),
+                          ErrorCode::kLaunch);
+    }
+    return {};
+  };
+  const std::lock_guard lock(limits_mutex());
+  int fixed = 0, limit = 0;
+  api.kernel_get_attribute(&fixed, static_cast<int>(FunctionAttribute::kStaticSharedBytes), pass.kernel, device);
+  api.kernel_get_attribute(&limit, static_cast<int>(FunctionAttribute::kDynamicSharedLimit), pass.kernel, device);
+  const std::int64_t most = info.properties.at("shared_memory_per_block");
+  if (launch.shared_bytes + fixed > most) {
+    return bad_launch(fmt::format("{} needs {} bytes of shared memory ({} dynamic); a block can have {}", pass.symbol,
+                                  launch.shared_bytes + fixed, launch.shared_bytes, most));
+  }
+  if (launch.shared_bytes + fixed > kDefaultSharedLimit && launch.shared_bytes > limit) {
+    HONE_TRY(set(FunctionAttribute::kDynamicSharedLimit, static_cast<int>(launch.shared_bytes)));
+  }
+  if (volume(launch.cluster) > kPortableCluster) {
+    HONE_TRY(set(FunctionAttribute::kNonPortableClusters, 1));
+  }
+  return {};
+}
+
+Result<void> CudaKernel::read_resources(const Pass& pass, const DeviceInfo& info) {
+  const DriverApi& api = context_->api();
+  const auto read = [&](FunctionAttribute attribute) -> std::int64_t {
+    int value = 0;
+    api.kernel_get_attribute(&value, static_cast<int>(attribute), pass.kernel, context_->device());
+    return value;
+  };
+  resources_.registers = std::max(resources_.registers, read(FunctionAttribute::kRegisters));
+  resources_.stack_bytes = std::max(resources_.stack_bytes, read(FunctionAttribute::kLocalBytes));
+  resources_.shared_bytes =
+      std::max<std::int64_t>(resources_.shared_bytes, read(FunctionAttribute::kStaticSharedBytes) + pass.config.shared_bytes);
+  const std::int64_t threads = static_cast<std::int64_t>(pass.config.block[0]) * pass.config.block[1] * pass.config.block[2];
+  int blocks = 0;
+  const Status status = api.occupancy_max_active_blocks(&blocks, pass.function, static_cast<int>(threads), pass.config.shared_bytes);
+  if (is_sticky(status)) {
+    return driver_error(api, status, fmt::format("{}: occupancy", pass.symbol));
+  }
+  if (status == status::kSuccess) {
+    const double share = static_cast<double>(blocks * threads) / static_cast<double>(info.properties.at("threads_per_multiprocessor"));
+    resources_.occupancy = passes_.empty() ? share : std::min(resources_.occupancy, share);
+  }
+  return {};
+}
+
+Status CudaKernel::enqueue(const Pass& pass, FunctionHandle function, StreamHandle stream, void** parameters) const {
+  const LaunchConfig& config = pass.config;
+  if (config.attribute_count == 0) {
+    return context_->api().launch_kernel(function, config.grid[0], config.grid[1], config.grid[2], config.block[0], config.block[1],
+                                         config.block[2], config.shared_bytes, stream, parameters, nullptr);
+  }
+  LaunchConfig extended = config;
+  extended.stream = stream;
+  extended.attributes = const_cast<LaunchAttribute*>(pass.attributes.data());  // the driver only reads them
+  return context_->api().launch_kernel_ex(&extended, function, parameters, nullptr);
+}
+
+// The thread has no context, or the stream belongs to another one than the primary.
+Status CudaKernel::enqueue_elsewhere(const Pass& pass, StreamHandle stream, void** parameters) const {
+  if (stream != nullptr) {
+    // A kernel may be passed where a function is expected: the stream's context decides where it runs.
+    return enqueue(pass, reinterpret_cast<FunctionHandle>(pass.kernel), stream, parameters);
+  }
+  const ContextScope scope(*context_);
+  return scope.status() == status::kSuccess ? enqueue(pass, pass.function, nullptr, parameters) : scope.status();
+}
+
+Result<void> CudaKernel::launch(void* stream, std::span<void* const> arguments) const {
+  if (arguments.size() < argument_count_) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("the kernel takes {} arguments; {} were passed", argument_count_, arguments.size())};
+  }
+  for (const Pass& pass : passes_) {
+    std::array<void*, kMostParameters> parameters;
+    for (std::size_t i = 0; i < pass.parameter_count; ++i) {
+      const int index = pass.parameters[i];
+      if (index >= 0) {
+        parameters[i] = arguments[static_cast<std::size_t>(index)];
+      } else {
+        const void* own = index == kExtentParameter ? static_cast<const void*>(&extent_) : problem_.data();
+        parameters[i] = const_cast<void*>(own);  // the driver only reads it
+      }
+    }
+    Status status = enqueue(pass, pass.function, static_cast<StreamHandle>(stream), parameters.data());
+    if (status == status::kInvalidContext || status == status::kInvalidHandle) {
+      status = enqueue_elsewhere(pass, static_cast<StreamHandle>(stream), parameters.data());
+    }
+    if (status != status::kSuccess) {
+      return launch_error(pass, status);
+    }
+  }
+  return {};
+}
+
+Error CudaKernel::launch_error(const Pass& pass, Status status) const {
+  const LaunchConfig& config = pass.config;
+  return driver_error(
+      context_->api(), status,
+      fmt::format("{} cannot be launched (grid {} x {} x {}, block {} x {} x {}, {} bytes of dynamic shared memory)", pass.symbol,
+                  config.grid[0], config.grid[1], config.grid[2], config.block[0], config.block[1], config.block[2], config.shared_bytes),
+      ErrorCode::kLaunch);
+}
+
+}  // namespace hone::cuda

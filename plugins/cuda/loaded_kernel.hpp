@@ -1,0 +1,65 @@
+#pragma once
+// A configuration in device memory, ready to launch.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hone/device.hpp"
+#include "plugins/cuda/driver.hpp"
+
+namespace hone::cuda {
+
+inline constexpr std::size_t kMostParameters = 32;
+
+/// Indices of a pass's parameters besides those of the spec's arguments.
+inline constexpr int kProblemParameter = -1;  ///< the Problem, by value
+inline constexpr int kExtentParameter = -2;   ///< the number of indices, of a reference kernel
+
+class CudaKernel final : public LoadedKernel {
+ public:
+  struct Request {
+    const Compiled* compiled = nullptr;
+    const std::vector<PassLaunch>* plan = nullptr;
+    const Problem* problem = nullptr;
+    const DeviceInfo* info = nullptr;
+    std::int64_t extent = 0;  ///< of a reference kernel
+  };
+  /// Errors, kLaunch: a symbol that the code lacks, more shared memory than there is, too many parameters.
+  static Result<std::unique_ptr<CudaKernel>> create(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library,
+                                                    const Request& request);
+
+  Result<void> launch(void* stream, std::span<void* const> arguments) const override;
+  [[nodiscard]] Resources resources() const override { return resources_; }
+
+ private:
+  struct Pass {
+    KernelHandle kernel = nullptr;
+    FunctionHandle function = nullptr;  ///< the kernel in the primary context
+    LaunchConfig config{};
+    std::array<LaunchAttribute, 2> attributes{};
+    std::array<int, kMostParameters> parameters{};
+    std::size_t parameter_count = 0;
+    std::string symbol;
+  };
+
+  CudaKernel(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library)
+      : context_(std::move(context)), library_(std::move(library)) {}
+  Result<void> add_pass(const PassLaunch& launch, const Request& request);
+  Result<void> set_limits(const Pass& pass, const PassLaunch& launch, const DeviceInfo& info);
+  Result<void> read_resources(const Pass& pass, const DeviceInfo& info);
+  [[nodiscard]] Status enqueue(const Pass& pass, FunctionHandle function, StreamHandle stream, void** parameters) const;
+  [[nodiscard]] Status enqueue_elsewhere(const Pass& pass, StreamHandle stream, void** parameters) const;
+  [[nodiscard]] Error launch_error(const Pass& pass, Status status) const;
+
+  std::shared_ptr<PrimaryContext> context_;
+  std::shared_ptr<Library> library_;
+  std::vector<Pass> passes_;
+  std::vector<std::int64_t> problem_;  ///< struct Problem, field by field
+  std::int64_t extent_ = 0;
+  std::size_t argument_count_ = 0;  ///< that the passes refer to
+  Resources resources_;
+};
+
+}  // namespace hone::cuda

@@ -1,0 +1,268 @@
+#include "plugins/cuda/nvrtc.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "plugins/cuda/shared_library.hpp"
+
+namespace hone::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+// Folders of `parent` whose names begin with `prefix`, newest version first by name.
+std::vector<fs::path> folders(const fs::path& parent, std::string_view prefix) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (fs::directory_iterator entry(parent, ignored), end; entry != end; entry.increment(ignored)) {
+    if (entry->path().filename().string().starts_with(prefix) && entry->is_directory(ignored)) {
+      found.push_back(entry->path());
+    }
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  return found;
+}
+
+// Where pip puts NVIDIA's wheels: the site-packages of Python installations.
+std::vector<fs::path> site_packages() {
+  std::vector<fs::path> prefixes;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    if (const std::string prefix = environment(variable); !prefix.empty()) {
+      prefixes.push_back(fs::path(prefix) / "lib");
+    }
+  }
+  if (const std::string home = environment("HOME"); !home.empty()) {
+    prefixes.push_back(fs::path(home) / ".local/lib");
+  }
+  prefixes.emplace_back("/usr/local/lib");
+  prefixes.emplace_back("/usr/lib");
+  std::vector<fs::path> sites;
+  for (const fs::path& prefix : prefixes) {
+    for (const fs::path& python : folders(prefix, "python3")) {
+      sites.push_back(python / "site-packages");
+      sites.push_back(python / "dist-packages");
+    }
+  }
+  return sites;
+}
+
+void add_if_there(std::vector<std::string>& candidates, const fs::path& path) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    candidates.push_back(path.string());
+  }
+}
+
+// The real folder of the opened library: wheels and toolkits keep their headers beside it.
+fs::path folder_of(const void* symbol) {
+  Dl_info found{};
+  if (dladdr(symbol, &found) == 0 || found.dli_fname == nullptr) {
+    return {};
+  }
+  std::error_code ignored;
+  return fs::weakly_canonical(found.dli_fname, ignored).parent_path();
+}
+
+std::vector<std::string> toolkit_includes(const fs::path& library_folder) {
+  std::vector<fs::path> candidates;
+  if (!library_folder.empty()) {
+    candidates = {library_folder / "../include", library_folder / "../../../include", library_folder / "../../cuda_runtime/include"};
+  }
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const std::string toolkit = environment(variable); !toolkit.empty()) {
+      candidates.push_back(fs::path(toolkit) / "include");
+    }
+  }
+  candidates.emplace_back("/usr/local/cuda/include");
+  std::error_code ignored;
+  for (const fs::path& candidate : candidates) {
+    // /usr/include holds the host's own headers, which NVRTC cannot read.
+    const fs::path folder = fs::weakly_canonical(candidate, ignored);
+    if (folder != "/usr/include" && fs::exists(folder / "cuda_fp16.h", ignored)) {
+      std::vector<std::string> includes{"-I" + folder.string()};
+      if (fs::exists(folder / "cccl", ignored)) {
+        includes.push_back("-I" + (folder / "cccl").string());
+      }
+      return includes;
+    }
+  }
+  return {};
+}
+
+Error not_found(const SharedLibrary& library) {
+  const std::string named = environment("HONE_NVRTC");
+  if (!named.empty()) {
+    return Error{ErrorCode::kUnavailable, fmt::format("no NVRTC: HONE_NVRTC is '{}', which cannot be opened: {}", named, library.reason())};
+  }
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("no NVRTC: {}. Kernels cannot be compiled for cuda devices; install the CUDA toolkit (12.0 or later) or "
+                           "`pip install nvidia-cuda-nvrtc`, or set HONE_NVRTC to the path of libnvrtc.so",
+                           library.reason())};
+}
+
+Result<Nvrtc> open_nvrtc() {
+  SharedLibrary library(nvrtc_candidates());
+  if (!library.opened()) {
+    return not_found(library);
+  }
+  Nvrtc opened;
+  opened.path = library.name();
+  library.bind(opened.api.get_error_string, "nvrtcGetErrorString");
+  library.bind(opened.api.version, "nvrtcVersion");
+  library.bind(opened.api.create_program, "nvrtcCreateProgram");
+  library.bind(opened.api.destroy_program, "nvrtcDestroyProgram");
+  library.bind(opened.api.compile_program, "nvrtcCompileProgram");
+  library.bind(opened.api.get_cubin_size, "nvrtcGetCUBINSize");
+  library.bind(opened.api.get_cubin, "nvrtcGetCUBIN");
+  library.bind(opened.api.get_program_log_size, "nvrtcGetProgramLogSize");
+  library.bind(opened.api.get_program_log, "nvrtcGetProgramLog");
+  library.bind(opened.api.add_name_expression, "nvrtcAddNameExpression");
+  library.bind(opened.api.get_lowered_name, "nvrtcGetLoweredName");
+  int major = 0, minor = 0;
+  if (!library.missing().empty() || opened.api.version(&major, &minor) != 0 || major < 12) {
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("the NVRTC at {} ({}.{}) is too old: Hone needs 12.0 or later; HONE_NVRTC names another", opened.path, major, minor)};
+  }
+  opened.version = major * 100 + minor;
+  opened.includes = toolkit_includes(folder_of(reinterpret_cast<const void*>(opened.api.version)));
+  return opened;
+}
+
+// Destroys the program of one compilation.
+class ProgramOwner {
+ public:
+  explicit ProgramOwner(const NvrtcApi& api) : api_(api) {}
+  ~ProgramOwner() {
+    if (handle != nullptr) {
+      api_.destroy_program(&handle);
+    }
+  }
+  ProgramOwner(const ProgramOwner&) = delete;
+  ProgramOwner& operator=(const ProgramOwner&) = delete;
+  ProgramHandle handle = nullptr;
+
+ private:
+  const NvrtcApi& api_;
+};
+
+Error nvrtc_error(const NvrtcApi& api, int code, const ProgramRequest& request, std::string_view step) {
+  return Error{ErrorCode::kCompile, fmt::format("{}: NVRTC failed to {}: {}", request.name, step, api.get_error_string(code))};
+}
+
+std::vector<const char*> c_strings(const std::vector<std::string>& texts) {
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) {
+    pointers.push_back(text.c_str());
+  }
+  return pointers;
+}
+
+std::string program_log(const NvrtcApi& api, ProgramHandle program) {
+  std::size_t size = 0;
+  if (api.get_program_log_size(program, &size) != 0 || size == 0) {
+    return "";
+  }
+  std::string log(size, '\0');
+  if (api.get_program_log(program, log.data()) != 0) {
+    return "";
+  }
+  log.resize(log.find('\0') == std::string::npos ? log.size() : log.find('\0'));
+  return log;
+}
+
+Result<void> read_outputs(const NvrtcApi& api, ProgramHandle handle, const ProgramRequest& request, Program& program) {
+  for (const std::string& expression : request.expressions) {
+    const char* lowered = nullptr;
+    if (const int code = api.get_lowered_name(handle, expression.c_str(), &lowered); code != 0) {
+      return nvrtc_error(api, code, request, fmt::format("name '{}'", expression));
+    }
+    program.symbols[expression] = lowered;
+  }
+  std::size_t size = 0;
+  if (const int code = api.get_cubin_size(handle, &size); code != 0) {
+    return nvrtc_error(api, code, request, "produce machine code");
+  }
+  program.cubin.resize(size);
+  if (const int code = api.get_cubin(handle, reinterpret_cast<char*>(program.cubin.data())); code != 0) {
+    return nvrtc_error(api, code, request, "produce machine code");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Nvrtc::version_text() const { return fmt::format("{}.{}", version / 100, version % 100); }
+
+std::vector<std::string> nvrtc_candidates() {
+  if (const std::string named = environment("HONE_NVRTC"); !named.empty()) {
+    return {named};  // no silent second choice behind an explicit one
+  }
+  std::vector<std::string> candidates{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const std::string toolkit = environment(variable); !toolkit.empty()) {
+      add_if_there(candidates, fs::path(toolkit) / "lib64/libnvrtc.so");
+    }
+  }
+  for (const fs::path& toolkit : folders("/usr/local", "cuda")) {
+    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
+      add_if_there(candidates, toolkit / "lib64" / name);
+    }
+  }
+  for (const fs::path& site : site_packages()) {
+    add_if_there(candidates, site / "nvidia/cu13/lib/libnvrtc.so.13");
+    add_if_there(candidates, site / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+  }
+  return candidates;
+}
+
+Result<const Nvrtc*> nvrtc() {
+  static const Result<Nvrtc> opened = open_nvrtc();
+  if (!opened) {
+    return opened.error();
+  }
+  return &opened.value();
+}
+
+Result<Program> compile_program(const Nvrtc& nvrtc, const ProgramRequest& request) {
+  const NvrtcApi& api = nvrtc.api;
+  std::vector<const char*> names, texts;
+  for (const auto& [name, text] : request.headers) {
+    names.push_back(name.c_str());
+    texts.push_back(text.c_str());
+  }
+  ProgramOwner owner(api);
+  if (const int code = api.create_program(&owner.handle, request.source.c_str(), request.name.c_str(), static_cast<int>(names.size()),
+                                          texts.data(), names.data());
+      code != 0) {
+    return nvrtc_error(api, code, request, "start");
+  }
+  for (const std::string& expression : request.expressions) {
+    if (const int code = api.add_name_expression(owner.handle, expression.c_str()); code != 0) {
+      return nvrtc_error(api, code, request, fmt::format("instantiate '{}'", expression));
+    }
+  }
+  const std::vector<const char*> options = c_strings(request.options);
+  Program program;
+  const int code = api.compile_program(owner.handle, static_cast<int>(options.size()), options.data());
+  program.compiled = code == 0;
+  program.log = program_log(api, owner.handle);
+  if (!program.compiled && program.log.empty()) {
+    program.log = fmt::format("{}: error: NVRTC: {}", request.name, api.get_error_string(code));
+  }
+  if (program.compiled) {
+    HONE_TRY(read_outputs(api, owner.handle, request, program));
+  }
+  return program;
+}
+
+}  // namespace hone::cuda

@@ -1,0 +1,34 @@
+// The cuda device plugin: NVIDIA GPUs through the driver and NVRTC, both opened at run time.
+#include <fmt/format.h>
+
+#include "plugins/cuda/compiler.hpp"
+#include "plugins/cuda/cuda_device.hpp"
+#include "plugins/cuda/device_info.hpp"
+
+namespace hone {
+namespace cuda {
+namespace {
+
+class CudaPlugin final : public DevicePlugin {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "cuda"; }
+  Result<std::vector<DeviceInfo>> enumerate() const override { return describe_devices(); }
+  Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return CudaDevice::open(info); }
+
+  Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {
+    HONE_ASSIGN(const Nvrtc* found, nvrtc());
+    return std::unique_ptr<Compiler>(std::make_unique<CudaCompiler>(*found, info.architecture));
+  }
+
+  Result<std::string> compiler_version() const override {
+    HONE_ASSIGN(const Nvrtc* found, nvrtc());
+    return fmt::format("NVRTC {} ({})", found->version_text(), found->path);
+  }
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<DevicePlugin> make_cuda_device() { return std::make_unique<cuda::CudaPlugin>(); }
+
+}  // namespace hone

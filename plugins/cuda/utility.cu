@@ -1,0 +1,153 @@
+// What a cuda device does itself: random inputs, comparison with the reference, checksums. Compiled with NVRTC on first use.
+#include <hone/kernel.h>
+#include <hone/random.h>
+
+using u64 = unsigned long long;
+
+// The same layout as in utilities.cpp.
+struct Summary {
+  double squares;       // sum of the squares of the finite expected values
+  u64 finite;           // and how many there are
+  u64 mismatches, not_finite, first_mismatch;
+  u64 max_error_bits;   // a double that is not negative orders like its bits
+  double first_actual, first_expected;
+  u64 checksum;
+};
+
+// As in hone::DType.
+enum { kF32, kF16, kBF16, kF64, kI32 };
+
+__device__ double element(const void* from, int dtype, u64 i) {
+  switch (dtype) {
+    case kF32: return static_cast<const f32*>(from)[i];
+    case kF16: return static_cast<float>(static_cast<const f16*>(from)[i]);
+    case kBF16: return static_cast<float>(static_cast<const bf16*>(from)[i]);
+    case kF64: return static_cast<const f64*>(from)[i];
+    default: return static_cast<const i32*>(from)[i];
+  }
+}
+
+__device__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
+
+__device__ u64 first_index() { return static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ u64 stride() { return static_cast<u64>(gridDim.x) * blockDim.x; }
+
+extern "C" __global__ void hone_randomize(void* to, int dtype, u64 count, u64 seed) {
+  for (u64 i = first_index(); i < count; i += stride()) {
+    const float x = hone::random_element(seed, i);
+    switch (dtype) {
+      case kF32: static_cast<f32*>(to)[i] = x; break;
+      case kF16: static_cast<f16*>(to)[i] = f16(x); break;
+      case kBF16: static_cast<bf16*>(to)[i] = bf16(x); break;
+      case kF64: static_cast<f64*>(to)[i] = x; break;
+      default: static_cast<i32*>(to)[i] = hone::random_integer(seed, i); break;
+    }
+  }
+}
+
+extern "C" __global__ void hone_squares(const double* expected, u64 count, Summary* summary) {
+  double squares = 0;
+  u64 finite = 0;
+  for (u64 i = first_index(); i < count; i += stride()) {
+    const double x = expected[i];
+    if (is_finite(x)) {
+      squares += x * x;
+      ++finite;
+    }
+  }
+  __shared__ double block_squares;
+  __shared__ u64 block_finite;
+  if (threadIdx.x == 0) {
+    block_squares = 0;
+    block_finite = 0;
+  }
+  __syncthreads();
+  atomicAdd(&block_squares, squares);
+  atomicAdd(&block_finite, finite);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(&summary->squares, block_squares);
+    atomicAdd(&summary->finite, block_finite);
+  }
+}
+
+// How far off `actual` is, as a share of what is allowed. NaN is always infinitely far off, also where a NaN was expected.
+__device__ double error_share(double actual, double expected, double allowed) {
+  if (actual == expected) {
+    return 0;
+  }
+  const double difference = fabs(actual - expected);
+  if (!is_finite(difference) || !(allowed > 0)) {
+    return __longlong_as_double(0x7ff0000000000000LL);
+  }
+  return difference / allowed;
+}
+
+extern "C" __global__ void hone_compare(const void* actual, int dtype, const double* expected, u64 count, double relative, double absolute_rms,
+                                        double absolute, Summary* summary) {
+  const double mean = summary->finite > 0 ? summary->squares / static_cast<double>(summary->finite) : 0;
+  const double floor = (is_finite(mean) ? absolute_rms * sqrt(mean) : 0) + absolute;
+  u64 mismatches = 0, not_finite = 0, first = ~0ull;
+  double worst = 0;
+  for (u64 i = first_index(); i < count; i += stride()) {
+    const double a = element(actual, dtype, i), e = expected[i];
+    const double share = error_share(a, e, relative * fabs(e) + floor);
+    worst = fmax(worst, share);
+    not_finite += !is_finite(a) && is_finite(e);
+    if (share > 1) {
+      ++mismatches;
+      first = i < first ? i : first;
+    }
+  }
+  __shared__ u64 block[4];
+  if (threadIdx.x < 4) {
+    block[threadIdx.x] = threadIdx.x == 2 ? ~0ull : 0;
+  }
+  __syncthreads();
+  atomicAdd(&block[0], mismatches);
+  atomicAdd(&block[1], not_finite);
+  atomicMin(&block[2], first);
+  atomicMax(&block[3], static_cast<u64>(__double_as_longlong(worst)));
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(&summary->mismatches, block[0]);
+    atomicAdd(&summary->not_finite, block[1]);
+    atomicMin(&summary->first_mismatch, block[2]);
+    atomicMax(&summary->max_error_bits, block[3]);
+  }
+}
+
+extern "C" __global__ void hone_first(const void* actual, int dtype, const double* expected, u64 count, Summary* summary) {
+  if (summary->first_mismatch < count) {
+    summary->first_actual = element(actual, dtype, summary->first_mismatch);
+    summary->first_expected = expected[summary->first_mismatch];
+  }
+}
+
+// A sum over words, each mixed with its position: independent of the order in which threads come. The last word is padded with zeros.
+extern "C" __global__ void hone_checksum(const unsigned char* from, u64 bytes, Summary* summary) {
+  const u64 words = (bytes + 7) / 8;
+  const bool aligned = reinterpret_cast<u64>(from) % 8 == 0;
+  u64 sum = 0;
+  for (u64 i = first_index(); i < words; i += stride()) {
+    u64 word = 0;
+    if (aligned && (i + 1) * 8 <= bytes) {
+      word = reinterpret_cast<const u64*>(from)[i];
+    } else {
+      for (u64 b = i * 8; b < bytes && b < (i + 1) * 8; ++b) {
+        word |= static_cast<u64>(from[b]) << (b % 8 * 8);
+      }
+    }
+    sum += hone::random_bits(word, i);
+  }
+  __shared__ u64 block;
+  if (threadIdx.x == 0) {
+    block = 0;
+  }
+  __syncthreads();
+  atomicAdd(&block, sum);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(&summary->checksum, block);
+  }
+}

@@ -1,0 +1,211 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "plugins/cuda/compiler.hpp"
+#include "plugins/cuda/utilities.hpp"
+#include "test_kernels.hpp"
+
+using namespace test;
+
+namespace {
+
+// No NVRTC is no failure of these tests: they end early and say so.
+std::unique_ptr<Compiler> compiler_for(const std::string& architecture) {
+  auto found = cuda_plugin().compiler(compile_target(architecture));
+  if (!found) {
+    MESSAGE("not run: " << found.error().message);
+    return nullptr;
+  }
+  return std::move(found).value();
+}
+
+bool is_elf(const Artifact& artifact) { return artifact.bytes.size() > 4 && static_cast<char>(artifact.bytes[1]) == 'E'; }
+
+}  // namespace
+
+TEST_CASE("a configuration becomes a cubin with its symbol and resources") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  const KernelSpec spec = twice_spec();
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 16, 0})});
+  REQUIRE(compiled.size() == 1);
+  REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+  CHECK(is_elf(*compiled[0]->artifact));
+  CHECK(compiled[0]->artifact->digest.size() == 32);
+  REQUIRE(compiled[0]->symbols.size() == 1);
+  CHECK(compiled[0]->symbols[0].starts_with("_Z5twice"));
+  CHECK(compiled[0]->resources.registers > 0);
+  CHECK(compiled[0]->resources.spill_bytes == 0);
+  CHECK(compiled[0]->resources.shared_bytes == 16 * 1024);
+}
+
+TEST_CASE("configurations of a batch share one artifact and keep their own symbols") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  const KernelSpec spec = twice_spec();
+  const auto compiled =
+      compile(*compiler, spec, {configuration({256, 1, 0, 0}), configuration({128, 1, 16, 0}), configuration({64, 2, 0, 0})});
+  REQUIRE(compiled.size() == 3);
+  for (const auto& one : compiled) {
+    REQUIRE_MESSAGE(one.ok(), one.error().message);
+  }
+  CHECK(compiled[0]->artifact == compiled[1]->artifact);
+  CHECK(compiled[0]->symbols != compiled[1]->symbols);
+  CHECK(compiled[1]->symbols != compiled[2]->symbols);
+  CHECK(compiled[0]->resources.shared_bytes == 0);
+  CHECK(compiled[1]->resources.shared_bytes == 16 * 1024);
+}
+
+TEST_CASE("one bad configuration fails alone, with the line of the kernel file") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  const KernelSpec spec = twice_spec();
+  const auto compiled = compile(*compiler, spec,
+                                {configuration({256, 1, 0, 0}), configuration({256, 8, 0, 0}), configuration({128, 4, 0, 0}),
+                                 configuration({64, 1, 0, 0}), configuration({32, 2, 0, 0})});
+  REQUIRE(compiled.size() == 5);
+  for (const std::size_t good : {0, 2, 3, 4}) {
+    CHECK_MESSAGE(compiled[good].ok(), good);
+  }
+  REQUIRE_FALSE(compiled[1].ok());
+  CHECK(compiled[1].error().code == ErrorCode::kCompile);
+  CHECK(compiled[1].error().message.starts_with("some folder/twice.cu(18): error"));
+  CHECK(compiled[1].error().message.find("vec 8 is not supported") != std::string::npos);
+}
+
+TEST_CASE("a parameter that is a compile option reaches the compiler, and splits the batch") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  KernelSpec spec = twice_spec();
+  spec.passes[0].function = "hungry";
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0}), configuration({256, 1, 0, 32})});
+  REQUIRE(compiled.size() == 2);
+  REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+  REQUIRE_MESSAGE(compiled[1].ok(), compiled[1].error().message);
+  CHECK(compiled[0]->artifact != compiled[1]->artifact);
+  CHECK(compiled[0]->resources.registers > 32);
+  CHECK(compiled[1]->resources.registers <= 32);
+  CHECK(compiled[1]->resources.spill_bytes > 0);
+  CHECK(compiled[1]->resources.stack_bytes > 0);
+}
+
+TEST_CASE("what only the assembler rejects is told, too") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  const KernelSpec spec = twice_spec();
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 400, 0}), configuration({256, 1, 0, 0})});
+  CHECK(compiled[1].ok());
+  REQUIRE_FALSE(compiled[0].ok());
+  CHECK(compiled[0].error().code == ErrorCode::kCompile);
+  CHECK(compiled[0].error().message.find("too much shared data") != std::string::npos);
+}
+
+TEST_CASE("a kernel of several passes has a symbol for each") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  KernelSpec spec = twice_spec();
+  spec.passes.push_back(spec.passes[0]);
+  spec.passes[1].function = "hungry";
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0})});
+  REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+  REQUIRE(compiled[0]->symbols.size() == 2);
+  CHECK(compiled[0]->symbols[1].starts_with("_Z6hungry"));
+}
+
+TEST_CASE("the reference becomes a kernel over its indices") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  const KernelSpec spec = twice_spec();
+  for (const DType dtype : spec.dtypes) {
+    const auto compiled = compile_reference(*compiler, spec, dtype);
+    REQUIRE_MESSAGE(compiled.ok(), compiled.error().message);
+    REQUIRE(compiled->symbols.size() == 1);
+    CHECK(compiled->symbols[0].find("hone_reference") != std::string::npos);
+  }
+}
+
+TEST_CASE("a kernel may include headers of its own, and need not be templated on a type") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  KernelSpec spec = twice_spec();
+  spec.templated_on_type = false;
+  spec.includes = {{"own/factor.h", "constexpr float kFactor = 3;\n"}};
+  spec.source =
+      "#include <hone/kernel.h>\n#include \"own/factor.h\"\nstruct Problem { long n = 1; };\nstruct Config { int block = 256; };\n"
+      "REFERENCE(p.n) void r(long i, double* y, Problem) { y[i] = kFactor; }\n"
+      "template <Config c> KERNEL void twice(float* y, Problem p) { if (threadIdx.x < c.block) y[threadIdx.x] = kFactor; }\n";
+  spec.parameters = {integer_parameter("block", {256})};
+  spec.passes[0].arguments = {0, -1};
+  spec.reference.function = "r";
+  spec.reference.arguments = {0, -1};
+  const auto compiled = compile(*compiler, spec, {configuration({256})});
+  CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+  const auto reference = compile_reference(*compiler, spec);
+  CHECK_MESSAGE(reference.ok(), reference.error().message);
+}
+
+TEST_CASE("CUDA's own headers are there for kernels that want them") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  if ((*hone::cuda::nvrtc())->includes.empty()) {
+    MESSAGE("not run: no CUDA headers beside NVRTC");
+    return;
+  }
+  KernelSpec spec = twice_spec();
+  spec.source += "#include <cuda_fp16.h>\n__device__ __half half_of(float x) { return __float2half(x / 2); }\n";
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0})});
+  CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+}
+
+TEST_CASE("the device's own code compiles for every supported family") {
+  if (const auto found = hone::cuda::nvrtc(); !found) {
+    MESSAGE("not run: " << found.error().message);
+    return;
+  }
+  for (const char* architecture : {"sm_80", "sm_89", "sm_90a", "sm_100a"}) {
+    const auto code = hone::cuda::utility_code(architecture);
+    CHECK_MESSAGE(code.ok(), code.error().message);
+  }
+}
+
+TEST_CASE("an architecture that NVRTC does not know is an error that says so") {
+  const auto compiler = compiler_for("sm_1");
+  if (compiler == nullptr) {
+    return;
+  }
+  const KernelSpec spec = twice_spec();
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0})});
+  REQUIRE_FALSE(compiled[0].ok());
+  CHECK(compiled[0].error().message.find("gpu-architecture") != std::string::npos);
+}
+
+TEST_CASE("HONE_NVRTC names the only NVRTC that is looked for") {
+  const char* before = std::getenv("HONE_NVRTC");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("HONE_NVRTC", "/nowhere/libnvrtc.so", 1);
+  CHECK(hone::cuda::nvrtc_candidates() == std::vector<std::string>{"/nowhere/libnvrtc.so"});
+  unsetenv("HONE_NVRTC");
+  CHECK(hone::cuda::nvrtc_candidates().front() == "libnvrtc.so.13");
+  if (before != nullptr) {
+    setenv("HONE_NVRTC", kept.c_str(), 1);
+  }
+}

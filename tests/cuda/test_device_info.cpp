@@ -1,0 +1,33 @@
+#include <doctest/doctest.h>
+
+#include "plugins/cuda/compiler.hpp"
+#include "plugins/cuda/device_info.hpp"
+#include "test_kernels.hpp"
+
+using namespace test;
+
+TEST_CASE("the architecture carries the suffix from compute capability 9.0 on") {
+  CHECK(hone::cuda::architecture_name(8, 0) == "sm_80");
+  CHECK(hone::cuda::architecture_name(8, 9) == "sm_89");
+  CHECK(hone::cuda::architecture_name(9, 0) == "sm_90a");
+  CHECK(hone::cuda::architecture_name(10, 0) == "sm_100a");
+  CHECK(hone::cuda::architecture_name(12, 1) == "sm_121a");
+}
+
+TEST_CASE("a MIG slice is told from the driver's name") {
+  CHECK(hone::cuda::split_name("NVIDIA H200") == std::pair<std::string, std::string>("NVIDIA H200", ""));
+  CHECK(hone::cuda::split_name("NVIDIA H200 MIG 1g.18gb") == std::pair<std::string, std::string>("NVIDIA H200", "1g.18gb"));
+}
+
+TEST_CASE("a machine without a driver says what is missing") {
+  const auto devices = cuda_plugin().enumerate();
+  if (devices.ok()) {
+    MESSAGE("not run: this machine has a GPU");
+    return;
+  }
+  CHECK(devices.error().code == ErrorCode::kUnavailable);
+  CHECK(devices.error().message.find("NVIDIA driver") != std::string::npos);
+  const auto opened = cuda_plugin().open(compile_target("sm_90a"));
+  REQUIRE_FALSE(opened.ok());
+  CHECK(opened.error().code == ErrorCode::kUnavailable);
+}

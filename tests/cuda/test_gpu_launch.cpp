@@ -1,0 +1,185 @@
+#include <thread>
+
+#include "gpu.hpp"
+
+using namespace test;
+
+namespace {
+
+PassLaunch one_block(std::int64_t threads, std::vector<int> arguments = {0}) {
+  PassLaunch pass;
+  pass.block[0] = threads;
+  pass.arguments = std::move(arguments);
+  return pass;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Gpu, "two configurations of one artifact run, on any thread, and their reference agrees") {
+  constexpr std::int64_t kCount = 1000;
+  const KernelSpec spec = twice_spec();
+  const Problem problem{DType::kF32, {{"n", kCount}, {"unused", 7}}};
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0}), configuration({64, 1, 16, 0})});
+  const auto reference = compile_reference(*compiler, spec);
+  REQUIRE_MESSAGE(reference.ok(), reference.error().message);
+  const auto x = allocate(kCount * 4), y = allocate(kCount * 4), expected = allocate(kCount * 8);
+  require(device->randomize(x->address(), DType::kF32, kCount, 1));
+  void *from = x->address(), *to = y->address(), *answer = expected->address();
+  const std::array<void*, 2> arguments{&from, &to}, reference_arguments{&from, &answer};
+  const auto loaded_reference = device->load_reference(*reference, spec.reference, kCount, problem);
+  REQUIRE_MESSAGE(loaded_reference.ok(), loaded_reference.error().message);
+  require((*loaded_reference)->launch(nullptr, reference_arguments));
+  for (std::size_t i = 0; i < 2; ++i) {
+    REQUIRE_MESSAGE(compiled[i].ok(), compiled[i].error().message);
+    PassLaunch pass = one_block(i == 0 ? 256 : 64, {0, 1, -1});
+    pass.grid[0] = (kCount + pass.block[0] - 1) / pass.block[0];
+    const auto loaded = device->load(*compiled[i], {pass}, problem);
+    REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+    CHECK((*loaded)->resources().registers > 0);
+    CHECK((*loaded)->resources().occupancy > 0.0);
+    CHECK((*loaded)->resources().occupancy <= 1.0);
+    require(device->fill(y->address(), y->bytes(), 0xff));
+    Result<void> launched;
+    std::thread([&] { launched = (*loaded)->launch(nullptr, arguments); }).join();
+    require(launched);
+    require(device->synchronize());
+    const auto result =
+        device->compare(y->address(), DType::kF32, static_cast<const double*>(expected->address()), kCount, {.relative = 1e-6});
+    REQUIRE_MESSAGE(result.ok(), result.error().message);
+    CHECK(result->mismatches == 0);
+  }
+}
+
+TEST_CASE_FIXTURE(Gpu, "times are positive, and preparations happen before each run") {
+  auto loaded = load("template <Config c> KERNEL void k(int* y) { if (threadIdx.x == 0) y[0] += 1; }", one_block(32));
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  const auto y = upload(std::vector<int>{41});
+  const auto original = upload(std::vector<int>{7});
+  void* to = y->address();
+  const std::array<void*, 1> arguments{&to};
+  const auto time = [&](int samples, std::span<const Preparation> preparations, bool flush) {
+    const TimeRequest request{
+        .kernel = loaded->get(), .arguments = arguments, .preparations = preparations, .samples = samples, .flush_cache = flush};
+    const auto taken = device->time(request);
+    REQUIRE_MESSAGE(taken.ok(), taken.error().message);
+    REQUIRE(taken->size() == static_cast<std::size_t>(samples));
+    for (const double us : *taken) {
+      CHECK(us > 0.0);
+      CHECK(us < 1e5);
+    }
+    return taken->back();
+  };
+  const double flushed = time(70, {}, true);
+  CHECK(download<int>(*y) == std::vector<int>{111});
+  const std::array<Preparation, 1> restore{Preparation{Preparation::Kind::kCopy, y->address(), original->address(), 4}};
+  const double warm = time(40, restore, false);
+  CHECK(download<int>(*y) == std::vector<int>{8});
+  const std::array<Preparation, 1> zero{Preparation{Preparation::Kind::kZero, y->address(), nullptr, 4}};
+  time(3, zero, true);
+  CHECK(download<int>(*y) == std::vector<int>{1});
+  MESSAGE("an empty kernel: " << flushed << " us after a flush, " << warm << " us without");
+}
+
+TEST_CASE_FIXTURE(Gpu, "dynamic shared memory beyond 48 KiB is declared to the driver, beyond the limit refused") {
+  const std::string source =
+      "template <Config c> KERNEL void k(int* y) {\n"
+      "  SHARED_DYNAMIC(int, memory);\n  memory[25599] = 5;\n  __syncthreads();\n  y[0] = memory[25599];\n}";
+  PassLaunch pass = one_block(32);
+  pass.shared_bytes = 100 * 1024;
+  const auto y = upload(std::vector<int>{0});
+  void* to = y->address();
+  const std::array<void*, 1> arguments{&to};
+  if (info.properties.at("shared_memory_per_block") >= pass.shared_bytes) {
+    const auto loaded = load(source, pass);
+    REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+    CHECK((*loaded)->resources().shared_bytes >= 100 * 1024);
+    require((*loaded)->launch(nullptr, arguments));
+    require(device->synchronize());
+    CHECK(download<int>(*y) == std::vector<int>{5});
+  }
+  pass.shared_bytes = info.properties.at("shared_memory_per_block") + 1024;
+  const auto refused = load(source, pass);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kLaunch);
+}
+
+TEST_CASE_FIXTURE(Gpu, "clusters launch, also those that are not portable") {
+  if (info.properties.at("compute_capability") < 90) {
+    MESSAGE("not run: no clusters before compute capability 9.0");
+    return;
+  }
+  const std::string source =
+      "template <Config c> KERNEL void k(int* y) {\n"
+      "  unsigned rank, size;\n"
+      "  asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank));\n"
+      "  asm volatile(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(size));\n"
+      "  if (threadIdx.x == 0) y[blockIdx.x] = rank * 100 + size;\n}";
+  for (const std::int64_t size : {4, 16}) {
+    CAPTURE(size);
+    PassLaunch pass = one_block(32);
+    pass.grid[0] = 32;
+    pass.cluster[0] = size;
+    const auto loaded = load(source, pass);
+    REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+    const auto y = upload(std::vector<int>(32, -1));
+    void* to = y->address();
+    require((*loaded)->launch(nullptr, std::array<void*, 1>{&to}));
+    require(device->synchronize());
+    const auto ranks = download<int>(*y);
+    for (int block = 0; block < 32; ++block) {
+      CHECK(ranks[static_cast<std::size_t>(block)] == block % size * 100 + size);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Gpu, "a cooperative grid meets at a barrier; one that is too large is a launch error") {
+  const std::string source =
+      "template <Config c> KERNEL void k(int* arrived, int* y) {\n"
+      "  if (threadIdx.x == 0) {\n"
+      "    atomicAdd(arrived, 1);\n"
+      "    while (atomicAdd(arrived, 0) < (int)gridDim.x) {}\n"
+      "    y[blockIdx.x] = 1;\n  }\n}";
+  PassLaunch pass = one_block(64, {0, 1});
+  pass.cooperative = true;
+  pass.grid[0] = info.properties.at("multiprocessors");
+  const auto arrived = upload(std::vector<int>{0});
+  const auto y = upload(std::vector<int>(static_cast<std::size_t>(pass.grid[0]), 0));
+  void *counter = arrived->address(), *to = y->address();
+  const std::array<void*, 2> arguments{&counter, &to};
+  const auto loaded = load(source, pass);
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  require((*loaded)->launch(nullptr, arguments));
+  require(device->synchronize());
+  CHECK(download<int>(*y) == std::vector<int>(static_cast<std::size_t>(pass.grid[0]), 1));
+  pass.grid[0] *= 1000;
+  const auto large = load(source, pass);
+  REQUIRE_MESSAGE(large.ok(), large.error().message);
+  const auto launched = (*large)->launch(nullptr, arguments);
+  REQUIRE_FALSE(launched.ok());
+  CHECK(launched.error().code == ErrorCode::kLaunch);
+  CHECK(device->synchronize().ok());
+}
+
+TEST_CASE_FIXTURE(Gpu, "a launch the device cannot do is a launch error, and the device goes on") {
+  PassLaunch pass = one_block(32);
+  const std::string source = "template <Config c> KERNEL void k(int* y) { y[0] = 1; }";
+  const auto y = upload(std::vector<int>{0});
+  void* to = y->address();
+  const std::array<void*, 1> arguments{&to};
+  pass.block[0] = 4096;
+  const auto loaded = load(source, pass);
+  if (loaded.ok()) {
+    const auto launched = (*loaded)->launch(nullptr, arguments);
+    REQUIRE_FALSE(launched.ok());
+    CHECK(launched.error().code == ErrorCode::kLaunch);
+  } else {
+    CHECK(loaded.error().code == ErrorCode::kLaunch);
+  }
+  pass.block[0] = 32;
+  const auto good = load(source, pass);
+  REQUIRE_MESSAGE(good.ok(), good.error().message);
+  CHECK((*good)->launch(nullptr, {}).error().code == ErrorCode::kInvalidArgument);
+  require((*good)->launch(nullptr, arguments));
+  require(device->synchronize());
+  CHECK(download<int>(*y) == std::vector<int>{1});
+}
