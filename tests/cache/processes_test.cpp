@@ -3,8 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <random>
+#include <thread>
 
 #include "store_fixture.hpp"
 
@@ -69,6 +71,27 @@ TEST_CASE("processes that write and read one store at once see no error") {
     CHECK(wait_for(child) == 0);
   }
   CHECK(must(must_open(directory.store())->trials(session, parameters())).size() == kWriters * kTrials);
+}
+
+TEST_CASE("threads share one store") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "1s"));
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 20; ++i) {
+        const bool fine = add(*store, session, static_cast<Count>(100 * t + i)) && store->trials(session, parameters()).ok();
+        failures += fine ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(failures == 0);
+  CHECK(must(store->trials(session, parameters())).size() == 80);
 }
 
 TEST_CASE("kill -9 at any moment loses nothing that was acknowledged and leaves nothing half done") {
