@@ -19,7 +19,7 @@ namespace hone::kernel {
   X(EvalResult_getKind) X(EvalResult_getAsLongLong) X(EvalResult_getAsDouble) X(EvalResult_dispose) X(Type_getSizeOf)                    \
   X(getTypeSpelling) X(getPointeeType) X(getTypeDeclaration) X(Cursor_getNumArguments) X(Cursor_getArgument)                             \
   X(getSpecializedCursorTemplate) X(getNumOverloadedDecls) X(getOverloadedDecl) X(getCursorBinaryOperatorKind)                           \
-  X(getCursorUnaryOperatorKind) X(getInclusions) X(isCursorDefinition) X(equalCursors) X(Cursor_isNull) X(getCursorSemanticParent)       \
+  X(getCursorUnaryOperatorKind) X(getIncludedFile) X(isCursorDefinition) X(equalCursors) X(Cursor_isNull) X(getCursorSemanticParent)       \
   X(getEnumConstantDeclValue) X(getClangVersion) X(isConstQualifiedType) X(getCursorResultType) X(hashCursor)                            \
   X(Cursor_getTemplateArgumentKind) X(Cursor_getNumTemplateArguments) X(Cursor_getTemplateArgumentType)                                  \
   X(Cursor_getTemplateArgumentValue)

@@ -1,0 +1,402 @@
+#include "engine/kernel/ast_expression.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace hone::kernel {
+namespace {
+
+constexpr std::string_view kMayUse =
+    "arithmetic, comparisons, && || ! ?:, `if (...) return`, local constants, casts, sizeof(T), enumerators, constexpr constants and "
+    "functions";
+
+bool is_integral(CXTypeKind kind) { return (kind >= CXType_Char_U && kind <= CXType_Int128) || kind == CXType_Enum; }
+bool is_real(CXTypeKind kind) { return kind == CXType_Float || kind == CXType_Double || kind == CXType_LongDouble; }
+
+bool is_truth(const Expression& e) {
+  const Operator op = e.node().op;
+  return op == Operator::kNot || op == Operator::kToBoolean || (op >= Operator::kLess && op <= Operator::kLogicalOr);
+}
+
+/// For what depends on T, whose type clang does not know.
+bool may_be_real(const Expression& e) {
+  const auto& node = e.node();
+  const bool real = node.op == Operator::kToReal || (node.op == Operator::kConstant && node.value.kind() == Value::Kind::kReal);
+  return real || std::any_of(node.operands.begin(), node.operands.end(), may_be_real);
+}
+
+struct BinaryName {
+  CXBinaryOperatorKind clang;
+  Operator op;
+};
+constexpr std::array<BinaryName, 18> kBinary{{
+    {CXBinaryOperator_Add, Operator::kAdd},
+    {CXBinaryOperator_Sub, Operator::kSubtract},
+    {CXBinaryOperator_Mul, Operator::kMultiply},
+    {CXBinaryOperator_Div, Operator::kDivide},
+    {CXBinaryOperator_Rem, Operator::kRemainder},
+    {CXBinaryOperator_Shl, Operator::kShiftLeft},
+    {CXBinaryOperator_Shr, Operator::kShiftRight},
+    {CXBinaryOperator_And, Operator::kAnd},
+    {CXBinaryOperator_Or, Operator::kOr},
+    {CXBinaryOperator_Xor, Operator::kXor},
+    {CXBinaryOperator_LT, Operator::kLess},
+    {CXBinaryOperator_LE, Operator::kLessEqual},
+    {CXBinaryOperator_GT, Operator::kGreater},
+    {CXBinaryOperator_GE, Operator::kGreaterEqual},
+    {CXBinaryOperator_EQ, Operator::kEqual},
+    {CXBinaryOperator_NE, Operator::kNotEqual},
+    {CXBinaryOperator_LAnd, Operator::kLogicalAnd},
+    {CXBinaryOperator_LOr, Operator::kLogicalOr},
+}};
+
+}  // namespace
+
+const Form* Form::field(std::string_view name) const {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.first == name; });
+  return found == fields.end() ? nullptr : &found->second;
+}
+
+void AstReader::cannot(CXCursor where, std::string_view what) const {
+  unit_.fail(where, fmt::format("{} cannot be read here: {} may use {}", what, reading_, kMayUse));
+}
+
+Value AstReader::constant(CXCursor expression) {
+  Frame frame;
+  const Expression value = scalar(expression, frame);
+  if (!value.is_constant()) {
+    unit_.fail(expression, fmt::format("{} must be a constant", reading_));
+  }
+  return value.node().value;
+}
+
+AstReader::Note AstReader::note(const Expression& piece) const {
+  for (const auto& known : remembered_) {
+    if (&known.piece.node() == &piece.node()) {
+      return known.note;
+    }
+  }
+  Note derived;
+  for (const auto& operand : piece.node().operands) {
+    const Note below = note(operand);
+    if (below.line != 0 && (derived.line == 0 || below.line < derived.line)) {
+      derived.line = below.line;
+    }
+  }
+  return derived;
+}
+
+void AstReader::remember(CXCursor e, const Form& form, const Frame& frame) {
+  if (!frame.outermost || form.is_record || form.scalar.is_constant()) {
+    return;
+  }
+  const bool known =
+      std::any_of(remembered_.begin(), remembered_.end(), [&](const Remembered& r) { return &r.piece.node() == &form.scalar.node(); });
+  if (!known) {
+    remembered_.push_back({form.scalar, {static_cast<int>(unit_.location(e).line), unit_.source(e)}});
+  }
+}
+
+Expression AstReader::scalar(CXCursor e, Frame& frame) {
+  const Form form = read(e, frame, unit_.type(e));
+  if (form.is_record) {
+    cannot(e, "a struct where a number is needed");
+  }
+  return form.scalar;
+}
+
+/// Only what changes the value is kept: between integers nothing does, for all are 64 bits wide here.
+Expression AstReader::converted(Expression e, CXTypeKind from, CXTypeKind to) {
+  if (from == to || (is_integral(from) && is_integral(to)) || (from == CXType_Bool && is_integral(to))) {
+    return e;
+  }
+  if (to == CXType_Bool) {
+    return is_truth(e) ? e : Expression::make(Operator::kToBoolean, {std::move(e)});
+  }
+  if (is_real(to)) {
+    return is_real(from) ? e : Expression::make(Operator::kToReal, {std::move(e)});
+  }
+  const bool truncates = is_integral(to) && (is_real(from) || may_be_real(e));
+  return truncates ? Expression::make(Operator::kToInteger, {std::move(e)}) : e;
+}
+
+Form AstReader::read(CXCursor e, Frame& frame, CXType wanted) {
+  Form form = read_plain(e, frame, wanted);
+  // A number for a struct is its first member: `.grid = p.rows`.
+  if (!form.is_record && wanted.kind == CXType_Record) {
+    Form whole = defaults(wanted, e);
+    if (whole.fields.empty()) {
+      cannot(e, "this initializer");
+    }
+    whole.fields[0].second = std::move(form);
+    return whole;
+  }
+  remember(e, form, frame);
+  return form;
+}
+
+Form AstReader::read_plain(CXCursor e, Frame& frame, CXType wanted) {
+  switch (static_cast<int>(unit_.kind(e))) {
+    case CXCursor_IntegerLiteral:
+    case CXCursor_FloatingLiteral:
+    case CXCursor_CharacterLiteral:
+    case CXCursor_CXXBoolLiteralExpr:
+      return literal(e);
+    case CXCursor_ParenExpr:
+      return one_child(e, frame, wanted);
+    case CXCursor_UnexposedExpr: {
+      const bool implicit_cast = unit_.type(e).kind != CXType_Record;
+      return implicit_cast ? cast(e, frame) : one_child(e, frame, wanted);
+    }
+    case CXCursor_UnaryOperator:
+      return unary(e, frame);
+    case CXCursor_BinaryOperator:
+      return binary(e, frame);
+    case CXCursor_ConditionalOperator:
+      return choice(e, frame, wanted);
+    case CXCursor_CStyleCastExpr:
+    case CXCursor_CXXStaticCastExpr:
+      return cast(e, frame);
+    case CXCursor_CXXFunctionalCastExpr:
+    case CXCursor_CompoundLiteralExpr:
+      return unit_.type(e).kind == CXType_Record ? one_child(e, frame, unit_.type(e)) : cast(e, frame);
+    case CXCursor_UnaryExpr:
+      return size_of(e, frame);
+    case CXCursor_DeclRefExpr:
+      return named(e, frame);
+    case CXCursor_MemberRefExpr:
+      return member(e, frame);
+    case CXCursor_CallExpr:
+      return call(e, frame);
+    case CXCursor_InitListExpr:
+    case CXCursor_CXXParenListInitExpr:
+      return list(e, frame, wanted.kind == CXType_Record ? wanted : unit_.type(e));
+    case CXCursor_CompoundAssignOperator:
+      cannot(e, "an assignment");
+    case CXCursor_ArraySubscriptExpr:
+      cannot(e, "an array element");
+    case CXCursor_LambdaExpr:
+      cannot(e, "a lambda");
+    default:
+      cannot(e, "this construct");
+  }
+}
+
+Form AstReader::one_child(CXCursor e, Frame& frame, CXType wanted) {
+  const auto children = unit_.expressions(e);
+  if (children.size() != 1) {
+    cannot(e, "this construct");
+  }
+  return read(children[0], frame, wanted);
+}
+
+Form AstReader::cast(CXCursor e, Frame& frame) {
+  const auto children = unit_.expressions(e);
+  if (children.size() != 1) {
+    cannot(e, "this construct");
+  }
+  const Form form = read(children[0], frame, unit_.type(children[0]));
+  return form.is_record ? form : Form(converted(form.scalar, unit_.type(children[0]).kind, unit_.type(e).kind));
+}
+
+std::optional<Value> AstReader::evaluated(CXCursor e) const {
+  const auto& clang = unit_.clang();
+  CXEvalResult result = clang.Cursor_Evaluate(e);
+  if (result == nullptr) {
+    return std::nullopt;
+  }
+  std::optional<Value> value;
+  switch (clang.EvalResult_getKind(result)) {
+    case CXEval_Int: {
+      const auto integer = static_cast<std::int64_t>(clang.EvalResult_getAsLongLong(result));
+      value = unit_.type(e).kind == CXType_Bool ? Value(integer != 0) : Value(integer);
+      break;
+    }
+    case CXEval_Float:
+      value = Value(clang.EvalResult_getAsDouble(result));
+      break;
+    default:
+      break;
+  }
+  clang.EvalResult_dispose(result);
+  return value;
+}
+
+Form AstReader::literal(CXCursor e) const {
+  const auto value = evaluated(e);
+  if (!value) {
+    cannot(e, "this literal");
+  }
+  return Expression::constant(*value);
+}
+
+Form AstReader::size_of(CXCursor e, Frame& frame) {
+  if (unit_.first_token(e) != "sizeof") {
+    cannot(e, "this operator");
+  }
+  for (const CXCursor child : unit_.children(e)) {
+    const CXCursor type = unit_.referenced(child);
+    for (const auto& [parameter, size] : frame.sizes) {
+      if (unit_.clang().equalCursors(parameter, type) != 0) {
+        return size;
+      }
+    }
+  }
+  if (const auto value = evaluated(e)) {
+    return Expression::constant(*value);
+  }
+  cannot(e, "the size of this type");
+}
+
+Form AstReader::unary(CXCursor e, Frame& frame) {
+  const auto operands = unit_.expressions(e);
+  if (operands.size() == 1) {
+    switch (unit_.clang().getCursorUnaryOperatorKind(e)) {
+      case CXUnaryOperator_Plus:
+        return scalar(operands[0], frame);
+      case CXUnaryOperator_Minus:
+        return Expression::make(Operator::kNegate, {scalar(operands[0], frame)});
+      case CXUnaryOperator_Not:
+        return Expression::make(Operator::kComplement, {scalar(operands[0], frame)});
+      case CXUnaryOperator_LNot:
+        return Expression::make(Operator::kNot, {scalar(operands[0], frame)});
+      default:
+        break;
+    }
+  }
+  cannot(e, "this operator");
+}
+
+Form AstReader::binary(CXCursor e, Frame& frame) {
+  const auto kind = unit_.clang().getCursorBinaryOperatorKind(e);
+  const auto operands = unit_.expressions(e);
+  const auto found = std::find_if(kBinary.begin(), kBinary.end(), [&](const BinaryName& b) { return b.clang == kind; });
+  if (found == kBinary.end() || operands.size() != 2) {
+    cannot(e, kind == CXBinaryOperator_Assign ? "an assignment" : "this operator");
+  }
+  const Expression left = scalar(operands[0], frame);
+  const Expression right = scalar(operands[1], frame);
+  return Expression::make(found->op, {left, right});
+}
+
+Form AstReader::select(const Expression& condition, const Form& first, const Form& second) const {
+  if (!first.is_record) {
+    return Expression::make(Operator::kSelect, {condition, first.scalar, second.scalar});
+  }
+  Form merged = first;
+  for (std::size_t i = 0; i < merged.fields.size(); ++i) {
+    merged.fields[i].second = select(condition, first.fields[i].second, second.fields[i].second);
+  }
+  return merged;
+}
+
+Form AstReader::choice(CXCursor e, Frame& frame, CXType wanted) {
+  const auto parts = unit_.expressions(e);
+  if (parts.size() != 3) {
+    cannot(e, "this operator");
+  }
+  const Expression condition = scalar(parts[0], frame);
+  const CXType type = unit_.type(e).kind == CXType_Record ? unit_.type(e) : wanted;
+  // Only the side that is taken is read where the condition is known: recursion ends there.
+  if (condition.is_constant()) {
+    return read(parts[condition.node().value.boolean() ? 1 : 2], frame, type);
+  }
+  const Form first = read(parts[1], frame, type);
+  return select(condition, first, read(parts[2], frame, type));
+}
+
+Form AstReader::named(CXCursor e, Frame& frame) {
+  const CXCursor target = unit_.referenced(e);
+  for (const auto& [name, form] : frame.names) {
+    if (unit_.clang().equalCursors(name, target) != 0) {
+      return form;
+    }
+  }
+  if (unit_.kind(target) == CXCursor_EnumConstantDecl) {
+    return Expression::constant(static_cast<std::int64_t>(unit_.clang().getEnumConstantDeclValue(target)));
+  }
+  if (unit_.kind(target) == CXCursor_VarDecl) {
+    const bool fixed = unit_.clang().isConstQualifiedType(unit_.clang().getCursorType(target)) != 0;
+    const auto initializer = unit_.expressions(target);
+    if (!fixed || initializer.empty()) {
+      cannot(e, fmt::format("'{}', which is not a constant,", unit_.spelling(e)));
+    }
+    Frame global;
+    return read(initializer.back(), global, unit_.type(target));
+  }
+  cannot(e, fmt::format("'{}'", unit_.spelling(e)));
+}
+
+Form AstReader::member(CXCursor e, Frame& frame) {
+  const CXCursor target = unit_.referenced(e);
+  if (unit_.kind(target) == CXCursor_VarDecl || unit_.kind(target) == CXCursor_EnumConstantDecl) {
+    return named(e, frame);
+  }
+  const auto base = unit_.expressions(e);
+  if (base.empty() && !frame.object) {
+    cannot(e, fmt::format("'{}'", unit_.spelling(e)));
+  }
+  const Form object = base.empty() ? *frame.object : read(base[0], frame, unit_.type(base[0]));
+  const Form* field = object.field(unit_.spelling(e));
+  if (field == nullptr) {
+    cannot(e, fmt::format("'{}'", unit_.spelling(e)));
+  }
+  // A node of its own for each mention, so that each remembers its own place in the source.
+  const bool variable = !field->is_record && field->scalar.node().op == Operator::kVariable;
+  return variable ? Form(Expression::variable(field->scalar.node().name)) : *field;
+}
+
+Form AstReader::default_of(CXCursor field) {
+  const auto initializer = unit_.expressions(field);
+  const CXType type = unit_.type(field);
+  if (initializer.empty() || type.kind == CXType_Invalid) {
+    return defaults(type, field);
+  }
+  Frame none;
+  return read(initializer.back(), none, type);
+}
+
+Form AstReader::defaults(CXType type, CXCursor where) {
+  if (type.kind != CXType_Record) {
+    return Expression::constant(0);
+  }
+  Form whole;
+  whole.is_record = true;
+  const CXCursor record = unit_.record(type);
+  if (unit_.clang().Cursor_isNull(record) != 0) {
+    cannot(where, fmt::format("the type '{}'", unit_.type_name(type)));
+  }
+  for (const CXCursor field : unit_.fields(record)) {
+    whole.fields.emplace_back(unit_.spelling(field), default_of(field));
+  }
+  return whole;
+}
+
+Form AstReader::list(CXCursor e, Frame& frame, CXType wanted) {
+  const auto items = unit_.expressions(e);
+  if (wanted.kind != CXType_Record) {  // `long{3}`
+    return items.empty() ? Form(Expression::constant(0)) : one_child(e, frame, wanted);
+  }
+  Form whole = defaults(wanted, e);
+  const auto fields = unit_.fields(unit_.record(wanted));
+  std::size_t position = 0;
+  for (const CXCursor item : items) {
+    CXCursor value = item;
+    const auto parts = unit_.children(item);
+    if (unit_.kind(item) == CXCursor_UnexposedExpr && parts.size() == 2 && unit_.kind(parts[0]) == CXCursor_MemberRef) {
+      value = parts[1];
+      const auto same = [&](CXCursor field) { return unit_.spelling(field) == unit_.spelling(parts[0]); };
+      position = static_cast<std::size_t>(std::find_if(fields.begin(), fields.end(), same) - fields.begin());
+    }
+    if (position >= fields.size()) {
+      cannot(item, "this initializer");
+    }
+    whole.fields[position].second = read(value, frame, unit_.type(fields[position]));
+    ++position;
+  }
+  return whole;
+}
+
+}  // namespace hone::kernel

@@ -1,0 +1,100 @@
+#pragma once
+// From clang's AST to the engine's expressions: calls are inlined, chains of `if (...) return` become ?:, structs are taken apart.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/kernel/clang_unit.hpp"
+#include "hone/expression.hpp"
+
+namespace hone::kernel {
+
+/// What an expression of the source stands for: a number, or a struct of such.
+struct Form {
+  Expression scalar;
+  bool is_record = false;
+  std::vector<std::pair<std::string, Form>> fields;
+
+  Form() = default;
+  Form(Expression e) : scalar(std::move(e)) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] const Form* field(std::string_view name) const;
+};
+
+class AstReader {
+ public:
+  /// `reading` names what is being read, in messages: "'valid'", "the extent of 'x'".
+  AstReader(const Unit& unit, std::string reading) : unit_(unit), reading_(std::move(reading)) {}
+
+  /// The value a function returns, over p.*, c.*, d.* and sizeof(T). Throws BadKernel.
+  Form function(CXCursor function);
+  /// A number that needs no variable: an initializer, a value of a list. Throws BadKernel.
+  Value constant(CXCursor expression);
+
+  /// Where a piece of the last function stands in the source.
+  struct Note {
+    int line = 0;
+    std::string text;  ///< empty: this piece was derived (a comparison turned around)
+  };
+  [[nodiscard]] Note note(const Expression& piece) const;
+
+ private:
+  /// What names stand for inside one function.
+  struct Frame {
+    std::vector<std::pair<CXCursor, Form>> names;        ///< parameters, local constants, non-type template parameters
+    std::vector<std::pair<CXCursor, Expression>> sizes;  ///< type template parameters: their sizeof
+    std::optional<Form> object;                          ///< *this
+    CXCursor function{};
+    CXType result{};  ///< of the function
+    bool outermost = false;
+  };
+  using Statements = std::vector<CXCursor>;
+
+  // ast_statement.cpp: functions, statements, calls
+  Form body(CXCursor function, Frame& frame);
+  Form statements(Statements rest, Frame& frame);
+  Form branch(CXCursor statement, Statements rest, Frame& frame);
+  void declare(CXCursor statement, Frame& frame);
+  Form call(CXCursor call, Frame& frame);
+  Form inlined(CXCursor call, CXCursor function, const Statements& arguments, Frame inner, Frame& outer);
+  std::optional<Form> conversion_call(CXCursor call, const Statements& parts, Frame& frame);
+  CXCursor callee(CXCursor call, CXCursor name, std::size_t arguments) const;
+  void bind_template(CXCursor call, CXCursor name, CXCursor function, const Frame& outer, Frame& inner);
+  Form entry_argument(CXCursor parameter) const;
+  [[nodiscard]] CXCursor definition(CXCursor function) const;
+  [[nodiscard]] Statements parameters(CXCursor function) const;
+
+  // ast_expression.cpp: expressions
+  Form read(CXCursor e, Frame& frame, CXType wanted);
+  Form read_plain(CXCursor e, Frame& frame, CXType wanted);
+  Expression scalar(CXCursor e, Frame& frame);
+  Form one_child(CXCursor e, Frame& frame, CXType wanted);
+  Form unary(CXCursor e, Frame& frame);
+  Form binary(CXCursor e, Frame& frame);
+  Form choice(CXCursor e, Frame& frame, CXType wanted);
+  Form cast(CXCursor e, Frame& frame);
+  Form size_of(CXCursor e, Frame& frame);
+  Form literal(CXCursor e) const;
+  Form named(CXCursor e, Frame& frame);
+  Form member(CXCursor e, Frame& frame);
+  Form list(CXCursor e, Frame& frame, CXType wanted);
+  Form defaults(CXType type, CXCursor where);
+  Form default_of(CXCursor field);
+  Form select(const Expression& condition, const Form& first, const Form& second) const;
+  [[nodiscard]] static Expression converted(Expression e, CXTypeKind from, CXTypeKind to);
+  [[nodiscard]] std::optional<Value> evaluated(CXCursor e) const;
+  void remember(CXCursor e, const Form& form, const Frame& frame);
+  [[noreturn]] void cannot(CXCursor where, std::string_view what) const;
+
+  const Unit& unit_;
+  std::string reading_;
+  int depth_ = 0;
+  struct Remembered {
+    Expression piece;
+    Note note;
+  };
+  std::vector<Remembered> remembered_;
+};
+
+}  // namespace hone::kernel

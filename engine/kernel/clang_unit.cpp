@@ -1,0 +1,241 @@
+#include "engine/kernel/clang_unit.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "hone/kernel_headers.hpp"
+
+namespace hone::kernel {
+namespace {
+
+/// Headers a CUDA file may include although Hone's own need none: what they declare is in kernel_read.h, or here.
+constexpr std::string_view kHalfTypes = R"(#pragma once
+#include <hone/kernel_read.h>
+#define HONE_HALF(type, pair)                                                                          \
+  struct type { unsigned short x; type() = default; type(float); operator float() const; };            \
+  struct pair { type x, y; };                                                                          \
+  type __hadd(type, type); type __hsub(type, type); type __hmul(type, type); type __hdiv(type, type);  \
+  type __hfma(type, type, type); type __hmax(type, type); type __hmin(type, type); type __hneg(type);  \
+  pair __hadd2(pair, pair); pair __hsub2(pair, pair); pair __hmul2(pair, pair);                        \
+  pair __hfma2(pair, pair, pair); pair __hmax2(pair, pair); pair __hmin2(pair, pair);                  \
+  float __low2float(pair); float __high2float(pair);
+HONE_HALF(__half, __half2)
+HONE_HALF(__nv_bfloat16, __nv_bfloat162)
+#undef HONE_HALF
+using half = __half; using half2 = __half2; using nv_bfloat16 = __nv_bfloat16; using nv_bfloat162 = __nv_bfloat162;
+float __half2float(__half); __half __float2half(float); __half __float2half_rn(float);
+float2 __half22float2(__half2); __half2 __float22half2_rn(float2); __half2 __floats2half2_rn(float, float);
+__half2 __half2half2(__half); __half2 __halves2half2(__half, __half);
+float __bfloat162float(__nv_bfloat16); __nv_bfloat16 __float2bfloat16(float); __nv_bfloat16 __float2bfloat16_rn(float);
+float2 __bfloat1622float2(__nv_bfloat162); __nv_bfloat162 __float22bfloat162_rn(float2);
+__nv_bfloat162 __floats2bfloat162_rn(float, float); __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16);
+)";
+constexpr std::string_view kNothingMore = "#include <hone/kernel_read.h>\n";
+constexpr std::string_view kStandard = R"(#include <hone/kernel_read.h>
+namespace std {
+using ::size_t; using ::ptrdiff_t; using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::intptr_t;
+using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t;
+}
+)";
+
+constexpr std::array<KernelHeader, 20> kStubs{{
+    {"cuda_fp16.h", kHalfTypes},
+    {"cuda_bf16.h", kHalfTypes},
+    {"cuda_fp16.hpp", kHalfTypes},
+    {"cuda_bf16.hpp", kHalfTypes},
+    {"cuda_runtime.h", kNothingMore},
+    {"cuda.h", kNothingMore},
+    {"cuda_pipeline.h", kNothingMore},
+    {"math_constants.h", kNothingMore},
+    {"device_launch_parameters.h", kNothingMore},
+    {"math.h", kNothingMore},
+    {"float.h", kNothingMore},
+    {"limits.h", kNothingMore},
+    {"stdint.h", kNothingMore},
+    {"stddef.h", kNothingMore},
+    {"cstdint", kStandard},
+    {"cstddef", kStandard},
+    {"cmath", kStandard},
+    {"cfloat", kStandard},
+    {"climits", kStandard},
+    {"vector_types.h", kNothingMore},
+}};
+
+std::vector<SourceFile> virtual_headers() {
+  std::vector<SourceFile> files;
+  for (const auto& header : kernel_headers()) {
+    files.push_back({fmt::format("{}/{}", kHeaderRoot, header.name), std::string(header.text)});
+  }
+  for (const auto& stub : kStubs) {
+    files.push_back({fmt::format("{}/{}", kHeaderRoot, stub.name), std::string(stub.text)});
+  }
+  return files;
+}
+
+CXUnsavedFile unsaved(const SourceFile& file) { return {file.path.c_str(), file.text.c_str(), file.text.size()}; }
+
+/// Kernel bodies may use an intrinsic that kernel_read.h does not declare and assembly for a machine that is not this one:
+/// the device compiler will judge them.
+bool is_for_device_compiler(std::string_view message) {
+  return message.starts_with("use of undeclared identifier '__") || message.starts_with("no matching function for call to '__") ||
+         message.ends_with(" in asm") || message.find("asm constraint") != std::string_view::npos ||
+         message.find("in inline asm") != std::string_view::npos;
+}
+
+CXChildVisitResult collect(CXCursor cursor, CXCursor /*parent*/, CXClientData into) {
+  static_cast<std::vector<CXCursor>*>(into)->push_back(cursor);
+  return CXChildVisit_Continue;
+}
+
+}  // namespace
+
+std::string diagnostic(const Location& where, std::string_view message) {
+  return fmt::format("{}:{}:{}: error: {}", where.file, where.line, where.column, message);
+}
+
+Unit::Unit(const Libclang& clang, SourceFile main, std::string user_path, std::string shown_as)
+    : clang_(clang),
+      main_(std::move(main)),
+      user_path_(std::move(user_path)),
+      shown_as_(std::move(shown_as)),
+      index_(clang.createIndex(0, 0)) {}
+
+Unit::~Unit() {
+  if (unit_ != nullptr) {
+    clang_.disposeTranslationUnit(unit_);
+  }
+  clang_.disposeIndex(index_);
+}
+
+Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vector<SourceFile>& others,
+                                          const std::vector<std::string>& include_dirs, std::string user_path, std::string shown_as) {
+  const auto& clang = libclang();
+  if (!clang) {
+    return clang.error();
+  }
+  static const std::vector<SourceFile> headers = virtual_headers();
+  std::vector<CXUnsavedFile> files{unsaved(main)};
+  for (const auto* list : {&headers, &others}) {
+    for (const auto& file : *list) {
+      files.push_back(unsaved(file));
+    }
+  }
+  const std::string root(kHeaderRoot);
+  std::vector<const char*> options{"-x", "c++", "-std=c++20", "-DHONE_READ", "-nostdinc", "-nostdinc++", "-ferror-limit=0",
+                                   "-w", "-I",  root.c_str()};
+  for (const auto& directory : include_dirs) {
+    options.push_back("-I");
+    options.push_back(directory.c_str());
+  }
+  std::unique_ptr<Unit> unit(new Unit(*clang, main, std::move(user_path), std::move(shown_as)));
+  const auto code = clang->parseTranslationUnit2(unit->index_, main.path.c_str(), options.data(), static_cast<int>(options.size()),
+                                                 files.data(), static_cast<unsigned>(files.size()),
+                                                 CXTranslationUnit_KeepGoing | CXTranslationUnit_DetailedPreprocessingRecord, &unit->unit_);
+  if (code != CXError_Success) {
+    return Error{ErrorCode::kBadKernel,
+                 fmt::format("{}: libclang ({}) gives up on this file with error {}", main.path, clang->path, static_cast<int>(code))};
+  }
+  return unit;
+}
+
+std::vector<std::string> Unit::errors() const {
+  std::vector<std::string> result;
+  for (unsigned i = 0; i < clang_.getNumDiagnostics(unit_); ++i) {
+    CXDiagnostic found = clang_.getDiagnostic(unit_, i);
+    const std::string message = clang_.take(clang_.getDiagnosticSpelling(found));
+    if (clang_.getDiagnosticSeverity(found) >= CXDiagnostic_Error && !is_for_device_compiler(message)) {
+      result.push_back(diagnostic(presumed(clang_.getDiagnosticLocation(found)), message));
+    }
+    clang_.disposeDiagnostic(found);
+  }
+  return result;
+}
+
+std::vector<CXCursor> Unit::children(CXCursor cursor) const {
+  std::vector<CXCursor> result;
+  clang_.visitChildren(cursor, collect, &result);
+  return result;
+}
+
+std::vector<CXCursor> Unit::expressions(CXCursor cursor) const {
+  std::vector<CXCursor> result = children(cursor);
+  std::erase_if(result, [&](CXCursor child) { return kind(child) < CXCursor_FirstExpr || kind(child) > CXCursor_LastExpr; });
+  return result;
+}
+
+std::string Unit::type_name(CXType type) const {
+  std::string name = clang_.take(clang_.getTypeSpelling(type));
+  for (const std::string_view qualifier : {"const ", "volatile "}) {
+    if (name.starts_with(qualifier)) {
+      name.erase(0, qualifier.size());
+    }
+  }
+  return name;
+}
+
+CXCursor Unit::record(CXType type) const {
+  CXCursor declaration = clang_.getTypeDeclaration(clang_.getCanonicalType(type));
+  return clang_.getCursorDefinition(declaration);
+}
+
+std::vector<CXCursor> Unit::fields(CXCursor record) const {
+  std::vector<CXCursor> result = children(record);
+  std::erase_if(result, [&](CXCursor child) { return kind(child) != CXCursor_FieldDecl; });
+  return result;
+}
+
+Location Unit::presumed(CXSourceLocation where) const {
+  CXString file;
+  Location location;
+  clang_.getPresumedLocation(where, &file, &location.line, &location.column);
+  location.file = clang_.take(file);
+  if (location.file == user_path_) {
+    location.file = shown_as_;
+  }
+  return location;
+}
+
+Location Unit::location(CXCursor cursor) const { return presumed(clang_.getCursorLocation(cursor)); }
+
+std::string Unit::physical_file(CXCursor cursor) const {
+  CXFile file = nullptr;
+  clang_.getExpansionLocation(clang_.getCursorLocation(cursor), &file, nullptr, nullptr, nullptr);
+  return file == nullptr ? std::string{} : clang_.take(clang_.getFileName(file));
+}
+
+std::size_t Unit::offset(CXCursor cursor) const {
+  unsigned offset = 0;
+  clang_.getExpansionLocation(clang_.getRangeStart(clang_.getCursorExtent(cursor)), nullptr, nullptr, nullptr, &offset);
+  return offset;
+}
+
+std::size_t Unit::end_offset(CXCursor cursor) const {
+  unsigned offset = 0;
+  clang_.getExpansionLocation(clang_.getRangeEnd(clang_.getCursorExtent(cursor)), nullptr, nullptr, nullptr, &offset);
+  return offset;
+}
+
+std::string Unit::source(CXCursor cursor) const {
+  const std::size_t begin = offset(cursor), end = end_offset(cursor);
+  const bool here = physical_file(cursor) == main_.path && begin < end && end <= main_.text.size();
+  return here ? main_.text.substr(begin, end - begin) : std::string{};
+}
+
+std::string Unit::first_token(CXCursor cursor) const {
+  CXToken* tokens = nullptr;
+  unsigned count = 0;
+  clang_.tokenize(unit_, clang_.getCursorExtent(cursor), &tokens, &count);
+  std::string text = count == 0 ? std::string{} : clang_.take(clang_.getTokenSpelling(unit_, tokens[0]));
+  clang_.disposeTokens(unit_, tokens, count);
+  return text;
+}
+
+bool Unit::is_users(CXCursor cursor) const {
+  const std::string file = physical_file(cursor);
+  return !file.empty() && !file.starts_with(kHeaderRoot);
+}
+
+void Unit::fail(CXCursor where, std::string_view message) const { throw BadKernel(diagnostic(location(where), message)); }
+
+}  // namespace hone::kernel

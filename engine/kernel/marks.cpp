@@ -1,0 +1,147 @@
+#include "engine/kernel/marks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace hone::kernel {
+namespace {
+
+constexpr std::string_view kPrefix = "hone:";
+
+/// Where the parenthesis opened just before `begin` closes; strings and comments are passed over.
+std::size_t closing_parenthesis(std::string_view text, std::size_t begin) {
+  int depth = 1;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    if (text[i] == '"' || text[i] == '\'') {
+      const char quote = text[i];
+      for (++i; i < text.size() && text[i] != quote; ++i) {
+        i += text[i] == '\\' ? 1 : 0;
+      }
+    } else if (text.substr(i, 2) == "//") {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text.substr(i, 2) == "/*") {
+      i = std::min(text.find("*/", i), text.size());
+    } else if (text[i] == '(') {
+      ++depth;
+    } else if (text[i] == ')' && --depth == 0) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+/// The preprocessor squeezes the text of a mark; the file has it as it was written, and knows the column.
+void take_text_as_written(const SourceFile& main, std::size_t mark_offset, Mark& mark) {
+  const std::string_view text = main.text;
+  std::size_t open = mark_offset;
+  while (open < text.size() && (std::isalnum(static_cast<unsigned char>(text[open])) != 0 || text[open] == '_' || text[open] == ' ')) {
+    ++open;
+  }
+  const auto close = open < text.size() && text[open] == '(' ? closing_parenthesis(text, open + 1) : std::string_view::npos;
+  if (close == std::string_view::npos) {
+    return;
+  }
+  mark.text = text.substr(open + 1, close - open - 1);
+  mark.where.column += static_cast<unsigned>(open + 1 - mark_offset);
+}
+
+}  // namespace
+
+std::vector<Mark> marks_of(const Unit& unit, const SourceFile& main, CXCursor declaration) {
+  std::vector<Mark> marks;
+  for (const CXCursor child : unit.children(declaration)) {
+    const std::string annotation = unit.kind(child) == CXCursor_AnnotateAttr ? unit.spelling(child) : std::string{};
+    if (!annotation.starts_with(kPrefix)) {
+      continue;
+    }
+    const auto colon = std::min(annotation.find(':', kPrefix.size()), annotation.size());
+    Mark mark{annotation.substr(kPrefix.size(), colon - kPrefix.size()), annotation.substr(std::min(colon + 1, annotation.size())),
+              unit.location(child), unit.location(child)};
+    if (unit.physical_file(child) == main.path && mark.kind != "option" && mark.kind != "kernel") {
+      take_text_as_written(main, unit.offset(child), mark);
+    }
+    marks.push_back(std::move(mark));
+  }
+  return marks;
+}
+
+const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind) {
+  const auto found = std::find_if(marks.begin(), marks.end(), [&](const Mark& m) { return m.kind == kind; });
+  return found == marks.end() ? nullptr : &*found;
+}
+
+std::size_t MarkTexts::add(const Mark& mark, std::string reading, std::string_view before, std::string_view after) {
+  source_ += fmt::format("{}\n#line {} \"{}\"\n{}{}\n{}\n", before, mark.where.line, mark.where.file,
+                         std::string(mark.where.column > 0 ? mark.where.column - 1 : 0, ' '), mark.text, after);
+  texts_.push_back({fmt::format("hone_text_{}", texts_.size()), std::move(reading)});
+  return texts_.size() - 1;
+}
+
+std::size_t MarkTexts::add_extent(const Mark& mark, const Scope& scope, std::string reading) {
+  const std::string head = scope.type.empty() ? "" : fmt::format("template <class {}> ", scope.type);
+  const auto parameter = [](std::string_view type, const std::string& name) {
+    return name.empty() ? "" : fmt::format("{} {}", type, name);
+  };
+  const std::string problem = parameter("Problem", scope.problem), config = parameter("Config", scope.config);
+  const std::string before = fmt::format("{}constexpr long hone_text_{}({}{}{}) {{ return (long)(", head, texts_.size(), problem,
+                                         problem.empty() || config.empty() ? "" : ", ", config);
+  return add(mark, std::move(reading), before, "); }");
+}
+
+std::size_t MarkTexts::add_values(const Mark& mark, const std::string& field) {
+  // Inside a struct derived from Config, so that enumerations declared in Config are in sight.
+  const std::string before =
+      fmt::format("struct hone_text_{} : Config {{ static constexpr decltype(Config::{}) values[] = {{", texts_.size(), field);
+  return add(mark, fmt::format("a value of '{}'", field), before, "}; };");
+}
+
+std::size_t MarkTexts::add_constant(const Mark& mark, std::string reading) {
+  return add(mark, std::move(reading), fmt::format("constexpr double hone_text_{} = (double)(", texts_.size()), ");");
+}
+
+Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::string>& include_dirs, const std::string& shown_as) {
+  const std::string absolute = std::filesystem::absolute(user.path).lexically_normal().string();
+  const SourceFile texts{fmt::format("{}/marks.cpp", kHeaderRoot), fmt::format("#include \"{}\"\n{}", absolute, source_)};
+  HONE_ASSIGN(unit_, Unit::parse(texts, {{absolute, user.text}}, include_dirs, absolute, shown_as));
+  if (const auto errors = unit_->errors(); !errors.empty()) {
+    return Error{ErrorCode::kBadKernel, fmt::format("{}", fmt::join(errors, "\n"))};
+  }
+  for (const CXCursor child : unit_->children(unit_->root())) {
+    if (unit_->kind(child) >= CXCursor_FirstPreprocessing && unit_->kind(child) <= CXCursor_LastPreprocessing) {
+      continue;
+    }
+    const std::string name = unit_->spelling(child);
+    const auto text = std::find_if(texts_.begin(), texts_.end(), [&](const Text& t) { return t.name == name; });
+    if (text != texts_.end()) {
+      text->declaration = child;
+    }
+  }
+  return {};
+}
+
+Expression MarkTexts::extent(std::size_t id) const { return AstReader(*unit_, texts_[id].reading).function(texts_[id].declaration).scalar; }
+
+CXCursor MarkTexts::list(std::size_t id) const {
+  for (const CXCursor child : unit_->children(texts_[id].declaration)) {
+    if (unit_->kind(child) == CXCursor_VarDecl) {
+      return unit_->expressions(child).back();
+    }
+  }
+  unit_->fail(texts_[id].declaration, fmt::format("{} cannot be read", texts_[id].reading));
+}
+
+std::vector<Value> MarkTexts::values(std::size_t id) const {
+  std::vector<Value> result;
+  for (const CXCursor item : unit_->expressions(list(id))) {
+    result.push_back(AstReader(*unit_, texts_[id].reading).constant(item));
+  }
+  return result;
+}
+
+Value MarkTexts::constant(std::size_t id) const {
+  return AstReader(*unit_, texts_[id].reading).constant(unit_->expressions(texts_[id].declaration).back());
+}
+
+}  // namespace hone::kernel

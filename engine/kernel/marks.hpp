@@ -1,0 +1,61 @@
+#pragma once
+// The marks of a kernel file (TUNE, IN, OUT, ...). Clang hands them over as strings; what stands in their parentheses becomes AST by a
+// second parse, of a small file that includes the user's and holds each text as a function or a list of its own, at the line and column it
+// came from.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/kernel/ast_expression.hpp"
+#include "engine/kernel/clang_unit.hpp"
+
+namespace hone::kernel {
+
+struct Mark {
+  std::string kind;  ///< "tune", "in", "kernel", ...
+  std::string text;  ///< what stands in the parentheses
+  Location where;    ///< of the text
+  Location start;    ///< of the mark
+};
+
+/// The marks of a declaration, in order.
+std::vector<Mark> marks_of(const Unit& unit, const SourceFile& main, CXCursor declaration);
+const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind);
+
+/// The names a mark's text may use, as the kernel it belongs to calls them. An empty name is not in sight.
+struct Scope {
+  std::string type, problem, config;
+};
+
+/// Collects texts, parses them together, and reads the results.
+class MarkTexts {
+ public:
+  /// A number over p.*, c.* and sizeof(T).
+  std::size_t add_extent(const Mark& mark, const Scope& scope, std::string reading);
+  /// Constants of the type of a Config field.
+  std::size_t add_values(const Mark& mark, const std::string& field);
+  /// A constant number.
+  std::size_t add_constant(const Mark& mark, std::string reading);
+
+  /// Errors: kBadKernel with clang's diagnostics, at the user's lines and columns.
+  Result<void> parse(const SourceFile& user, const std::vector<std::string>& include_dirs, const std::string& shown_as);
+
+  [[nodiscard]] Expression extent(std::size_t id) const;          ///< throws BadKernel
+  [[nodiscard]] std::vector<Value> values(std::size_t id) const;  ///< throws BadKernel
+  [[nodiscard]] Value constant(std::size_t id) const;             ///< throws BadKernel
+
+ private:
+  struct Text {
+    std::string name, reading;
+    CXCursor declaration{};
+  };
+  std::size_t add(const Mark& mark, std::string reading, std::string_view before, std::string_view after);
+  [[nodiscard]] CXCursor list(std::size_t id) const;
+
+  std::string source_;
+  std::vector<Text> texts_;
+  std::unique_ptr<Unit> unit_;
+};
+
+}  // namespace hone::kernel

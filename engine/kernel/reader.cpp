@@ -1,0 +1,192 @@
+#include "engine/kernel/reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "hone/digest.hpp"
+#include "hone/kernel_headers.hpp"
+
+namespace hone::kernel {
+namespace {
+
+/// A construct may span lines; in a message and a report it is one.
+std::string one_line(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!space || (!result.empty() && result.back() != ' ')) {
+      result += space ? ' ' : c;
+    }
+  }
+  return result;
+}
+
+std::optional<std::string> read_text(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in || std::filesystem::is_directory(path)) {
+    return std::nullopt;
+  }
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+/// The headers of the user's own that the file includes, as it names them.
+std::vector<std::pair<std::string, std::string>> own_includes(const Unit& unit) {
+  std::vector<std::pair<std::string, std::string>> includes;
+  for (const CXCursor child : unit.children(unit.root())) {
+    if (unit.kind(child) != CXCursor_InclusionDirective) {
+      continue;
+    }
+    CXFile file = unit.clang().getIncludedFile(child);
+    const std::string path = file == nullptr ? std::string{} : unit.clang().take(unit.clang().getFileName(file));
+    std::string name = unit.spelling(child);
+    const bool known = std::any_of(includes.begin(), includes.end(), [&](const auto& i) { return i.first == name; });
+    if (path.empty() || path.starts_with(kHeaderRoot) || known) {
+      continue;
+    }
+    if (auto text = read_text(path)) {
+      includes.emplace_back(std::move(name), std::move(*text));
+    }
+  }
+  return includes;
+}
+
+std::string source_hash(const KernelSpec& spec) {
+  std::string all = spec.source + '\0';
+  for (const auto& [name, text] : spec.includes) {
+    all += name + '\0' + text + '\0';
+  }
+  return digest(all + std::string(kernel_header("hone/kernel.h")));
+}
+
+Error bad_kernel(const std::vector<std::string>& errors) {
+  std::vector<std::string> unique;
+  for (const auto& e : errors) {
+    if (std::find(unique.begin(), unique.end(), e) == unique.end()) {
+      unique.push_back(e);
+    }
+  }
+  return {ErrorCode::kBadKernel, fmt::format("{}", fmt::join(unique, "\n"))};
+}
+
+}  // namespace
+
+void KernelReader::attempt(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const BadKernel& bad) {
+    errors_.emplace_back(bad.what());
+  }
+}
+
+void KernelReader::find_declarations() {
+  for (const CXCursor child : unit_.children(unit_.root())) {
+    const auto kind = unit_.kind(child);
+    const bool function = kind == CXCursor_FunctionDecl || kind == CXCursor_FunctionTemplate;
+    if ((!function && kind != CXCursor_StructDecl) || unit_.clang().isCursorDefinition(child) == 0 || !unit_.is_users(child)) {
+      continue;
+    }
+    const std::string name = unit_.spelling(child);
+    if (kind == CXCursor_StructDecl) {
+      if (name == "Problem" || name == "Config") {
+        (name == "Problem" ? found_.problem : found_.config) = child;
+        (name == "Problem" ? found_.has_problem : found_.has_config) = true;
+      }
+      continue;
+    }
+    const auto marks = marks_of(unit_, file_, child);
+    if (find_mark(marks, "kernel") != nullptr) {
+      found_.kernels.push_back(child);
+    } else if (find_mark(marks, "reference") != nullptr) {
+      found_.references.push_back(child);
+    } else if (name == "valid" || name == "launch" || name == "cost" || name.starts_with("launch_")) {
+      if (!found_.functions.emplace(name, child).second) {
+        error(child, fmt::format("a second '{}': a file has one", name));
+      }
+    }
+  }
+}
+
+void KernelReader::read_valid() {
+  const auto valid = found_.functions.find("valid");
+  if (valid == found_.functions.end()) {
+    return;
+  }
+  AstReader reader(unit_, "'valid'");
+  const Form form = reader.function(valid->second);
+  if (form.is_record) {
+    unit_.fail(valid->second, "'valid' must return bool");
+  }
+  const int line = static_cast<int>(unit_.location(valid->second).line);
+  for (const Expression& conjunct : form.scalar.conjuncts()) {
+    const auto note = reader.note(conjunct);
+    spec_.constraints.push_back({conjunct, note.text.empty() ? conjunct.text() : one_line(note.text), note.line == 0 ? line : note.line});
+  }
+}
+
+void KernelReader::read_cost() {
+  spec_.cost.sum_length = Expression::constant(1.0);
+  const auto cost = found_.functions.find("cost");
+  if (cost == found_.functions.end()) {
+    return;
+  }
+  const Form form = AstReader(unit_, "'cost'").function(cost->second);
+  if (form.field("flops") == nullptr) {
+    unit_.fail(cost->second, "'cost' must return a Cost");
+  }
+  spec_.cost = {form.field("flops")->scalar, form.field("bytes")->scalar, form.field("sum_length")->scalar};
+}
+
+void KernelReader::read(const std::vector<std::string>& include_dirs) {
+  find_declarations();
+  if (!found_.has_problem || !found_.has_config) {
+    errors_.push_back(diagnostic({spec_.file, 1, 1}, found_.has_problem ? "no `struct Config`: it holds the parameters the tuner chooses"
+                                                                        : "no `struct Problem`: it holds the extents the caller fixes"));
+    return;
+  }
+  read_problem();
+  read_config();
+  read_kernels();
+  read_references();
+  attempt([&] { read_valid(); });
+  attempt([&] { read_cost(); });
+  if (auto parsed = texts_.parse(file_, include_dirs, spec_.file); !parsed) {
+    errors_.push_back(parsed.error().message);
+    return;
+  }
+  for (const auto& step : later_) {
+    attempt(step);
+  }
+}
+
+}  // namespace hone::kernel
+
+namespace hone {
+
+Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std::vector<std::string>& include_dirs) {
+  auto text = kernel::read_text(file);
+  if (!text) {
+    return Error{ErrorCode::kNotFound, fmt::format("no kernel file at {}", file.string())};
+  }
+  KernelSpec spec;
+  spec.file = file.string();
+  spec.source = std::move(*text);
+  spec.summary = kernel::leading_comment(spec.source);
+  const kernel::SourceFile source{spec.file, spec.source};
+  HONE_ASSIGN(const auto unit, kernel::Unit::parse(source, {}, include_dirs, spec.file, spec.file));
+  if (const auto errors = unit->errors(); !errors.empty()) {
+    return kernel::bad_kernel(errors);
+  }
+  spec.includes = kernel::own_includes(*unit);
+  kernel::KernelReader reader(*unit, source, spec);
+  reader.read(include_dirs);
+  if (!reader.errors().empty()) {
+    return kernel::bad_kernel(reader.errors());
+  }
+  spec.source_hash = kernel::source_hash(spec);
+  return spec;
+}
+
+}  // namespace hone

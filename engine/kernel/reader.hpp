@@ -1,0 +1,86 @@
+#pragma once
+// The pieces of read_kernel_file: each reads one kind of declaration into the spec and collects what breaks a rule of the format.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/kernel/marks.hpp"
+#include "hone/kernel_spec.hpp"
+
+namespace hone::kernel {
+
+/// The comment that belongs to a declaration: behind it on its line (and continued below, at the same column), or above it.
+std::string comment_of(std::string_view text, std::size_t begin, std::size_t end);
+/// The comment that a file begins with, as one paragraph.
+std::string leading_comment(std::string_view text);
+
+/// The declarations of a kernel file that mean something to Hone.
+struct Declarations {
+  CXCursor problem{}, config{};
+  bool has_problem = false, has_config = false;
+  std::map<std::string, CXCursor> functions;  ///< valid, launch, launch_NAME, cost
+  std::vector<CXCursor> kernels, references;
+};
+
+class KernelReader {
+ public:
+  KernelReader(const Unit& unit, const SourceFile& file, KernelSpec& spec) : unit_(unit), file_(file), spec_(spec) {}
+
+  /// Reads everything; what breaks a rule is in errors() afterwards.
+  void read(const std::vector<std::string>& include_dirs);
+  [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
+
+ private:
+  /// What the second parse will tell: done once all marks are collected.
+  using Later = std::function<void()>;
+  struct Shape {
+    Scope scope;
+    CXCursor type_parameter{};
+  };
+
+  // reader.cpp
+  void find_declarations();
+  void read_valid();
+  void read_cost();
+
+  // reader_fields.cpp: struct Problem and struct Config
+  void read_problem();
+  void read_config();
+  void read_parameter(CXCursor field);
+  void check_values(CXCursor field, const Mark& tune, Parameter& parameter) const;
+  void set_kind(CXCursor field, Parameter& parameter) const;
+
+  // reader_functions.cpp: kernels and the reference
+  void read_kernels();
+  void read_pass(CXCursor kernel);
+  void read_launch(CXCursor kernel, Pass& pass);
+  void read_dtypes(CXCursor kernel, const std::vector<Mark>& marks);
+  int read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape);
+  void read_scalar(CXCursor parameter, const std::vector<Mark>& marks, Argument& argument);
+  void read_element(CXCursor parameter, const Shape& shape, Argument& argument) const;
+  int merge_argument(CXCursor parameter, Argument argument);
+  void read_extent(CXCursor parameter, const Mark& mark, const Shape& shape, int index);
+  void read_references();
+  void read_reference(CXCursor function);
+  void reference_argument(CXCursor parameter, const Shape& shape);
+  Shape shape_of(CXCursor kernel) const;
+  Scope problem_scope(CXCursor function, Scope scope) const;
+  bool is_struct(CXCursor declaration, std::string_view name) const;
+
+  /// Runs `step`; what it cannot read becomes an error, and reading goes on.
+  void attempt(const std::function<void()>& step);
+  void error(CXCursor where, std::string_view message) { errors_.push_back(diagnostic(unit_.location(where), message)); }
+
+  const Unit& unit_;
+  const SourceFile& file_;
+  KernelSpec& spec_;
+  Declarations found_;
+  MarkTexts texts_;
+  std::vector<Later> later_;
+  std::vector<std::string> errors_;
+  std::vector<bool> has_extent_;  ///< of spec_.arguments: whether extent was read
+};
+
+}  // namespace hone::kernel
