@@ -27,6 +27,8 @@ bool may_be_real(const Expression& e) {
   return real || std::any_of(node.operands.begin(), node.operands.end(), may_be_real);
 }
 
+constexpr std::size_t kReadable = 100;  // characters of a constraint
+
 struct BinaryName {
   CXBinaryOperatorKind clang;
   Operator op;
@@ -72,17 +74,36 @@ Value AstReader::constant(CXCursor expression) {
   return value.node().value;
 }
 
-AstReader::Note AstReader::note(const Expression& piece) const {
+int AstReader::line_of(const Expression& piece) const {
   for (const auto& known : remembered_) {
     if (&known.piece.node() == &piece.node()) {
+      return known.note.line;
+    }
+  }
+  int first = 0;
+  for (const auto& operand : piece.node().operands) {
+    const int line = line_of(operand);
+    first = line != 0 && (first == 0 || line < first) ? line : first;
+  }
+  return first;
+}
+
+AstReader::Note AstReader::note(const Expression& piece) const {
+  const std::string text = piece.text();
+  for (const auto& known : remembered_) {
+    if (&known.piece.node() == &piece.node() && !known.note.text.empty()) {
       return known.note;
     }
   }
-  Note derived;
-  for (const auto& operand : piece.node().operands) {
-    const Note below = note(operand);
-    if (below.line != 0 && (derived.line == 0 || below.line < derived.line)) {
-      derived.line = below.line;
+  // What was turned around is told in its new form, unless inlined functions have made that unreadable.
+  Note derived{line_of(piece), text};
+  for (const auto& known : remembered_) {
+    if (text.size() < kReadable || known.note.text.empty()) {
+      continue;
+    }
+    const auto negated = Expression::make(Operator::kNot, {known.piece}).conjuncts();
+    if (negated.size() == 1 && negated[0].text() == text) {
+      derived = {known.note.line, fmt::format("!({})", known.note.text)};
     }
   }
   return derived;
@@ -233,7 +254,7 @@ Form AstReader::literal(CXCursor e) const {
 }
 
 Form AstReader::size_of(CXCursor e, Frame& frame) {
-  if (unit_.first_token(e) != "sizeof") {
+  if (unit_.first_tokens(e, 1) != std::vector<std::string>{"sizeof"}) {
     cannot(e, "this operator");
   }
   for (const CXCursor child : unit_.children(e)) {
@@ -384,10 +405,11 @@ Form AstReader::list(CXCursor e, Frame& frame, CXType wanted) {
   std::size_t position = 0;
   for (const CXCursor item : items) {
     CXCursor value = item;
-    const auto parts = unit_.children(item);
-    if (unit_.kind(item) == CXCursor_UnexposedExpr && parts.size() == 2 && unit_.kind(parts[0]) == CXCursor_MemberRef) {
-      value = parts[1];
-      const auto same = [&](CXCursor field) { return unit_.spelling(field) == unit_.spelling(parts[0]); };
+    // In a list that depends on T clang has not looked the designators up yet, so they are taken from the tokens.
+    const auto tokens = unit_.first_tokens(item, 2);
+    if (tokens.size() == 2 && tokens[0] == ".") {
+      value = unit_.expressions(item).back();
+      const auto same = [&](CXCursor field) { return unit_.spelling(field) == tokens[1]; };
       position = static_cast<std::size_t>(std::find_if(fields.begin(), fields.end(), same) - fields.begin());
     }
     if (position >= fields.size()) {

@@ -35,7 +35,7 @@ class AstReader {
   /// Where a piece of the last function stands in the source.
   struct Note {
     int line = 0;
-    std::string text;  ///< empty: this piece was derived (a comparison turned around)
+    std::string text;
   };
   [[nodiscard]] Note note(const Expression& piece) const;
 
@@ -84,6 +84,7 @@ class AstReader {
   Form select(const Expression& condition, const Form& first, const Form& second) const;
   [[nodiscard]] static Expression converted(Expression e, CXTypeKind from, CXTypeKind to);
   [[nodiscard]] std::optional<Value> evaluated(CXCursor e) const;
+  [[nodiscard]] int line_of(const Expression& piece) const;
   void remember(CXCursor e, const Form& form, const Frame& frame);
   [[noreturn]] void cannot(CXCursor where, std::string_view what) const;
 

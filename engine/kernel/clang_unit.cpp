@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "hone/kernel_headers.hpp"
@@ -222,13 +223,16 @@ std::string Unit::source(CXCursor cursor) const {
   return here ? main_.text.substr(begin, end - begin) : std::string{};
 }
 
-std::string Unit::first_token(CXCursor cursor) const {
+std::vector<std::string> Unit::first_tokens(CXCursor cursor, unsigned most) const {
   CXToken* tokens = nullptr;
   unsigned count = 0;
   clang_.tokenize(unit_, clang_.getCursorExtent(cursor), &tokens, &count);
-  std::string text = count == 0 ? std::string{} : clang_.take(clang_.getTokenSpelling(unit_, tokens[0]));
+  std::vector<std::string> texts;
+  for (unsigned i = 0; i < std::min(count, most); ++i) {
+    texts.push_back(clang_.take(clang_.getTokenSpelling(unit_, tokens[i])));
+  }
   clang_.disposeTokens(unit_, tokens, count);
-  return text;
+  return texts;
 }
 
 bool Unit::is_users(CXCursor cursor) const {

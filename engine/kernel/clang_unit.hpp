@@ -70,8 +70,8 @@ class Unit {
   [[nodiscard]] std::size_t end_offset(CXCursor cursor) const;
   /// The source text of a cursor of the main file; empty if it is elsewhere.
   [[nodiscard]] std::string source(CXCursor cursor) const;
-  /// The first token of a cursor.
-  [[nodiscard]] std::string first_token(CXCursor cursor) const;
+  /// The first tokens of a cursor, at most `most`.
+  [[nodiscard]] std::vector<std::string> first_tokens(CXCursor cursor, unsigned most) const;
   /// Whether the cursor is in a file of the user's.
   [[nodiscard]] bool is_users(CXCursor cursor) const;
 

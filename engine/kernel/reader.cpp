@@ -122,7 +122,7 @@ void KernelReader::read_valid() {
   const int line = static_cast<int>(unit_.location(valid->second).line);
   for (const Expression& conjunct : form.scalar.conjuncts()) {
     const auto note = reader.note(conjunct);
-    spec_.constraints.push_back({conjunct, note.text.empty() ? conjunct.text() : one_line(note.text), note.line == 0 ? line : note.line});
+    spec_.constraints.push_back({conjunct, one_line(note.text), note.line == 0 ? line : note.line});
   }
 }
 
