@@ -32,9 +32,10 @@ std::string immutable_uri(const std::filesystem::path& path) {
   return uri + "?immutable=1";
 }
 
+/// Also where a write failed and nobody passes on why: of a log file SQLite keeps the number to itself.
 bool disk_is_full(int code, int system_error) {
-  return (code & 0xff) == SQLITE_FULL ||
-         ((code & 0xff) == SQLITE_IOERR && (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG));
+  const bool no_room = system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
+  return (code & 0xff) == SQLITE_FULL || ((code & 0xff) == SQLITE_IOERR && no_room) || (code == SQLITE_IOERR_WRITE && system_error == 0);
 }
 
 /// What the system said; SQLite passes it on for statements, but for a COMMIT only the file knows.
@@ -48,7 +49,8 @@ int system_errno(sqlite3* handle) {
 
 std::string advice(int code, int system_error) {
   if (disk_is_full(code, system_error)) {
-    return "the disk is full (or a quota or file size limit is reached). What was recorded before is safe; free space, or set HONE_STORE "
+    return "the disk is full (or fails, or a quota or file size limit is reached). What was recorded before is safe; free space, or set "
+           "HONE_STORE "
            "to a "
            "path on another disk";
   }
@@ -233,7 +235,7 @@ Error Database::error(std::string_view doing) const {
   const int system_error = system_errno(handle_.get());
   std::string cause = advice(code, system_error);
   if ((code & 0xff) == SQLITE_IOERR && !disk_is_full(code, system_error)) {
-    cause = fmt::format("the disk reported an error: {}", system_error == 0 ? "is it full?" : std::strerror(system_error));
+    cause = system_error == 0 ? "the disk reported an error" : fmt::format("the disk reported an error: {}", std::strerror(system_error));
   }
   const std::string detail = fmt::format("SQLite {}: {}", code, sqlite3_errmsg(handle_.get()));
   return {ErrorCode::kStore, cause.empty() ? fmt::format("cannot {} in the store {}: {}", doing, path_.string(), detail)

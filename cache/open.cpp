@@ -170,10 +170,11 @@ Result<Reading> open_for_writing(const fs::path& path) {
   HONE_ASSIGN(const std::int64_t version, database.scalar("PRAGMA user_version", "read the schema version"));
   HONE_TRY(check_version(path, version));
   HONE_TRY(schema_entries(database));
-  HONE_TRY(set_journal(database));
   if (version != schema_version()) {
     HONE_TRY(migrate(database));
   }
+  // After a new store's schema, whose application id must be in the file itself: in WAL mode it would first be in the log alone.
+  HONE_TRY(set_journal(database));
   return Reading{.database = std::move(database), .immutable = false, .stamp = {}};
 }
 

@@ -206,7 +206,6 @@ TEST_CASE("a session of a dead process is resumed, by one process only") {
 
 TEST_CASE("a session whose process lives is not resumed; after kill -9 it is") {
   Directory directory;
-  auto store = must_open(directory.store());
   Pipe ready, never;
   const pid_t child = spawn([&] {
     never.close_write();
@@ -215,7 +214,9 @@ TEST_CASE("a session whose process lives is not resumed; after kill -9 it is") {
     never.wait();
     return 0;
   });
+  ready.close_write();
   REQUIRE(ready.wait());
+  auto store = must_open(directory.store());  // not before the fork: a connection of SQLite must not cross one
   CHECK_FALSE(must(store->resume_session(session_key())).has_value());
   CHECK(must(store->sessions()).at(0).owner_alive);
   kill(child, SIGKILL);
