@@ -1,0 +1,71 @@
+#pragma once
+// Runs a strategy on a space with made-up times.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hone/registry.hpp"
+#include "hone/strategy.hpp"
+
+namespace hone::test {
+
+inline std::unique_ptr<Strategy> create(std::string_view name, const SearchSpace& space, std::uint64_t seed, Count default_position = 0) {
+  const auto plugin = builtin_registry().strategy(name);
+  return plugin.value()->create({.space = &space, .seed = seed, .default_position = default_position, .parameters = {}});
+}
+
+/// A bowl over the positions of values with a few failures in it.
+inline Observation bowl(const SearchSpace& space, Count position) {
+  Observation observation;
+  observation.position = position;
+  const Configuration configuration = space.at(position);
+  double log_time = 1.0;
+  std::size_t sum = 0;
+  for (std::size_t p = 0; p < configuration.values.size(); ++p) {
+    const auto& values = space.parameters()[p].values;
+    const auto digit = std::find(values.begin(), values.end(), configuration.values[p]) - values.begin();
+    const double off = static_cast<double>(digit) / static_cast<double>(values.size()) - 0.4;
+    log_time += 2.0 * off * off;
+    sum += static_cast<std::size_t>(digit) * (p + 1);
+  }
+  observation.time_us = std::exp(log_time);
+  observation.outcome = sum % 11 == 3 ? Outcome::kLaunchFailure : Outcome::kOk;
+  return observation;
+}
+
+inline Observation failure(const SearchSpace&, Count position) {
+  Observation observation;
+  observation.position = position;
+  observation.outcome = Outcome::kCompileError;
+  return observation;
+}
+
+/// Asks in batches and tells outcomes last first, one batch behind, until `budget` proposals or the end. The default is told first, as a
+/// session does.
+template <class Observe>
+std::vector<Count> run(Strategy& strategy, const SearchSpace& space, std::size_t batch, std::size_t budget, const Observe& observe,
+                       Count default_position = 0) {
+  const Observation standard = observe(space, default_position);
+  strategy.tell({&standard, 1});
+  std::vector<Count> proposed;
+  std::vector<Observation> late;
+  while (proposed.size() < budget && !strategy.exhausted()) {
+    const std::vector<Count> asked = strategy.ask(batch);
+    strategy.tell(late);
+    if (asked.empty() && late.empty()) {
+      break;
+    }
+    late.clear();
+    for (auto position = asked.rbegin(); position != asked.rend(); ++position) {
+      late.push_back(observe(space, *position));
+    }
+    proposed.insert(proposed.end(), asked.begin(), asked.end());
+  }
+  return proposed;
+}
+
+}  // namespace hone::test

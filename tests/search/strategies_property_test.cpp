@@ -1,0 +1,109 @@
+// What every strategy of this build promises, over random spaces.
+#include <doctest/doctest.h>
+
+#include "tests/search/harness.hpp"
+#include "tests/space/random_space.hpp"
+
+namespace {
+
+using namespace hone;
+using namespace hone::test;
+
+constexpr std::uint64_t kSpaces = 40;
+constexpr std::size_t kBudget = 150;
+
+/// Calls check(name, space, seed) for every strategy and random space.
+template <class Check>
+void for_each_strategy(const Check& check) {
+  for (std::uint64_t seed = 0; seed < kSpaces; ++seed) {
+    const RandomSpace made = random_space(seed);
+    const auto space = SearchSpace::build(made.parameters, made.constraints, {});
+    for (const auto& plugin : builtin_registry().strategies()) {
+      const std::string name(plugin->name());
+      CAPTURE(seed);
+      CAPTURE(name);
+      if (space.ok()) {
+        check(name, *space, seed);
+      }
+    }
+  }
+}
+
+void check_distinct_and_valid(const SearchSpace& space, const std::vector<Count>& proposed, Count default_position) {
+  std::set<Count> distinct(proposed.begin(), proposed.end());
+  CHECK(distinct.size() == proposed.size());
+  CHECK_FALSE(distinct.contains(default_position));
+  CHECK((distinct.empty() || *distinct.rbegin() < space.size()));
+}
+
+}  // namespace
+
+TEST_CASE("No strategy proposes anything invalid, anything twice or what it was told of") {
+  for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
+    const Count standard = space.size() / 2;
+    for (const std::size_t batch : {1, 7}) {
+      const auto strategy = create(name, space, seed, standard);
+      check_distinct_and_valid(space, run(*strategy, space, batch, kBudget, bowl, standard), standard);
+    }
+  });
+}
+
+TEST_CASE("Every strategy ends a small space exactly when all of it was proposed") {
+  for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
+    if (space.size() > kBudget) {
+      return;
+    }
+    for (const std::size_t batch : {std::size_t{1}, std::size_t{1000}}) {
+      const auto strategy = create(name, space, seed);
+      const auto proposed = run(*strategy, space, batch, 10 * kBudget, bowl);
+      CHECK(proposed.size() + 1 == static_cast<std::size_t>(space.size()));
+      CHECK(strategy->exhausted());
+      CHECK(strategy->ask(3).empty());
+    }
+  });
+}
+
+TEST_CASE("Every strategy goes on where everything fails") {
+  for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
+    const auto strategy = create(name, space, seed);
+    const auto proposed = run(*strategy, space, 4, kBudget, failure);
+    check_distinct_and_valid(space, proposed, 0);
+    CHECK(proposed.size() >= std::min<std::size_t>(static_cast<std::size_t>(space.size()) - 1, kBudget));
+  });
+}
+
+TEST_CASE("The same seed and outcomes give the same proposals") {
+  for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
+    const auto first = create(name, space, seed), second = create(name, space, seed);
+    CHECK((run(*first, space, 5, kBudget, bowl) == run(*second, space, 5, kBudget, bowl)));
+  });
+}
+
+TEST_CASE("A resumed history is not proposed again") {
+  for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Observation> history;
+    std::set<Count> told;
+    for (const Count position : space.sample(random, static_cast<std::size_t>(std::min<Count>(30, space.size() / 2)))) {
+      history.push_back(bowl(space, position));
+      told.insert(position);
+    }
+    const auto strategy = create(name, space, seed);
+    strategy->tell(history);
+    for (const Count position : run(*strategy, space, 3, kBudget, bowl)) {
+      CHECK_FALSE(told.contains(position));
+    }
+  });
+}
+
+TEST_CASE("Declared parameters have a name, a text and a default in their range") {
+  for (const auto& plugin : builtin_registry().strategies()) {
+    CHECK_FALSE(plugin->summary().empty());
+    for (const StrategyParameter& parameter : plugin->parameters()) {
+      CAPTURE(parameter.name);
+      CHECK_FALSE(parameter.help.empty());
+      CHECK(parameter.minimum <= parameter.default_value);
+      CHECK(parameter.default_value <= parameter.maximum);
+    }
+  }
+}
