@@ -1,6 +1,7 @@
 #pragma once
 // From clang's AST to the engine's expressions: calls are inlined, chains of `if (...) return` become ?:, structs are taken apart.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,11 +51,12 @@ class AstReader {
     bool outermost = false;
   };
   using Statements = std::vector<CXCursor>;
+  using Rest = std::function<Form()>;  ///< the value of what follows a list of statements that does not return
 
   // ast_statement.cpp: functions, statements, calls
   Form body(CXCursor function, Frame& frame);
-  Form statements(Statements rest, Frame& frame);
-  Form branch(CXCursor statement, Statements rest, Frame& frame);
+  Form statements(const Statements& all, Frame& frame, const Rest& rest);
+  Form branch(CXCursor statement, Frame& frame, const Rest& rest);
   void declare(CXCursor statement, Frame& frame);
   Form call(CXCursor call, Frame& frame);
   Form inlined(CXCursor call, CXCursor function, const Statements& arguments, Frame inner, Frame& outer);

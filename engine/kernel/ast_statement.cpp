@@ -81,16 +81,16 @@ Form AstReader::function(CXCursor function) {
 Form AstReader::body(CXCursor function, Frame& frame) {
   for (const CXCursor child : unit_.children(function)) {
     if (unit_.kind(child) == CXCursor_CompoundStmt) {
-      return statements(unit_.children(child), frame);
+      return statements(unit_.children(child), frame, [&]() -> Form { cannot(frame.function, "a path that ends without a return"); });
     }
   }
   cannot(function, fmt::format("'{}', which has no body,", unit_.spelling(function)));
 }
 
-Form AstReader::statements(Statements rest, Frame& frame) {
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    const CXCursor statement = rest[i];
-    const Statements after(rest.begin() + static_cast<std::ptrdiff_t>(i) + 1, rest.end());
+Form AstReader::statements(const Statements& all, Frame& frame, const Rest& rest) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const CXCursor statement = all[i];
+    const Rest after = [&] { return statements(Statements(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end()), frame, rest); };
     switch (static_cast<int>(unit_.kind(statement))) {
       case CXCursor_ReturnStmt: {
         const auto value = unit_.expressions(statement);
@@ -101,12 +101,9 @@ Form AstReader::statements(Statements rest, Frame& frame) {
         return form.is_record ? form : Form(converted(form.scalar, unit_.type(value[0]).kind, frame.result.kind));
       }
       case CXCursor_IfStmt:
-        return branch(statement, after, frame);
-      case CXCursor_CompoundStmt: {
-        Statements spliced = unit_.children(statement);
-        spliced.insert(spliced.end(), after.begin(), after.end());
-        return statements(std::move(spliced), frame);
-      }
+        return branch(statement, frame, after);
+      case CXCursor_CompoundStmt:
+        return statements(unit_.children(statement), frame, after);
       case CXCursor_DeclStmt:
         declare(statement, frame);
         break;
@@ -127,24 +124,30 @@ Form AstReader::statements(Statements rest, Frame& frame) {
         cannot(statement, "this statement");
     }
   }
-  cannot(frame.function, "a path that ends without a return");
+  return rest();
 }
 
-Form AstReader::branch(CXCursor statement, Statements rest, Frame& frame) {
+Form AstReader::branch(CXCursor statement, Frame& frame, const Rest& rest) {
   const auto parts = unit_.children(statement);
   const bool readable = parts.size() == 2 || parts.size() == 3;
   if (!readable || unit_.kind(parts[0]) < CXCursor_FirstExpr || unit_.kind(parts[0]) > CXCursor_LastExpr) {
     cannot(statement, "an if that declares a variable");
   }
   const Expression condition = scalar(parts[0], frame);
-  const auto side = [&](bool truth) {
-    Statements all;
-    if (truth || parts.size() == 3) {
-      all.push_back(parts[truth ? 1 : 2]);
+  // Nothing is assigned, so what follows has one value, whichever side falls through to it; it is read once.
+  std::optional<Form> following;
+  const Rest once = [&] {
+    if (!following) {
+      following = rest();
     }
-    all.insert(all.end(), rest.begin(), rest.end());
+    return *following;
+  };
+  const auto side = [&](bool truth) {
+    if (!truth && parts.size() == 2) {
+      return once();
+    }
     Frame scope = frame;
-    return statements(std::move(all), scope);
+    return statements({parts[truth ? 1 : 2]}, scope, once);
   };
   if (condition.is_constant()) {
     return side(condition.node().value.boolean());
@@ -249,13 +252,16 @@ CXCursor AstReader::callee(CXCursor call, CXCursor name, std::size_t arguments) 
   std::vector<CXCursor> fitting;
   for (unsigned i = 0; i < clang.getNumOverloadedDecls(target); ++i) {
     const CXCursor candidate = clang.getOverloadedDecl(target, i);
-    if (parameters(candidate).size() == arguments) {
+    const auto names = parameters(candidate);
+    const auto optional = static_cast<std::size_t>(
+        std::count_if(names.begin(), names.end(), [&](CXCursor parameter) { return !unit_.expressions(parameter).empty(); }));
+    if (arguments <= names.size() && arguments + optional >= names.size()) {
       fitting.push_back(candidate);
     }
   }
   if (fitting.size() != 1) {
     cannot(call,
-           fmt::format("a call of '{}', which has {} overloads of {} parameters,", unit_.spelling(target), fitting.size(), arguments));
+           fmt::format("a call of '{}', which has {} overloads for {} arguments,", unit_.spelling(target), fitting.size(), arguments));
   }
   return fitting[0];
 }

@@ -71,6 +71,41 @@ const Expression* fold_logic(Operator op, const std::vector<Expression>& operand
   return nullptr;
 }
 
+bool same(const Expression& a, const Expression& b) {
+  const auto& left = a.node();
+  const auto& right = b.node();
+  if (&left == &right) {
+    return true;
+  }
+  return left.op == right.op && left.value == right.value && left.name == right.name &&
+         std::equal(left.operands.begin(), left.operands.end(), right.operands.begin(), right.operands.end(), same);
+}
+
+/// Chains of `if (a) { if (b) return x; } return y;` name y twice; folded, they name it once and do not grow with every `if`.
+const Expression* fold_select(const std::vector<Expression>& operands, Expression& folded) {
+  const Expression &condition = operands[0], &first = operands[1], &second = operands[2];
+  if (condition.is_constant()) {
+    return &operands[condition.node().value.boolean() ? 1 : 2];
+  }
+  if (same(first, second) && !can_fail(condition)) {
+    return &operands[1];
+  }
+  if (first.node().op != Operator::kSelect) {
+    return nullptr;
+  }
+  const auto& inner = first.node().operands;
+  if (same(inner[2], second)) {
+    folded = Expression::make(Operator::kSelect, {Expression::make(Operator::kLogicalAnd, {condition, inner[0]}), inner[1], second});
+    return &folded;
+  }
+  if (same(inner[1], second)) {
+    const auto otherwise = Expression::make(Operator::kNot, {inner[0]});
+    folded = Expression::make(Operator::kSelect, {Expression::make(Operator::kLogicalAnd, {condition, otherwise}), inner[2], second});
+    return &folded;
+  }
+  return nullptr;
+}
+
 struct Evaluator {
   const Bindings& bindings;
   Error error{};
@@ -173,8 +208,9 @@ Expression Expression::make(Operator op, std::vector<Expression> operands) {
         fmt::format("Expression::make: operator {} takes {} operands, not {}", static_cast<int>(op), arity(op), operands.size()));
   }
   if (op == Operator::kSelect) {
-    if (operands[0].is_constant()) {
-      return operands[operands[0].node().value.boolean() ? 1 : 2];
+    Expression folded;
+    if (const Expression* result = fold_select(operands, folded)) {
+      return *result;
     }
   } else if (is_logic(op)) {
     Expression folded;

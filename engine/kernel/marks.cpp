@@ -90,10 +90,9 @@ std::size_t MarkTexts::add_extent(const Mark& mark, const Scope& scope, std::str
   return add(mark, std::move(reading), before, "); }");
 }
 
-std::size_t MarkTexts::add_values(const Mark& mark, const std::string& field) {
+std::size_t MarkTexts::add_values(const Mark& mark, const std::string& field, const std::string& type) {
   // Inside a struct derived from Config, so that enumerations declared in Config are in sight.
-  const std::string before =
-      fmt::format("struct hone_text_{} : Config {{ static constexpr decltype(Config::{}) values[] = {{", texts_.size(), field);
+  const std::string before = fmt::format("struct hone_text_{} : Config {{ static constexpr {} values[] = {{", texts_.size(), type);
   return add(mark, fmt::format("a value of '{}'", field), before, "}; };");
 }
 

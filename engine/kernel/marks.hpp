@@ -33,8 +33,8 @@ class MarkTexts {
  public:
   /// A number over p.*, c.* and sizeof(T).
   std::size_t add_extent(const Mark& mark, const Scope& scope, std::string reading);
-  /// Constants of the type of a Config field.
-  std::size_t add_values(const Mark& mark, const std::string& field);
+  /// The values of a field of Config, constants of its type.
+  std::size_t add_values(const Mark& mark, const std::string& field, const std::string& type);
   /// A constant number.
   std::size_t add_constant(const Mark& mark, std::string reading);
 

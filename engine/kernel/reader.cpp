@@ -148,8 +148,11 @@ void KernelReader::read(const std::vector<std::string>& include_dirs) {
   }
   read_problem();
   read_config();
+  const std::size_t before = errors_.size();
   read_kernels();
-  read_references();
+  if (errors_.size() == before) {  // a reference is held against arguments that could be read
+    read_references();
+  }
   attempt([&] { read_valid(); });
   attempt([&] { read_cost(); });
   if (auto parsed = texts_.parse(file_, include_dirs, spec_.file); !parsed) {

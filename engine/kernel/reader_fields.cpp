@@ -232,7 +232,7 @@ void KernelReader::read_parameter(CXCursor field) {
   if (unit_.physical_file(field) == file_.path) {
     parameter.comment = comment_of(file_.text, unit_.offset(field), unit_.end_offset(field));
   }
-  const std::size_t id = texts_.add_values(*tune, parameter.name), index = spec_.parameters.size();
+  const std::size_t id = texts_.add_values(*tune, parameter.name, parameter.cpp_type), index = spec_.parameters.size();
   spec_.parameters.push_back(std::move(parameter));
   later_.emplace_back([this, id, index, field, mark = *tune] {
     Parameter& read = spec_.parameters[index];

@@ -138,6 +138,14 @@ TEST_CASE("conjuncts: a choice between conjunctions is split under its condition
   CHECK(texts(e.conjuncts()) == std::vector<std::string>{"!a || b < 1", "!a || c < 2", "a || b < 3"});
 }
 
+TEST_CASE("a choice that comes to the same is no choice, and an inner one with the same end joins the outer") {
+  const auto end = less(var("b"), num(3));
+  CHECK(op(Operator::kSelect, {var("a"), var("b"), var("b")}).text() == "b");
+  const auto inner = op(Operator::kSelect, {var("c"), num(false), end});
+  CHECK(op(Operator::kSelect, {var("a"), inner, end}).text() == "a && c ? false : b < 3");
+  CHECK(texts(op(Operator::kSelect, {var("a"), inner, end}).conjuncts()) == std::vector<std::string>{"!a || !c", "b < 3"});
+}
+
 TEST_CASE("true has no conjunct and false has one") {
   CHECK(num(true).conjuncts().empty());
   CHECK(texts(num(false).conjuncts()) == std::vector<std::string>{"false"});

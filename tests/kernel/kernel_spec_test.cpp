@@ -1,0 +1,47 @@
+#include "hone/kernel_spec.hpp"
+
+#include <doctest/doctest.h>
+
+#include "hone/kernel_headers.hpp"
+
+TEST_CASE("the built-in kernels are there without libclang and can be found by name") {
+  REQUIRE_FALSE(hone::builtin_kernels().empty());
+  const auto softmax = hone::find_builtin_kernel("softmax");
+  REQUIRE(softmax.ok());
+  CHECK((*softmax)->name == "softmax");
+  CHECK((*softmax)->file == "softmax.cu");
+}
+
+TEST_CASE("a kernel that is not built in: the nearest are named") {
+  const auto none = hone::find_builtin_kernel("sotfmax");
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().code == hone::ErrorCode::kNotFound);
+  CHECK(none.error().message.starts_with("no built-in kernel 'sotfmax'; the nearest are 'softmax', "));
+}
+
+TEST_CASE("every built-in kernel survives its JSON") {
+  for (const auto& spec : hone::builtin_kernels()) {
+    CAPTURE(spec.name);
+    const auto again = hone::parse_kernel_spec(spec.serialize());
+    REQUIRE(again.ok());
+    CHECK(again->serialize() == spec.serialize());
+  }
+}
+
+TEST_CASE("damaged JSON is refused") {
+  const std::string good = hone::builtin_kernels().front().serialize();
+  CHECK_FALSE(hone::parse_kernel_spec("").ok());
+  CHECK_FALSE(hone::parse_kernel_spec("{}").ok());
+  CHECK_FALSE(hone::parse_kernel_spec(good.substr(0, good.size() / 2)).ok());
+  std::string index = good;
+  index.replace(index.find("\"arguments\":[0"), 14, "\"arguments\":[99");
+  CHECK_FALSE(hone::parse_kernel_spec(index).ok());
+}
+
+TEST_CASE("the headers of kernel files are embedded as they are") {
+  CHECK(hone::kernel_headers().size() == 4);
+  const auto text = hone::kernel_header("hone/kernel.h");
+  CHECK(text.starts_with("#pragma once\n"));
+  CHECK(text.find("#define TUNE(...) HONE_MARK(\"hone:tune:\" #__VA_ARGS__)\n") != std::string_view::npos);
+  CHECK(hone::kernel_header("hone/other.h").empty());
+}
