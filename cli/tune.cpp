@@ -112,7 +112,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   TuneRequest request;
   request.strategy = arguments["strategy"].as<std::string>();
   HONE_ASSIGN(const StrategyPlugin* const strategy, builtin_registry().strategy(request.strategy));
-  HONE_ASSIGN(request.strategy_parameters, strategy_parameters(*strategy, arguments["set"].as<std::vector<std::string>>()));
+  HONE_ASSIGN(request.strategy_parameters, strategy_parameters(*strategy, arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
   HONE_ASSIGN(request.budget, parse_budget(arguments["budget"].as<std::string>()));
   HONE_ASSIGN(Target target, find_target(arguments, subject));
   request.device = std::move(target.device);
@@ -149,7 +149,7 @@ int tune(int argc, char** argv) {
   options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"), "BUDGET")(
       "seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "strategy", "how to search", cxxopts::value<std::string>()->default_value("local_search"), "NAME")(
-      "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>()->default_value(""), "NAME=VALUE")(
+      "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>(), "NAME=VALUE")(
       "compile-workers", "processes that compile (0: one a core)", cxxopts::value<int>()->default_value("0"), "N")(
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
