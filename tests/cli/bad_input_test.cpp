@@ -83,17 +83,17 @@ void execute(const std::string& store, const char* sql) {
 
 TEST_CASE("a syntax error in a kernel file comes back as clang's message and position") {
   const TemporaryDirectory directory;
-  refused({edited(directory / "broken.cu", "int block = 256;", "int block = ;")}, {"broken.cu:9:", "expected expression"});
+  refused({edited(directory / "bias_gelu.cu", "int block = 256;", "int block = ;")}, {"bias_gelu.cu:9:", "expected expression"});
 }
 
 TEST_CASE("an unknown parameter in valid is an error before anything runs") {
   const TemporaryDirectory directory;
-  refused({edited(directory / "typo.cu", "p.cols % c.vec == 0", "p.cols % c.vecs == 0")}, {"typo.cu:16:", "vecs"});
+  refused({edited(directory / "bias_gelu.cu", "p.cols % c.vec == 0", "p.cols % c.vecs == 0")}, {"bias_gelu.cu:16:", "vecs"});
 }
 
 TEST_CASE("constraints that no configuration meets") {
   const TemporaryDirectory directory;
-  refused({edited(directory / "empty.cu", "p.cols % c.vec == 0", "c.vec > 8")}, {"no configuration"});
+  refused({edited(directory / "bias_gelu.cu", "p.cols % c.vec == 0", "c.vec > 8")}, {"no configuration"});
 }
 
 TEST_CASE("a kernel file that is not there") { refused({"/nonexistent/kernel.cu"}, {"/nonexistent/kernel.cu"}); }
