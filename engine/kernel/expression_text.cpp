@@ -61,7 +61,7 @@ int precedence(const Expression& e) {
 }
 
 /// `e` as an operand in a place that binds as tightly as `needed`.
-std::string operand_text(const Expression& e, int needed) { return precedence(e) < needed ? "(" + e.text() + ")" : e.text(); }
+std::string operand_text(const Expression& e, int needed) { return precedence(e) < needed ? fmt::format("({})", e.text()) : e.text(); }
 
 std::string binary_text(const Expression::Node& node) {
   const auto& how = spelling(node.op);

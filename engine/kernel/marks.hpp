@@ -25,7 +25,7 @@ const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind);
 
 /// The names a mark's text may use, as the kernel it belongs to calls them. An empty name is not in sight.
 struct Scope {
-  std::string type, problem, config;
+  std::string type, problem = std::string(1, 'p'), config;
 };
 
 /// Collects texts, parses them together, and reads the results.

@@ -91,7 +91,6 @@ KernelReader::Shape KernelReader::shape_of(CXCursor kernel) const {
 }
 
 Scope KernelReader::problem_scope(CXCursor function, Scope scope) const {
-  scope.problem = "p";
   for (const CXCursor child : unit_.children(function)) {
     if (unit_.kind(child) == CXCursor_ParmDecl && is_struct(child, "Problem") && !unit_.spelling(child).empty()) {
       scope.problem = unit_.spelling(child);
