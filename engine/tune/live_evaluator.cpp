@@ -115,12 +115,11 @@ class LiveEvaluator final : public Evaluator {
   Result<std::vector<Trial>> drain() override {
     pool_->clear_queue();
     ready_.clear();
-    draining_ = true;
+    closed_ = true;  // what still finishes compiling goes to the store, not to the device: that belongs to the final round now
     while (on_device_ && !failure_) {
       context_.restart();
       context_.run_one();
     }
-    draining_ = false;
     return collect();
   }
 
@@ -238,7 +237,7 @@ class LiveEvaluator final : public Evaluator {
 
   void feed_device() {
     const bool must_wait = !request_.device.info.compile_overlaps && pool_->pending() > 0;
-    if (on_device_ || opening_ || ready_.empty() || must_wait || draining_ || failure_) {
+    if (on_device_ || opening_ || ready_.empty() || must_wait || closed_ || failure_) {
       return;
     }
     if (!device_ || !device_->alive()) {
@@ -372,7 +371,7 @@ class LiveEvaluator final : public Evaluator {
   std::vector<Trial> finished_;
   std::optional<Error> failure_;
   std::optional<double> incumbent_us_;
-  bool on_device_ = false, opening_ = false, draining_ = false;
+  bool on_device_ = false, opening_ = false, closed_ = false;
   std::size_t trials_done_ = 0;
   double busy_seconds_ = 0.0, default_seconds_ = 0.0;
   std::optional<Clock::time_point> first_trial_;
