@@ -12,11 +12,11 @@ TEST_CASE("the built-in kernels are there without libclang and can be found by n
   CHECK((*softmax)->file == "softmax.cu");
 }
 
-TEST_CASE("a kernel that is not built in: the nearest are named") {
+TEST_CASE("a kernel that is not built in: the nearest is named") {
   const auto none = hone::find_builtin_kernel("sotfmax");
   REQUIRE_FALSE(none.ok());
   CHECK(none.error().code == hone::ErrorCode::kNotFound);
-  CHECK(none.error().message.starts_with("no built-in kernel 'sotfmax'; the nearest are 'softmax', "));
+  CHECK(none.error().message.starts_with("unknown built-in kernel 'sotfmax'; did you mean 'softmax'? (known: "));
 }
 
 TEST_CASE("every built-in kernel survives its JSON") {
