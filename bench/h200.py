@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds Hone's winners against what exists: cuBLAS, PyTorch eager and torch.compile, in one run on one GPU.
 
-    python3 bench/h200.py --hone build/release/bin/hone --budget 20s --limit 1500
-    python3 bench/h200.py --hone build/release/bin/hone --only gemm --cell gemm:bf16:4096x4096x4096
+    python3 bench/h200.py --hone build/bin/hone --budget 20s --limit 1500
+    python3 bench/h200.py --hone build/bin/hone --only gemm --cell gemm:bf16:4096x4096x4096
 
 For every cell (kernel, dtype, shape): `hone tune`, then `hone run`, the existing implementations, and `hone run` once more, so that both
 sides see the same device in the same state. All times are medians of device events on random data with a cold L2. Results go to DIR as JSON
