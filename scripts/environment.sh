@@ -10,7 +10,8 @@ if [[ -z ${HONE_NVRTC:-} ]]; then
   done
 fi
 
+# Configures and builds; the arguments go to cmake --build (--target ... for a part).
 build() {
   cmake --preset release
-  cmake --build --preset release --parallel "$(nproc)"
+  cmake --build --preset release --parallel "$(nproc)" "$@"
 }

@@ -5,7 +5,7 @@ set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 "$scripts/install_dependencies.sh"
 source "$scripts/environment.sh"
-build
+build --target hone hone-worker
 
 store=build/quickstart.db
 shape=rows=512,cols=2048
