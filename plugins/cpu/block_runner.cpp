@@ -97,10 +97,10 @@ void BlockRunner::carrier_entry(boost::context::detail::transfer_t transfer) {
 
 void BlockRunner::carry() {
   Carrier& self = *current_;
-  while (ready_head_ == ready_tail_ && next_thread_ < thread_count_) {
+  do {  // it was started because there is a thread to begin, even if others are ready (see yield)
     run_thread(self);
     thread_ended();
-  }
+  } while (ready_head_ == ready_tail_ && next_thread_ < thread_count_);
   idle_.push_back(&self);
   switch_to(next_carrier(), true);
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 extern char** environ;
 
@@ -48,6 +49,14 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   arguments.push_back(nullptr);
+  std::string locale = "LC_ALL=C";
+  std::vector<char*> environment{locale.data()};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with("LC_ALL=")) {
+      environment.push_back(*variable);
+    }
+  }
+  environment.push_back(nullptr);
 
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
@@ -58,7 +67,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv) {
   posix_spawn_file_actions_adddup2(actions.get(), pipe_ends[1], 1);
   posix_spawn_file_actions_adddup2(actions.get(), pipe_ends[1], 2);
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, argv[0].c_str(), actions.get(), nullptr, arguments.data(), environ);
+  const int failed = posix_spawnp(&child, argv[0].c_str(), actions.get(), nullptr, arguments.data(), environment.data());
   close(pipe_ends[1]);
   ProcessResult result;
   if (failed == 0) {

@@ -13,7 +13,8 @@ struct ProcessResult {
   std::string output;  ///< stdout and stderr together
 };
 
-/// Runs argv[0] (looked up in PATH, no shell) in this process group, so that a caller who kills the group also ends it.
+/// Runs argv[0] (looked up in PATH, no shell) with messages in plain ASCII English, in this process group, so that a caller who kills the
+/// group also ends it.
 Result<ProcessResult> run_process(const std::vector<std::string>& argv);
 
 }  // namespace hone::cpu

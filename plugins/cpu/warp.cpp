@@ -61,7 +61,7 @@ void shuffle(Warp& warp, const WarpGroup& group) {
   each_lane(group.arrived, [&](unsigned lane) { warp.lanes[lane].value = results[lane]; });
 }
 
-void match(Warp& warp, const WarpGroup& group) {
+void match_any(Warp& warp, const WarpGroup& group) {
   std::array<std::uint64_t, kWarpLanes> results{};
   each_lane(group.arrived, [&](unsigned lane) {
     each_lane(group.arrived, [&](unsigned other) {
@@ -69,6 +69,13 @@ void match(Warp& warp, const WarpGroup& group) {
     });
   });
   each_lane(group.arrived, [&](unsigned lane) { warp.lanes[lane].value = results[lane]; });
+}
+
+void match_all(Warp& warp, const WarpGroup& group) {
+  const std::uint64_t first = warp.lanes[static_cast<unsigned>(std::countr_zero(group.arrived))].value;
+  bool equal = true;
+  each_lane(group.arrived, [&](unsigned lane) { equal = equal && warp.lanes[lane].value == first; });
+  each_lane(group.arrived, [&](unsigned lane) { warp.lanes[lane].value = equal ? 1 : 0; });
 }
 
 void ballot(Warp& warp, const WarpGroup& group) {
@@ -97,8 +104,10 @@ void exchange(Warp& warp, const WarpGroup& group) {
       return shuffle(warp, group);
     case kHoneCpuBallot:
       return ballot(warp, group);
-    case kHoneCpuMatch:
-      return match(warp, group);
+    case kHoneCpuMatchAny:
+      return match_any(warp, group);
+    case kHoneCpuMatchAll:
+      return match_all(warp, group);
     default:
       return reduce(warp, group);
   }

@@ -19,7 +19,8 @@ enum HoneCpuWarpOperation : unsigned {
   kHoneCpuShuffleDown,
   kHoneCpuShuffleXor,
   kHoneCpuBallot,
-  kHoneCpuMatch,
+  kHoneCpuMatchAny,
+  kHoneCpuMatchAll,
   kHoneCpuAdd,
   kHoneCpuMinSigned,
   kHoneCpuMaxSigned,
@@ -140,20 +141,20 @@ struct dim3 : HoneCpuIndex {
   constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : HoneCpuIndex{vx, vy, vz} {}
 };
 
-#define HONE_CPU_VECTOR2(name, type, alignment)       \
-  struct __attribute__((aligned(alignment))) name {   \
-    type x, y;                                        \
-  };                                                  \
+#define HONE_CPU_VECTOR2(name, type, alignment)     \
+  struct __attribute__((aligned(alignment))) name { \
+    type x, y;                                      \
+  };                                                \
   inline name make_##name(type x, type y) { return {x, y}; }
-#define HONE_CPU_VECTOR3(name, type)                  \
-  struct name {                                       \
-    type x, y, z;                                     \
-  };                                                  \
+#define HONE_CPU_VECTOR3(name, type) \
+  struct name {                      \
+    type x, y, z;                    \
+  };                                 \
   inline name make_##name(type x, type y, type z) { return {x, y, z}; }
-#define HONE_CPU_VECTOR4(name, type, alignment)       \
-  struct __attribute__((aligned(alignment))) name {   \
-    type x, y, z, w;                                  \
-  };                                                  \
+#define HONE_CPU_VECTOR4(name, type, alignment)     \
+  struct __attribute__((aligned(alignment))) name { \
+    type x, y, z, w;                                \
+  };                                                \
   inline name make_##name(type x, type y, type z, type w) { return {x, y, z, w}; }
 HONE_CPU_VECTOR2(char2, signed char, 2)
 HONE_CPU_VECTOR2(uchar2, unsigned char, 2)
@@ -197,7 +198,10 @@ inline void* hone_dynamic_shared() { return hone_cpu_shared; }
 /// Reads an argument as whatever type the kernel's parameter has.
 struct HoneCpuArgument {
   const void* address;
-  template <class X> operator X() const { return *static_cast<const X*>(address); }
+  template <class X>
+  operator X() const {
+    return *static_cast<const X*>(address);
+  }
 };
 
 // ---- barriers and votes ----------------------------------------------------------------------------------------------------------------
@@ -219,36 +223,38 @@ inline int __all_sync(unsigned mask, int predicate) { return hone_cpu_warp(kHone
 /// The lanes that have not ended. Fibers do not run in lockstep, so in divergent code write the mask yourself.
 inline unsigned __activemask() { return hone_cpu_runtime->active_mask(hone_cpu_handle); }
 
-template <class To, class From> inline To hone_cpu_bits(From from) {
+template <class To, class From>
+inline To hone_cpu_bits(From from) {
   static_assert(sizeof(From) <= sizeof(To));
   To to = 0;
   __builtin_memcpy(&to, &from, sizeof(From));
   return to;
 }
-template <class T> inline T hone_cpu_from_bits(unsigned long long bits) {
+template <class T>
+inline T hone_cpu_from_bits(unsigned long long bits) {
   T value;
   __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
 }
-#define HONE_CPU_SHUFFLES(T)                                                                                                             \
-  inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {                                                               \
-    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffle, mask, hone_cpu_bits<unsigned long long>(value), lane, width));           \
-  }                                                                                                                                      \
-  inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {                                                      \
-    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffleUp, mask, hone_cpu_bits<unsigned long long>(value), delta, width));        \
-  }                                                                                                                                      \
-  inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {                                                    \
-    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffleDown, mask, hone_cpu_bits<unsigned long long>(value), delta, width));      \
-  }                                                                                                                                      \
-  inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {                                                      \
-    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffleXor, mask, hone_cpu_bits<unsigned long long>(value), lane_mask, width));   \
-  }                                                                                                                                      \
-  inline unsigned __match_any_sync(unsigned mask, T value) {                                                                             \
-    return static_cast<unsigned>(hone_cpu_warp(kHoneCpuMatch, mask, hone_cpu_bits<unsigned long long>(value)));                          \
-  }                                                                                                                                      \
-  inline unsigned __match_all_sync(unsigned mask, T value, int* all) {                                                                   \
-    *all = __match_any_sync(mask, value) == (mask & __activemask());                                                                     \
-    return *all ? mask : 0;                                                                                                              \
+#define HONE_CPU_SHUFFLES(T)                                                                                                           \
+  inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {                                                             \
+    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffle, mask, hone_cpu_bits<unsigned long long>(value), lane, width));         \
+  }                                                                                                                                    \
+  inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {                                                    \
+    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffleUp, mask, hone_cpu_bits<unsigned long long>(value), delta, width));      \
+  }                                                                                                                                    \
+  inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {                                                  \
+    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffleDown, mask, hone_cpu_bits<unsigned long long>(value), delta, width));    \
+  }                                                                                                                                    \
+  inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {                                                    \
+    return hone_cpu_from_bits<T>(hone_cpu_warp(kHoneCpuShuffleXor, mask, hone_cpu_bits<unsigned long long>(value), lane_mask, width)); \
+  }                                                                                                                                    \
+  inline unsigned __match_any_sync(unsigned mask, T value) {                                                                           \
+    return static_cast<unsigned>(hone_cpu_warp(kHoneCpuMatchAny, mask, hone_cpu_bits<unsigned long long>(value)));                     \
+  }                                                                                                                                    \
+  inline unsigned __match_all_sync(unsigned mask, T value, int* all) {                                                                 \
+    *all = hone_cpu_warp(kHoneCpuMatchAll, mask, hone_cpu_bits<unsigned long long>(value)) != 0;                                       \
+    return *all ? mask : 0;                                                                                                            \
   }
 HONE_CPU_SHUFFLES(int)
 HONE_CPU_SHUFFLES(unsigned)
@@ -259,8 +265,10 @@ HONE_CPU_SHUFFLES(unsigned long long)
 HONE_CPU_SHUFFLES(float)
 HONE_CPU_SHUFFLES(double)
 
-#define HONE_CPU_REDUCE(name, T, operation) \
-  inline T __reduce_##name##_sync(unsigned mask, T value) { return static_cast<T>(hone_cpu_warp(operation, mask, static_cast<unsigned>(value))); }
+#define HONE_CPU_REDUCE(name, T, operation)                                              \
+  inline T __reduce_##name##_sync(unsigned mask, T value) {                              \
+    return static_cast<T>(hone_cpu_warp(operation, mask, static_cast<unsigned>(value))); \
+  }
 HONE_CPU_REDUCE(add, unsigned, kHoneCpuAdd)
 HONE_CPU_REDUCE(add, int, kHoneCpuAdd)
 HONE_CPU_REDUCE(min, unsigned, kHoneCpuMinUnsigned)
@@ -281,29 +289,29 @@ inline long long clock64() { return static_cast<long long>(__builtin_ia32_rdtsc(
 #endif
 
 // ---- atomics ---------------------------------------------------------------------------------------------------------------------------
-#define HONE_CPU_ATOMICS(T)                                                                                          \
-  inline T atomicExch(T* at, T value) { return __atomic_exchange_n(at, value, __ATOMIC_RELAXED); }                   \
-  inline T atomicAdd(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }                     \
-  inline T atomicAnd(T* at, T value) { return __atomic_fetch_and(at, value, __ATOMIC_RELAXED); }                     \
-  inline T atomicOr(T* at, T value) { return __atomic_fetch_or(at, value, __ATOMIC_RELAXED); }                       \
-  inline T atomicXor(T* at, T value) { return __atomic_fetch_xor(at, value, __ATOMIC_RELAXED); }                     \
-  inline T atomicCAS(T* at, T expected, T desired) {                                                                 \
-    if (!__atomic_compare_exchange_n(at, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {           \
-      hone_cpu_runtime->yield(hone_cpu_handle); /* a lock's holder may be a fiber of this block */                   \
-    }                                                                                                                \
-    return expected;                                                                                                 \
-  }                                                                                                                  \
-  inline T atomicMax(T* at, T value) {                                                                               \
-    T seen = __atomic_load_n(at, __ATOMIC_RELAXED);                                                                  \
+#define HONE_CPU_ATOMICS(T)                                                                                            \
+  inline T atomicExch(T* at, T value) { return __atomic_exchange_n(at, value, __ATOMIC_RELAXED); }                     \
+  inline T atomicAdd(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }                       \
+  inline T atomicAnd(T* at, T value) { return __atomic_fetch_and(at, value, __ATOMIC_RELAXED); }                       \
+  inline T atomicOr(T* at, T value) { return __atomic_fetch_or(at, value, __ATOMIC_RELAXED); }                         \
+  inline T atomicXor(T* at, T value) { return __atomic_fetch_xor(at, value, __ATOMIC_RELAXED); }                       \
+  inline T atomicCAS(T* at, T expected, T desired) {                                                                   \
+    if (!__atomic_compare_exchange_n(at, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {             \
+      hone_cpu_runtime->yield(hone_cpu_handle); /* a lock's holder may be a fiber of this block */                     \
+    }                                                                                                                  \
+    return expected;                                                                                                   \
+  }                                                                                                                    \
+  inline T atomicMax(T* at, T value) {                                                                                 \
+    T seen = __atomic_load_n(at, __ATOMIC_RELAXED);                                                                    \
     while (seen < value && !__atomic_compare_exchange_n(at, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) { \
-    }                                                                                                                \
-    return seen;                                                                                                     \
-  }                                                                                                                  \
-  inline T atomicMin(T* at, T value) {                                                                               \
-    T seen = __atomic_load_n(at, __ATOMIC_RELAXED);                                                                  \
+    }                                                                                                                  \
+    return seen;                                                                                                       \
+  }                                                                                                                    \
+  inline T atomicMin(T* at, T value) {                                                                                 \
+    T seen = __atomic_load_n(at, __ATOMIC_RELAXED);                                                                    \
     while (value < seen && !__atomic_compare_exchange_n(at, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) { \
-    }                                                                                                                \
-    return seen;                                                                                                     \
+    }                                                                                                                  \
+    return seen;                                                                                                       \
   }
 HONE_CPU_ATOMICS(int)
 HONE_CPU_ATOMICS(unsigned)
@@ -323,14 +331,14 @@ inline unsigned atomicDec(unsigned* at, unsigned limit) {
   }
   return seen;
 }
-#define HONE_CPU_ATOMIC_REAL(T)                                                                        \
-  inline T atomicAdd(T* at, T value) {                                                                 \
-    T seen, sum;                                                                                       \
-    __atomic_load(at, &seen, __ATOMIC_RELAXED);                                                        \
-    do {                                                                                               \
-      sum = seen + value;                                                                              \
-    } while (!__atomic_compare_exchange(at, &seen, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));   \
-    return seen;                                                                                       \
+#define HONE_CPU_ATOMIC_REAL(T)                                                                      \
+  inline T atomicAdd(T* at, T value) {                                                               \
+    T seen, sum;                                                                                     \
+    __atomic_load(at, &seen, __ATOMIC_RELAXED);                                                      \
+    do {                                                                                             \
+      sum = seen + value;                                                                            \
+    } while (!__atomic_compare_exchange(at, &seen, &sum, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)); \
+    return seen;                                                                                     \
   }
 HONE_CPU_ATOMIC_REAL(float)
 HONE_CPU_ATOMIC_REAL(double)
@@ -341,16 +349,46 @@ inline float atomicExch(float* at, float value) {
 }
 
 // ---- loads, stores and bits ------------------------------------------------------------------------------------------------------------
-template <class T> inline T __ldg(const T* from) { return *from; }
-template <class T> inline T __ldca(const T* from) { return *from; }
-template <class T> inline T __ldcg(const T* from) { return *from; }
-template <class T> inline T __ldcs(const T* from) { return *from; }
-template <class T> inline T __ldlu(const T* from) { return *from; }
-template <class T> inline T __ldcv(const T* from) { return *static_cast<const volatile T*>(from); }
-template <class T> inline void __stwb(T* to, T value) { *to = value; }
-template <class T> inline void __stcg(T* to, T value) { *to = value; }
-template <class T> inline void __stcs(T* to, T value) { *to = value; }
-template <class T> inline void __stwt(T* to, T value) { *to = value; }
+template <class T>
+inline T __ldg(const T* from) {
+  return *from;
+}
+template <class T>
+inline T __ldca(const T* from) {
+  return *from;
+}
+template <class T>
+inline T __ldcg(const T* from) {
+  return *from;
+}
+template <class T>
+inline T __ldcs(const T* from) {
+  return *from;
+}
+template <class T>
+inline T __ldlu(const T* from) {
+  return *from;
+}
+template <class T>
+inline T __ldcv(const T* from) {
+  return *static_cast<const volatile T*>(from);
+}
+template <class T>
+inline void __stwb(T* to, T value) {
+  *to = value;
+}
+template <class T>
+inline void __stcg(T* to, T value) {
+  *to = value;
+}
+template <class T>
+inline void __stcs(T* to, T value) {
+  *to = value;
+}
+template <class T>
+inline void __stwt(T* to, T value) {
+  *to = value;
+}
 
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline float __uint_as_float(unsigned bits) { return __builtin_bit_cast(float, bits); }
@@ -376,13 +414,13 @@ inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(
 
 // ---- mathematics -----------------------------------------------------------------------------------------------------------------------
 // name(double) and namef(float) are the C library's; CUDA overloads name for float as well.
-#define HONE_CPU_MATH1(name)                   \
-  extern "C" double name(double) noexcept;     \
-  extern "C" float name##f(float) noexcept;    \
+#define HONE_CPU_MATH1(name)                \
+  extern "C" double name(double) noexcept;  \
+  extern "C" float name##f(float) noexcept; \
   inline float name(float x) { return __builtin_##name##f(x); }
-#define HONE_CPU_MATH2(name)                           \
-  extern "C" double name(double, double) noexcept;     \
-  extern "C" float name##f(float, float) noexcept;     \
+#define HONE_CPU_MATH2(name)                       \
+  extern "C" double name(double, double) noexcept; \
+  extern "C" float name##f(float, float) noexcept; \
   inline float name(float x, float y) { return __builtin_##name##f(x, y); }
 HONE_CPU_MATH1(exp)
 HONE_CPU_MATH1(exp2)
@@ -438,7 +476,7 @@ inline bool isinf(double x) { return __builtin_isinf(x); }
 inline bool isfinite(float x) { return __builtin_isfinite(x); }
 inline bool isfinite(double x) { return __builtin_isfinite(x); }
 
-#define HONE_CPU_MIN_MAX(T)                                \
+#define HONE_CPU_MIN_MAX(T)                                  \
   inline constexpr T min(T a, T b) { return b < a ? b : a; } \
   inline constexpr T max(T a, T b) { return a < b ? b : a; }
 HONE_CPU_MIN_MAX(int)
