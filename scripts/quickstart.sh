@@ -8,7 +8,11 @@ source "$scripts/environment.sh"
 build --target hone hone-worker
 
 store=build/quickstart.db
-shape=rows=512,cols=2048
+# A host core is thousands of times slower than a GPU: a small problem lets it try many configurations in the same time.
+shape=rows=64,cols=1024
+if build/bin/hone devices --json | grep -q '"id":"cuda:'; then
+  shape=rows=4096,cols=4096
+fi
 echo
 build/bin/hone doctor --store "$store"
 echo
@@ -18,6 +22,6 @@ cat <<END
 
 next:
   build/bin/hone best softmax --dtype f32 --shape $shape --store $store
-  build/bin/hone tune examples/own_kernel/bias_gelu.cu --shape rows=512,cols=2048 --budget 20s --store $store
+  build/bin/hone tune examples/own_kernel/bias_gelu.cu --shape $shape --budget 20s --store $store
   scripts/test.sh
 END
