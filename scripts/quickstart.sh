@@ -8,7 +8,7 @@ source "$scripts/environment.sh"
 build --target hone hone-worker
 
 store=build/quickstart.db
-# A host core is thousands of times slower than a GPU: a small problem lets it try many configurations in the same time.
+# A host is far slower than a GPU: a small problem lets it try many configurations in the same time.
 shape=rows=64,cols=1024
 if build/bin/hone devices --json | grep -q '"id":"cuda:'; then
   shape=rows=4096,cols=4096
