@@ -5,32 +5,27 @@ struct Problem {
   long rows = 4096, cols = 4096;
 };
 
-// A row is read in words of `bytes`. Each thread holds its first `held` words in registers; the rest of a longer row is kept in shared
-// memory or read again. So any row length works with any configuration, and a good one reads each element once.
+// A row is read in aligned words of `bytes`; the few elements before the first and behind the last are dealt with one by one. Each thread
+// holds its first `held` words in registers; the rest of a longer row is kept in shared memory or read again. So any row length works with
+// any configuration, and a good one reads each element once.
 struct Config {
   TUNE(32, 64, 128, 256, 512, 1024) int block = 256;  // threads in a block
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
-  TUNE(1, 2, 4, 8) int cluster = 1;          // blocks that share a row and exchange their sums: long rows stay on chip, few rows fill the device
+  TUNE(1, 2, 4, 8) int cluster = 1;          // blocks that share a row: long rows stay on chip, few rows fill the device
   TUNE(2, 4, 8, 16) int bytes = 16;          // of one access: 16 is the widest there is
   TUNE(1, 2, 4, 8, 16) int held = 4;         // words of a row that a thread holds in registers
   TUNE(1, 2, 4) int in_flight = 1;           // words of the rest that a thread loads before it uses them
   TUNE(false, true) bool rest_shared = false;  // the rest is kept in shared memory instead of read again
   TUNE(false, true) bool online = true;      // maximum and sum in one pass over the row instead of two
-  TUNE(false, true) bool ragged = true;      // false leaves out the edge code: a row then has to be a whole number of words
   TUNE(1, 2, 4, 8) int min_blocks = 1;       // resident on a multiprocessor: caps the registers of a thread
 };
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 HONE_BOTH constexpr int threads_of_row(Config c) { return c.row_threads * c.cluster; }
 
-/// Words of a row; a ragged row may begin inside one.
-template <class T> HONE_BOTH constexpr long words_of_row(Problem p, Config c) {
-  return ceil_div(p.cols + (c.ragged ? vec<T>(c) - 1 : 0), (long)vec<T>(c));
-}
-
 /// Words of the rest for each thread, made up to whole rounds of in_flight.
 template <class T> HONE_BOTH constexpr long rest_words(Problem p, Config c) {
-  return round_up(max_of(0L, ceil_div(words_of_row<T>(p, c), (long)threads_of_row(c)) - c.held), (long)c.in_flight);
+  return round_up(max_of(0L, ceil_div(p.cols / vec<T>(c), (long)threads_of_row(c)) - c.held), (long)c.in_flight);
 }
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
@@ -45,12 +40,12 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
   if (c.held * vec<T>(c) > 64) return false;                                      // held elements are floats in registers
   if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
-  if (!c.ragged && p.cols % vec<T>(c) != 0) return false;                         // rows start and end off a word's boundary
+  if (threads_of_row(c) < vec<T>(c)) return false;                                // a thread takes one element of an edge
   if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;        // they could not be resident
   if (c.min_blocks > 1 && (c.held * vec<T>(c) + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.row_threads > 256 && c.row_threads * vec<T>(c) > p.cols) return false;    // threads without an element
   if (c.cluster > 1 && threads_of_row(c) * vec<T>(c) > p.cols) return false;      // threads without an element
-  if (c.held > 4 && (c.held / 2) * threads_of_row(c) >= words_of_row<T>(p, c)) return false;  // registers that no element reaches
+  if (c.held > 4 && (c.held / 2) * threads_of_row(c) >= p.cols / vec<T>(c)) return false;  // registers that no element reaches
   if (c.in_flight > 1 && rest_words<T>(p, c) == 0) return false;                  // nothing to have in flight
   if (c.rest_shared && rest_words<T>(p, c) == 0) return false;                    // nothing to keep
   return shared_bytes<T>(p, c) * c.min_blocks + 1024 <= d.shared_memory_per_block;  // the device's limit, beside the partial sums
@@ -153,52 +148,51 @@ template <Config c> HONE_DEVICE Part join_row(Part part, Slots& slots) {
 }
 
 // ---- the row ---------------------------------------------------------------------------------------------------------------------------
-/// Word w of a row covers elements [w * vec - head, w * vec - head + vec): words are aligned although the row need not be.
+/// A thread's view of its row: `head` elements, `words` aligned words, `tail` elements.
 template <class T, Config c> struct Row {
   static constexpr int kVec = vec<T>(c);
   using Word = Vector<T, kVec>;
   const T* x;
   T* y;
-  long cols, words;
-  int head, lane;  // lane: of this thread among the threads_of_row(c)
+  long words;
+  int head, tail, lane;  // lane: of this thread among the threads_of_row(c)
 
-  HONE_DEVICE long first(long k) const { return (k * threads_of_row(c) + lane) * kVec - head; }
-  HONE_DEVICE bool whole(long at) const { return c.ragged ? at >= 0 && at + kVec <= cols : at < cols; }
+  /// The index of this thread's k-th word.
+  HONE_DEVICE long word(long k) const { return k * threads_of_row(c) + lane; }
 
-  /// This thread's k-th word, -infinity where the row has no element.
+  /// This thread's k-th word, -infinity where the row has none.
   HONE_DEVICE Word read(long k) const {
-    const long at = first(k);
-    if (whole(at)) return load<kVec>(x + at);
-    Word word;
+    if (word(k) < words) return load<kVec>(x + head + word(k) * kVec);
+    Word none;
 #pragma unroll
-    for (int e = 0; e < kVec; ++e) word[e] = c.ragged && at + e >= 0 && at + e < cols ? x[at + e] : T(-INFINITY);
-    return word;
+    for (int e = 0; e < kVec; ++e) none[e] = T(-INFINITY);
+    return none;
+  }
+  HONE_DEVICE void write(long k, const Word& value) const {
+    if (word(k) < words) store_global(y + head + word(k) * kVec, value);
   }
 
-  HONE_DEVICE void write(long k, const Word& word) const {
-    const long at = first(k);
-    if (whole(at)) {
-      store(y + at, word);
-    } else if (c.ragged) {
-#pragma unroll
-      for (int e = 0; e < kVec; ++e) {
-        if (at + e >= 0 && at + e < cols) y[at + e] = word[e];
-      }
-    }
+  HONE_DEVICE long tail_at() const { return head + words * kVec + lane; }
+  HONE_DEVICE float read_head() const { return lane < head ? (float)x[lane] : -INFINITY; }
+  HONE_DEVICE float read_tail() const { return lane < tail ? (float)x[tail_at()] : -INFINITY; }
+  HONE_DEVICE void write_edges(float at_head, float at_tail) const {
+    if (lane < head) y[lane] = T(at_head);
+    if (lane < tail) y[tail_at()] = T(at_tail);
   }
 
   /// Calls visit(k, word) for this thread's words that are not held, in_flight at a time. The first visit reads x and fills `kept`.
   template <bool first_visit, class Visit> HONE_DEVICE void visit_rest(Word* kept, Visit visit) const {
-    for (long k = c.held; k * threads_of_row(c) + lane < words; k += c.in_flight) {
-      Word word[c.in_flight];
+    for (long k = c.held; word(k) < words; k += c.in_flight) {
+      Word batch[c.in_flight];
 #pragma unroll
       for (int j = 0; j < c.in_flight; ++j) {
-        Word* mine = kept + (k + j - c.held) * c.block;
-        word[j] = first_visit || !c.rest_shared ? read(k + j) : *mine;
-        if (first_visit && c.rest_shared) *mine = word[j];
+        batch[j] = first_visit || !c.rest_shared ? read(k + j) : kept[(k + j - c.held) * c.block];
       }
 #pragma unroll
-      for (int j = 0; j < c.in_flight; ++j) visit(k + j, word[j]);
+      for (int j = 0; j < c.in_flight; ++j) {
+        if (first_visit && c.rest_shared) kept[(k + j - c.held) * c.block] = batch[j];
+        visit(k + j, batch[j]);
+      }
     }
   }
 };
@@ -208,9 +202,10 @@ template <class T, Config c> HONE_DEVICE Row<T, c> row_of_thread(const T* x, T* 
   const int rank = c.cluster > 1 ? cluster_rank() : 0;
   const long r = (long)blockIdx.x / c.cluster * (c.block / c.row_threads) + (int)threadIdx.x / c.row_threads;
   const long cols = r < p.rows ? p.cols : 0;  // the last block's surplus threads stay for the barriers, with an empty row
-  const int head = c.ragged ? (int)(r * p.cols % kVec) : 0;
-  const long words = cols == 0 ? 0 : ceil_div(cols + head, (long)kVec);
-  return {x + r * p.cols, y + r * p.cols, cols, words, head, rank * c.row_threads + (int)threadIdx.x % c.row_threads};
+  const int head = (int)min_of(cols, (kVec - r * p.cols % kVec) % kVec);
+  const long words = (cols - head) / kVec;
+  const int tail = (int)(cols - head - words * kVec), lane = rank * c.row_threads + (int)threadIdx.x % c.row_threads;
+  return {x + r * p.cols, y + r * p.cols, words, head, tail, lane};
 }
 
 template <class T, Config c>
@@ -226,7 +221,8 @@ void softmax(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T
   Word word[c.held];
 #pragma unroll
   for (int k = 0; k < c.held; ++k) word[k] = row.read(k);
-  float held[c.held][kVec], largest = kLowest;
+  const float head = row.read_head(), tail = row.read_tail();
+  float held[c.held][kVec], largest = fmaxf(kLowest, fmaxf(head, tail));
 #pragma unroll
   for (int k = 0; k < c.held; ++k) {
 #pragma unroll
@@ -240,7 +236,7 @@ void softmax(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T
     largest = join_row<c>({largest, 0.0f}, slots[0]).largest;
   }
 
-  Part part = {largest, 0.0f};
+  Part part = {largest, exp_below(head, largest) + exp_below(tail, largest)};
 #pragma unroll
   for (int k = 0; k < c.held; ++k) {
 #pragma unroll
@@ -267,6 +263,7 @@ void softmax(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T
     for (int e = 0; e < kVec; ++e) word[k][e] = T(held[k][e] * held_scale);
     row.write(k, word[k]);
   }
+  row.write_edges(exp_below(head, part.largest) * scale, exp_below(tail, part.largest) * scale);
   row.template visit_rest<false>(kept, [&](long k, const Word& w) {
     Word result;
 #pragma unroll

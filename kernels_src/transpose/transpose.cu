@@ -109,7 +109,7 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
 #pragma unroll
       for (int i = 0; i < c.vec; ++i) out[i] = in[u][i][e];
       if constexpr (c.path == Path::direct) {
-        store(y + (col + e) * p.rows + row, out);
+        store_global(y + (col + e) * p.rows + row, out);
       } else {
         shared[slot<c>(unit % kAcross * c.vec + e, unit / kAcross)] = out;
       }
@@ -121,7 +121,7 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
     for (int w = 0; w < kUnits * c.vec; ++w) {
       const int word = w * c.block + (int)threadIdx.x;
       const long row = tile.row + word % kDown * c.vec, col = tile.col + word / kDown;
-      if (row < p.rows && col < p.cols) store(y + col * p.rows + row, shared[slot<c>(word / kDown, word % kDown)]);
+      if (row < p.rows && col < p.cols) store_global(y + col * p.rows + row, shared[slot<c>(word / kDown, word % kDown)]);
     }
   }
 }

@@ -146,8 +146,42 @@ template <class T, int N> struct alignas(N * sizeof(T)) Vector {
   HONE_DEVICE const T& operator[](int i) const { return v[i]; }
 };
 
+/// load and store reach any memory. store_global writes device memory that the kernel does not read, and is one access for certain: the
+/// compiler takes vectors apart, and at times it does not put a store together again.
+#if defined(__CUDACC__)
+template <int bytes> struct MemoryWord;
+template <> struct MemoryWord<1> { using type = unsigned char; };
+template <> struct MemoryWord<2> { using type = unsigned short; };
+template <> struct MemoryWord<4> { using type = unsigned; };
+template <> struct MemoryWord<8> { using type = uint2; };
+template <> struct MemoryWord<16> { using type = uint4; };
+
+template <int N, class T> HONE_DEVICE Vector<T, N> load(const T* from) {
+  return __builtin_bit_cast(Vector<T, N>, *reinterpret_cast<const typename MemoryWord<N * sizeof(T)>::type*>(from));
+}
+template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& values) {
+  using Word = typename MemoryWord<N * sizeof(T)>::type;
+  *reinterpret_cast<Word*>(to) = __builtin_bit_cast(Word, values);
+}
+template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N>& values) {
+  using Word = typename MemoryWord<N * sizeof(T)>::type;
+  const Word word = __builtin_bit_cast(Word, values);
+  const size_t at = __cvta_generic_to_global(to);
+  if constexpr (sizeof(Word) == 16) {
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w));
+  } else if constexpr (sizeof(Word) == 8) {
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(at), "r"(word.x), "r"(word.y));
+  } else if constexpr (sizeof(Word) == 4) {
+    asm volatile("st.global.b32 [%0], %1;" ::"l"(at), "r"(word));
+  } else {
+    *reinterpret_cast<Word*>(to) = word;
+  }
+}
+#else
 template <int N, class T> HONE_DEVICE Vector<T, N> load(const T* from) { return *reinterpret_cast<const Vector<T, N>*>(from); }
 template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& values) { *reinterpret_cast<Vector<T, N>*>(to) = values; }
+template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N>& values) { store(to, values); }
+#endif
 
 /// Declares `T* name`, the block's dynamic shared memory (Launch::shared bytes), aligned to 128 bytes.
 #if defined(__CUDACC__)
