@@ -226,7 +226,7 @@ std::uint64_t BlockRunner::warp_exchange(HoneCpuWarpOperation operation, unsigne
         fmt::format("thread ({}, {}, {}), lane {} of its warp, calls a warp function with the mask {:#010x}, which leaves that lane out",
                     current_->index.x, current_->index.y, current_->index.z, lane, mask));
   }
-  if (!std::has_single_bit(brought.width) || brought.width > kWarpLanes) {
+  if (brought.width == 0 || brought.width > kWarpLanes || (brought.width & (brought.width - 1)) != 0) {
     give_up(fmt::format("a shuffle of width {}; it must be 1, 2, 4, 8, 16 or 32", static_cast<int>(brought.width)));
   }
   warp.lanes[lane] = brought;

@@ -69,18 +69,18 @@ void start(Fiber& fiber, void (*entry)(transfer_t)) {
       boost::context::detail::make_fcontext(fiber.stack_low + fiber.stack_bytes - fiber.color, fiber.stack_bytes - fiber.color, entry);
 }
 
-transfer_t leave(Fiber& from, Fiber& to, void* data, bool for_good) {
+const bool kSanitized = hooks().start_switch != nullptr || hooks().tsan_switch != nullptr;
+
+void announce_leave(Fiber& from, Fiber& to, bool for_good) {
   if (hooks().start_switch != nullptr) {
     hooks().start_switch(for_good ? nullptr : &from.asan_fake_stack, to.stack_low, to.stack_bytes);
   }
   if (hooks().tsan_switch != nullptr) {
     hooks().tsan_switch(to.tsan_fiber, 0);
   }
-  return boost::context::detail::jump_fcontext(to.context, data);
 }
 
-void arrived(Fiber& self, Fiber& previous, transfer_t transfer) {
-  previous.context = transfer.fctx;
+void announce_arrival(Fiber& self, Fiber& previous) {
   if (hooks().finish_switch == nullptr) {
     return;
   }
@@ -102,7 +102,7 @@ void adopt_thread(Fiber& fiber) {
 
 bool StackPool::grow() {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t stack_bytes = hooks().start_switch != nullptr || hooks().tsan_switch != nullptr ? kSanitizedStackBytes : kStackBytes;
+  const std::size_t stack_bytes = kSanitized ? kSanitizedStackBytes : kStackBytes;
   const std::size_t stride = stack_bytes + page;
   void* slab = mmap(nullptr, kSlabFibers * stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (slab == MAP_FAILED) {

@@ -21,9 +21,25 @@ struct Fiber {
 /// Makes `fiber` start in `entry` at the next switch to it; whatever it ran before is forgotten.
 void start(Fiber& fiber, void (*entry)(boost::context::detail::transfer_t));
 
+/// Whether a sanitizer watches this process and has to be told of every switch.
+extern const bool kSanitized;
+void announce_leave(Fiber& from, Fiber& to, bool for_good);
+void announce_arrival(Fiber& self, Fiber& previous);
+
 /// Leaves `from` and continues `to`. The side that continues must call `arrived` with what it got, before anything else.
-boost::context::detail::transfer_t leave(Fiber& from, Fiber& to, void* data, bool for_good);
-void arrived(Fiber& self, Fiber& previous, boost::context::detail::transfer_t transfer);
+inline boost::context::detail::transfer_t leave(Fiber& from, Fiber& to, void* data, bool for_good) {
+  if (kSanitized) [[unlikely]] {
+    announce_leave(from, to, for_good);
+  }
+  return boost::context::detail::jump_fcontext(to.context, data);
+}
+
+inline void arrived(Fiber& self, Fiber& previous, boost::context::detail::transfer_t transfer) {
+  previous.context = transfer.fctx;
+  if (kSanitized) [[unlikely]] {
+    announce_arrival(self, previous);
+  }
+}
 
 /// Binds a default constructed fiber to the running thread of the operating system.
 void adopt_thread(Fiber& fiber);
