@@ -26,6 +26,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.row_threads > c.block) return false;                         // a block holds whole rows (or slices of one)
   if (c.in_flight * c.bytes > 128) return false;                     // what is in flight fills registers: 32 of them at most
   if (c.row_threads < vec<T>(c)) return false;                       // a thread takes one element of an edge
+  if (c.row_threads < 32 && p.cols > 16384) return false;            // one thread's long sum loses digits, and its loads share no lines
   if (slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // rows so short that a block holds several are not worth a split
   if (c.split == usual_slices(p, c)) return false;                   // 0 says the same
   const long per_step = (long)c.row_threads * vec<T>(c);             // elements of a row read by one load of every thread
