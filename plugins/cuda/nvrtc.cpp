@@ -98,6 +98,16 @@ std::vector<std::string> toolkit_includes(const fs::path& library_folder) {
   return {};
 }
 
+// NVRTC opens its builtins by their bare name, which the loader finds for an installed toolkit but not for a wheel. Once the library
+// beside NVRTC is in the process, that name resolves to it.
+void open_builtins(const fs::path& library_folder, int version) {
+  const fs::path beside = library_folder / fmt::format("libnvrtc-builtins.so.{}.{}", version / 100, version % 100);
+  std::error_code ignored;
+  if (fs::exists(beside, ignored)) {
+    static_cast<void>(dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL));
+  }
+}
+
 Error not_found(const SharedLibrary& library) {
   const std::string named = environment("HONE_NVRTC");
   if (!named.empty()) {
@@ -134,7 +144,9 @@ Result<Nvrtc> open_nvrtc() {
         fmt::format("the NVRTC at {} ({}.{}) is too old: Hone needs 12.0 or later; HONE_NVRTC names another", opened.path, major, minor)};
   }
   opened.version = major * 100 + minor;
-  opened.includes = toolkit_includes(folder_of(reinterpret_cast<const void*>(opened.api.version)));
+  const fs::path folder = folder_of(reinterpret_cast<const void*>(opened.api.version));
+  open_builtins(folder, opened.version);
+  opened.includes = toolkit_includes(folder);
   return opened;
 }
 
