@@ -42,8 +42,8 @@ TEST_CASE("an error names the line and column of the user's file and leaves no f
   for (const auto& result : results) {
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == hone::ErrorCode::kCompile);
-    CHECK(result.error().message.find("kernels/test_kernel.cu:7:12: error: 'unknown_thing'") != std::string::npos);
-    INFO(result.error().message);
+    CHECK(result.error().message.find("kernels/test_kernel.cu:7:12: error: ") != std::string::npos);
+    CHECK(result.error().message.find("'unknown_thing'") != std::string::npos);
   }
   CHECK(temporary_directories() == 0);
 }
