@@ -68,7 +68,7 @@ std::string run_text(const TuneRequest& request, const RunReport& report, const 
   lines += fmt::format("right          largest error {:.3f} of what is allowed (inputs of seed {})\n", trial.max_error, trial.input_seed);
   lines += fmt::format("time           {} (95 %: {} to {}, {} samples)\n", duration(trial.measurement.median_us), duration(trial.measurement.ci95_low_us),
                        duration(trial.measurement.ci95_high_us), trial.measurement.samples_us.size());
-  lines += fmt::format("rate           {:.1f} GFLOP/s, {:.1f} GB/s\n", report.flops / seconds * 1e-9, report.bytes / seconds * 1e-9);
+  lines += fmt::format("rate           {:.4g} GFLOP/s, {:.4g} GB/s\n", report.flops / seconds * 1e-9, report.bytes / seconds * 1e-9);
   if (trial.resources.registers > 0) {
     lines += fmt::format("resources      {} registers, {} spilled bytes, {} bytes of shared memory, occupancy {:.2f}\n", trial.resources.registers,
                          trial.resources.spill_bytes, trial.resources.shared_bytes, trial.resources.occupancy);

@@ -349,7 +349,6 @@ class LiveEvaluator final : public Evaluator {
       const double compile_seconds = trial.seconds.compile;
       wire::fill_from(entries[k], trial);
       trial.seconds.compile = compile_seconds;
-      trial.final_round = true;
     }
     if (!reply.at("fatal").get<bool>()) {
       return true;

@@ -249,13 +249,14 @@ class Session {
     if (!best_us_) {
       return store_.finish_session(session_, key_, std::nullopt, elapsed());
     }
-    HONE_ASSIGN(const std::vector<Trial> results, evaluator_->finals(finalists()));
+    HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(finalists()));
     const Trial* winner = nullptr;
-    for (const Trial& trial : results) {
-      if (trial.outcome != Outcome::kOk) {
-        continue;
-      }
+    for (Trial& trial : results) {
+      trial.final_round = true;
       HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
+      if (trial.outcome != Outcome::kOk) {
+        continue;  // wrong or crashed on fresh inputs: recorded as that, and no winner
+      }
       if (trial.position == default_position_) {
         report_.default_measured = Measured{trial.configuration, trial.measurement};
       }
