@@ -219,10 +219,8 @@ class Session {
       }
       const bool progressed = !proposals.empty();
       evaluator_->submit(std::move(proposals));
-      if (!progressed) {
-        if (evaluator_->in_flight() > 0) {
-          return;  // it may be waiting for outcomes
-        }
+      if (!progressed && evaluator_->in_flight() > 0) {
+        return;  // it may be waiting for outcomes
       }
     }
   }
