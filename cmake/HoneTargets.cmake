@@ -30,7 +30,7 @@ function(hone_add_part name)
 endfunction()
 
 # hone_add_plugin(NAME KIND device|strategy SOURCES ... LIBRARIES ...): a part that defines
-# `std::unique_ptr<hone::DevicePlugin> hone::make_NAME_device()` or `std::unique_ptr<hone::StrategyPlugin> hone::make_NAME_strategy()`.
+# `std::unique_ptr<hone::DevicePlugin> hone::make_NAME_device()` or `const hone_strategy* hone::NAME_strategy()`.
 function(hone_add_plugin name)
   cmake_parse_arguments(ARG "" "KIND" "SOURCES;LIBRARIES" ${ARGN})
   hone_add_part(${ARG_KIND}_${name} SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES})
@@ -68,11 +68,11 @@ function(hone_assemble)
   set(calls "")
   foreach(device IN LISTS devices)
     string(APPEND declarations "std::unique_ptr<DevicePlugin> make_${device}_device();\n")
-    string(APPEND calls "    built.add(make_${device}_device());\n")
+    string(APPEND calls "  built.add(make_${device}_device());\n")
   endforeach()
   foreach(strategy IN LISTS strategies)
-    string(APPEND declarations "std::unique_ptr<StrategyPlugin> make_${strategy}_strategy();\n")
-    string(APPEND calls "    built.add(make_${strategy}_strategy());\n")
+    string(APPEND declarations "const hone_strategy* ${strategy}_strategy();\n")
+    string(APPEND calls "  built.add(std::make_unique<StrategyPlugin>(${strategy}_strategy()));\n")
   endforeach()
   configure_file(${PROJECT_SOURCE_DIR}/cmake/builtin_registry.cpp.in ${PROJECT_BINARY_DIR}/generated/builtin_registry.cpp @ONLY)
 

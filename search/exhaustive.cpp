@@ -1,43 +1,36 @@
 // Every configuration in order of position: for small spaces, and for recording one.
-#include "search/proposals.hpp"
+#include "hone/plugin.hpp"
 
 namespace hone {
 namespace {
 
-class ExhaustiveStrategy final : public Strategy {
- public:
-  explicit ExhaustiveStrategy(const StrategyContext& context) : proposals_(context) {}
+using namespace plugin;
 
-  std::vector<Count> ask(std::size_t n) override {
-    std::vector<Count> proposed;
-    while (proposed.size() < n && !exhausted()) {
-      if (proposals_.claim(next_)) {
+class Exhaustive final : public plugin::Strategy {
+ public:
+  static constexpr About kAbout{.name = "exhaustive", .summary = "every configuration, in order of position"};
+
+  explicit Exhaustive(const Context& context) : taken_(context) {}
+
+  std::vector<Position> ask(std::size_t wanted) override {
+    std::vector<Position> proposed;
+    for (; proposed.size() < wanted && taken_.left() > 0; ++next_) {
+      if (taken_.claim(next_)) {
         proposed.push_back(next_);
       }
-      ++next_;
     }
     return proposed;
   }
 
-  void tell(std::span<const Observation> observations) override { proposals_.claim(observations); }
-  [[nodiscard]] bool exhausted() const override { return proposals_.left() == 0; }
+  void tell(std::span<const plugin::Observation> observations) override { taken_.claim(observations); }
 
  private:
-  search::Proposals proposals_;
-  Count next_ = 0;
-};
-
-class ExhaustivePlugin final : public StrategyPlugin {
- public:
-  [[nodiscard]] std::string_view name() const override { return "exhaustive"; }
-  [[nodiscard]] std::string_view summary() const override { return "every configuration, in order of position"; }
-  [[nodiscard]] std::unique_ptr<Strategy> create(const StrategyContext& context) const override {
-    return std::make_unique<ExhaustiveStrategy>(context);
-  }
+  Taken taken_;
+  Position next_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<StrategyPlugin> make_exhaustive_strategy() { return std::make_unique<ExhaustivePlugin>(); }
+const hone_strategy* exhaustive_strategy() { return plugin::table<Exhaustive>(); }
 
 }  // namespace hone

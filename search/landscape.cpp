@@ -15,28 +15,19 @@ constexpr float kSamePoint = 1e-6F;
 
 }  // namespace
 
-Landscape::Landscape(const SearchSpace& space, double ridge) : space_(space), ridge_(ridge) {
-  for (const Parameter& parameter : space.parameters()) {
-    const std::size_t values = parameter.values.size();
+Landscape::Landscape(plugin::Space space, double ridge) : space_(space), ridge_(ridge) {
+  for (std::size_t p = 0; p < space.dimensions(); ++p) {
+    const std::size_t values = space.dimension(p).count;
     auto& coordinates = coordinates_.emplace_back(values, 0.0F);
-    // The values of an enumeration have no order: there, two values differ or do not.
-    for (std::size_t i = 0; i < values && values > 1 && parameter.kind != ParameterKind::kEnumeration; ++i) {
+    // Labels have no order: there, two values differ or do not.
+    for (std::size_t i = 0; i < values && values > 1 && space.dimension(p).kind != HONE_CATEGORICAL; ++i) {
       coordinates[i] = static_cast<float>(i) / static_cast<float>(values - 1);
     }
     effects_.emplace_back(values, 0.0);
   }
 }
 
-Point Landscape::point(Count position) const {
-  const Configuration configuration = space_.at(position);
-  Point point{position, {}};
-  point.digits.reserve(configuration.values.size());
-  for (std::size_t p = 0; p < configuration.values.size(); ++p) {
-    const auto& values = space_.parameters()[p].values;
-    point.digits.push_back(static_cast<std::uint16_t>(std::ranges::find(values, configuration.values[p]) - values.begin()));
-  }
-  return point;
-}
+Point Landscape::point(plugin::Position position) const { return {position, space_.at(position)}; }
 
 float Landscape::squared_distance(const Point& a, const Point& b) const {
   float sum = 0.0F;
@@ -47,9 +38,9 @@ float Landscape::squared_distance(const Point& a, const Point& b) const {
   return sum;
 }
 
-void Landscape::learn(const Observation& observation) {
-  std::erase_if(awaited_, [&](const Point& awaited) { return awaited.position == observation.position; });
-  Known known{.point = point(observation.position), .ok = observation.outcome == Outcome::kOk && observation.time_us > 0.0};
+void Landscape::learn(const plugin::Observation& observation) {
+  std::erase_if(awaited_, [&](const Point& awaited) { return awaited.position == observation.at(); });
+  Known known{.point = point(observation.at()), .ok = observation.ok() && observation.time_us > 0.0};
   if (known.ok) {
     known.log_time = std::log(observation.time_us);
     best_ = !has_best() || known.log_time < known_[best_].log_time ? known_.size() : best_;

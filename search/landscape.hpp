@@ -5,14 +5,14 @@
 #include <span>
 #include <vector>
 
-#include "hone/strategy.hpp"
+#include "hone/plugin.hpp"
 
 namespace hone::search {
 
 /// A configuration as positions of its values.
 struct Point {
-  Count position = 0;
-  std::vector<std::uint16_t> digits;
+  plugin::Position position = 0;
+  plugin::Digits digits;
 };
 
 struct Estimate {
@@ -24,19 +24,19 @@ struct Estimate {
 class Landscape {
  public:
   /// `ridge`: how many observations of a value it takes to believe half of its effect, or so.
-  Landscape(const SearchSpace& space, double ridge);
+  Landscape(plugin::Space space, double ridge);
 
-  [[nodiscard]] Point point(Count position) const;
+  [[nodiscard]] Point point(plugin::Position position) const;
   /// Squared: along each parameter the step between two values, and for differing at all.
   [[nodiscard]] float squared_distance(const Point& a, const Point& b) const;
 
   /// Also a failure says something: time there counts as slower than the median.
-  void learn(const Observation& observation);
+  void learn(const plugin::Observation& observation);
   void await(const Point& point) { awaited_.push_back(point); }
 
   [[nodiscard]] std::size_t points() const { return known_.size() + awaited_.size(); }
   /// Position of the fastest point; meaningful if any is known not to have failed.
-  [[nodiscard]] Count best() const { return known_[best_].point.position; }
+  [[nodiscard]] plugin::Position best() const { return known_[best_].point.position; }
   [[nodiscard]] bool has_best() const { return best_ < known_.size(); }
 
   /// Fits what was learnt since the last fit.
@@ -58,7 +58,7 @@ class Landscape {
   void stand_in_for_failures();
   void fit_effects(std::size_t parameter);
 
-  const SearchSpace& space_;
+  plugin::Space space_;
   double ridge_ = 0.0;
   std::vector<std::vector<float>> coordinates_;  ///< of each parameter's values, in [0, 1]
   std::vector<Known> known_;

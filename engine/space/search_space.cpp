@@ -9,6 +9,7 @@
 
 #include "engine/space/diagram.hpp"
 #include "engine/space/hashing.hpp"
+#include "engine/space/nearest.hpp"
 #include "engine/space/space_builder.hpp"
 
 namespace hone {
@@ -26,8 +27,6 @@ std::string text(Count count) {
 }
 
 namespace {
-
-using Digits = std::vector<std::uint16_t>;  // positions of a configuration's values
 
 std::optional<std::uint16_t> position_of(const Parameter& parameter, const Value& value) {
   const auto at = std::ranges::find(parameter.values, value);
@@ -72,7 +71,7 @@ struct SearchSpace::Impl {
   }
 
   /// Configurations that share the walk so far: with the group of the next step standing at `node`, those of the other groups.
-  [[nodiscard]] std::optional<Count> index(const Digits& digits) const {
+  [[nodiscard]] std::optional<Count> index(std::span<const std::uint16_t> digits) const {
     std::vector<Node> nodes = roots();
     Count position = 0, left = size;
     for (const space::Step& step : product.walk) {
@@ -92,8 +91,7 @@ struct SearchSpace::Impl {
     return position;
   }
 
-  [[nodiscard]] Digits at(Count position) const {
-    Digits digits(product.parameters.size());
+  void at(Count position, std::span<std::uint16_t> digits) const {
     std::vector<Node> nodes = roots();
     Count left = size;
     for (const space::Step& step : product.walk) {
@@ -111,7 +109,6 @@ struct SearchSpace::Impl {
       digits[step.parameter] = digit;
       nodes[step.group] = children[digit];
     }
-    return digits;
   }
 };
 
@@ -144,11 +141,41 @@ const std::vector<Parameter>& SearchSpace::parameters() const { return impl_->pr
 Count SearchSpace::cartesian() const { return impl_->cartesian; }
 Count SearchSpace::size() const { return impl_->size; }
 
-Configuration SearchSpace::at(Count i) const {
-  if (i >= size()) {
-    throw ContractError(fmt::format("SearchSpace::at({}): the space has {} configurations", text(i), text(size())));
+void SearchSpace::digits(Count i, std::span<std::uint16_t> digits) const {
+  if (i >= size() || digits.size() != parameters().size()) {
+    throw ContractError(fmt::format("SearchSpace::digits({}) into {}: the space has {} configurations of {} parameters", text(i), digits.size(),
+                                    text(size()), parameters().size()));
   }
-  const Digits digits = impl_->at(i);
+  impl_->at(i, digits);
+}
+
+Digits SearchSpace::digits(Count i) const {
+  Digits made(parameters().size());
+  digits(i, made);
+  return made;
+}
+
+std::optional<Count> SearchSpace::index(std::span<const std::uint16_t> digits) const {
+  if (digits.size() != parameters().size()) {
+    return std::nullopt;
+  }
+  for (std::size_t p = 0; p < digits.size(); ++p) {
+    if (digits[p] >= parameters()[p].values.size()) {
+      return std::nullopt;
+    }
+  }
+  return impl_->index(digits);
+}
+
+Count SearchSpace::nearest(std::span<const std::uint16_t> digits) const {
+  if (digits.size() != parameters().size()) {
+    throw ContractError(fmt::format("SearchSpace::nearest: {} digits for {} parameters", digits.size(), parameters().size()));
+  }
+  return *impl_->index(space::nearest(impl_->product, digits));
+}
+
+Configuration SearchSpace::at(Count i) const {
+  const Digits digits = this->digits(i);
   Configuration configuration;
   configuration.values.reserve(digits.size());
   for (std::size_t p = 0; p < digits.size(); ++p) {
@@ -191,10 +218,7 @@ std::vector<Count> SearchSpace::sample(std::mt19937_64& random, std::size_t n) c
 }
 
 std::vector<Count> SearchSpace::neighbours(Count i, Neighbourhood kind) const {
-  if (i >= size()) {
-    throw ContractError(fmt::format("SearchSpace::neighbours({}): the space has {} configurations", text(i), text(size())));
-  }
-  Digits digits = impl_->at(i);
+  Digits digits = this->digits(i);
   std::vector<Count> found;
   for (std::size_t p = 0; p < digits.size(); ++p) {
     const int centre = digits[p], values = static_cast<int>(parameters()[p].values.size());

@@ -29,19 +29,26 @@ Observation observation_of(const Trial& trial) {
           .outcome = trial.outcome,
           .time_us = trial.measurement.median_us,
           .resources = trial.resources,
-          .cost_seconds = trial.seconds.total()};
+          .cost_seconds = trial.seconds.total(),
+          .compile_seconds = trial.seconds.compile};
 }
 
 class Session {
  public:
-  Session(const TuneRequest& request, Store& store, const SearchSpace& space)
-      : request_(request), store_(store), space_(space), key_(record_key(request.spec, request.problem, request.device.info)) {}
+  Session(const TuneRequest& request, Store& store, std::shared_ptr<const SearchSpace> space)
+      : request_(request), store_(store), shared_space_(std::move(space)), space_(*shared_space_), key_(record_key(request.spec, request.problem, request.device.info)) {}
 
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
     HONE_TRY(open());
     default_position_ = default_position(space_, default_configuration(request_.spec));
-    strategy_ = plugin->create({.space = &space_, .seed = request_.seed, .default_position = default_position_, .parameters = request_.strategy_parameters});
+    HONE_ASSIGN(strategy_, plugin->create({.space = shared_space_,
+                                           .seed = request_.seed,
+                                           .first = default_position_,
+                                           .parameters = request_.strategy_parameters,
+                                           .expected_trials = static_cast<std::uint64_t>(request_.budget.trials.value_or(0)),
+                                           .priors = {},
+                                           .model = {}}));
     tell_history();
     HONE_TRY(make_evaluator());
     HONE_TRY(try_default());
@@ -304,9 +311,10 @@ class Session {
 
   const TuneRequest& request_;
   Store& store_;
+  std::shared_ptr<const SearchSpace> shared_space_;  ///< a strategy that stalls may outlive the session
   const SearchSpace& space_;
   RecordKey key_;
-  std::unique_ptr<Strategy> strategy_;
+  std::optional<Strategy> strategy_;
   std::unique_ptr<Evaluator> evaluator_;
   std::int64_t session_ = 0;
   double earlier_seconds_ = 0.0;
@@ -352,12 +360,12 @@ Count default_position(const SearchSpace& space, const Configuration& wanted) {
 
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry) {
   if (request.recorded != nullptr) {
-    return Session(request, store, request.recorded->space()).run(registry);
+    return Session(request, store, request.recorded->shared_space()).run(registry);
   }
   Bindings fixed = bindings(request.problem);
   fixed.merge(bindings(request.device.info));
-  HONE_ASSIGN(const SearchSpace space, SearchSpace::build(request.spec.parameters, request.spec.constraints, fixed));
-  return Session(request, store, space).run(registry);
+  HONE_ASSIGN(SearchSpace space, SearchSpace::build(request.spec.parameters, request.spec.constraints, fixed));
+  return Session(request, store, std::make_shared<const SearchSpace>(std::move(space))).run(registry);
 }
 
 Result<RunReport> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store) {

@@ -106,7 +106,7 @@ Configuration configuration_of(const std::vector<Parameter>& parameters, const s
 }  // namespace
 
 struct RecordedSpace::Impl {
-  SearchSpace space;
+  std::shared_ptr<const SearchSpace> space;
   std::string name, device_name, digest;
   std::vector<RecordedTrial> trials;  ///< by position
   double best_us = std::numeric_limits<double>::infinity();
@@ -149,14 +149,14 @@ Result<RecordedSpace> RecordedSpace::load(const std::filesystem::path& file) {
   if (!space) {
     return in_file(file, space.error());
   }
-  auto impl = std::make_unique<Impl>(Impl{.space = std::move(*space),
+  auto impl = std::make_unique<Impl>(Impl{.space = std::make_shared<const SearchSpace>(std::move(*space)),
                                           .name = name_of(file),
                                           .device_name = recording.device_name.empty() ? "unknown device" : recording.device_name,
                                           .digest = hone::digest(text),
                                           .trials = {}});
-  impl->trials.resize(static_cast<std::size_t>(impl->space.size()));
+  impl->trials.resize(static_cast<std::size_t>(impl->space->size()));
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    const auto position = impl->space.index(configuration_of(impl->space.parameters(), (*rows)[i]));
+    const auto position = impl->space->index(configuration_of(impl->space->parameters(), (*rows)[i]));
     RecordedTrial& trial = impl->trials[static_cast<std::size_t>(position.value())];
     trial = std::move(recording.records[i].trial);
     if (trial.outcome == Outcome::kOk) {
@@ -171,7 +171,7 @@ RecordedSpace::RecordedSpace(RecordedSpace&&) noexcept = default;
 RecordedSpace& RecordedSpace::operator=(RecordedSpace&&) noexcept = default;
 RecordedSpace::~RecordedSpace() = default;
 
-const SearchSpace& RecordedSpace::space() const { return impl_->space; }
+const std::shared_ptr<const SearchSpace>& RecordedSpace::shared_space() const { return impl_->space; }
 const std::string& RecordedSpace::name() const { return impl_->name; }
 const std::string& RecordedSpace::device_name() const { return impl_->device_name; }
 const std::string& RecordedSpace::digest() const { return impl_->digest; }

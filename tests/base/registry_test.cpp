@@ -6,6 +6,8 @@
 
 namespace hone {
 
+std::unique_ptr<DevicePlugin> make_cpu_device();
+
 TEST_CASE("the built-in registry has the devices and strategies of this build") {
   const Registry& registry = builtin_registry();
   CHECK(registry.strategy("random").ok());
@@ -26,14 +28,8 @@ TEST_CASE("unknown names are answered with the known ones") {
 TEST_CASE("the best device is usable") { CHECK(builtin_registry().best_device().ok()); }
 
 TEST_CASE("a duplicate name breaks the contract") {
-  struct Named final : StrategyPlugin {
-    [[nodiscard]] std::string_view name() const override { return "same"; }
-    [[nodiscard]] std::string_view summary() const override { return ""; }
-    [[nodiscard]] std::unique_ptr<Strategy> create(const StrategyContext&) const override { return nullptr; }
-  };
-  Registry registry;
-  registry.add(std::make_unique<Named>());
-  CHECK_THROWS_AS(registry.add(std::make_unique<Named>()), ContractError);
+  Registry registry = make_builtin_registry();
+  CHECK_THROWS_AS(registry.add(make_cpu_device()), ContractError);
 }
 
 }  // namespace hone

@@ -1,6 +1,8 @@
 #pragma once
 // Runs a strategy on a space with made-up times.
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -13,9 +15,23 @@
 
 namespace hone::test {
 
-inline std::unique_ptr<Strategy> create(std::string_view name, const SearchSpace& space, std::uint64_t seed, Count default_position = 0) {
-  const auto plugin = builtin_registry().strategy(name);
-  return plugin.value()->create({.space = &space, .seed = seed, .default_position = default_position, .parameters = {}});
+/// The space must outlive the strategy.
+inline Strategy create(std::string_view name, const SearchSpace& space, std::uint64_t seed, Count default_position = 0) {
+  StrategyContext context;
+  context.space = {std::shared_ptr<const SearchSpace>(), &space};
+  context.seed = seed;
+  context.first = default_position;
+  return builtin_registry().strategy(name).value()->create(std::move(context)).value();
+}
+
+/// A strategy of this build needs none of the engine's guards.
+inline void check_faultless(const Strategy& strategy) {
+  const StrategyFaults& faults = strategy.faults();
+  CHECK_MESSAGE(faults.failed == 0, faults.first);
+  CHECK(faults.invalid == 0);
+  CHECK(faults.repeated == 0);
+  CHECK(faults.stalled == 0);
+  CHECK(faults.idle == 0);
 }
 
 /// A bowl over the positions of values with a few failures in it.
@@ -65,6 +81,7 @@ std::vector<Count> run(Strategy& strategy, const SearchSpace& space, std::size_t
     }
     proposed.insert(proposed.end(), asked.begin(), asked.end());
   }
+  check_faultless(strategy);
   return proposed;
 }
 

@@ -42,8 +42,8 @@ TEST_CASE("No strategy proposes anything invalid, anything twice or what it was 
   for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
     const Count standard = space.size() / 2;
     for (const std::size_t batch : {1, 7}) {
-      const auto strategy = create(name, space, seed, standard);
-      check_distinct_and_valid(space, run(*strategy, space, batch, kBudget, bowl, standard), standard);
+      auto strategy = create(name, space, seed, standard);
+      check_distinct_and_valid(space, run(strategy, space, batch, kBudget, bowl, standard), standard);
     }
   });
 }
@@ -54,19 +54,19 @@ TEST_CASE("Every strategy ends a small space exactly when all of it was proposed
       return;
     }
     for (const std::size_t batch : {std::size_t{1}, std::size_t{1000}}) {
-      const auto strategy = create(name, space, seed);
-      const auto proposed = run(*strategy, space, batch, 10 * kBudget, bowl);
+      auto strategy = create(name, space, seed);
+      const auto proposed = run(strategy, space, batch, 10 * kBudget, bowl);
       CHECK(proposed.size() + 1 == static_cast<std::size_t>(space.size()));
-      CHECK(strategy->exhausted());
-      CHECK(strategy->ask(3).empty());
+      CHECK(strategy.exhausted());
+      CHECK(strategy.ask(3).empty());
     }
   });
 }
 
 TEST_CASE("Every strategy goes on where everything fails") {
   for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
-    const auto strategy = create(name, space, seed);
-    const auto proposed = run(*strategy, space, 4, kBudget, failure);
+    auto strategy = create(name, space, seed);
+    const auto proposed = run(strategy, space, 4, kBudget, failure);
     check_distinct_and_valid(space, proposed, 0);
     CHECK(proposed.size() >= std::min<std::size_t>(static_cast<std::size_t>(space.size()) - 1, kBudget));
   });
@@ -74,8 +74,8 @@ TEST_CASE("Every strategy goes on where everything fails") {
 
 TEST_CASE("The same seed and outcomes give the same proposals") {
   for_each_strategy([](const std::string& name, const SearchSpace& space, std::uint64_t seed) {
-    const auto first = create(name, space, seed), second = create(name, space, seed);
-    CHECK((run(*first, space, 5, kBudget, bowl) == run(*second, space, 5, kBudget, bowl)));
+    auto first = create(name, space, seed), second = create(name, space, seed);
+    CHECK((run(first, space, 5, kBudget, bowl) == run(second, space, 5, kBudget, bowl)));
   });
 }
 
@@ -88,9 +88,9 @@ TEST_CASE("A resumed history is not proposed again") {
       history.push_back(bowl(space, position));
       told.insert(position);
     }
-    const auto strategy = create(name, space, seed);
-    strategy->tell(history);
-    for (const Count position : run(*strategy, space, 3, kBudget, bowl)) {
+    auto strategy = create(name, space, seed);
+    strategy.tell(history);
+    for (const Count position : run(strategy, space, 3, kBudget, bowl)) {
       CHECK_FALSE(told.contains(position));
     }
   });

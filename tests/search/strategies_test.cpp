@@ -36,8 +36,8 @@ double best_of(const SearchSpace& space, const std::vector<Count>& proposed) {
 
 TEST_CASE("exhaustive goes through the space in order") {
   const SearchSpace space = wide_space(2, 5);
-  const auto strategy = create("exhaustive", space, 1, 3);
-  const auto proposed = run(*strategy, space, 4, 100, bowl, 3);
+  auto strategy = create("exhaustive", space, 1, 3);
+  const auto proposed = run(strategy, space, 4, 100, bowl, 3);
   CHECK(proposed.size() == 24);
   CHECK(std::is_sorted(proposed.begin(), proposed.end()));
 }
@@ -47,7 +47,7 @@ TEST_CASE("random is uniform, first proposals as later ones") {
   std::map<Count, int> first, sixth;
   constexpr int kRounds = 3000;
   for (int seed = 0; seed < kRounds; ++seed) {
-    const auto proposed = create("random", space, static_cast<std::uint64_t>(seed))->ask(6);
+    const auto proposed = create("random", space, static_cast<std::uint64_t>(seed)).ask(6);
     ++first[proposed.front()];
     ++sixth[proposed.back()];
   }
@@ -61,8 +61,8 @@ TEST_CASE("Strategies that follow outcomes work on spaces beyond 64 bits") {
   const SearchSpace space = wide_space(24, 8);
   for (const char* name : {"random", "local_search"}) {
     CAPTURE(name);
-    const auto strategy = create(name, space, 1);
-    const auto proposed = run(*strategy, space, 1, 60, bowl);
+    auto strategy = create(name, space, 1);
+    const auto proposed = run(strategy, space, 1, 60, bowl);
     CHECK(proposed.size() == 60);
     CHECK(std::set<Count>(proposed.begin(), proposed.end()).size() == 60);
   }
@@ -72,8 +72,9 @@ TEST_CASE("local_search finds the bottom of a bowl that random misses") {
   const SearchSpace space = wide_space(6, 8);  // 262144 configurations
   double sum_local = 0.0, sum_random = 0.0;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    sum_local += best_of(space, run(*create("local_search", space, seed), space, 1, 100, bowl));
-    sum_random += best_of(space, run(*create("random", space, seed), space, 1, 100, bowl));
+    Strategy local = create("local_search", space, seed), random = create("random", space, seed);
+    sum_local += best_of(space, run(local, space, 1, 100, bowl));
+    sum_random += best_of(space, run(random, space, 1, 100, bowl));
   }
   CHECK(std::log(sum_local / 5) < 1.05);  // the bottom is near 1.01
   CHECK(sum_local < 0.95 * sum_random);
@@ -81,8 +82,8 @@ TEST_CASE("local_search finds the bottom of a bowl that random misses") {
 
 TEST_CASE("Outcomes may come late: a batch is proposed without any") {
   const SearchSpace space = wide_space(6, 8);
-  const auto strategy = create("local_search", space, 1);
-  const auto first = strategy->ask(40), second = strategy->ask(40);
+  auto strategy = create("local_search", space, 1);
+  const auto first = strategy.ask(40), second = strategy.ask(40);
   CHECK(first.size() == 40);
   CHECK(second.size() == 40);
 }

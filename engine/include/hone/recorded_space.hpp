@@ -29,7 +29,8 @@ class RecordedSpace {
   RecordedSpace& operator=(RecordedSpace&&) noexcept;
   ~RecordedSpace();
 
-  [[nodiscard]] const SearchSpace& space() const;
+  [[nodiscard]] const SearchSpace& space() const { return *shared_space(); }
+  [[nodiscard]] const std::shared_ptr<const SearchSpace>& shared_space() const;
   [[nodiscard]] const std::string& name() const;         ///< the file's name without its endings: "gemm.RTX_Titan"
   [[nodiscard]] const std::string& device_name() const;  ///< "unknown device" where the record names none
   [[nodiscard]] const std::string& digest() const;       ///< of the file's bytes: 32 hex digits

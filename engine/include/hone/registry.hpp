@@ -35,7 +35,9 @@ class Registry {
   std::vector<std::unique_ptr<StrategyPlugin>> strategies_;
 };
 
-/// Everything built into this binary. Defined by the assembled library (cmake/HonePlugins.cmake generates it).
+/// Everything built into this binary: a new registry that plugins can be added to, and one that stays as it is.
+/// Defined by the assembled library (cmake/HoneTargets.cmake generates it).
+Registry make_builtin_registry();
 const Registry& builtin_registry();
 
 }  // namespace hone

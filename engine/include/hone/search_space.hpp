@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ enum class Neighbourhood {
   kHamming,   ///< differs in exactly one parameter
   kAdjacent,  ///< differs in exactly one parameter, by one step in its list of values
 };
+
+/// A configuration as the places of its values in their lists, one for each parameter.
+using Digits = std::vector<std::uint16_t>;
 
 class SearchSpace {
  public:
@@ -45,6 +49,14 @@ class SearchSpace {
   /// Position of a configuration, or nothing if it is not valid (or a value is not listed).
   [[nodiscard]] std::optional<Count> index(const Configuration& configuration) const;
   [[nodiscard]] bool contains(const Configuration& configuration) const { return index(configuration).has_value(); }
+
+  /// As `at` and `index`, without the values.
+  [[nodiscard]] Digits digits(Count i) const;
+  void digits(Count i, std::span<std::uint16_t> digits) const;
+  [[nodiscard]] std::optional<Count> index(std::span<const std::uint16_t> digits) const;
+  /// The valid configuration nearest to digits that may not be: each parameter's list of values is 1 long, and a label that differs counts 1.
+  /// Looks at no more than some thousand partial configurations: in a very large space it may miss the nearest by a little.
+  [[nodiscard]] Count nearest(std::span<const std::uint16_t> digits) const;
 
   /// Uniform over the valid configurations.
   [[nodiscard]] Count sample(std::mt19937_64& random) const;

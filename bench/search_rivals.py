@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Replays other people's search strategies on recorded tuning spaces, without a GPU, and puts Hone's own beside them.
+
+    python3 bench/search_rivals.py --spaces DIR --budgets 25,50,100,200 --repeats 100 --repeats-slow 10 --out rivals.json --hone build/bin/hone
+
+DIR holds Kernel Tuner cache files (*.json.gz). The score is best possible time / best time found after so many unique evaluations: a
+configuration that failed counts as one, a repeated proposal is free, 0 as long as nothing succeeded; where a strategy ends early its last
+value holds on. A strategy is run once for the largest budget, as its user would, and read at the smaller ones. Printed is the mean over spaces
+and repeats with a 95 % bootstrap interval over repeats. Repeat N has the random seed N.
+
+Kernel Tuner and Optuna are installed into a virtual environment of their own. Every repeat that ends is kept beside the output file, so that
+a run that was interrupted, or is asked for more repeats, goes on where it was. --only-report prints what is there.
+"""
+
+import argparse
+import collections
+import gc
+import importlib
+import importlib.metadata
+import json
+import multiprocessing
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import venv
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+REQUIREMENTS = {
+    "kernel_tuner": ["kernel_tuner", "scikit-learn"],  # scikit-learn is what its bayes_opt needs
+    "optuna": ["optuna", "scipy", "torch"],  # the last two are what its GPSampler needs
+}
+MODULES = {"kernel_tuner": ["kernel_tuner", "sklearn"], "optuna": ["optuna", "scipy", "torch"]}
+SLOW = {
+    "kernel_tuner": ["basinhopping", "bayes_opt", "diff_evo", "dual_annealing", "dual_annealing, uncapped", "hybrid_vndx", "nsga2", "nsga3"],
+    "optuna": ["TPESampler, pruned", "TPESampler, repaired", "GPSampler, repaired", "GPSampler, listed"],
+}
+SEARCH_LIMIT_S = 600  # of one search: a strategy that only repeats itself would never end
+
+
+class SearchTooLong(BaseException):
+    """Not an Exception: a strategy that catches those must not swallow it."""
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--spaces", type=pathlib.Path, required=True, help="folder of recorded spaces")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="JSON file for the table; finished repeats are kept in a folder beside it")
+    parser.add_argument("--budgets", type=lambda text: sorted(map(int, text.split(","))), default=[25, 50, 100, 200])
+    parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument("--repeats-slow", type=int, default=10, help="repeats of the strategies that take seconds a search")
+    parser.add_argument("--only", choices=list(REQUIREMENTS), help="one of the two tools")
+    parser.add_argument("--strategies", type=lambda text: text.split(";"), help="only these, separated by semicolons")
+    parser.add_argument("--jobs", type=int, default=1, help="searches run at the same time")
+    parser.add_argument("--hone", help="the hone command, whose own strategy joins the table")
+    parser.add_argument("--only-report", action="store_true", help="run no search; print what is there")
+    parser.add_argument("--check", action="store_true", help="run no search; compare with Kernel Tuner's own entry point on the smallest space")
+    parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / "venv-search")
+    parser.add_argument("--torch-index", help="package index for torch: the default one's Linux package brings gigabytes of CUDA libraries")
+    return parser.parse_args()
+
+
+def enter_environment(arguments, tools):
+    """Goes on in the virtual environment, made and filled where it is missing, with one thread a process."""
+    python = arguments.venv / "bin" / "python"
+    if pathlib.Path(sys.prefix).resolve() == arguments.venv.resolve():
+        return
+    if not python.exists():
+        venv.create(arguments.venv, with_pip=True)
+    for tool in tools:
+        if subprocess.run([python, "-c", "import " + ", ".join(MODULES[tool])], stderr=subprocess.DEVNULL).returncode != 0:
+            install(python, REQUIREMENTS[tool], arguments.torch_index)
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    os.execve(python, [str(python), *sys.argv], os.environ | threads)
+
+
+def install(python, packages, torch_index):
+    print("installing", *packages, flush=True)
+    pip = [python, "-m", "pip", "install", "--quiet"]
+    if torch_index and "torch" in packages:
+        subprocess.run([*pip, "--index-url", torch_index, "torch"], check=True)
+    subprocess.run([*pip, *packages], check=True)
+
+
+class Runs:
+    """The finished searches of one strategy on one space: a file of one JSON object a line, to which every repeat is added."""
+
+    def __init__(self, folder, tool, strategy, space, budget):
+        self.path = folder / f"{tool}.{strategy.replace(', ', '-')}.{space}.{budget}.jsonl"
+
+    def read(self):
+        """Whole lines only: the last one may have been cut off."""
+        text = self.path.read_text() if self.path.exists() else ""
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+    def missing(self, repeats):
+        return sorted(set(range(repeats)) - {run["seed"] for run in self.read()})
+
+    def add(self, run):
+        with self.path.open("a") as file:
+            file.write(json.dumps(run) + "\n")
+
+
+def stop_search(signal_number, frame):
+    raise SearchTooLong
+
+
+def one_search(job):
+    """In a forked process, so that no search sees what the one before it left behind in the shared space."""
+    strategy, seed = job
+    trace = one_search.trace_of(one_search.search.space)
+    signal.signal(signal.SIGALRM, stop_search)
+    signal.alarm(SEARCH_LIMIT_S)
+    warnings.simplefilter("ignore")
+    started = time.perf_counter()
+    ended = "done"
+    try:
+        one_search.search.run(strategy, seed, one_search.budget, trace)
+    except (Exception, SearchTooLong) as error:  # what it had found until then counts
+        ended = repr(error)
+    signal.alarm(0)
+    return {"strategy": strategy, "seed": seed, "ended": ended, "seconds": round(time.perf_counter() - started, 4),
+            "evaluations": len(trace.seen), "improvements": trace.improvements}
+
+
+def run_space(tool, space, jobs, keep, budget, processes):
+    """Runs the searches of one space and hands each to `keep` as it ends."""
+    from search_rivals.recorded import Trace
+
+    module = importlib.import_module(f"search_rivals.with_{tool}")
+    one_search.search, one_search.budget, one_search.trace_of = module.Search(space), budget, Trace
+    gc.collect()
+    gc.freeze()  # or the first collection in every forked process would copy all pages
+    with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
+        for run in pool.imap_unordered(one_search, jobs, chunksize=1):
+            keep[run["strategy"]].add(run)
+    gc.unfreeze()
+
+
+def run_all(tool, strategies, repeats, spaces, arguments, folder):
+    """Brings every strategy to its repeats, space by space."""
+    budget = arguments.budgets[-1]
+    for space in spaces:
+        keep = {strategy: Runs(folder, tool, strategy, space.name, budget) for strategy in strategies}
+        jobs = [(strategy, seed) for strategy, runs in keep.items() for seed in runs.missing(repeats)]
+        if jobs:
+            started = time.perf_counter()
+            run_space(tool, space, jobs, keep, budget, arguments.jobs)
+            print(f"{time.strftime('%H:%M:%S')} {tool} {space.name}: {len(jobs)} searches in {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def collect(tool, strategies, spaces, budget, folder):
+    """Per strategy the finished repeats of every space; only the strategies that have been run on all spaces."""
+    found = collections.defaultdict(dict)
+    for strategy in strategies:
+        for space in spaces:
+            runs = Runs(folder, tool, strategy, space.name, budget).read()
+            if runs:
+                found[strategy][space.name] = runs
+    return {strategy: runs for strategy, runs in found.items() if len(runs) == len(spaces)}
+
+
+def report(arguments, tools, spaces, folder):
+    """Writes and prints the table of what is there."""
+    from search_rivals import table
+
+    by_name = {space.name: space for space in spaces}
+    rows = []
+    for tool in tools:
+        strategies = importlib.import_module(f"search_rivals.with_{tool}").STRATEGIES
+        for strategy, runs in collect(tool, strategies, spaces, arguments.budgets[-1], folder).items():
+            rows.append(table.row_of(tool, strategy, runs, by_name, arguments.budgets))
+    if arguments.hone:
+        rows += table.hone_rows(arguments.hone, arguments.spaces, arguments.budgets, arguments.repeats)
+    packages = {package: importlib.metadata.version(package) for tool in tools for package in REQUIREMENTS[tool]}
+    document = {"budgets": arguments.budgets, "spaces": list(by_name), "packages": packages, "rows": rows}
+    arguments.out.write_text(json.dumps(document, indent=1) + "\n")
+    if rows:
+        print(table.markdown(rows, arguments.budgets, 100 if 100 in arguments.budgets else arguments.budgets[-1]))
+    print("\n" + ", ".join(f"{package} {version}" for package, version in packages.items()) + f"; {len(spaces)} spaces")
+
+
+def check(spaces, budget):
+    """Says for every strategy of Kernel Tuner whether the shared space gives what Kernel Tuner's own entry point gives."""
+    from search_rivals import with_kernel_tuner
+
+    smallest = min(spaces, key=lambda space: len(space.times))
+    for strategy in with_kernel_tuner.STRATEGIES:
+        if strategy != with_kernel_tuner.UNCAPPED:
+            print(smallest.name, strategy, with_kernel_tuner.differences(smallest, strategy, 0, budget) or "the same", flush=True)
+
+
+def main():
+    arguments = parse_arguments()
+    tools = [arguments.only] if arguments.only else list(REQUIREMENTS)
+    enter_environment(arguments, tools)
+    from search_rivals.recorded import list_spaces
+
+    spaces = list_spaces(arguments.spaces)
+    if not spaces:
+        sys.exit(f"no recorded spaces in {arguments.spaces}")
+    if arguments.check:
+        check(spaces, arguments.budgets[-1])
+        return
+    folder = arguments.out.with_suffix(".runs")
+    folder.mkdir(parents=True, exist_ok=True)
+    if not arguments.only_report:
+        for slow in (False, True):
+            for tool in tools:
+                names = importlib.import_module(f"search_rivals.with_{tool}").STRATEGIES
+                chosen = [name for name in arguments.strategies or names if name in names and (name in SLOW[tool]) == slow]
+                run_all(tool, chosen, arguments.repeats_slow if slow else arguments.repeats, spaces, arguments, folder)
+    report(arguments, tools, spaces, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Other people's search strategies replayed on recorded tuning spaces; see bench/search_rivals.py."""

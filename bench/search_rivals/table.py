@@ -1,0 +1,85 @@
+"""Scores of recorded searches: means over spaces and repeats with bootstrap intervals, as JSON and as Markdown."""
+
+import json
+import subprocess
+
+import numpy
+
+from search_rivals.recorded import fraction_at
+
+RESAMPLES = 2000
+
+
+def row_of(tool, strategy, runs, spaces, budgets):
+    """One strategy's scores. `runs` holds the repeats of each space."""
+    per_space = {name: numpy.array([[fraction_at(run["improvements"], spaces[name].best, budget) for budget in budgets] for run in repeats])
+                 for name, repeats in runs.items()}
+    means = numpy.mean([scores.mean(axis=0) for scores in per_space.values()], axis=0)
+    low, high = interval(list(per_space.values()))
+    everything = [run for repeats in runs.values() for run in repeats]
+    return {
+        "tool": tool,
+        "strategy": strategy,
+        "repeats": min(map(len, runs.values())),
+        "fractions": [{"budget": budget, "mean": mean, "ci95": [a, b]} for budget, mean, a, b in zip(budgets, means, low, high)],
+        "evaluations": float(numpy.mean([run["evaluations"] for run in everything])),
+        "seconds": float(numpy.mean([run["seconds"] for run in everything])),
+        "broken_off": sum(run["ended"] != "done" for run in everything),
+        "spaces": {name: space_row(runs[name], scores, budgets) for name, scores in per_space.items()},
+    }
+
+
+def space_row(repeats, scores, budgets):
+    deviation = scores.std(axis=0)
+    return {
+        "repeats": len(repeats),
+        "evaluations": float(numpy.mean([run["evaluations"] for run in repeats])),
+        "fractions": [{"budget": budget, "mean": mean, "deviation": spread}
+                      for budget, mean, spread in zip(budgets, scores.mean(axis=0).tolist(), deviation.tolist())],
+    }
+
+
+def interval(per_space):
+    """95 % of the means over resampled repeats; the spaces are what they are and are not resampled."""
+    random = numpy.random.default_rng(0)
+    totals = sum(scores[random.integers(len(scores), size=(RESAMPLES, len(scores)))].mean(axis=1) for scores in per_space)
+    return numpy.quantile(totals / len(per_space), [0.025, 0.975], axis=0)
+
+
+def hone_rows(hone, directory, budgets, repeats):
+    """What `hone compare` says about Hone's own strategy on the same spaces."""
+    command = [hone, "compare", "--spaces", str(directory), "--strategy", "auto", "--budgets", ",".join(map(str, budgets)),
+               "--repeats", str(repeats), "--json"]
+    strategies = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)["strategies"]
+    return [{"tool": "hone", "strategy": entry["name"], "repeats": repeats, "fractions": entry["fractions"]} for entry in strategies]
+
+
+def at(row, budget):
+    return next(entry for entry in row["fractions"] if entry["budget"] == budget)
+
+
+def markdown(rows, budgets, sort_budget):
+    """The rows, best first. Where Hone's own are among them, a column says against the best of them whether intervals are disjoint."""
+    rows = sorted(rows, key=lambda row: -at(row, sort_budget)["mean"])
+    hone = next((row for row in rows if row["tool"] == "hone"), None)
+    heads = ["tool", "strategy", "repeats", *map(str, budgets), "evaluations", "s a search"] + ([f"Hone at {sort_budget}"] if hone else [])
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for row in rows:
+        cells = [row["tool"], row["strategy"], str(row["repeats"]), *(fraction_cell(at(row, budget)) for budget in budgets)]
+        cells += [f"{row[key]:.{digits}f}" if key in row else "" for key, digits in (("evaluations", 0), ("seconds", 2))]
+        cells += [against(at(row, sort_budget), at(hone, sort_budget)) if row is not hone else ""] if hone else []
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def fraction_cell(entry):
+    low, high = entry["ci95"]
+    return f"{entry['mean']:.3f} ({low:.3f} to {high:.3f})"
+
+
+def against(other, hone):
+    if hone["ci95"][0] > other["ci95"][1]:
+        return "better, disjoint"
+    if hone["ci95"][1] < other["ci95"][0]:
+        return "worse, disjoint"
+    return "overlap"

@@ -1,0 +1,100 @@
+#include "engine/plugin/instance.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace hone::plugin_host {
+namespace {
+
+static_assert(static_cast<int>(Outcome::kOk) == HONE_OK && static_cast<int>(Outcome::kStaticReject) == HONE_STATIC_REJECT &&
+              static_cast<int>(Outcome::kTimeout) == HONE_TIMEOUT && static_cast<int>(Outcome::kRace) == HONE_RACE);
+
+template <class Call>
+std::optional<Failure> guarded(const Call& call) {
+  hone_message message{};
+  try {
+    if (call(&message) == 0) {
+      return std::nullopt;
+    }
+    message.text[sizeof(message.text) - 1] = '\0';
+    return Failure{message.text[0] != '\0' ? message.text : "it failed without a message"};
+  } catch (const std::exception& error) {
+    return Failure{error.what()};
+  } catch (...) {
+    return Failure{"it threw something that is not a std::exception"};
+  }
+}
+
+void append(void* sink, const void* bytes, std::size_t count) { static_cast<std::string*>(sink)->append(static_cast<const char*>(bytes), count); }
+
+}  // namespace
+
+hone_observation to_c(const Observation& observation) {
+  return {.position = to_c(observation.position),
+          .outcome = static_cast<std::int32_t>(observation.outcome),
+          .time_us = observation.time_us,
+          .cost_seconds = observation.cost_seconds,
+          .compile_seconds = observation.compile_seconds,
+          .registers = observation.resources.registers,
+          .spill_bytes = observation.resources.spill_bytes,
+          .shared_bytes = observation.resources.shared_bytes,
+          .occupancy = observation.resources.occupancy};
+}
+
+Instance::Instance(const hone_strategy* table, StrategyContext context, std::vector<double> parameters)
+    : table_(table), context_(std::move(context)), parameters_(std::move(parameters)), space_(context_.space) {
+  for (const Prior& prior : context_.priors) {
+    auto& observations = prior_observations_.emplace_back(prior.observations.size());
+    std::ranges::transform(prior.observations, observations.begin(), [](const Observation& observation) { return to_c(observation); });
+    priors_.push_back({prior.device.c_str(), prior.dtype.c_str(), prior.shape.c_str(), observations.data(), observations.size()});
+  }
+  first_ = to_c(context_.first.value_or(0));
+  c_context_ = {.struct_size = sizeof(hone_strategy_context),
+                .space = &space_.functions(),
+                .seed = context_.seed,
+                .first = context_.first ? &first_ : nullptr,
+                .parameters = parameters_.data(),
+                .expected_trials = context_.expected_trials,
+                .priors = priors_.data(),
+                .prior_count = priors_.size(),
+                .model = context_.model.empty() ? nullptr : context_.model.data(),
+                .model_bytes = context_.model.size()};
+}
+
+Instance::~Instance() {
+  if (handle_ != nullptr) {
+    guarded([&](hone_message*) {
+      table_->destroy(handle_);
+      return 0;
+    });
+  }
+}
+
+std::optional<Failure> Instance::create() {
+  return guarded([&](hone_message* message) { return table_->create(&c_context_, &handle_, message); });
+}
+
+std::optional<Failure> Instance::ask(std::size_t wanted, std::vector<Count>& positions) {
+  std::vector<hone_position> proposed(wanted);
+  std::size_t count = 0;
+  const std::optional<Failure> failure =
+      guarded([&](hone_message* message) { return table_->ask(handle_, wanted, proposed.data(), &count, message); });
+  proposed.resize(failure ? 0 : std::min(count, wanted));
+  for (const hone_position position : proposed) {
+    positions.push_back(from_c(position));
+  }
+  return failure;
+}
+
+std::optional<Failure> Instance::tell(const std::vector<hone_observation>& observations) {
+  return guarded([&](hone_message* message) { return table_->tell(handle_, observations.data(), observations.size(), message); });
+}
+
+std::optional<Failure> Instance::save(std::string& model) {
+  if (table_->save == nullptr) {
+    return std::nullopt;
+  }
+  return guarded([&](hone_message* message) { return table_->save(handle_, &model, append, message); });
+}
+
+}  // namespace hone::plugin_host

@@ -1,0 +1,46 @@
+#pragma once
+// One instance of a strategy with all that its context points to.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/plugin/space_view.hpp"
+#include "hone/strategy.hpp"
+
+namespace hone::plugin_host {
+
+hone_observation to_c(const Observation& observation);
+
+/// The failure of a call.
+struct Failure {
+  std::string message;
+};
+
+/// Every function returns the failure of the plugin, also one it threw, or nothing.
+class Instance {
+ public:
+  Instance(const hone_strategy* table, StrategyContext context, std::vector<double> parameters);
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+  ~Instance();
+
+  std::optional<Failure> create();
+  std::optional<Failure> ask(std::size_t wanted, std::vector<Count>& positions);
+  std::optional<Failure> tell(const std::vector<hone_observation>& observations);
+  std::optional<Failure> save(std::string& model);
+
+ private:
+  const hone_strategy* table_;
+  StrategyContext context_;
+  std::vector<double> parameters_;
+  SpaceView space_;
+  hone_position first_{};
+  std::vector<std::vector<hone_observation>> prior_observations_;
+  std::vector<hone_prior> priors_;
+  hone_strategy_context c_context_{};
+  void* handle_ = nullptr;
+};
+
+}  // namespace hone::plugin_host

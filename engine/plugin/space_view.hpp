@@ -1,0 +1,38 @@
+#pragma once
+// A SearchSpace as the functions of hone/plugin.h.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hone/plugin.h"
+#include "hone/search_space.hpp"
+
+namespace hone::plugin_host {
+
+inline hone_position to_c(Count count) { return {static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(count >> 64)}; }
+inline Count from_c(hone_position position) { return Count{position.high} << 64 | position.low; }
+
+/// Keeps the space and the texts that the table points to.
+class SpaceView {
+ public:
+  explicit SpaceView(std::shared_ptr<const SearchSpace> space);
+  SpaceView(const SpaceView&) = delete;
+  SpaceView& operator=(const SpaceView&) = delete;
+  ~SpaceView() = default;
+
+  [[nodiscard]] const hone_space& functions() const { return functions_; }
+
+ private:
+  struct Dimension {
+    std::vector<double> values;
+    std::vector<std::string> labels;
+    std::vector<const char*> label_texts;
+  };
+  std::shared_ptr<const SearchSpace> space_;
+  std::vector<Dimension> storage_;
+  std::vector<hone_dimension> dimensions_;
+  hone_space functions_{};
+};
+
+}  // namespace hone::plugin_host
