@@ -1,0 +1,76 @@
+// Iterated local search: climb to where no neighbour is faster, jump a little, climb again, and keep the better of the two.
+#include <algorithm>
+
+#include "search/algorithm.hpp"
+
+namespace hone {
+namespace {
+
+using namespace plugin;
+
+constexpr Parameter kParameters[] = {
+    integer("initial", "configurations drawn before the first climb, which begins at the best of them", 12, 1, 10000),
+    integer("strength", "dimensions drawn again to leave a local optimum", 2, 1, 1000),
+    integer("patience", "jumps in a row that find nothing better before the search begins somewhere else", 12, 1, 1000000),
+};
+
+class GreedyIls final : public search::Algorithm {
+ public:
+  static constexpr About kAbout{.name = "greedy_ils",
+                                .summary = "climbs over neighbours that differ in one parameter, and jumps from where none is faster",
+                                .source = "https://doi.org/10.1007/978-3-319-91086-4_5",
+                                .parameters = kParameters};
+
+  explicit GreedyIls(const Context& context)
+      : Algorithm(context),
+        initial_(context.count("initial")),
+        strength_(context.count("strength")),
+        patience_(context.count("patience")) {}
+
+ private:
+  search::Steps run() override {
+    const std::vector<Position> initial = start(restarts_++ == 0 ? initial_ : 1 + initial_ / 2);
+    const std::vector<double> times = co_await evaluate(initial);
+    const auto fastest = static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
+    Position incumbent = initial[fastest], current = incumbent;
+    double incumbent_time = times[fastest], current_time = incumbent_time;
+    for (std::size_t stuck = 0; stuck < patience_; ++stuck) {
+      std::vector<Position> left = promising_neighbours(current);
+      while (!left.empty()) {
+        const std::vector<Position> tried = search::take(left, wanted());
+        const std::vector<double> found = co_await evaluate(tried);
+        const auto better = static_cast<std::size_t>(std::ranges::min_element(found) - found.begin());
+        if (found[better] < current_time) {
+          current_time = found[better];
+          current = tried[better];
+          left = promising_neighbours(current);
+        }
+      }
+      if (current_time < incumbent_time) {
+        stuck = 0;
+      }
+      if (current_time <= incumbent_time) {
+        incumbent = current;
+        incumbent_time = current_time;
+      }
+      current = novel(perturbed(incumbent, strength_));
+      current_time = co_await evaluate(current);
+    }
+  }
+
+  /// In random order, without those known to be no faster.
+  std::vector<Position> promising_neighbours(Position position) {
+    std::vector<Position> all = space_.neighbours(position, Neighbourhood::kHamming);
+    std::erase_if(all, [&](Position other) { return known(other) && objective(other) >= objective(position); });
+    shuffle(all);
+    return all;
+  }
+
+  std::size_t initial_, strength_, patience_, restarts_ = 0;
+};
+
+}  // namespace
+
+const hone_strategy* greedy_ils_strategy() { return plugin::table<GreedyIls>(); }
+
+}  // namespace hone
