@@ -155,8 +155,20 @@ CREATE TABLE compiled (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Version 2: what strategies keep from session to session.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE model (
+  kernel     TEXT NOT NULL,
+  strategy   TEXT NOT NULL,
+  bytes      BLOB NOT NULL,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (kernel, strategy)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_of_kernel ON session (kernel);
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1};
+constexpr std::array kMigrations{kVersion1, kVersion2};
 
 }  // namespace
 

@@ -39,6 +39,10 @@ class SqliteStore final : public Store {
   Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
                               double elapsed_seconds) override;
   Result<std::vector<SessionInfo>> sessions() override;
+  Result<std::vector<History>> histories(const std::string& kernel, const std::vector<Parameter>& parameters, std::int64_t session,
+                                         std::size_t most) override;
+  Result<std::string> find_model(const std::string& kernel, const std::string& strategy) override;
+  Result<void> put_model(const std::string& kernel, const std::string& strategy, const std::string& model) override;
   Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) override;
   Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) override;
   Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) override;

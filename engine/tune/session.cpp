@@ -42,22 +42,56 @@ class Session {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
     HONE_TRY(open());
     default_position_ = default_position(space_, default_configuration(request_.spec));
-    HONE_ASSIGN(strategy_, plugin->create({.space = shared_space_,
-                                           .seed = request_.seed,
-                                           .first = default_position_,
-                                           .parameters = request_.strategy_parameters,
-                                           .expected_trials = static_cast<std::uint64_t>(request_.budget.trials.value_or(0)),
-                                           .priors = {},
-                                           .model = {}}));
+    HONE_ASSIGN(StrategyContext context, make_context());
+    HONE_ASSIGN(strategy_, plugin->create(std::move(context)));
     tell_history();
     HONE_TRY(make_evaluator());
     HONE_TRY(try_default());
     HONE_TRY(search());
     HONE_TRY(final_round());
+    HONE_TRY(keep_model());
     return report();
   }
 
  private:
+  static constexpr std::size_t kMostPriorTrials = 1000;  // of one problem on one device
+
+  Result<StrategyContext> make_context() {
+    StrategyContext context;
+    context.space = shared_space_;
+    context.seed = request_.seed;
+    context.first = default_position_;
+    context.parameters = request_.strategy_parameters;
+    context.expected_trials = static_cast<std::uint64_t>(request_.budget.trials.value_or(0));
+    if (request_.transfer) {
+      HONE_ASSIGN(context.model, store_.find_model(request_.spec.name, request_.strategy));
+      HONE_ASSIGN(const std::vector<History> histories,
+                  store_.histories(request_.spec.name, request_.spec.parameters, session_, kMostPriorTrials));
+      for (const History& history : histories) {
+        context.priors.push_back(prior_of(history));
+        report_.prior_trials += static_cast<std::int64_t>(context.priors.back().observations.size());
+      }
+    }
+    return context;
+  }
+
+  [[nodiscard]] Prior prior_of(const History& history) const {
+    Prior prior{history.product, std::string(name(history.problem.dtype)), text(history.problem.shape), {}};
+    for (Trial trial : history.trials) {
+      if (const std::optional<Count> position = space_.index(trial.configuration)) {
+        trial.position = *position;
+        prior.observations.push_back(observation_of(trial));
+      }
+    }
+    return prior;
+  }
+
+  /// A model that was learnt without transfer would replace one that knows more.
+  Result<void> keep_model() {
+    const std::string model = request_.transfer ? strategy_->save() : std::string();
+    return model.empty() ? Result<void>() : store_.put_model(request_.spec.name, request_.strategy, model);
+  }
+
   Result<void> open() {
     const SessionKey session_key{key_, request_.strategy, canonical(request_.strategy_parameters), request_.seed};
     std::optional<SessionInfo> resumed;
@@ -303,6 +337,8 @@ class Session {
     report_.valid = space_.size();
     report_.seconds = elapsed();
     report_.device_idle = evaluator_->device_idle();
+    report_.faults = strategy_->faults();
+    report_.strategy_seconds = strategy_->seconds();
     if (report_.best && report_.default_measured) {
       report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;
     }

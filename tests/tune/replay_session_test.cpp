@@ -68,6 +68,18 @@ std::int64_t total(const TuneReport& report) {
 
 }  // namespace
 
+TEST_CASE("a session gives its strategy what earlier ones of the kernel learnt, unless told not to") {
+  Fixture fixture;
+  CHECK(tune(fixture.request("random", "10trials"), fixture.store(), builtin_registry()).value().prior_trials == 0);
+  TuneRequest second = fixture.request("random", "10trials");
+  second.seed = 1;
+  CHECK(tune(second, fixture.store(), builtin_registry()).value().prior_trials == 10);
+  TuneRequest alone = fixture.request("random", "10trials");
+  alone.seed = 2;
+  alone.transfer = false;
+  CHECK(tune(alone, fixture.store(), builtin_registry()).value().prior_trials == 0);
+}
+
 TEST_CASE("exhaustive search tries every configuration once and finds the best") {
   Fixture fixture;
   const TuneReport report = tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).value();

@@ -17,6 +17,7 @@ using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 struct Problem {
   DType dtype = DType::kF32;
   Shape shape;
+  friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 /// "rows=512,cols=2048" -> pairs in the order written. Errors name the part that cannot be read.

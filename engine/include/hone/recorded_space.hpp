@@ -16,6 +16,7 @@ struct RecordedTrial {
   Outcome outcome = Outcome::kOk;
   std::string detail;              ///< the record's word for a failure
   std::vector<double> samples_us;  ///< empty unless kOk
+  double time_us = 0.0;            ///< the record's own figure, which other tools that replay the file go by (Kernel Tuner: the mean); 0 unless kOk
   StageSeconds seconds;
 };
 
@@ -38,6 +39,8 @@ class RecordedSpace {
   [[nodiscard]] const RecordedTrial* find(Count position) const;
   /// The smallest median over the record; infinity if all failed.
   [[nodiscard]] double best_us() const;
+  /// The smallest RecordedTrial::time_us; infinity if all failed.
+  [[nodiscard]] double best_time_us() const;
 
  private:
   struct Impl;

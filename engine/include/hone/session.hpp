@@ -47,6 +47,7 @@ struct TuneRequest {
   std::uint64_t seed = 0;
   Budget budget{.seconds = 60.0, .trials = std::nullopt};
   bool resume = true;                         ///< go on with an unfinished session of the same key
+  bool transfer = true;                       ///< give the strategy what the store knows of the kernel elsewhere
   int compile_workers = 0;                    ///< 0: as many as the host has cores
   MeasureSettings measure;
   const RecordedSpace* recorded = nullptr;    ///< replay: trials are answered from here
@@ -72,6 +73,9 @@ struct TuneReport {
   StageSeconds stages;                        ///< summed over trials of this run
   double device_idle = 0.0;                   ///< share of the time since the first trial began in which the device had none
   std::string first_failure;                  ///< the detail of the first failed trial, for people
+  StrategyFaults faults;                      ///< how the strategy broke its contract
+  double strategy_seconds = 0.0;              ///< spent inside the strategy
+  std::int64_t prior_trials = 0;              ///< trials of other problems, devices and sessions that the strategy was given
 };
 
 /// Runs or resumes a session. Every trial is in the store before the next is told to the strategy.

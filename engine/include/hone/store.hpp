@@ -45,6 +45,13 @@ struct Staleness {
 };
 std::vector<Staleness> staleness(const Record& record, const DeviceInfo& today);
 
+/// Trials of a kernel for one problem on one device, gathered from sessions.
+struct History {
+  std::string product;  ///< of the device
+  Problem problem;
+  std::vector<Trial> trials;  ///< the latest of each configuration; with outcome, resources, seconds and median, without samples and position
+};
+
 enum class SessionState { kRunning, kDone };
 
 /// What makes two invocations the same session.
@@ -96,6 +103,14 @@ class Store {
   /// Marks the session done and, where there is a winner, writes the record, replacing an older one of the key: one transaction.
   virtual Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds) = 0;
   virtual Result<std::vector<SessionInfo>> sessions() = 0;
+
+  /// What other sessions than `session` learnt of a kernel, the latest problems first, at most `most` trials of each. Configurations that
+  /// `parameters` cannot express (the file has changed) are left out.
+  virtual Result<std::vector<History>> histories(const std::string& kernel, const std::vector<Parameter>& parameters, std::int64_t session,
+                                                 std::size_t most) = 0;
+  /// What a strategy keeps from session to session of a kernel; empty if there is nothing.
+  virtual Result<std::string> find_model(const std::string& kernel, const std::string& strategy) = 0;
+  virtual Result<void> put_model(const std::string& kernel, const std::string& strategy, const std::string& model) = 0;
 
   virtual Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
   /// The records of `key` with any shape, its own included.

@@ -1,0 +1,35 @@
+#pragma once
+// A recorded space as the laboratory reads it: flat arrays by position.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hone/compare.hpp"
+
+namespace hone::compare_room {
+
+struct SpaceTable {
+  std::shared_ptr<const RecordedSpace> recorded;
+  std::string kernel;           ///< the name up to its first '.'
+  std::vector<double> time_us;  ///< infinity where it failed
+  std::vector<double> seconds;  ///< what the record cost
+  std::vector<double> cost;     ///< the same in the unit of the budgets
+  std::vector<double> sorted;   ///< the times that are not infinite, ascending
+
+  [[nodiscard]] std::size_t size() const { return time_us.size(); }
+  [[nodiscard]] std::size_t failed() const { return size() - sorted.size(); }
+  [[nodiscard]] double best() const { return sorted.front(); }
+};
+
+/// A space of which every configuration failed has no `sorted` and no best.
+SpaceTable table_of(std::shared_ptr<const RecordedSpace> recorded, CostUnit unit);
+
+/// The expected fraction of the optimum after `draws` draws without replacement; a draw that failed finds nothing.
+double expected_fraction(const SpaceTable& table, std::size_t draws);
+
+/// As many draws as `cost` pays for, at the mean cost.
+std::size_t draws_for(const SpaceTable& table, double cost);
+
+}  // namespace hone::compare_room

@@ -1,0 +1,16 @@
+#pragma once
+// What a strategy is told of the same kernel on other devices.
+
+#include "engine/compare/space_table.hpp"
+
+namespace hone::compare_room {
+
+struct PriorSet {
+  std::string source;  ///< the space it comes from; empty for none and for all
+  std::vector<Prior> priors;
+};
+
+/// What the runs on tables[target] are given, one set after the other. None if `transfer` wants another device and there is none.
+std::vector<PriorSet> prior_sets(const std::vector<SpaceTable>& tables, std::size_t target, Transfer transfer);
+
+}  // namespace hone::compare_room
