@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """Replays other people's search strategies on recorded tuning spaces, without a GPU, and puts Hone's own beside them.
 
-    python3 bench/search_rivals.py --spaces DIR --budgets 25,50,100,200 --repeats 100 --repeats-slow 10 --out rivals.json --hone build/bin/hone
+    python3 bench/search_rivals.py --spaces DIR --repeats 100 --repeats-slow 10 --out rivals.json --hone build/bin/hone
 
 DIR holds Kernel Tuner cache files (*.json.gz). The score is best possible time / best time found after so many unique evaluations: a
 configuration that failed counts as one, a repeated proposal is free, 0 as long as nothing succeeded; where a strategy ends early its last
-value holds on. A strategy is run once for the largest budget, as its user would, and read at the smaller ones. Printed is the mean over spaces
-and repeats with a 95 % bootstrap interval over repeats. Repeat N has the random seed N.
+value holds on. A strategy is run once for the largest budget, as its user would, and read at the smaller ones. Printed is the mean over
+spaces and repeats with a 95 % bootstrap interval over repeats. Repeat N has the random seed N.
 
-Kernel Tuner and Optuna are installed into a virtual environment of their own. Every repeat that ends is kept beside the output file, so that
-a run that was interrupted, or is asked for more repeats, goes on where it was. --only-report prints what is there.
+Kernel Tuner and Optuna are installed into a virtual environment of their own. Every repeat that ends is kept beside the output file, so
+that a run that was interrupted, or is asked for more repeats, goes on where it was. --only-report prints what is there.
 """
 
 import argparse
 import collections
+import contextlib
 import gc
 import importlib
 import importlib.metadata
@@ -28,17 +29,21 @@ import time
 import venv
 import warnings
 
+from search_rivals.recorded import Trace, list_spaces
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-REQUIREMENTS = {
-    "kernel_tuner": ["kernel_tuner", "scikit-learn"],  # scikit-learn is what its bayes_opt needs
-    "optuna": ["optuna", "scipy", "torch"],  # the last two are what its GPSampler needs
+REQUIREMENTS = {  # a package and the module that shows whether it is there
+    "kernel_tuner": {"kernel_tuner": "kernel_tuner", "scikit-learn": "sklearn"},  # the second for its bayes_opt
+    "optuna": {"optuna": "optuna", "scipy": "scipy", "torch": "torch"},  # the last two for its GPSampler
 }
-MODULES = {"kernel_tuner": ["kernel_tuner", "sklearn"], "optuna": ["optuna", "scipy", "torch"]}
 SLOW = {
-    "kernel_tuner": ["basinhopping", "bayes_opt", "diff_evo", "dual_annealing", "dual_annealing, uncapped", "hybrid_vndx", "nsga2", "nsga3"],
+    "kernel_tuner": [
+        "basinhopping", "bayes_opt", "diff_evo", "dual_annealing", "dual_annealing, uncapped", "hybrid_vndx", "nsga2", "nsga3"],
     "optuna": ["TPESampler, pruned", "TPESampler, repaired", "GPSampler, repaired", "GPSampler, listed"],
 }
 SEARCH_LIMIT_S = 600  # of one search: a strategy that only repeats itself would never end
+
+inherited = {}  # what a forked search takes over: the prepared space, the budget
 
 
 class SearchTooLong(BaseException):
@@ -48,7 +53,7 @@ class SearchTooLong(BaseException):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spaces", type=pathlib.Path, required=True, help="folder of recorded spaces")
-    parser.add_argument("--out", type=pathlib.Path, required=True, help="JSON file for the table; finished repeats are kept in a folder beside it")
+    parser.add_argument("--out", type=pathlib.Path, required=True, help="JSON file for the table; repeats are kept in a folder beside it")
     parser.add_argument("--budgets", type=lambda text: sorted(map(int, text.split(","))), default=[25, 50, 100, 200])
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--repeats-slow", type=int, default=10, help="repeats of the strategies that take seconds a search")
@@ -57,7 +62,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=1, help="searches run at the same time")
     parser.add_argument("--hone", help="the hone command, whose own strategy joins the table")
     parser.add_argument("--only-report", action="store_true", help="run no search; print what is there")
-    parser.add_argument("--check", action="store_true", help="run no search; compare with Kernel Tuner's own entry point on the smallest space")
+    parser.add_argument("--check", action="store_true", help="compare with Kernel Tuner's own entry point on the smallest space")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / "venv-search")
     parser.add_argument("--torch-index", help="package index for torch: the default one's Linux package brings gigabytes of CUDA libraries")
     return parser.parse_args()
@@ -71,7 +76,7 @@ def enter_environment(arguments, tools):
     if not python.exists():
         venv.create(arguments.venv, with_pip=True)
     for tool in tools:
-        if subprocess.run([python, "-c", "import " + ", ".join(MODULES[tool])], stderr=subprocess.DEVNULL).returncode != 0:
+        if subprocess.run([python, "-c", "import " + ", ".join(REQUIREMENTS[tool].values())], stderr=subprocess.DEVNULL).returncode != 0:
             install(python, REQUIREMENTS[tool], arguments.torch_index)
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     os.execve(python, [str(python), *sys.argv], os.environ | threads)
@@ -92,9 +97,12 @@ class Runs:
         self.path = folder / f"{tool}.{strategy.replace(', ', '-')}.{space}.{budget}.jsonl"
 
     def read(self):
-        """Whole lines only: the last one may have been cut off."""
-        text = self.path.read_text() if self.path.exists() else ""
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        """A line that was cut off counts as a repeat that is missing."""
+        runs = []
+        for line in self.path.read_text().splitlines() if self.path.exists() else []:
+            with contextlib.suppress(json.JSONDecodeError):
+                runs.append(json.loads(line))
+        return runs
 
     def missing(self, repeats):
         return sorted(set(range(repeats)) - {run["seed"] for run in self.read()})
@@ -111,27 +119,25 @@ def stop_search(signal_number, frame):
 def one_search(job):
     """In a forked process, so that no search sees what the one before it left behind in the shared space."""
     strategy, seed = job
-    trace = one_search.trace_of(one_search.search.space)
+    trace = Trace(inherited["search"].space)
     signal.signal(signal.SIGALRM, stop_search)
     signal.alarm(SEARCH_LIMIT_S)
     warnings.simplefilter("ignore")
-    started = time.perf_counter()
+    started = time.process_time()
     ended = "done"
     try:
-        one_search.search.run(strategy, seed, one_search.budget, trace)
+        inherited["search"].run(strategy, seed, inherited["budget"], trace)
     except (Exception, SearchTooLong) as error:  # what it had found until then counts
         ended = repr(error)
     signal.alarm(0)
-    return {"strategy": strategy, "seed": seed, "ended": ended, "seconds": round(time.perf_counter() - started, 4),
+    return {"strategy": strategy, "seed": seed, "ended": ended, "seconds": round(time.process_time() - started, 4),
             "evaluations": len(trace.seen), "improvements": trace.improvements}
 
 
 def run_space(tool, space, jobs, keep, budget, processes):
     """Runs the searches of one space and hands each to `keep` as it ends."""
-    from search_rivals.recorded import Trace
-
     module = importlib.import_module(f"search_rivals.with_{tool}")
-    one_search.search, one_search.budget, one_search.trace_of = module.Search(space), budget, Trace
+    inherited.update(search=module.Search(space), budget=budget)
     gc.collect()
     gc.freeze()  # or the first collection in every forked process would copy all pages
     with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
@@ -149,7 +155,8 @@ def run_all(tool, strategies, repeats, spaces, arguments, folder):
         if jobs:
             started = time.perf_counter()
             run_space(tool, space, jobs, keep, budget, arguments.jobs)
-            print(f"{time.strftime('%H:%M:%S')} {tool} {space.name}: {len(jobs)} searches in {time.perf_counter() - started:.0f} s", flush=True)
+            seconds = time.perf_counter() - started
+            print(f"{time.strftime('%H:%M:%S')} {tool} {space.name}: {len(jobs)} searches in {seconds:.0f} s", flush=True)
 
 
 def collect(tool, strategies, spaces, budget, folder):
@@ -175,12 +182,15 @@ def report(arguments, tools, spaces, folder):
             rows.append(table.row_of(tool, strategy, runs, by_name, arguments.budgets))
     if arguments.hone:
         rows += table.hone_rows(arguments.hone, arguments.spaces, arguments.budgets, arguments.repeats)
+    left_out = {tool: importlib.import_module(f"search_rivals.with_{tool}").LEFT_OUT for tool in tools}
     packages = {package: importlib.metadata.version(package) for tool in tools for package in REQUIREMENTS[tool]}
-    document = {"budgets": arguments.budgets, "spaces": list(by_name), "packages": packages, "rows": rows}
+    document = {"budgets": arguments.budgets, "spaces": list(by_name), "packages": packages, "left_out": left_out, "rows": rows}
     arguments.out.write_text(json.dumps(document, indent=1) + "\n")
     if rows:
         print(table.markdown(rows, arguments.budgets, 100 if 100 in arguments.budgets else arguments.budgets[-1]))
     print("\n" + ", ".join(f"{package} {version}" for package, version in packages.items()) + f"; {len(spaces)} spaces")
+    for tool, reasons in left_out.items():
+        print(f"not run of {tool}: " + "; ".join(f"{strategy} ({reason})" for strategy, reason in reasons.items()))
 
 
 def check(spaces, budget):
@@ -197,8 +207,6 @@ def main():
     arguments = parse_arguments()
     tools = [arguments.only] if arguments.only else list(REQUIREMENTS)
     enter_environment(arguments, tools)
-    from search_rivals.recorded import list_spaces
-
     spaces = list_spaces(arguments.spaces)
     if not spaces:
         sys.exit(f"no recorded spaces in {arguments.spaces}")
@@ -208,9 +216,9 @@ def main():
     folder = arguments.out.with_suffix(".runs")
     folder.mkdir(parents=True, exist_ok=True)
     if not arguments.only_report:
-        for slow in (False, True):
-            for tool in tools:
-                names = importlib.import_module(f"search_rivals.with_{tool}").STRATEGIES
+        for tool in tools:
+            names = importlib.import_module(f"search_rivals.with_{tool}").STRATEGIES
+            for slow in (False, True):
                 chosen = [name for name in arguments.strategies or names if name in names and (name in SLOW[tool]) == slow]
                 run_all(tool, chosen, arguments.repeats_slow if slow else arguments.repeats, spaces, arguments, folder)
     report(arguments, tools, spaces, folder)

@@ -12,7 +12,7 @@ class Space:
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.name = self.path.name.removesuffix(".json.gz")
-        document = json.loads(self.text)
+        document = self.read()
         self.kernel = document["kernel_name"]
         self.problem = document["problem_size"]
         self.parameters = {name: document["tune_params"][name] for name in document["tune_params_keys"]}
@@ -21,9 +21,9 @@ class Space:
             for record in document["cache"].values()
         }
 
-    @property
-    def text(self):
-        return gzip.decompress(self.path.read_bytes()).decode()
+    def read(self):
+        """The file as it is."""
+        return json.loads(gzip.decompress(self.path.read_bytes()))
 
     @functools.cached_property
     def best(self):

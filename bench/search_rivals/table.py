@@ -8,6 +8,7 @@ import numpy
 from search_rivals.recorded import fraction_at
 
 RESAMPLES = 2000
+FEWEST_REPEATS = 4  # from which an interval over repeats says something
 
 
 def row_of(tool, strategy, runs, spaces, budgets):
@@ -42,8 +43,15 @@ def space_row(repeats, scores, budgets):
 def interval(per_space):
     """95 % of the means over resampled repeats; the spaces are what they are and are not resampled."""
     random = numpy.random.default_rng(0)
-    totals = sum(scores[random.integers(len(scores), size=(RESAMPLES, len(scores)))].mean(axis=1) for scores in per_space)
-    return numpy.quantile(totals / len(per_space), [0.025, 0.975], axis=0)
+    return numpy.quantile(numpy.mean([resampled_means(scores, random) for scores in per_space], axis=0), [0.025, 0.975], axis=0)
+
+
+def resampled_means(scores, random):
+    """Widened by what resampling few values is known to be too narrow: their variance is (n - 1) / n of the one looked for."""
+    count = len(scores)
+    means = scores[random.integers(count, size=(RESAMPLES, count))].mean(axis=1)
+    widened = scores.mean(axis=0) + (means - scores.mean(axis=0)) * (count / max(count - 1, 1)) ** 0.5
+    return numpy.clip(widened, 0.0, 1.0)
 
 
 def hone_rows(hone, directory, budgets, repeats):
@@ -59,15 +67,16 @@ def at(row, budget):
 
 
 def markdown(rows, budgets, sort_budget):
-    """The rows, best first. Where Hone's own are among them, a column says against the best of them whether intervals are disjoint."""
+    """The rows, best first. Where Hone's own are among them, a column compares the best of them with each."""
     rows = sorted(rows, key=lambda row: -at(row, sort_budget)["mean"])
     hone = next((row for row in rows if row["tool"] == "hone"), None)
-    heads = ["tool", "strategy", "repeats", *map(str, budgets), "evaluations", "s a search"] + ([f"Hone at {sort_budget}"] if hone else [])
+    heads = ["tool", "strategy", "repeats", *map(str, budgets), "evaluations", "CPU s a search"]
+    heads += [f"Hone at {sort_budget}"] if hone else []
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for row in rows:
         cells = [row["tool"], row["strategy"], str(row["repeats"]), *(fraction_cell(at(row, budget)) for budget in budgets)]
         cells += [f"{row[key]:.{digits}f}" if key in row else "" for key, digits in (("evaluations", 0), ("seconds", 2))]
-        cells += [against(at(row, sort_budget), at(hone, sort_budget)) if row is not hone else ""] if hone else []
+        cells += [against(row, hone, sort_budget)] if hone else []
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -77,9 +86,14 @@ def fraction_cell(entry):
     return f"{entry['mean']:.3f} ({low:.3f} to {high:.3f})"
 
 
-def against(other, hone):
-    if hone["ci95"][0] > other["ci95"][1]:
+def against(row, hone, budget):
+    """Which of Hone and a rival is better beyond the intervals of both."""
+    if row["tool"] == "hone":
+        return ""
+    if row["repeats"] < FEWEST_REPEATS:
+        return "too few repeats"
+    hone_low, hone_high = at(hone, budget)["ci95"]
+    low, high = at(row, budget)["ci95"]
+    if hone_low > high:
         return "better, disjoint"
-    if hone["ci95"][1] < other["ci95"][0]:
-        return "worse, disjoint"
-    return "overlap"
+    return "worse, disjoint" if hone_high < low else "overlap"

@@ -9,8 +9,6 @@ samplers are told is what serves them best:
   sampler is told that it proposed that one. Every proposal is then an evaluation;
 * `listed`: GPSampler scores every configuration not evaluated yet by its acquisition function, through the method that it offers for
   that, instead of optimising the function over the product. Random proposals at the start are repaired.
-
-GPSampler ignores pruned trials and would propose the same again, so that it is not run pruned.
 """
 
 import importlib
@@ -25,10 +23,9 @@ from optuna.trial import TrialState
 for lazy in ("torch", "scipy.optimize", "optuna._gp.acqf", "optuna._gp.gp", "optuna._gp.optim_mixed", "optuna._gp.prior"):
     importlib.import_module(lazy)
 
-PACKAGE = "optuna"
+LEFT_OUT = {"GPSampler, pruned": "ignores pruned trials and would propose the same again"}
 PROPOSALS_PER_EVALUATION = 50  # what "costs nothing" is capped at
 TIE = 1e-9  # of distances, which are sums of rounded numbers
-
 CHUNK = 2048  # configurations scored at a time: the distances of all of them to all trials may not fit into memory
 
 SAMPLERS = {
@@ -63,7 +60,7 @@ class Search:
         self.configurations = list(space.times)
         self.number = {configuration: number for number, configuration in enumerate(self.configurations)}
         columns = [(index, values) for index, values in enumerate(space.parameters.values()) if len(values) > 1]
-        self.ranks = numpy.array([[values.index(configuration[index]) for index, values in columns] for configuration in self.configurations])
+        self.ranks = numpy.array([[values.index(configuration[index]) for index, values in columns] for configuration in space.times])
         names = list(self.values)
         self.ranks_by_name = self.ranks[:, [names.index(name) for name in sorted(names)]]  # the order of Optuna's own columns
         self.scale = numpy.array([1.0 / (len(values) - 1) for _, values in columns])
