@@ -12,7 +12,8 @@ std::string label(const Parameter& parameter, std::size_t digit) {
   return parameter.labels.empty() ? parameter.values[digit].text() : parameter.labels[digit];
 }
 
-/// For a parameter of the target: where it is in the source, and for each value of there the place of that value here; -1 if it is not listed.
+/// For a parameter of the target: where it is in the source, and for each value of there the place of that value here; -1 if it is not
+/// listed.
 struct Column {
   std::size_t parameter = 0;
   std::vector<int> digits;

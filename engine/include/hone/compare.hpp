@@ -35,8 +35,8 @@ struct RecordedSpaces {
   std::vector<std::string> notes;
 };
 
-/// Loads files and all *.json and *.json.gz of folders, in order of name. In a folder, a file that is no recorded space is passed over with a
-/// note; so is a space that is there already (a T4 twin: same name without ".T4", same parameters, same device where both name one).
+/// Loads files and all *.json and *.json.gz of folders, in order of name. In a folder, a file that is no recorded space is passed over with
+/// a note; so is a space that is there already (a T4 twin: same name without ".T4", same parameters, same device where both name one).
 /// Errors: a path that does not exist, a file given by name that cannot be read, no recorded space at all.
 Result<RecordedSpaces> load_recorded_spaces(const std::vector<std::filesystem::path>& paths);
 
@@ -52,8 +52,8 @@ struct CompareRequest {
   CostUnit unit = CostUnit::kEvaluations;
   Transfer transfer = Transfer::kNone;
   int repeats = 100;
-  int batch = 1;           ///< how many configurations a strategy is asked for at a time
-  int jobs = 0;            ///< searches at a time; 0: as many as the host has cores. Results are the same for any number
+  int batch = 1;  ///< how many configurations a strategy is asked for at a time
+  int jobs = 0;   ///< searches at a time; 0: as many as the host has cores. Results are the same for any number
   std::uint64_t seed = 0;
   bool keep_traces = false;
   std::function<void(std::size_t done, std::size_t all)> on_progress;  ///< called from any thread, one at a time
@@ -69,13 +69,14 @@ struct SpaceResult {
   std::vector<Estimate> fractions;  ///< one a budget
   std::vector<double> curve;        ///< mean fractions at CompareReport::curve_at
   double score = 0.0;
-  double evaluations_to_95 = 0.0;   ///< mean over runs of the evaluations until 95 % of the optimum was found; of a run that did not, all it had
+  double evaluations_to_95 =
+      0.0;  ///< mean over runs of the evaluations until 95 % of the optimum was found; of a run that did not, all it had
 };
 
 struct StrategyResult {
   std::string label, name;
   std::map<std::string, double> settings;
-  std::vector<Estimate> fractions;     ///< mean over spaces
+  std::vector<Estimate> fractions;  ///< mean over spaces
   std::vector<double> curve;
   double score = 0.0;
   double evaluations_to_95 = 0.0;
@@ -118,12 +119,12 @@ struct CompareReport {
   double seconds = 0.0;
 };
 
-/// Runs every strategy on every space `repeats` times, with the same seeds for each strategy, and reads the runs at the budgets. A run is told
-/// of the recorded outcome at once; what failed counts as an evaluation, what is proposed again is free.
-/// The score is that of Willemsen et al., "A methodology for comparing optimization algorithms for auto-tuning" (FGCS 159, 2024), as their
-/// package computes it, over cost in the unit of the budgets: 0 is the calculated random search, 1 the optimum at once.
-/// Errors: kInvalidArgument (nothing to compare, a budget that is not positive, repeats or batch < 1, a setting the strategy does not have),
-/// kPlugin (a strategy that does not start).
+/// Runs every strategy on every space `repeats` times, with the same seeds for each strategy, and reads the runs at the budgets. A run is
+/// told of the recorded outcome at once; what failed counts as an evaluation, what is proposed again is free. The score is that of
+/// Willemsen et al., "A methodology for comparing optimization algorithms for auto-tuning" (FGCS 159, 2024), as their package computes it,
+/// over cost in the unit of the budgets: 0 is the calculated random search, 1 the optimum at once. Errors: kInvalidArgument (nothing to
+/// compare, a budget that is not positive, repeats or batch < 1, a setting the strategy does not have), kPlugin (a strategy that does not
+/// start).
 Result<CompareReport> compare(const CompareRequest& request);
 
 }  // namespace hone

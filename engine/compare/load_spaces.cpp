@@ -1,0 +1,111 @@
+// Which files are recorded spaces, and which of them the same.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "engine/compare/parallel.hpp"
+#include "hone/compare.hpp"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Candidate {
+  fs::path file;
+  bool named = false;  ///< by the caller, not found in a folder
+};
+
+constexpr std::string_view kTwin = ".T4";
+
+std::string without_twin(std::string name) {
+  if (const std::size_t at = name.find(kTwin); at != std::string::npos) {
+    name.erase(at, kTwin.size());
+  }
+  return name;
+}
+
+Result<std::vector<Candidate>> candidates(const std::vector<fs::path>& paths) {
+  std::vector<Candidate> found;
+  for (const fs::path& path : paths) {
+    std::error_code failed;
+    if (!fs::is_directory(path, failed)) {
+      found.push_back({path, true});
+      continue;
+    }
+    std::vector<fs::path> inside;
+    for (const auto& entry : fs::directory_iterator(path, failed)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(".json") || name.ends_with(".json.gz")) {
+        inside.push_back(entry.path());
+      }
+    }
+    if (failed) {
+      return Error{ErrorCode::kIo, fmt::format("folder '{}' cannot be read: {}", path.string(), failed.message())};
+    }
+    // A cache before its T4 twin: it says more.
+    std::ranges::sort(inside, {}, [](const fs::path& file) {
+      const std::string name = file.filename().string();
+      return std::pair(without_twin(name), name != without_twin(name));
+    });
+    for (const fs::path& file : inside) {
+      found.push_back({file, false});
+    }
+  }
+  return found;
+}
+
+std::set<std::string> parameter_names(const RecordedSpace& recorded) {
+  std::set<std::string> names;
+  for (const Parameter& parameter : recorded.space().parameters()) {
+    names.insert(parameter.name);
+  }
+  return names;
+}
+
+bool same(const RecordedSpace& a, const RecordedSpace& b) {
+  const std::string_view unknown = "unknown device";
+  const bool devices = a.device_name() == b.device_name() || a.device_name() == unknown || b.device_name() == unknown;
+  return devices && without_twin(a.name()) == without_twin(b.name()) && a.space().size() == b.space().size() &&
+         parameter_names(a) == parameter_names(b);
+}
+
+}  // namespace
+
+Result<RecordedSpaces> load_recorded_spaces(const std::vector<fs::path>& paths) {
+  HONE_ASSIGN(const std::vector<Candidate> files, candidates(paths));
+  std::vector<std::optional<Result<RecordedSpace>>> loaded(files.size());
+  compare_room::parallel_for(0, files.size(), [&](std::size_t i) { loaded[i] = RecordedSpace::load(files[i].file); });
+  RecordedSpaces result;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!*loaded[i]) {
+      if (files[i].named) {
+        return loaded[i]->error();
+      }
+      result.notes.push_back("passed over: " + loaded[i]->error().message);
+      continue;
+    }
+    auto space = std::make_shared<const RecordedSpace>(std::move(*loaded[i]).value());
+    const auto twin = std::ranges::find_if(result.spaces, [&](const auto& known) { return same(*known, *space); });
+    if (twin != result.spaces.end()) {
+      result.notes.push_back(fmt::format("passed over: '{}' is the same space as {}", files[i].file.string(), (*twin)->name()));
+      continue;
+    }
+    result.spaces.push_back(std::move(space));
+  }
+  if (result.spaces.empty()) {
+    std::string where;
+    for (const fs::path& path : paths) {
+      where += fmt::format("{}'{}'", where.empty() ? "" : ", ", path.string());
+    }
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("no recorded space in {}: give a folder with *.json.gz or *.json files in the format of Kernel Tuner's "
+                             "cache or T4",
+                             where.empty() ? "no path at all" : where)};
+  }
+  return result;
+}
+
+}  // namespace hone
