@@ -56,7 +56,8 @@ void set_time(RecordedTrial& trial, const Json& time, std::vector<double> repeat
     trial.outcome = outcome_of(trial.detail);
     return;
   }
-  trial.samples_us = repeats.empty() ? std::vector{time.get<double>() * scale} : std::move(repeats);
+  trial.time_us = time.get<double>() * scale;
+  trial.samples_us = repeats.empty() ? std::vector{trial.time_us} : std::move(repeats);
 }
 
 Result<std::vector<Json>> values_of(const Json& object, const std::vector<std::string>& names) {

@@ -109,7 +109,7 @@ struct RecordedSpace::Impl {
   std::shared_ptr<const SearchSpace> space;
   std::string name, device_name, digest;
   std::vector<RecordedTrial> trials;  ///< by position
-  double best_us = std::numeric_limits<double>::infinity();
+  double best_us = std::numeric_limits<double>::infinity(), best_time_us = std::numeric_limits<double>::infinity();
 };
 
 namespace {
@@ -161,6 +161,7 @@ Result<RecordedSpace> RecordedSpace::load(const std::filesystem::path& file) {
     trial = std::move(recording.records[i].trial);
     if (trial.outcome == Outcome::kOk) {
       impl->best_us = std::min(impl->best_us, median(trial.samples_us));
+      impl->best_time_us = std::min(impl->best_time_us, trial.time_us);
     }
   }
   return RecordedSpace(std::move(impl));
@@ -176,6 +177,7 @@ const std::string& RecordedSpace::name() const { return impl_->name; }
 const std::string& RecordedSpace::device_name() const { return impl_->device_name; }
 const std::string& RecordedSpace::digest() const { return impl_->digest; }
 double RecordedSpace::best_us() const { return impl_->best_us; }
+double RecordedSpace::best_time_us() const { return impl_->best_time_us; }
 
 const RecordedTrial* RecordedSpace::find(Count position) const {
   return position < impl_->trials.size() ? &impl_->trials[static_cast<std::size_t>(position)] : nullptr;

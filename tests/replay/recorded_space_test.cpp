@@ -71,9 +71,11 @@ void check_cache(const RecordedSpace& recorded) {
   CHECK(recorded.space().parameters()[1].kind == ParameterKind::kEnumeration);
   CHECK(recorded.space().parameters()[1].labels == std::vector<std::string>{"row", "column"});
   CHECK(recorded.best_us() == doctest::Approx(1250.0));
+  CHECK(recorded.best_time_us() == doctest::Approx(1250.0));
   const RecordedTrial& timed = trial(recorded, "block=32,layout=row,fast=false");
   CHECK(timed.outcome == Outcome::kOk);
   CHECK(timed.samples_us == std::vector{1500.0, 3000.0, 2000.0});
+  CHECK(timed.time_us == 2000.0);
   CHECK(timed.seconds.compile == doctest::Approx(0.5));
   CHECK(timed.seconds.validate == doctest::Approx(0.04));
   CHECK(timed.seconds.time == doctest::Approx(0.03));
