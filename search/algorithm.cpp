@@ -126,7 +126,7 @@ void Algorithm::tell(std::span<const Observation> observations) {
     const Position position = observation.at();
     const double objective = observation.objective();
     known_[position] = objective;
-    order_.emplace_back(objective, position);
+    told_.emplace_back(objective, position);
     if (objective < best_objective_) {
       best_ = position;
       best_objective_ = objective;
@@ -150,7 +150,7 @@ void Algorithm::append(std::vector<Position>& to, Position position, std::size_t
 std::vector<Position> Algorithm::start(std::size_t count) {
   count = static_cast<std::size_t>(std::min<Position>(count, space_.size()));
   std::vector<Position> chosen;
-  auto ranked = order_;
+  auto ranked = told_;
   std::ranges::stable_sort(ranked, {}, [](const auto& one) { return one.first; });
   // Half at most: a population of what an earlier session settled on has nothing left to vary.
   for (std::size_t i = 0; i < ranked.size() && std::isfinite(ranked[i].first); ++i) {

@@ -10,10 +10,10 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("population", "members", 20, 4, 100000),
+    integer("population", "members", 15, 4, 100000),
     real("factor", "of the difference of two members, at least", 0.5, 0, 2),
     real("dither", "the factor is uniform up to so much more", 0.5, 0, 2),
-    real("crossover", "share of dimensions that come from the mutant", 0.7, 0, 1),
+    real("crossover", "share of dimensions that come from the mutant", 0.9, 0, 1),
 };
 
 class DifferentialEvolution final : public search::Algorithm {

@@ -32,29 +32,25 @@ class GreedyIls final : public search::Algorithm {
     const std::vector<Position> initial = start(restarts_++ == 0 ? initial_ : 1 + initial_ / 2);
     const std::vector<double> times = co_await evaluate(initial);
     const auto fastest = static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
-    Position incumbent = initial[fastest], current = incumbent;
-    double incumbent_time = times[fastest], current_time = incumbent_time;
+    Position current = initial[fastest];
+    double time = times[fastest], record = time;
     for (std::size_t stuck = 0; stuck < patience_; ++stuck) {
-      std::vector<Position> left = promising_neighbours(current);
-      while (!left.empty()) {
+      for (std::vector<Position> left = promising_neighbours(current); !left.empty();) {
         const std::vector<Position> tried = search::take(left, wanted());
         const std::vector<double> found = co_await evaluate(tried);
         const auto better = static_cast<std::size_t>(std::ranges::min_element(found) - found.begin());
-        if (found[better] < current_time) {
-          current_time = found[better];
+        if (found[better] < time) {
+          time = found[better];
           current = tried[better];
           left = promising_neighbours(current);
         }
       }
-      if (current_time < incumbent_time) {
+      if (objective(best()) < record) {
+        record = objective(best());
         stuck = 0;
       }
-      if (current_time <= incumbent_time) {
-        incumbent = current;
-        incumbent_time = current_time;
-      }
-      current = novel(perturbed(incumbent, strength_));
-      current_time = co_await evaluate(current);
+      current = novel(perturbed(best(), strength_));
+      time = co_await evaluate(current);
     }
   }
 

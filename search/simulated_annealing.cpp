@@ -1,4 +1,5 @@
 // Simulated annealing: a walk over neighbours that takes slower steps too, ever more rarely as it cools.
+#include <algorithm>
 #include <cmath>
 
 #include "search/algorithm.hpp"
@@ -10,8 +11,8 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("initial", "configurations drawn at first; the walk begins at the best of them", 12, 1, 10000),
-    real("hot", "temperature at first: a step slower by this factor's logarithm is taken with probability 1/e", 0.3, 1e-6, 100),
-    real("cold", "temperature at the end", 0.02, 1e-6, 100),
+    real("hot", "temperature at first: a step slower by so much of log time is taken with probability 1/e", 0.06, 1e-6, 100),
+    real("cold", "temperature at the end", 0.01, 1e-6, 100),
     integer("steps", "moves until it is cold and begins anew from the best; 0 fits the session, or is 200", 0, 0, 1000000000),
     integer("patience", "moves in a row not taken until the walk returns to the best", 25, 1, 1000000000),
     real("adjacent", "share of moves by one step of one parameter; the others change one at will", 0.3, 0, 1),
@@ -43,7 +44,7 @@ class SimulatedAnnealing final : public search::Algorithm {
   search::Steps run() override {
     co_await evaluate(start(initial_));
     Position current = best();
-    double time = objective(current), steps = 0;
+    double time = objective(current), record = time, steps = 0;
     for (std::size_t refused = 0; steps < steps_; ++refused) {
       const std::vector<Position> moves = guesses(current);
       const std::vector<double> times = co_await evaluate(moves);
@@ -57,7 +58,9 @@ class SimulatedAnnealing final : public search::Algorithm {
           break;
         }
       }
-      if (refused > patience_) {
+      const bool outdone = objective(best()) < std::min(record, time);  // by someone else
+      record = std::min(record, objective(best()));
+      if (refused > patience_ || outdone) {
         current = best();
         time = objective(current);
         refused = 0;

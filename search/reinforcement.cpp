@@ -1,0 +1,163 @@
+// Reinforcement learning: a policy that draws configurations, and the policy gradient with ranks as rewards. Every outcome is learned from
+// again and again (the best ones imitated, the slow ones avoided as long as the policy would still draw them), because each costs a trial.
+#include <algorithm>
+#include <cmath>
+
+#include "search/algorithm.hpp"
+#include "search/policy.hpp"
+
+namespace hone {
+namespace {
+
+using namespace plugin;
+
+constexpr Parameter kParameters[] = {
+    integer("initial", "random configurations to begin with, if there is no policy from earlier", 15, 1, 10000),
+    real("rate", "of learning", 0.3, 1e-6, 100),
+    integer("passes", "over what is remembered, for each outcome", 4, 1, 1000),
+    integer("memory", "outcomes to learn from: the best, and as many of the latest", 40, 1, 100000),
+    real("entropy", "pull towards the policy of the beginning, falling as outcomes come", 0.3, 0, 100),
+    real("avoid", "weight of slow outcomes against fast ones", 0.5, 0, 10),
+    real("smoothing", "share of what is learned of a value that goes to the values beside it", 0.3, 0, 1),
+    real("explore", "dimensions of a proposal drawn at random, on average", 0.5, 0, 100),
+};
+
+class Reinforcement final : public search::Algorithm {
+ public:
+  static constexpr About kAbout{.name = "reinforcement",
+                                .summary = "learns a policy that draws configurations, and passes it on to later sessions",
+                                .source = "https://doi.org/10.1007/BF00992696",
+                                .parameters = kParameters};
+
+  explicit Reinforcement(const Context& context)
+      : Algorithm(context),
+        policy_(space_, context.parameter("smoothing")),
+        initial_(context.count("initial")),
+        passes_(context.count("passes")),
+        memory_(context.count("memory")),
+        rate_(context.parameter("rate")),
+        entropy_(context.parameter("entropy")),
+        avoid_(context.parameter("avoid")),
+        explore_(context.parameter("explore")) {
+    experienced_ = policy_.load(context.model());
+    for (const Prior& prior : context.priors()) {
+      std::vector<Sample> seen;
+      for (const plugin::Observation& observation : prior.observations) {
+        seen.push_back(sample(observation.objective(), observation.at()));
+      }
+      train(std::move(seen), kPriorPasses);
+      experienced_ = experienced_ || !prior.observations.empty();
+    }
+    policy_.anchor();
+  }
+
+  [[nodiscard]] std::string save() const override { return policy_.save(); }
+
+ private:
+  struct Sample {
+    double time;
+    double drawn;  ///< log probability when it was drawn
+    Digits digits;
+  };
+
+  search::Steps run() override {
+    co_await evaluate(start(experienced_ ? 1 + initial_ / 4 : initial_));
+    for (;;) {
+      remember();
+      train(memory_of(samples_), passes_);
+      std::vector<Position> drawn;
+      for (std::size_t i = 0; i < wanted(); ++i) {
+        drawn.push_back(proposal());
+      }
+      co_await evaluate(drawn);
+    }
+  }
+
+  Sample sample(double time, Position position) {
+    Digits digits = space_.at(position);
+    const double drawn = policy_.log_probability(digits);
+    return {time, drawn, std::move(digits)};
+  }
+
+  void remember() {
+    for (; remembered_ < told().size(); ++remembered_) {
+      samples_.push_back(sample(told()[remembered_].first, told()[remembered_].second));
+    }
+  }
+
+  /// The best, and the latest of the others.
+  [[nodiscard]] std::vector<Sample> memory_of(std::vector<Sample> samples) const {
+    const std::size_t best = std::min(memory_, samples.size());
+    std::vector<std::size_t> order(samples.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return samples[i].time; });
+    std::ranges::sort(order.begin() + static_cast<std::ptrdiff_t>(best), order.end(), std::greater<>());
+    order.resize(std::min(order.size(), 2 * memory_));
+    std::vector<Sample> chosen;
+    for (const std::size_t i : order) {
+      chosen.push_back(samples[i]);
+    }
+    return chosen;
+  }
+
+  /// Ranks instead of times: of a failure only that it is slower than all, and no scale to tune.
+  void train(std::vector<Sample> samples, std::size_t passes) {
+    std::ranges::stable_sort(samples, {}, &Sample::time);
+    const auto count = static_cast<double>(samples.size());
+    std::vector<double> rewards;
+    double sum = 0.0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const double rank = std::log(count / 2 + 1) - std::log(static_cast<double>(i) + 1);
+      rewards.push_back(std::isinf(samples[i].time) ? 0.0 : std::max(0.0, rank));
+      sum += rewards.back();
+    }
+    const double pull = entropy_ / (1.0 + static_cast<double>(samples_.size()) / kHalfEntropy);
+    for (std::size_t pass = 0; pass < passes && sum > 0; ++pass) {
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        const double advantage = rewards[i] / sum - avoid_ / count * chance(samples[i]);
+        policy_.reinforce(samples[i].digits, rate_ * advantage);
+      }
+      policy_.relax(std::min(1.0, rate_ * pull));
+    }
+  }
+
+  /// How likely the policy would still draw it, against when it did.
+  [[nodiscard]] double chance(const Sample& sample) const {
+    return std::min(1.0, std::exp(policy_.log_probability(sample.digits) - sample.drawn));
+  }
+
+  Position proposal() {
+    const auto dimensions = static_cast<double>(space_.dimensions());
+    Digits digits;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      digits = policy_.draw(random_, 1.0);
+      for (std::size_t d = 0; d < digits.size(); ++d) {
+        if (random_.unit() * dimensions < explore_) {
+          digits[d] = static_cast<std::uint16_t>(random_.index(space_.dimension(d).count));
+        }
+      }
+      const auto valid = space_.index(digits);
+      if (valid && !known(*valid)) {
+        return *valid;
+      }
+    }
+    return novel(repaired(digits));
+  }
+
+  static constexpr int kDraws = 24;  // until an invalid or known one is repaired
+  static constexpr std::size_t kPriorPasses = 30;
+  static constexpr double kHalfEntropy = 30;  // outcomes that halve the pull
+  search::Policy policy_;
+  std::vector<Sample> samples_;
+  std::size_t initial_, passes_, memory_, remembered_ = 0;
+  double rate_, entropy_, avoid_, explore_;
+  bool experienced_ = false;
+};
+
+}  // namespace
+
+const hone_strategy* reinforcement_strategy() { return plugin::table<Reinforcement>(); }
+
+}  // namespace hone
