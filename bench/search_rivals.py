@@ -13,7 +13,6 @@ that a run that was interrupted, or is asked for more repeats, goes on where it 
 """
 
 import argparse
-import collections
 import contextlib
 import gc
 import importlib
@@ -158,15 +157,11 @@ def run_all(tool, strategies, repeats, spaces, arguments, folder):
             print(f"{time.strftime('%H:%M:%S')} {tool} {space.name}: {len(jobs)} searches in {seconds:.0f} s", flush=True)
 
 
-def collect(tool, strategies, spaces, budget, folder):
-    """Per strategy the finished repeats of every space; only the strategies that have been run on all spaces."""
-    found = collections.defaultdict(dict)
-    for strategy in strategies:
-        for space in spaces:
-            runs = Runs(folder, tool, strategy, space.name, budget).read()
-            if runs:
-                found[strategy][space.name] = runs
-    return {strategy: runs for strategy, runs in found.items() if len(runs) == len(spaces)}
+def collect(tool, strategy, spaces, budget, folder):
+    """The repeats of a strategy that are there on every space, by space."""
+    found = {space.name: {run["seed"]: run for run in Runs(folder, tool, strategy, space.name, budget).read()} for space in spaces}
+    seeds = sorted(set.intersection(*map(set, found.values())))
+    return {name: [by_seed[seed] for seed in seeds] for name, by_seed in found.items()} if seeds else None
 
 
 def report(arguments, tools, spaces, folder):
@@ -177,8 +172,9 @@ def report(arguments, tools, spaces, folder):
     rows = []
     for tool in tools:
         strategies = importlib.import_module(f"search_rivals.with_{tool}").STRATEGIES
-        for strategy, runs in collect(tool, strategies, spaces, arguments.budgets[-1], folder).items():
-            rows.append(table.row_of(tool, strategy, runs, by_name, arguments.budgets))
+        for strategy in strategies:
+            if runs := collect(tool, strategy, spaces, arguments.budgets[-1], folder):
+                rows.append(table.row_of(tool, strategy, runs, by_name, arguments.budgets))
     if arguments.hone:
         rows += table.hone_rows(arguments.hone, arguments.spaces, arguments.budgets, arguments.repeats)
     left_out = {tool: importlib.import_module(f"search_rivals.with_{tool}").LEFT_OUT for tool in tools}

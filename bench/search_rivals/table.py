@@ -12,46 +12,44 @@ FEWEST_REPEATS = 4  # from which an interval over repeats says something
 
 
 def row_of(tool, strategy, runs, spaces, budgets):
-    """One strategy's scores. `runs` holds the repeats of each space."""
-    per_space = {name: numpy.array([[fraction_at(run["improvements"], spaces[name].best, budget) for budget in budgets] for run in repeats])
-                 for name, repeats in runs.items()}
-    means = numpy.mean([scores.mean(axis=0) for scores in per_space.values()], axis=0)
-    low, high = interval(list(per_space.values()))
+    """One strategy's scores. `runs` holds for every space the same repeats in the same order."""
+    scores = numpy.array([[[fraction_at(run["improvements"], spaces[name].best, budget) for budget in budgets] for run in repeats]
+                          for name, repeats in runs.items()])
+    of_repeats = scores.mean(axis=0)
+    low, high = interval(of_repeats)
     everything = [run for repeats in runs.values() for run in repeats]
     return {
         "tool": tool,
         "strategy": strategy,
-        "repeats": min(map(len, runs.values())),
-        "fractions": [{"budget": budget, "mean": mean, "ci95": [a, b]} for budget, mean, a, b in zip(budgets, means, low, high)],
+        "repeats": len(of_repeats),
+        "fractions": [{"budget": budget, "mean": mean, "ci95": [a, b]}
+                      for budget, mean, a, b in zip(budgets, of_repeats.mean(axis=0).tolist(), low.tolist(), high.tolist())],
         "evaluations": float(numpy.mean([run["evaluations"] for run in everything])),
         "seconds": float(numpy.mean([run["seconds"] for run in everything])),
         "broken_off": sum(run["ended"] != "done" for run in everything),
-        "spaces": {name: space_row(runs[name], scores, budgets) for name, scores in per_space.items()},
+        "spaces": {name: space_row(repeats, of_space, budgets) for (name, repeats), of_space in zip(runs.items(), scores)},
     }
 
 
 def space_row(repeats, scores, budgets):
-    deviation = scores.std(axis=0)
     return {
-        "repeats": len(repeats),
         "evaluations": float(numpy.mean([run["evaluations"] for run in repeats])),
-        "fractions": [{"budget": budget, "mean": mean, "deviation": spread}
-                      for budget, mean, spread in zip(budgets, scores.mean(axis=0).tolist(), deviation.tolist())],
+        "fractions": [{"budget": budget, "mean": mean, "deviation": deviation}
+                      for budget, mean, deviation in zip(budgets, scores.mean(axis=0).tolist(), scores.std(axis=0).tolist())],
     }
 
 
-def interval(per_space):
-    """95 % of the means over resampled repeats; the spaces are what they are and are not resampled."""
+def interval(of_repeats):
+    """95 % of the means over resampled repeats. The spaces are what they are and are not resampled; a repeat is resampled in all of them
+    at once, because one seed gives the same first configurations on every space of a kernel, and so the same luck.
+    """
     random = numpy.random.default_rng(0)
-    return numpy.quantile(numpy.mean([resampled_means(scores, random) for scores in per_space], axis=0), [0.025, 0.975], axis=0)
-
-
-def resampled_means(scores, random):
-    """Widened by what resampling few values is known to be too narrow: their variance is (n - 1) / n of the one looked for."""
-    count = len(scores)
-    means = scores[random.integers(count, size=(RESAMPLES, count))].mean(axis=1)
-    widened = scores.mean(axis=0) + (means - scores.mean(axis=0)) * (count / max(count - 1, 1)) ** 0.5
-    return numpy.clip(widened, 0.0, 1.0)
+    count = len(of_repeats)
+    middle = of_repeats.mean(axis=0)
+    means = of_repeats[random.integers(count, size=(RESAMPLES, count))].mean(axis=1)
+    # Resampling few values is known to be too narrow: their variance is (n - 1) / n of the one looked for.
+    widened = middle + (means - middle) * (count / max(count - 1, 1)) ** 0.5
+    return numpy.quantile(widened.clip(0.0, 1.0), [0.025, 0.975], axis=0)
 
 
 def hone_rows(hone, directory, budgets, repeats):
@@ -74,14 +72,17 @@ def markdown(rows, budgets, sort_budget):
     heads += [f"Hone at {sort_budget}"] if hone else []
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for row in rows:
-        cells = [row["tool"], row["strategy"], str(row["repeats"]), *(fraction_cell(at(row, budget)) for budget in budgets)]
+        cells = [row["tool"], row["strategy"], str(row["repeats"]), *(fraction_cell(row, budget) for budget in budgets)]
         cells += [f"{row[key]:.{digits}f}" if key in row else "" for key, digits in (("evaluations", 0), ("seconds", 2))]
         cells += [against(row, hone, sort_budget)] if hone else []
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def fraction_cell(entry):
+def fraction_cell(row, budget):
+    entry = at(row, budget)
+    if row["repeats"] < FEWEST_REPEATS:
+        return f"{entry['mean']:.3f}"
     low, high = entry["ci95"]
     return f"{entry['mean']:.3f} ({low:.3f} to {high:.3f})"
 
