@@ -49,8 +49,14 @@ class GreedyIls final : public search::Algorithm {
         record = objective(best());
         stuck = 0;
       }
-      current = novel(perturbed(best(), strength_));
-      time = co_await evaluate(current);
+      std::vector<Position> jumps;
+      for (std::size_t i = 0; i < wanted(); ++i) {
+        jumps.push_back(novel(perturbed(best(), strength_)));
+      }
+      const std::vector<double> landed = co_await evaluate(jumps);
+      const auto lucky = static_cast<std::size_t>(std::ranges::min_element(landed) - landed.begin());
+      current = jumps[lucky];
+      time = landed[lucky];
     }
   }
 

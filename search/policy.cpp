@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostContext = 600;  // values in all, beyond which dimensions are drawn independently: pairs are too many to learn
 constexpr double kPairRate = 0.5;          // pairs are many and each is seen rarely
+constexpr int kDecimals = 6;
 constexpr int kMarginalDraws = 300;
 constexpr double kMostLogit = 6;  // of a loaded policy: no value may be lost for good
 
@@ -140,7 +141,7 @@ std::string Policy::save() const {
     for (std::size_t v = 0; v < dimension.count; ++v) {
       char number[32];
       const double logit = std::log(std::max(often[offsets_[d] + v] * dimension.count, 1e-9));
-      const auto end = std::to_chars(number, number + sizeof(number), logit).ptr;
+      const auto end = std::to_chars(number, number + sizeof(number), logit, std::chars_format::fixed, kDecimals).ptr;
       text.append(dimension.name).append("\t").append(dimension.labels[v]).append("\t").append(number, end).append("\n");
     }
   }

@@ -15,13 +15,34 @@
 
 namespace hone::test {
 
-/// The space must outlive the strategy.
-inline Strategy create(std::string_view name, const SearchSpace& space, std::uint64_t seed, Count default_position = 0) {
+/// The space must outlive what is made of it.
+inline StrategyContext context_of(const SearchSpace& space, std::uint64_t seed, Count default_position = 0) {
   StrategyContext context;
   context.space = {std::shared_ptr<const SearchSpace>(), &space};
   context.seed = seed;
   context.first = default_position;
+  return context;
+}
+
+inline Strategy create(std::string_view name, StrategyContext context) {
   return builtin_registry().strategy(name).value()->create(std::move(context)).value();
+}
+
+inline Strategy create(std::string_view name, const SearchSpace& space, std::uint64_t seed, Count default_position = 0) {
+  return create(name, context_of(space, seed, default_position));
+}
+
+inline SearchSpace wide_space(std::size_t parameters, int values) {
+  std::vector<Parameter> all;
+  for (std::size_t p = 0; p < parameters; ++p) {
+    Parameter& parameter = all.emplace_back();
+    parameter.name = "x" + std::to_string(p);
+    for (int value = 0; value < values; ++value) {
+      parameter.values.emplace_back(value);
+    }
+    parameter.default_value = parameter.values.front();
+  }
+  return std::move(SearchSpace::build(std::move(all), {}, {})).value();
 }
 
 /// A strategy of this build needs none of the engine's guards.
@@ -51,6 +72,40 @@ inline Observation bowl(const SearchSpace& space, Count position) {
   observation.time_us = std::exp(log_time);
   observation.outcome = sum % 11 == 3 ? Outcome::kLaunchFailure : Outcome::kOk;
   return observation;
+}
+
+/// Of the bowl: a failure counts as slower than all.
+inline double log_time(const SearchSpace& space, Count position) {
+  constexpr double kRim = 10.0;
+  const Observation seen = bowl(space, position);
+  return seen.outcome == Outcome::kOk ? std::log(seen.time_us) : kRim;
+}
+
+inline double best_log_time(const SearchSpace& space, std::span<const Count> proposed) {
+  double best = 1e300;
+  for (const Count position : proposed) {
+    best = std::min(best, log_time(space, position));
+  }
+  return best;
+}
+
+inline double median_log_time(const SearchSpace& space, std::span<const Count> proposed) {
+  std::vector<double> times;
+  for (const Count position : proposed) {
+    times.push_back(log_time(space, position));
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+/// In how many parameters two configurations differ.
+inline std::size_t hamming(const SearchSpace& space, Count a, Count b) {
+  const Digits of_a = space.digits(a), of_b = space.digits(b);
+  std::size_t differing = 0;
+  for (std::size_t p = 0; p < of_a.size(); ++p) {
+    differing += of_a[p] != of_b[p] ? 1 : 0;
+  }
+  return differing;
 }
 
 inline Observation failure(const SearchSpace&, Count position) {
