@@ -17,7 +17,7 @@ constexpr Parameter kParameters[] = {
     integer("passes", "over what is remembered, for each outcome", 4, 1, 1000),
     integer("memory", "outcomes to learn from: the best, and as many of the latest", 40, 1, 100000),
     real("entropy", "pull towards the policy of the beginning, falling as outcomes come", 0.3, 0, 100),
-    real("avoid", "weight of slow outcomes against fast ones", 0.5, 0, 10),
+    real("avoid", "weight of slow outcomes against fast ones", 1, 0, 10),
     real("smoothing", "share of what is learned of a value that goes to the values beside it", 0.3, 0, 1),
     real("explore", "dimensions of a proposal drawn at random, on average", 0.5, 0, 100),
 };
@@ -40,13 +40,19 @@ class Reinforcement final : public search::Algorithm {
         avoid_(context.parameter("avoid")),
         explore_(context.parameter("explore")) {
     experienced_ = policy_.load(context.model());
+    std::vector<std::vector<Sample>> lessons;
     for (const Prior& prior : context.priors()) {
       std::vector<Sample> seen;
       for (const plugin::Observation& observation : prior.observations) {
         seen.push_back(sample(observation.objective(), observation.at()));
       }
-      train(std::move(seen), kPriorPasses);
-      experienced_ = experienced_ || !prior.observations.empty();
+      experienced_ = experienced_ || !seen.empty();
+      lessons.push_back(memory_of(std::move(seen)));
+    }
+    for (std::size_t pass = 0; pass < kPriorPasses; ++pass) {
+      for (const std::vector<Sample>& lesson : lessons) {
+        train(lesson, 1);
+      }
     }
     policy_.anchor();
   }
@@ -108,7 +114,9 @@ class Reinforcement final : public search::Algorithm {
     const auto count = static_cast<double>(samples.size());
     std::vector<double> rewards;
     double sum = 0.0;
+    std::vector<double> chances;
     for (std::size_t i = 0; i < samples.size(); ++i) {
+      chances.push_back(chance(samples[i]));
       const double rank = std::log(count / 2 + 1) - std::log(static_cast<double>(i) + 1);
       rewards.push_back(std::isinf(samples[i].time) ? 0.0 : std::max(0.0, rank));
       sum += rewards.back();
@@ -116,7 +124,7 @@ class Reinforcement final : public search::Algorithm {
     const double pull = entropy_ / (1.0 + static_cast<double>(samples_.size()) / kHalfEntropy);
     for (std::size_t pass = 0; pass < passes && sum > 0; ++pass) {
       for (std::size_t i = 0; i < samples.size(); ++i) {
-        const double advantage = rewards[i] / sum - avoid_ / count * chance(samples[i]);
+        const double advantage = rewards[i] / sum - avoid_ / count * chances[i];
         policy_.reinforce(samples[i].digits, rate_ * advantage);
       }
       policy_.relax(std::min(1.0, rate_ * pull));
