@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 # Where the engine looks for its worker is fixed: ../libexec/hone beside bin.
 install(TARGETS hone RUNTIME DESTINATION bin)
 install(TARGETS hone-worker RUNTIME DESTINATION libexec/hone)
-install(TARGETS hone_engine EXPORT hone ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS hone_engine hone_plugin_headers EXPORT hone ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY engine/include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The sources of the built-in kernels, to read and to start one's own from; the library holds its own copy.

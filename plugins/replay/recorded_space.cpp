@@ -80,7 +80,7 @@ std::string name_of(const std::filesystem::path& file) {
   std::string name = file.filename().string();
   for (const std::string_view ending : {".gz", ".json"}) {
     if (name.ends_with(ending)) {
-      name.resize(name.size() - ending.size());
+      name.erase(name.size() - ending.size());
     }
   }
   return name;

@@ -25,8 +25,8 @@ struct Parameter {
   std::vector<std::string> labels;    ///< kEnumeration: a label per value; otherwise empty
   std::string cpp_type = "int";       ///< the field's type in the source
   Value default_value;                ///< the initializer; the safe choice
-  std::string compile_option;         ///< e.g. "--maxrregcount={}"; empty if the parameter is not a compile option
-  std::string comment;                ///< the trailing or leading comment in the source
+  std::string compile_option = {};    ///< e.g. "--maxrregcount={}"; empty if the parameter is not a compile option
+  std::string comment = {};           ///< the trailing or leading comment in the source
 };
 
 /// One field of `struct Problem`: an extent the caller fixes.
