@@ -39,7 +39,7 @@ SLOW = {
     "kernel_tuner": ["basinhopping", "bayes_opt", "dual_annealing, uncapped", "hybrid_vndx", "nsga2", "nsga3"],
     "optuna": ["TPESampler, pruned", "TPESampler, repaired", "GPSampler, repaired", "GPSampler, listed"],
 }
-SEARCH_LIMIT_S = 600  # of one search: a strategy that only repeats itself would never end
+SEARCH_LIMIT_S = 600.0  # CPU time of one search: a strategy that only repeats itself would never end
 
 inherited = {}  # what a forked search takes over: the prepared space, the budget
 
@@ -118,8 +118,8 @@ def one_search(job):
     """In a forked process, so that no search sees what the one before it left behind in the shared space."""
     strategy, seed = job
     trace = Trace(inherited["search"].space)
-    signal.signal(signal.SIGALRM, stop_search)
-    signal.alarm(SEARCH_LIMIT_S)
+    signal.signal(signal.SIGPROF, stop_search)
+    signal.setitimer(signal.ITIMER_PROF, SEARCH_LIMIT_S)
     warnings.simplefilter("ignore")
     started = time.process_time()
     ended = "done"
@@ -127,7 +127,7 @@ def one_search(job):
         inherited["search"].run(strategy, seed, inherited["budget"], trace)
     except (Exception, SearchTooLong) as error:  # what it had found until then counts
         ended = repr(error)
-    signal.alarm(0)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     return {"strategy": strategy, "seed": seed, "ended": ended, "seconds": round(time.process_time() - started, 4),
             "evaluations": len(trace.seen), "improvements": trace.improvements}
 
@@ -183,6 +183,9 @@ def report(arguments, tools, spaces, folder):
     arguments.out.write_text(json.dumps(document, indent=1) + "\n")
     if rows:
         print(table.markdown(rows, arguments.budgets, 100 if 100 in arguments.budgets else arguments.budgets[-1]))
+    for row in rows:
+        if row.get("broken_off"):
+            print(f"\n{row['tool']} {row['strategy']}: {row['broken_off']} searches broken off by an error or the time limit")
     print("\n" + ", ".join(f"{package} {version}" for package, version in packages.items()) + f"; {len(spaces)} spaces")
     for tool, reasons in left_out.items():
         print(f"not run of {tool}: " + "; ".join(f"{strategy} ({reason})" for strategy, reason in reasons.items()))
