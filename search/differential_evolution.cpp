@@ -11,7 +11,7 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("population", "members", 15, 4, 100000),
-    real("factor", "of the difference of two members, at least", 0.5, 0, 2),
+    real("factor", "of the difference of two members, at least", 0.3, 0, 2),
     real("dither", "the factor is uniform up to so much more", 0.5, 0, 2),
     real("crossover", "share of dimensions that come from the mutant", 0.9, 0, 1),
 };

@@ -13,11 +13,11 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("initial", "configurations drawn at first; annealing begins at the best of them", 12, 1, 10000),
-    real("temperature", "at first, of the jumps: larger ones reach farther", 0.1, 1e-9, 1e9),
+    real("temperature", "at first, of the jumps: larger ones reach farther", 0.3, 1e-9, 1e9),
     real("visiting", "shape of the jumps: the larger, the heavier the tail", 2.62, 1.01, 2.99),
     real("acceptance", "shape of what is accepted: the lower, the fewer slower places", -5, -10000, 0.99),
-    real("restart", "share of the first temperature at which annealing begins anew", 0.002, 1e-9, 1),
-    integer("local", "neighbours tried from a new best place", 12, 0, 1000000),
+    real("restart", "share of the first temperature at which annealing begins anew", 0.01, 1e-9, 1),
+    integer("local", "neighbours tried from a new best place", 8, 0, 1000000),
 };
 
 class DualAnnealing final : public search::Algorithm {

@@ -9,7 +9,7 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations drawn before the first climb, which begins at the best of them", 12, 1, 10000),
+    integer("initial", "configurations drawn before the first climb, which begins at the best of them", 15, 1, 10000),
     integer("strength", "dimensions drawn again to leave a local optimum", 2, 1, 1000),
     integer("patience", "jumps in a row that find nothing better before the search begins somewhere else", 12, 1, 1000000),
 };

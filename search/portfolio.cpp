@@ -19,8 +19,8 @@ struct Candidate {
   Parameter flag;
 };
 constexpr Candidate kCandidates[] = {
-    {local_search_strategy, flag("local_search", "whether it is a member", true)},
-    {greedy_ils_strategy, flag("greedy_ils", "whether it is a member", true)},
+    {local_search_strategy, flag("local_search", "whether it is a member; it thinks for longer than the others", false)},
+    {greedy_ils_strategy, flag("greedy_ils", "whether it is a member", false)},
     {simulated_annealing_strategy, flag("simulated_annealing", "whether it is a member", true)},
     {dual_annealing_strategy, flag("dual_annealing", "whether it is a member", false)},
     {genetic_algorithm_strategy, flag("genetic_algorithm", "whether it is a member", true)},

@@ -15,7 +15,7 @@ constexpr Parameter kParameters[] = {
     integer("initial", "random configurations to begin with, if there is no policy from earlier", 15, 1, 10000),
     real("rate", "of learning", 0.3, 1e-6, 100),
     integer("passes", "over what is remembered, for each outcome", 4, 1, 1000),
-    integer("memory", "outcomes to learn from: the best, and as many of the latest", 40, 1, 100000),
+    integer("memory", "outcomes to learn from: the best, and as many of the latest", 24, 1, 100000),
     real("entropy", "pull towards the policy of the beginning, falling as outcomes come", 0.3, 0, 100),
     real("avoid", "weight of slow outcomes against fast ones", 1, 0, 10),
     real("smoothing", "share of what is learned of a value that goes to the values beside it", 0.3, 0, 1),

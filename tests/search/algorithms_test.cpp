@@ -79,7 +79,7 @@ TEST_CASE("genetic_algorithm makes children of the values of their parents") {
 
 TEST_CASE("Populations close in on the bottom: later proposals are faster than earlier ones") {
   const SearchSpace space = wide_space(8, 8);
-  for (const char* name : {"genetic_algorithm", "differential_evolution", "particle_swarm", "reinforcement"}) {
+  for (const std::string name : {"genetic_algorithm", "differential_evolution", "particle_swarm", "reinforcement"}) {
     CAPTURE(name);
     const std::vector<Count> all = path(name, space, context_of(space, 3), 200);
     const std::span<const Count> view(all);
@@ -90,7 +90,7 @@ TEST_CASE("Populations close in on the bottom: later proposals are faster than e
 TEST_CASE("A resumed history is begun from: the next proposals are near its best") {
   const SearchSpace space = wide_space(8, 8);
   const Count good = *space.index(Digits(8, 3));
-  for (const char* name : {"greedy_ils", "simulated_annealing", "dual_annealing"}) {
+  for (const std::string name : {"greedy_ils", "simulated_annealing", "dual_annealing"}) {
     CAPTURE(name);
     Strategy strategy = create(name, space, 1);
     const Observation told = bowl(space, good);
@@ -106,7 +106,7 @@ TEST_CASE("Populations begin with the best of what is known of other devices") {
   const Count good = *space.index(Digits(8, 3));
   Prior prior{
       .device = "another", .dtype = "float", .shape = "", .observations = {bowl(space, 77), bowl(space, good), bowl(space, 1234567)}};
-  for (const char* name : {"greedy_ils", "genetic_algorithm", "differential_evolution", "particle_swarm", "reinforcement"}) {
+  for (const std::string name : {"greedy_ils", "genetic_algorithm", "differential_evolution", "particle_swarm", "reinforcement"}) {
     CAPTURE(name);
     StrategyContext context = context_of(space, 1);
     context.priors = {prior};
@@ -118,7 +118,7 @@ TEST_CASE("Populations begin with the best of what is known of other devices") {
 
 TEST_CASE("A batch is answered as a whole: guesses of annealing and climbing fill it") {
   const SearchSpace space = wide_space(8, 8);
-  for (const char* name : {"greedy_ils", "simulated_annealing", "dual_annealing", "genetic_algorithm", "differential_evolution"}) {
+  for (const std::string name : {"greedy_ils", "simulated_annealing", "dual_annealing", "genetic_algorithm", "differential_evolution"}) {
     CAPTURE(name);
     Strategy strategy = create(name, space, 1);
     const Observation standard = bowl(space, 0);
