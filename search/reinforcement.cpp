@@ -2,6 +2,7 @@
 // again and again (the best ones imitated, the slow ones avoided as long as the policy would still draw them), because each costs a trial.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "search/algorithm.hpp"
 #include "search/policy.hpp"
