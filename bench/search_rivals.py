@@ -58,7 +58,8 @@ def parse_arguments():
     parser.add_argument("--only", choices=list(REQUIREMENTS), help="one of the two tools")
     parser.add_argument("--strategies", type=lambda text: text.split(";"), help="only these, separated by semicolons")
     parser.add_argument("--jobs", type=int, default=1, help="searches run at the same time")
-    parser.add_argument("--hone", help="the hone command, whose own strategy joins the table")
+    parser.add_argument("--hone", help="the hone command, whose own strategies join the table")
+    parser.add_argument("--hone-strategies", type=lambda text: text.split(";"), default=["auto"], help="separated by semicolons")
     parser.add_argument("--only-report", action="store_true", help="run no search; print what is there")
     parser.add_argument("--check", action="store_true", help="compare with Kernel Tuner's own entry point on the smallest space")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / "venv-search")
@@ -176,7 +177,8 @@ def report(arguments, tools, spaces, folder):
             if runs := collect(tool, strategy, spaces, arguments.budgets[-1], folder):
                 rows.append(table.row_of(tool, strategy, runs, by_name, arguments.budgets))
     if arguments.hone:
-        rows += table.hone_rows(arguments.hone, arguments.spaces, arguments.budgets, arguments.repeats)
+        rows += table.hone_rows(arguments.hone, arguments.hone_strategies, arguments.spaces, arguments.budgets,
+                                arguments.repeats, arguments.jobs)
     left_out = {tool: importlib.import_module(f"search_rivals.with_{tool}").LEFT_OUT for tool in tools}
     packages = {package: importlib.metadata.version(package) for tool in tools for package in REQUIREMENTS[tool]}
     document = {"budgets": arguments.budgets, "spaces": list(by_name), "packages": packages, "left_out": left_out, "rows": rows}

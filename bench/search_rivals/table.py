@@ -52,12 +52,18 @@ def interval(of_repeats):
     return numpy.quantile(widened.clip(0.0, 1.0), [0.025, 0.975], axis=0)
 
 
-def hone_rows(hone, directory, budgets, repeats):
-    """What `hone compare` says about Hone's own strategy on the same spaces."""
-    command = [hone, "compare", "--spaces", str(directory), "--strategy", "auto", "--budgets", ",".join(map(str, budgets)),
-               "--repeats", str(repeats), "--json"]
-    strategies = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)["strategies"]
-    return [{"tool": "hone", "strategy": entry["name"], "repeats": repeats, "fractions": entry["fractions"]} for entry in strategies]
+def hone_rows(hone, strategies, directory, budgets, repeats, jobs):
+    """What `hone compare` says about Hone's own strategies on the same spaces; without it the table is still worth printing."""
+    command = [hone, "compare", "--spaces", str(directory), "--budgets", ",".join(map(str, budgets)), "--repeats", str(repeats),
+               "--jobs", str(jobs), "--json"]
+    for strategy in strategies:
+        command += ["--strategy", strategy]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if answer.returncode != 0:
+        print("hone compare failed: its rows are missing\n")
+        return []
+    rows = json.loads(answer.stdout)["strategies"]
+    return [{"tool": "hone", "strategy": row["name"], "repeats": repeats, "fractions": row["fractions"]} for row in rows]
 
 
 def at(row, budget):
