@@ -1,0 +1,50 @@
+// Bayesian optimisation as in the textbook, for mixed discrete spaces: a Gaussian process and expected improvement.
+#include "search/surrogate.hpp"
+
+namespace hone {
+namespace {
+
+using namespace plugin;
+
+constexpr Parameter kParameters[] = {
+    integer("initial", "configurations spread over the space first", 15, 1, 10000),
+    real("compression", "times beyond this share of the way from best to median count by their logarithm (0: none do)", 0, 0, 100),
+    real("failure_quantile", "a failure counts as this quantile of the times", 0.5, 0, 1),
+    flag("alignment", "the trailing zero bits of a value are a coordinate of their own", false),
+    flag("feasibility", "weigh the expected improvement with the odds of not failing", true),
+    integer("refit_every", "observations between fits of the length scales, in the beginning", 4, 1, 10000),
+};
+
+search::SurrogateSettings settings_of(const Context& context) {
+  search::SurrogateSettings settings;
+  settings.initial = context.count("initial");
+  settings.scale.compression = context.parameter("compression");
+  settings.scale.failure_quantile = context.parameter("failure_quantile");
+  settings.prior_quantile = -1.0;
+  settings.alignment = context.parameter("alignment") != 0.0;
+  settings.feasibility = context.parameter("feasibility") != 0.0;
+  settings.refit_every = context.count("refit_every");
+  settings.sources = 0;
+  return settings;
+}
+
+class Bayesian final : public plugin::Strategy {
+ public:
+  static constexpr About kAbout{.name = "bayesian",
+                                .summary = "Gaussian process, expected improvement, learned feasibility",
+                                .source = "https://doi.org/10.1023/A:1008306431147",
+                                .parameters = kParameters};
+
+  explicit Bayesian(const Context& context) : surrogate_(context, settings_of(context)) {}
+  std::vector<Position> ask(std::size_t wanted) override { return surrogate_.ask(wanted); }
+  void tell(std::span<const plugin::Observation> observations) override { surrogate_.tell(observations); }
+
+ private:
+  search::Surrogate surrogate_;
+};
+
+}  // namespace
+
+const hone_strategy* bayesian_strategy() { return plugin::table<Bayesian>(); }
+
+}  // namespace hone

@@ -1,0 +1,37 @@
+#pragma once
+// The configurations that a model scores: all of a space that is small enough, else a sample and what lies near the best.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hone/plugin.hpp"
+
+namespace hone::search {
+
+class Candidates {
+ public:
+  explicit Candidates(plugin::Space space);
+
+  /// Whether all of the space is listed; it then stays as it is.
+  [[nodiscard]] bool complete() const { return complete_; }
+  /// Replaces a list that is not complete: `wanted`, all neighbours of `centres` and uniform samples.
+  void renew(plugin::Random& random, std::span<const plugin::Position> centres, std::vector<plugin::Position> wanted);
+
+  [[nodiscard]] std::size_t size() const { return positions_.size(); }
+  [[nodiscard]] plugin::Position position(std::size_t i) const { return positions_[i]; }
+  [[nodiscard]] const std::uint16_t* digits(std::size_t i) const { return digits_.data() + i * space_.dimensions(); }
+  [[nodiscard]] std::span<const std::uint16_t> digits() const { return digits_; }
+  [[nodiscard]] std::optional<std::size_t> find(plugin::Position position) const;
+
+ private:
+  void list(std::vector<plugin::Position> positions);
+
+  plugin::Space space_;
+  bool complete_ = false;
+  std::vector<plugin::Position> positions_;  ///< ascending
+  std::vector<std::uint16_t> digits_;
+};
+
+}  // namespace hone::search
