@@ -13,10 +13,12 @@ namespace {
 
 constexpr std::array kVerbs{
     Verb{"tune", "search a kernel's configurations and keep the winner", tune},
+    Verb{"compare", "replay strategies on recorded spaces, without a GPU", compare},
     Verb{"best", "print the winner for a problem", best},
     Verb{"run", "validate and time one configuration", run},
     Verb{"kernels", "list the built-in kernels, or describe one", kernels},
     Verb{"space", "count a kernel's configurations", space},
+    Verb{"strategies", "list the search strategies, or describe one", strategies},
     Verb{"devices", "list the devices of this machine", devices},
     Verb{"sessions", "list what the store holds", sessions},
     Verb{"doctor", "say what was found, what is missing, and what that costs", doctor},

@@ -5,32 +5,12 @@
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "hone/session.hpp"
 
 namespace hone::cli {
 namespace {
-
-Result<std::map<std::string, double>> strategy_parameters(const StrategyPlugin& strategy, const std::vector<std::string>& settings) {
-  std::map<std::string, double> parameters;
-  for (const std::string& setting : settings) {
-    const std::size_t equals = setting.find('=');
-    const std::string given = setting.substr(0, equals);
-    const auto declared = strategy.parameters();
-    const auto known = std::find_if(declared.begin(), declared.end(), [&](const StrategyParameter& p) { return p.name == given; });
-    if (known == declared.end()) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("strategy {} has no parameter '{}'", strategy.name(), given)};
-    }
-    char* end = nullptr;
-    const std::string number = equals == std::string::npos ? "" : setting.substr(equals + 1);
-    const double value = std::strtod(number.c_str(), &end);
-    if (number.empty() || *end != '\0' || value < known->minimum || value > known->maximum) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("--set {}: {} takes a number from {} to {}", setting, given, known->minimum, known->maximum)};
-    }
-    parameters[given] = value;
-  }
-  return parameters;
-}
 
 /// One line on a terminal's stderr, rewritten after every trial.
 void show(const Progress& progress) {
@@ -111,8 +91,8 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
 Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject& subject) {
   TuneRequest request;
   request.strategy = arguments["strategy"].as<std::string>();
-  HONE_ASSIGN(const StrategyPlugin* const strategy, builtin_registry().strategy(request.strategy));
-  HONE_ASSIGN(request.strategy_parameters, strategy_parameters(*strategy, arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
+  HONE_ASSIGN(const StrategyPlugin* const strategy, registry().strategy(request.strategy));
+  HONE_ASSIGN(request.strategy_parameters, strategy_settings(*strategy, arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
   HONE_ASSIGN(request.budget, parse_budget(arguments["budget"].as<std::string>()));
   HONE_ASSIGN(Target target, find_target(arguments, subject));
   request.device = std::move(target.device);
@@ -146,6 +126,7 @@ int tune(int argc, char** argv) {
                                         "The same command again goes on where a killed one stopped.");
   add_problem_options(options);
   add_store_option(options);
+  add_plugin_option(options);
   options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"), "BUDGET")(
       "seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "strategy", "how to search", cxxopts::value<std::string>()->default_value("local_search"), "NAME")(
@@ -153,12 +134,13 @@ int tune(int argc, char** argv) {
       "compile-workers", "processes that compile (0: one a core)", cxxopts::value<int>()->default_value("0"), "N")(
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(Subject subject, find_subject(arguments));
     HONE_ASSIGN(const TuneRequest request, make_request(arguments, subject));
     HONE_TRY(check(request));
     const std::filesystem::path path = store_path(arguments);
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
-    const Result<TuneReport> report = hone::tune(request, *store, builtin_registry());
+    const Result<TuneReport> report = hone::tune(request, *store, registry());
     if (request.on_progress) {
       fmt::print(stderr, "\r\033[K");
     }

@@ -15,6 +15,8 @@ int devices(int argc, char** argv);
 int kernels(int argc, char** argv);
 int space(int argc, char** argv);
 int tune(int argc, char** argv);
+int compare(int argc, char** argv);
+int strategies(int argc, char** argv);
 int best(int argc, char** argv);
 int run(int argc, char** argv);
 int sessions(int argc, char** argv);

@@ -82,7 +82,7 @@ Result<std::vector<SpaceTable>> tables_of(const CompareRequest& request, std::ve
   return tables;
 }
 
-Result<std::vector<Arena>> arenas_of(const CompareRequest& request, const std::vector<SpaceTable>& tables,
+Result<std::vector<Arena>> arenas_of(const CompareRequest& request, const std::vector<SpaceTable>& tables, double budget,
                                      std::vector<std::string>& notes) {
   std::vector<Arena> arenas;
   for (std::size_t i = 0; i < tables.size(); ++i) {
@@ -91,7 +91,7 @@ Result<std::vector<Arena>> arenas_of(const CompareRequest& request, const std::v
       notes.push_back(fmt::format("left out: {}: no other device of {} to learn from", tables[i].recorded->name(), tables[i].kernel));
       continue;
     }
-    arenas.push_back({.table = &tables[i], .sets = std::move(sets), .scorer = std::make_unique<Scorer>(tables[i])});
+    arenas.push_back({.table = &tables[i], .sets = std::move(sets), .scorer = std::make_unique<Scorer>(tables[i], budget)});
   }
   if (arenas.empty()) {
     return refuse(fmt::format("no space to compare on ({})", fmt::join(notes, "; ")));
@@ -214,12 +214,19 @@ std::vector<double> mean_over(const std::vector<ComparedSpace>& spaces, std::vec
   return mean;
 }
 
-void note_short_budget(CompareReport& report) {
-  const auto far = [&](const ComparedSpace& space) { return space.score_to > report.budgets.back(); };
-  if (const auto count = std::ranges::count_if(report.spaces, far); count > 0) {
-    report.notes.push_back(
-        fmt::format("the score reaches beyond the largest budget on {} of {} spaces (to {:.0f} at most); there the last value holds on",
-                    count, report.spaces.size(), std::ranges::max(report.spaces, {}, &ComparedSpace::score_to).score_to));
+void note_short_budget(const std::vector<Arena>& arenas, std::vector<std::string>& notes) {
+  double furthest = 0.0;
+  std::size_t count = 0;
+  for (const Arena& arena : arenas) {
+    if (arena.scorer->to() < arena.scorer->full_to()) {
+      furthest = std::max(furthest, arena.scorer->full_to());
+      ++count;
+    }
+  }
+  if (count > 0) {
+    notes.push_back(fmt::format(
+        "the score ends at the largest budget on {} of {} spaces; the community's own range ends later there, at {:.0f} at most", count,
+        arenas.size(), furthest));
   }
 }
 
@@ -235,7 +242,7 @@ Result<CompareReport> compare(const CompareRequest& request) {
   report.curve_at = curve_points(report.budgets, request.unit);
   const ReadingPoints at{report.budgets, report.curve_at};
   HONE_ASSIGN(const std::vector<SpaceTable> tables, tables_of(request, report.notes));
-  HONE_ASSIGN(const std::vector<Arena> arenas, arenas_of(request, tables, report.notes));
+  HONE_ASSIGN(const std::vector<Arena> arenas, arenas_of(request, tables, report.budgets.back(), report.notes));
   Comparison comparison(request, report.budgets, arenas);
   HONE_ASSIGN(const auto results, comparison.run_all());
 
@@ -255,7 +262,7 @@ Result<CompareReport> compare(const CompareRequest& request) {
     }
   }
   report.wins = winners(report.strategies, report.budgets.size(), report.spaces.size());
-  note_short_budget(report);
+  note_short_budget(arenas, report.notes);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

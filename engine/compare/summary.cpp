@@ -51,8 +51,11 @@ std::vector<double> mean_of(const std::vector<std::vector<double>>& rows) {
   std::vector<double> mean(rows.empty() ? 0 : rows.front().size());
   for (const std::vector<double>& row : rows) {
     for (std::size_t b = 0; b < row.size(); ++b) {
-      mean[b] += row[b] / static_cast<double>(rows.size());
+      mean[b] += row[b];
     }
+  }
+  for (double& sum : mean) {
+    sum /= static_cast<double>(rows.size());
   }
   return mean;
 }

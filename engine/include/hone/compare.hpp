@@ -120,11 +120,14 @@ struct CompareReport {
 };
 
 /// Runs every strategy on every space `repeats` times, with the same seeds for each strategy, and reads the runs at the budgets. A run is
-/// told of the recorded outcome at once; what failed counts as an evaluation, what is proposed again is free. The score is that of
-/// Willemsen et al., "A methodology for comparing optimization algorithms for auto-tuning" (FGCS 159, 2024), as their package computes it,
-/// over cost in the unit of the budgets: 0 is the calculated random search, 1 the optimum at once. Errors: kInvalidArgument (nothing to
-/// compare, a budget that is not positive, repeats or batch < 1, a setting the strategy does not have), kPlugin (a strategy that does not
-/// start).
+/// told of the recorded outcome at once; what failed counts as an evaluation, what is proposed again is free.
+///
+/// The score is that of Willemsen et al., "A methodology for comparing optimization algorithms for auto-tuning" (FGCS 159, 2024), as their
+/// package computes it, over cost in the unit of the budgets and no further than the largest: 0 is the calculated random search, 1 the
+/// optimum at once.
+///
+/// Errors: kInvalidArgument (nothing to compare, a budget that is not positive, repeats or batch < 1, a setting the strategy does not
+/// have), kPlugin (a strategy that does not start).
 Result<CompareReport> compare(const CompareRequest& request);
 
 }  // namespace hone

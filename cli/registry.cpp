@@ -1,0 +1,92 @@
+#include "cli/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "hone/names.hpp"
+#include "hone/plugin_loader.hpp"
+
+namespace hone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path installed_folder() {
+  std::error_code failed;
+  const fs::path binary = fs::read_symlink("/proc/self/exe", failed);
+  return failed ? fs::path() : binary.parent_path().parent_path() / "lib" / "hone" / "plugins";
+}
+
+/// Not const: files named on the command line come later than the folders.
+Registry& mutable_registry() {
+  static Registry assembled = [] {
+    Registry made = make_builtin_registry();
+    const char* const path = std::getenv("HONE_PLUGIN_PATH");
+    for (const std::string& folders : {std::string(path != nullptr ? path : ""), installed_folder().string()}) {
+      for (const Error& error : hone::load_plugins(made, folders)) {
+        fmt::print(stderr, "hone: {}\n", error.message);
+      }
+    }
+    return made;
+  }();
+  return assembled;
+}
+
+}  // namespace
+
+const Registry& registry() { return mutable_registry(); }
+
+Result<std::vector<std::string>> load_plugin_file(const fs::path& file) {
+  static std::map<fs::path, std::vector<std::string>> loaded;
+  std::error_code missing;
+  const fs::path canonical = fs::weakly_canonical(file, missing);
+  if (const auto known = loaded.find(canonical); known != loaded.end()) {
+    return known->second;
+  }
+  HONE_ASSIGN(std::vector<std::string> names, load_plugin(mutable_registry(), file));
+  loaded[canonical] = names;
+  return names;
+}
+
+void add_plugin_option(cxxopts::Options& options) {
+  options.add_options()("plugin", "a shared object with strategies (repeatable); also those in the folders of HONE_PLUGIN_PATH are there",
+                        cxxopts::value<std::vector<std::string>>(), "FILE");
+}
+
+Result<void> load_plugins(const cxxopts::ParseResult& arguments) {
+  if (arguments.count("plugin") > 0) {
+    for (const std::string& file : arguments["plugin"].as<std::vector<std::string>>()) {
+      HONE_TRY(load_plugin_file(file));
+    }
+  }
+  return {};
+}
+
+Result<std::map<std::string, double>> strategy_settings(const StrategyPlugin& strategy, const std::vector<std::string>& settings) {
+  std::map<std::string, double> values;
+  std::vector<std::string> names;
+  for (const StrategyParameter& parameter : strategy.parameters()) {
+    names.push_back(parameter.name);
+  }
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    const std::string given = setting.substr(0, equals);
+    const auto known = std::ranges::find(strategy.parameters(), given, &StrategyParameter::name);
+    if (known == strategy.parameters().end()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("strategy {}: {}", strategy.name(), unknown_name("parameter", given, names))};
+    }
+    char* end = nullptr;
+    const std::string number = equals == std::string::npos ? "" : setting.substr(equals + 1);
+    const double value = number == "true" ? 1.0 : number == "false" ? 0.0 : std::strtod(number.c_str(), &end);
+    if (number.empty() || (end != nullptr && *end != '\0') || !(value >= known->minimum && value <= known->maximum)) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("strategy {}: {} takes a number from {} to {}, not '{}'", strategy.name(),
+                                                            given, known->minimum, known->maximum, number)};
+    }
+    values[given] = value;
+  }
+  return values;
+}
+
+}  // namespace hone::cli
