@@ -85,7 +85,7 @@ class Chart {
     svg += grid();
     for (const Line& line : lines) {
       svg += fmt::format("<polyline {} points=\"", line.look);
-      for (std::size_t i = 0; i < line.values->size(); ++i) {
+      for (std::size_t i = first(); i < line.values->size(); ++i) {
         if ((*line.values)[i] >= lowest_) {
           svg += fmt::format("{:.1f},{:.1f} ", x(report_.curve_at[i]), y((*line.values)[i]));
         }
@@ -98,20 +98,23 @@ class Chart {
  private:
   static constexpr double kLeft = 38.0, kRight = 12.0, kTop = 8.0, kBottom = 32.0;
 
-  /// The start of a search, where little is found, would press everything else together.
+  /// The start of a search, where little is found, would press everything else together: charts begin at a quarter of the first budget.
+  [[nodiscard]] std::size_t first() const {
+    const auto at = std::ranges::lower_bound(report_.curve_at, report_.budgets.front() / 4.0) - report_.curve_at.begin();
+    return static_cast<std::size_t>(std::min<std::ptrdiff_t>(at, std::ssize(report_.curve_at) - 1));
+  }
+
   [[nodiscard]] double floor_of(const std::vector<Line>& lines) const {
-    const auto first =
-        static_cast<std::size_t>(std::ranges::lower_bound(report_.curve_at, report_.budgets.front() / 4.0) - report_.curve_at.begin());
     double lowest = 0.95;
     for (const Line& line : lines) {
-      lowest = std::min(lowest, (*line.values)[std::min(first, line.values->size() - 1)]);
+      lowest = std::min(lowest, (*line.values)[first()]);
     }
     return std::max(0.0, std::floor(lowest * 10.0) / 10.0);
   }
 
   [[nodiscard]] double x(double cost) const {
-    const double first = report_.curve_at.front(), last = report_.curve_at.back();
-    return kLeft + (last > first ? std::log(cost / first) / std::log(last / first) : 0.0) * (width_ - kLeft - kRight);
+    const double from = report_.curve_at[first()], to = report_.curve_at.back();
+    return kLeft + (to > from ? std::log(cost / from) / std::log(to / from) : 0.0) * (width_ - kLeft - kRight);
   }
   [[nodiscard]] double y(double fraction) const { return kTop + (1.0 - fraction) / (1.0 - lowest_) * (height_ - kTop - kBottom); }
 
