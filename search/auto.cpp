@@ -13,18 +13,20 @@ constexpr Parameter kParameters[] = {
     real("prior_quantile", "what is not known is expected at this quantile of what is", 0.25, 0, 1),
     flag("alignment", "the trailing zero bits of a value are a coordinate of their own", true),
     integer("sources", "other problems and devices of the kernel to learn from", 4, 0, 64),
+    integer("patience", "fruitless proposals after which the sources are left out of every other one", 5, 1, 1000000),
     real("trust", "standard deviation of a source's factor around the expected one", 0.5, 0.01, 10),
 };
 
 search::SurrogateSettings settings_of(const Context& context) {
   search::SurrogateSettings settings;
   settings.initial = context.count("initial");
-  settings.scale.compression = context.parameter("compression");
-  settings.scale.failure_quantile = context.parameter("failure_quantile");
-  settings.prior_quantile = context.parameter("prior_quantile");
+  settings.model.scale.compression = context.parameter("compression");
+  settings.model.scale.failure_quantile = context.parameter("failure_quantile");
+  settings.model.prior_quantile = context.parameter("prior_quantile");
   settings.alignment = context.parameter("alignment") != 0.0;
   settings.sources = context.count("sources");
-  settings.trust = context.parameter("trust");
+  settings.patience = context.count("patience");
+  settings.model.trust = context.parameter("trust");
   return settings;
 }
 

@@ -18,12 +18,12 @@ constexpr Parameter kParameters[] = {
 search::SurrogateSettings settings_of(const Context& context) {
   search::SurrogateSettings settings;
   settings.initial = context.count("initial");
-  settings.scale.compression = context.parameter("compression");
-  settings.scale.failure_quantile = context.parameter("failure_quantile");
-  settings.prior_quantile = -1.0;
+  settings.model.scale.compression = context.parameter("compression");
+  settings.model.scale.failure_quantile = context.parameter("failure_quantile");
+  settings.model.prior_quantile = -1.0;
   settings.alignment = context.parameter("alignment") != 0.0;
   settings.feasibility = context.parameter("feasibility") != 0.0;
-  settings.refit_every = context.count("refit_every");
+  settings.model.refit_every = context.count("refit_every");
   settings.sources = 0;
   return settings;
 }

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
 namespace hone::search {
 namespace {
 
-constexpr int kIterations = 25;
 constexpr float kSmallestVariance = 1e-8F;
 constexpr float kNoGain = 1e-12F;
 constexpr std::size_t kLeaders = 3;  // whose neighbours are candidates where a space is not listed whole
@@ -33,12 +33,15 @@ Surrogate::Surrogate(const plugin::Context& context, const SurrogateSettings& se
       random_(context.seed()),
       metric_(space_, settings.alignment),
       candidates_(space_),
-      sources_(sources_of(context, settings.scale, settings.sources)),
-      posterior_(metric_) {
+      sources_(sources_of(context, settings.model.scale, settings.sources)) {
+  alone_.model = std::make_unique<Model>(metric_, candidates_, settings.model);
+  if (!sources_.empty()) {
+    guided_.model = std::make_unique<Model>(metric_, candidates_, settings.model);
+  }
   renew_candidates();
 }
 
-/// After this every candidate is free unless taken; the posterior has forgotten its observations.
+/// Known and awaited configurations stay candidates, so that the sources' values at them are at hand.
 void Surrogate::renew_candidates() {
   std::vector<plugin::Position> wanted;
   for (const Known& known : known_) {
@@ -47,25 +50,30 @@ void Surrogate::renew_candidates() {
   for (const Pending& pending : pending_) {
     wanted.push_back(pending.position);
   }
-  candidates_.renew(random_, leaders(kLeaders), std::move(wanted));
+  candidates_.renew(random_, leaders(), std::move(wanted));
   free_.resize(candidates_.size());
   for (std::size_t i = 0; i < free_.size(); ++i) {
     free_[i] = taken_.contains(candidates_.position(i)) ? 0 : 1;
   }
   nearest_.assign(candidates_.size(), std::numeric_limits<float>::max());
   covered_ = 0;
-  posterior_.candidates(candidates_.digits());
-  above_best_elsewhere_.clear();
-  for (const Source& source : sources_) {
-    above_best_elsewhere_.push_back(source.above_best(metric_, candidates_));
+  alone_.model->renew({});
+  alone_.learned = 0;
+  if (guided_.model) {
+    std::vector<std::vector<float>> elsewhere;
+    for (const Source& source : sources_) {
+      elsewhere.push_back(source.above_best(metric_, candidates_));
+    }
+    guided_.model->renew(std::move(elsewhere));
+    guided_.learned = 0;
   }
   renewed_for_best_ = true;
 }
 
-std::vector<plugin::Position> Surrogate::leaders(std::size_t most) const {
+std::vector<plugin::Position> Surrogate::leaders() const {
   std::vector<std::size_t> order(known_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  most = std::min(most, order.size());
+  const std::size_t most = std::min(kLeaders, order.size());
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most), {}, [&](std::size_t i) { return known_[i].time_us; });
   std::vector<plugin::Position> positions;
   for (std::size_t i = 0; i < most; ++i) {
@@ -74,34 +82,35 @@ std::vector<plugin::Position> Surrogate::leaders(std::size_t most) const {
   return positions;
 }
 
+void Surrogate::take(plugin::Position position) {
+  taken_.claim(position);
+  if (const auto candidate = candidates_.find(position)) {
+    free_[*candidate] = 0;
+  }
+}
+
 void Surrogate::tell(std::span<const plugin::Observation> observations) {
   for (const plugin::Observation& observation : observations) {
     const plugin::Position position = observation.at();
     std::erase_if(pending_, [&](const Pending& pending) { return pending.position == position; });
-    taken_.claim(position);
-    if (const auto candidate = candidates_.find(position)) {
-      free_[*candidate] = 0;
-    }
+    take(position);
     const bool ok = observation.ok() && observation.time_us > 0.0;
     known_.push_back({position, space_.at(position), ok ? observation.time_us : std::numeric_limits<double>::infinity()});
+    ++fruitless_;
     if (ok && (!has_best() || observation.time_us < known_[best_].time_us)) {
       best_ = known_.size() - 1;
       renewed_for_best_ = candidates_.complete();
+      fruitless_ = 0;
     }
   }
-  stale_ = true;
 }
 
 std::vector<plugin::Position> Surrogate::ask(std::size_t wanted) {
   std::vector<plugin::Position> asked;
   while (asked.size() < wanted && taken_.left() > 0) {
-    const plugin::Position position = next();
-    taken_.claim(position);
-    if (const auto candidate = candidates_.find(position)) {
-      free_[*candidate] = 0;
-    }
-    pending_.push_back({position, space_.at(position)});
-    asked.push_back(position);
+    asked.push_back(next());
+    take(asked.back());
+    pending_.push_back({asked.back(), space_.at(asked.back())});
   }
   return asked;
 }
@@ -151,154 +160,31 @@ plugin::Position Surrogate::farthest() {
   return chosen ? candidates_.position(*chosen) : taken_.any(random_);
 }
 
-/// Targets: log times above the best, compressed, scaled, and less what the sources lead to expect.
-void Surrogate::set_targets() {
-  std::vector<double> times;
-  for (const Known& known : known_) {
-    times.push_back(known.time_us);
+/// The model that decides this time, brought up to what is known and awaited.
+Model& Surrogate::model_in_turn() {
+  const bool guided = guided_.model && (fruitless_ < settings_.patience || turns_++ % 2 == 0);
+  Member& member = guided ? guided_ : alone_;
+  if (!candidates_.complete() && (!renewed_for_best_ || member.model->fit_due(known_.size()))) {
+    renew_candidates();
   }
-  y_ = above_best(times, settings_.scale);
-  const auto count = static_cast<double>(y_.size());
-  const double mean = std::accumulate(y_.begin(), y_.end(), 0.0) / count;
-  double squares = 0.0;
-  for (const double y : y_) {
-    squares += (y - mean) * (y - mean);
+  if (member.learned < known_.size()) {
+    member.model->learn(known_, random_);
+    member.learned = known_.size();
   }
-  deviation_ = std::sqrt(squares / count) + 1e-3;
-  std::vector<double> sorted = y_;
-  std::ranges::sort(sorted);
-  prior_ = settings_.prior_quantile < 0.0 ? mean : quantile(sorted, settings_.prior_quantile);
-  for (double& y : y_) {
-    y = (y - prior_) / deviation_;
+  for (std::size_t i = member.model->awaited(); i < pending_.size(); ++i) {
+    member.model->await(pending_[i].position, pending_[i].digits);
   }
-}
-
-std::vector<double> Surrogate::elsewhere(plugin::Position position) const {
-  std::vector<double> values;
-  const std::optional<std::size_t> candidate = candidates_.find(position);
-  for (const std::vector<float>& above : above_best_elsewhere_) {
-    values.push_back(candidate ? scaled(static_cast<double>(above[*candidate])) : 0.0);
-  }
-  return values;
-}
-
-/// Learns the length scales anew, on the best and a random choice of the others where there are too many.
-void Surrogate::refit() {
-  std::vector<std::size_t> chosen(known_.size());
-  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
-  if (chosen.size() > settings_.fitted) {
-    std::ranges::stable_sort(chosen, {}, [&](std::size_t i) { return known_[i].time_us; });
-    for (std::size_t i = settings_.fitted / 2; i < settings_.fitted; ++i) {
-      std::swap(chosen[i], chosen[i + random_.index(chosen.size() - i)]);
-    }
-    chosen.resize(settings_.fitted);
-  }
-  Targets targets;
-  targets.trends.resize(sources_.size());
-  for (const std::size_t i : chosen) {
-    targets.points.push_back(known_[i].digits.data());
-    const std::vector<double> values = elsewhere(known_[i].position);
-    double expected = 0.0;
-    for (std::size_t s = 0; s < values.size(); ++s) {
-      targets.trends[s].push_back(settings_.trust * values[s]);
-      expected += values[s] / static_cast<double>(values.size());
-    }
-    targets.y.push_back(y_[i] - expected);
-  }
-  Evidence evidence(metric_, std::move(targets));
-  hyper_ = maximum_a_posteriori(evidence, hyper_.empty() ? evidence.centre() : hyper_, kIterations);
-  const std::size_t n = known_.size();
-  next_fit_ = n < settings_.refit_each_until ? n + settings_.refit_every
-                                             : static_cast<std::size_t>(std::ceil(static_cast<double>(n) * settings_.refit_growth));
-}
-
-/// The posterior without observations, for the hyperparameters and the scale of now.
-void Surrogate::restart() {
-  std::vector<std::vector<float>> trends = above_best_elsewhere_;
-  for (std::vector<float>& trend : trends) {
-    for (float& value : trend) {
-      value = static_cast<float>(settings_.trust * scaled(static_cast<double>(value)));
-    }
-  }
-  posterior_.reset(hyper_, std::move(trends));
-  right_.assign(candidates_.size(), 1.0F);
-  weight_.assign(candidates_.size(), 1.0F);
-  weighed_ = 0;
-}
-
-/// Means at the candidates: what the sources lead to expect, and the process on what they miss.
-void Surrogate::predict() {
-  std::vector<double> missed = y_;
-  for (std::size_t i = 0; i < missed.size(); ++i) {
-    for (const double value : elsewhere(known_[i].position)) {
-      missed[i] -= value / static_cast<double>(sources_.size());
-    }
-  }
-  posterior_.means(missed, mean_);
-  for (const std::vector<float>& above : above_best_elsewhere_) {
-    for (std::size_t i = 0; i < mean_.size(); ++i) {
-      mean_[i] += static_cast<float>(scaled(static_cast<double>(above[i])) / static_cast<double>(sources_.size()));
-    }
-  }
-}
-
-/// Brings the posterior up to what is known now, then to what is pending.
-void Surrogate::catch_up() {
-  if (stale_) {
-    for (; fantasies_ > 0; --fantasies_) {
-      posterior_.pop();
-    }
-    set_targets();
-    const bool fit = known_.size() >= next_fit_, renew = !candidates_.complete() && (fit || !renewed_for_best_);
-    if (renew) {
-      renew_candidates();
-    }
-    if (fit) {
-      refit();
-    }
-    if (fit || renew) {
-      restart();
-    }
-    while (posterior_.size() < known_.size()) {
-      const Known& known = known_[posterior_.size()];
-      std::vector<double> trends = elsewhere(known.position);
-      std::ranges::for_each(trends, [&](double& trend) { trend *= settings_.trust; });
-      posterior_.add(known.digits.data(), std::move(trends));
-    }
-    predict();
-    stale_ = false;
-  }
-  for (; fantasies_ < pending_.size(); ++fantasies_) {
-    const Pending& pending = pending_[fantasies_];
-    std::vector<double> trends = elsewhere(pending.position);
-    std::ranges::for_each(trends, [&](double& trend) { trend *= settings_.trust; });
-    posterior_.add(pending.digits.data(), std::move(trends));
-  }
-}
-
-/// Times the share of good ones among the outcomes that are like it; one good outcome is assumed everywhere.
-void Surrogate::weigh_feasibility(std::vector<float>& gain) {
-  std::vector<float> row;
-  for (; weighed_ < known_.size(); ++weighed_) {
-    posterior_.correlations(known_[weighed_].digits.data(), row);
-    const bool right = std::isfinite(known_[weighed_].time_us);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      weight_[i] += row[i];
-      right_[i] += right ? row[i] : 0.0F;
-    }
-  }
-  for (std::size_t i = 0; i < gain.size(); ++i) {
-    gain[i] *= right_[i] / weight_[i];
-  }
+  return *member.model;
 }
 
 plugin::Position Surrogate::most_promising() {
-  catch_up();
+  Model& model = model_in_turn();
+  const std::vector<float>&mean = model.mean(), &variance = model.variance();
   std::vector<float> gain;
-  const auto target = static_cast<float>(scaled(0.0));
-  expected_improvement(mean_, posterior_.variance(), target, gain);
+  expected_improvement(mean, variance, model.best(), gain);
   if (settings_.feasibility) {
-    weigh_feasibility(gain);
+    const std::vector<float> share = model.feasibility(known_);
+    std::ranges::transform(gain, share, gain.begin(), std::multiplies<>());
   }
   std::optional<std::size_t> chosen, likeliest;
   float least = 0.0F;
@@ -307,7 +193,7 @@ plugin::Position Surrogate::most_promising() {
       continue;
     }
     chosen = !chosen || gain[i] > gain[*chosen] ? i : chosen;
-    const float deviations = (mean_[i] - target) / std::sqrt(std::max(posterior_.variance()[i], kSmallestVariance));
+    const float deviations = (mean[i] - model.best()) / std::sqrt(std::max(variance[i], kSmallestVariance));
     if (!likeliest || deviations < least) {
       likeliest = i;
       least = deviations;

@@ -22,7 +22,7 @@ struct Parameter {
   std::string name;
   ParameterKind kind = ParameterKind::kInteger;
   std::vector<Value> values;          ///< in the order of the source; at least one
-  std::vector<std::string> labels;    ///< kEnumeration: a label per value; otherwise empty
+  std::vector<std::string> labels = {};    ///< kEnumeration: a label per value; otherwise empty
   std::string cpp_type = "int";       ///< the field's type in the source
   Value default_value;                ///< the initializer; the safe choice
   std::string compile_option = {};    ///< e.g. "--maxrregcount={}"; empty if the parameter is not a compile option

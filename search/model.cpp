@@ -1,0 +1,163 @@
+#include "search/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace hone::search {
+namespace {
+
+constexpr int kIterations = 25;
+
+}  // namespace
+
+Model::Model(const Metric& metric, const Candidates& candidates, const ModelSettings& settings)
+    : metric_(metric), candidates_(candidates), settings_(settings), posterior_(metric) {}
+
+void Model::renew(std::vector<std::vector<float>> elsewhere) {
+  elsewhere_ = std::move(elsewhere);
+  posterior_.candidates(candidates_.digits());
+  renewed_ = true;
+}
+
+void Model::learn(const std::vector<Known>& known, plugin::Random& random) {
+  for (; awaited_ > 0 && !renewed_; --awaited_) {
+    posterior_.pop();
+  }
+  awaited_ = 0;
+  set_targets(known);
+  const bool fit = fit_due(known.size());
+  if (fit) {
+    refit(known, random);
+  }
+  if (fit || renewed_) {
+    restart();
+    renewed_ = false;
+  }
+  while (posterior_.size() < known.size()) {
+    add(known[posterior_.size()].position, known[posterior_.size()].digits);
+  }
+  predict(known);
+}
+
+void Model::await(plugin::Position position, const plugin::Digits& digits) {
+  add(position, digits);
+  ++awaited_;
+}
+
+void Model::set_targets(const std::vector<Known>& known) {
+  std::vector<double> times;
+  for (const Known& one : known) {
+    times.push_back(one.time_us);
+  }
+  y_ = above_best(times, settings_.scale);
+  const auto count = static_cast<double>(y_.size());
+  const double mean = std::accumulate(y_.begin(), y_.end(), 0.0) / count;
+  double squares = 0.0;
+  for (const double y : y_) {
+    squares += (y - mean) * (y - mean);
+  }
+  deviation_ = std::sqrt(squares / count) + 1e-3;
+  std::vector<double> sorted = y_;
+  std::ranges::sort(sorted);
+  prior_ = settings_.prior_quantile < 0.0 ? mean : quantile(sorted, settings_.prior_quantile);
+  for (double& y : y_) {
+    y = scaled(y);
+  }
+}
+
+std::vector<double> Model::elsewhere(plugin::Position position) const {
+  std::vector<double> values;
+  const std::optional<std::size_t> candidate = elsewhere_.empty() ? std::nullopt : candidates_.find(position);
+  for (const std::vector<float>& above : elsewhere_) {
+    values.push_back(candidate ? scaled(static_cast<double>(above[*candidate])) : 0.0);
+  }
+  return values;
+}
+
+/// Learns the length scales anew, on the best and a random choice of the others where there are too many.
+void Model::refit(const std::vector<Known>& known, plugin::Random& random) {
+  std::vector<std::size_t> chosen(known.size());
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  if (chosen.size() > settings_.fitted) {
+    std::ranges::stable_sort(chosen, {}, [&](std::size_t i) { return known[i].time_us; });
+    for (std::size_t i = settings_.fitted / 2; i < settings_.fitted; ++i) {
+      std::swap(chosen[i], chosen[i + random.index(chosen.size() - i)]);
+    }
+    chosen.resize(settings_.fitted);
+  }
+  Targets targets;
+  targets.trends.resize(elsewhere_.size());
+  for (const std::size_t i : chosen) {
+    const std::vector<double> values = elsewhere(known[i].position);
+    double expected = 0.0;
+    for (std::size_t s = 0; s < values.size(); ++s) {
+      targets.trends[s].push_back(settings_.trust * values[s]);
+      expected += values[s] / static_cast<double>(values.size());
+    }
+    targets.points.push_back(known[i].digits.data());
+    targets.y.push_back(y_[i] - expected);
+  }
+  Evidence evidence(metric_, std::move(targets));
+  hyper_ = maximum_a_posteriori(evidence, hyper_.empty() ? evidence.centre() : hyper_, kIterations);
+  const std::size_t n = known.size();
+  next_fit_ = n < settings_.refit_each_until ? n + settings_.refit_every
+                                             : static_cast<std::size_t>(std::ceil(static_cast<double>(n) * settings_.refit_growth));
+}
+
+/// The posterior without observations, for the hyperparameters and the scale of now.
+void Model::restart() {
+  std::vector<std::vector<float>> trends = elsewhere_;
+  for (std::vector<float>& trend : trends) {
+    for (float& value : trend) {
+      value = static_cast<float>(settings_.trust * scaled(static_cast<double>(value)));
+    }
+  }
+  posterior_.reset(hyper_, std::move(trends));
+  right_.assign(candidates_.size(), 1.0F);
+  weight_.assign(candidates_.size(), 1.0F);
+  weighed_ = 0;
+}
+
+void Model::add(plugin::Position position, const plugin::Digits& digits) {
+  std::vector<double> trends = elsewhere(position);
+  for (double& trend : trends) {
+    trend *= settings_.trust;
+  }
+  posterior_.add(digits.data(), std::move(trends));
+}
+
+/// Means at the candidates: what the sources lead to expect, and the process on what they miss.
+void Model::predict(const std::vector<Known>& known) {
+  const auto sources = static_cast<double>(elsewhere_.size());
+  std::vector<double> missed = y_;
+  for (std::size_t i = 0; i < missed.size(); ++i) {
+    for (const double value : elsewhere(known[i].position)) {
+      missed[i] -= value / sources;
+    }
+  }
+  posterior_.means(missed, mean_);
+  for (const std::vector<float>& above : elsewhere_) {
+    for (std::size_t i = 0; i < mean_.size(); ++i) {
+      mean_[i] += static_cast<float>(scaled(static_cast<double>(above[i])) / sources);
+    }
+  }
+}
+
+std::vector<float> Model::feasibility(const std::vector<Known>& known) {
+  std::vector<float> row;
+  for (; weighed_ < known.size(); ++weighed_) {
+    posterior_.correlations(known[weighed_].digits.data(), row);
+    const bool right = std::isfinite(known[weighed_].time_us);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      weight_[i] += row[i];
+      right_[i] += right ? row[i] : 0.0F;
+    }
+  }
+  std::vector<float> share(right_.size());
+  std::ranges::transform(right_, weight_, share.begin(), std::divides<>());
+  return share;
+}
+
+}  // namespace hone::search

@@ -1,0 +1,85 @@
+#pragma once
+// A Gaussian process on what is known, with other sources' knowledge as trends or without: its means and variances at the candidates.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hone/plugin.hpp"
+#include "search/candidates.hpp"
+#include "search/metric.hpp"
+#include "search/posterior.hpp"
+#include "search/scale.hpp"
+
+namespace hone::search {
+
+struct ModelSettings {
+  ScaleSettings scale;
+  double prior_quantile = 0.25;  ///< what is not known is expected at this quantile of what is; negative: at the mean
+  std::size_t refit_every = 1;   ///< observations between fits up to `refit_each_until`, then at each growth by `refit_growth`
+  std::size_t refit_each_until = 24;
+  double refit_growth = 1.35;
+  std::size_t fitted = 200;  ///< length scales are learned on at most so many observations
+  double trust = 0.5;        ///< standard deviation of a source's factor around its expected one
+};
+
+/// A configuration and its time; infinity for a failure.
+struct Known {
+  plugin::Position position = 0;
+  plugin::Digits digits;
+  double time_us = 0.0;
+};
+
+/// Times enter as the compressed logarithm above the best, scaled. Each source is a trend of the process, a known function with an
+/// uncertain factor (Rasmussen and Williams 2006, section 2.7): once outcomes contradict it, its factor goes to nothing.
+class Model {
+ public:
+  /// What it refers to must outlive it.
+  Model(const Metric& metric, const Candidates& candidates, const ModelSettings& settings);
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  /// To be called when the candidates have changed. `elsewhere`: by source, log time above its best at each candidate.
+  void renew(std::vector<std::vector<float>> elsewhere);
+  /// Whether `count` known configurations are enough to learn the length scales anew.
+  [[nodiscard]] bool fit_due(std::size_t count) const { return count >= next_fit_; }
+  /// Takes in what became known, at least one good outcome; fits where due. What was awaited is forgotten.
+  void learn(const std::vector<Known>& known, plugin::Random& random);
+  /// Awaited configurations count as known at their predicted time.
+  void await(plugin::Position position, const plugin::Digits& digits);
+  [[nodiscard]] std::size_t awaited() const { return awaited_; }
+
+  [[nodiscard]] const std::vector<float>& mean() const { return mean_; }
+  [[nodiscard]] const std::vector<float>& variance() const { return posterior_.variance(); }
+  /// The best time known, in the units of the mean.
+  [[nodiscard]] float best() const { return static_cast<float>(scaled(0.0)); }
+  /// Share of good ones among the outcomes that are like each candidate; one good outcome is assumed everywhere.
+  [[nodiscard]] std::vector<float> feasibility(const std::vector<Known>& known);
+
+ private:
+  void set_targets(const std::vector<Known>& known);
+  void refit(const std::vector<Known>& known, plugin::Random& random);
+  void restart();
+  void add(plugin::Position position, const plugin::Digits& digits);
+  void predict(const std::vector<Known>& known);
+  /// `above`: compressed log time above the best.
+  [[nodiscard]] double scaled(double above) const { return (above - prior_) / deviation_; }
+  /// The sources at a configuration, scaled; one that is no candidate is said to be as expected.
+  [[nodiscard]] std::vector<double> elsewhere(plugin::Position position) const;
+
+  const Metric& metric_;
+  const Candidates& candidates_;
+  ModelSettings settings_;
+  std::vector<std::vector<float>> elsewhere_;
+  Posterior posterior_;
+  Hyper hyper_;
+  std::size_t next_fit_ = 0, awaited_ = 0;
+  bool renewed_ = true;
+  std::vector<double> y_;                 ///< of each known configuration
+  double prior_ = 0.0, deviation_ = 1.0;  ///< y = (compressed log time above the best - prior_) / deviation_
+  std::vector<float> mean_;
+  std::vector<float> right_, weight_;  ///< of each candidate: correlations with good outcomes, and with all
+  std::size_t weighed_ = 0;            ///< known configurations that these take into account
+};
+
+}  // namespace hone::search
