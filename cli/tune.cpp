@@ -34,6 +34,20 @@ Json outcome_counts(const TuneReport& report) {
   return counts;
 }
 
+Json faults_json(const StrategyFaults& faults) {
+  return {{"invalid", faults.invalid}, {"repeated", faults.repeated}, {"failed", faults.failed},
+          {"stalled", faults.stalled}, {"idle", faults.idle},         {"first", faults.first}};
+}
+
+/// How often the strategy lost its turn, for people; empty if it never did.
+std::string faults_text(const StrategyFaults& faults) {
+  if (faults.invalid + faults.failed + faults.stalled + faults.idle == 0) {
+    return "";
+  }
+  return fmt::format("strategy lost turns: {} proposals outside the space, {} calls failed, {} stalled, {} turns without a proposal{}\n", faults.invalid,
+                     faults.failed, faults.stalled, faults.idle, faults.first.empty() ? "" : "; " + faults.first);
+}
+
 Json report_json(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
   const auto& parameters = request.spec.parameters;
   Json object{{"session", report.session},
@@ -49,6 +63,9 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"space", {{"cartesian", json(report.cartesian)}, {"valid", json(report.valid)}}},
               {"trials", outcome_counts(report)},
               {"resumed_trials", report.resumed_trials},
+              {"prior_trials", report.prior_trials},
+              {"strategy_seconds", report.strategy_seconds},
+              {"strategy_faults", faults_json(report.faults)},
               {"default", nullptr},
               {"best", nullptr},
               {"speedup", report.speedup},
@@ -74,7 +91,9 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   for (const auto& [outcome, count] : report.outcomes) {
     lines += fmt::format(" {} {}", count, name(outcome));
   }
-  lines += fmt::format(" in {:.1f} s{}\n", report.seconds, report.resumed_trials > 0 ? fmt::format(", {} of an earlier run", report.resumed_trials) : "");
+  lines += fmt::format(" in {:.1f} s{}{}\n", report.seconds, report.resumed_trials > 0 ? fmt::format(", {} of an earlier run", report.resumed_trials) : "",
+                       report.prior_trials > 0 ? fmt::format(", beside {} of other sessions", report.prior_trials) : "");
+  lines += faults_text(report.faults);
   std::vector<std::vector<std::string>> rows;
   if (report.default_measured) {
     rows.push_back({"default", duration(report.default_measured->measurement.median_us), text(request.spec.parameters, report.default_measured->configuration)});
@@ -99,6 +118,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   request.problem = std::move(target.problem);
   request.seed = arguments["seed"].as<std::uint64_t>();
   request.resume = arguments.count("fresh") == 0;
+  request.transfer = arguments.count("no-transfer") == 0;
   request.compile_workers = arguments["compile-workers"].as<int>();
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
@@ -129,9 +149,10 @@ int tune(int argc, char** argv) {
   add_plugin_option(options);
   options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"), "BUDGET")(
       "seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
-      "strategy", "how to search", cxxopts::value<std::string>()->default_value("local_search"), "NAME")(
+      "strategy", "how to search", cxxopts::value<std::string>()->default_value("auto"), "NAME")(
       "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>(), "NAME=VALUE")(
       "compile-workers", "processes that compile (0: one a core)", cxxopts::value<int>()->default_value("0"), "N")(
+      "no-transfer", "search without what the store knows of other shapes, dtypes and devices")(
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));

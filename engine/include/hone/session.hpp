@@ -42,7 +42,7 @@ struct TuneRequest {
   KernelSpec spec;
   Problem problem;
   Registry::Found device;
-  std::string strategy = "local_search";
+  std::string strategy = "auto";
   std::map<std::string, double> strategy_parameters;
   std::uint64_t seed = 0;
   Budget budget{.seconds = 60.0, .trials = std::nullopt};
