@@ -21,8 +21,8 @@ std::vector<std::uint16_t> ranks_of(std::span<const double> values) {
 }
 
 template <class T>
-void shuffle(std::vector<T>& values, std::size_t first, plugin::Random& random) {
-  for (std::size_t i = 0; i < first; ++i) {
+void shuffle(std::vector<T>& values, plugin::Random& random) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     std::swap(values[i], values[i + random.index(values.size() - i)]);
   }
 }
@@ -136,96 +136,102 @@ void Forest::split(Tree& tree, std::size_t node, plugin::Random& random) {
   }
 }
 
-/// The best cut of a share of the parameters that differ, in `best_`; false if none does.
+/// The best of the cuts of a share of the parameters that differ, in `best_`; false if none does.
 bool Forest::choose(const Tree& tree, const Node& leaf, plugin::Random& random) {
   best_.score = -1.0;
+  const bool best = random.unit() < settings_.best_cuts;
   shuffled_.resize(sizes_.size());
   std::iota(shuffled_.begin(), shuffled_.end(), std::size_t{0});
-  shuffle(shuffled_, shuffled_.size(), random);
-  const auto wanted = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(settings_.tried * static_cast<double>(sizes_.size()))));
-  std::size_t tried = 0;
-  for (const std::size_t p : shuffled_) {
-    bins_.assign(sizes_[p], Bin{});
-    present_.clear();
-    for (const std::uint32_t i : leaf.observations) {
-      const std::uint16_t digit = digits_of(i)[p];
-      if (bins_[digit].weight == 0.0) {
-        present_.push_back(digit);
-      }
-      bins_[digit].weight += tree.weights[i];
-      bins_[digit].sum += tree.weights[i] * targets_[i];
-    }
+  shuffle(shuffled_, random);
+  const auto wanted = std::max(1L, std::lround(settings_.tried * static_cast<double>(sizes_.size())));
+  long tried = 0;
+  for (auto parameter = shuffled_.begin(); parameter != shuffled_.end() && tried < wanted; ++parameter) {
+    fill_bins(tree, leaf, *parameter);
     if (present_.size() > 1) {
-      try_cut(p, random);
-      if (++tried == wanted) {
-        break;
-      }
+      try_parameter(*parameter, best, random);
+      ++tried;
     }
   }
   return tried > 0;
 }
 
-/// The values present in the order that they are cut in: by size, labels at random, or for the best cut by their mean (Fisher 1958).
-std::vector<std::uint16_t>& Forest::ordered(std::size_t parameter, plugin::Random& random) {
+void Forest::fill_bins(const Tree& tree, const Node& leaf, std::size_t parameter) {
+  bins_.assign(sizes_[parameter], Bin{});
+  present_.clear();
+  for (const std::uint32_t i : leaf.observations) {
+    const std::uint16_t digit = digits_of(i)[parameter];
+    if (bins_[digit].weight == 0.0) {
+      present_.push_back(digit);
+    }
+    bins_[digit].weight += tree.weights[i];
+    bins_[digit].sum += tree.weights[i] * targets_[i];
+  }
+}
+
+/// Puts the values present in the order that they are cut in: by size, labels at random, or for the best cut by their mean (Fisher 1958).
+void Forest::order_present(std::size_t parameter, bool best, plugin::Random& random) {
   if (!ranks_[parameter].empty()) {
     std::ranges::sort(present_, {}, [&](std::uint16_t digit) { return ranks_[parameter][digit]; });
-  } else if (settings_.best_cuts) {
+  } else if (best) {
     std::ranges::sort(present_);
     std::ranges::stable_sort(present_, {}, [&](std::uint16_t digit) { return bins_[digit].sum / bins_[digit].weight; });
   } else {
-    shuffle(present_, present_.size(), random);
+    shuffle(present_, random);
   }
-  return present_;
 }
 
-/// A cut is good if it leaves little variance. Values that were not seen go where those next to them go; labels anywhere.
-void Forest::try_cut(std::size_t parameter, plugin::Random& random) {
-  const std::vector<std::uint16_t>& values = ordered(parameter, random);
-  const std::vector<std::uint16_t>& ranks = ranks_[parameter];
-  const auto rank = [&](std::size_t place) { return ranks[values[place]]; };
-  // A random cut of numbers is uniform over the range of their places.
-  std::size_t drawn = 1 + random.index(values.size() - 1);
-  std::size_t threshold = 0;
-  if (!ranks.empty()) {
-    threshold = rank(0) + 1 + random.index(rank(values.size() - 1) - rank(0));
-    drawn = 1;
-    while (rank(drawn) < threshold) {
-      ++drawn;
-    }
+/// How many of the values present are left of a random cut: for numbers it is uniform over the range of their places.
+std::size_t Forest::drawn_cut(std::size_t parameter, plugin::Random& random) const {
+  if (ranks_[parameter].empty()) {
+    return 1 + random.index(present_.size() - 1);
   }
+  const auto rank = [&](std::size_t place) { return ranks_[parameter][present_[place]]; };
+  const std::size_t threshold = rank(0) + 1 + random.index(rank(present_.size() - 1) - rank(0));
+  std::size_t cut = 1;
+  while (rank(cut) < threshold) {
+    ++cut;
+  }
+  return cut;
+}
+
+/// Keeps a random cut of a parameter, or its best one, if it leaves less variance than those before.
+void Forest::try_parameter(std::size_t parameter, bool best, plugin::Random& random) {
+  order_present(parameter, best, random);
+  const std::size_t drawn = best ? 0 : drawn_cut(parameter, random);
   Bin all, left;
-  for (const std::uint16_t value : values) {
+  for (const std::uint16_t value : present_) {
     all.weight += bins_[value].weight;
     all.sum += bins_[value].sum;
   }
   std::size_t chosen = 0;
-  for (std::size_t cut = 1; cut < values.size(); ++cut) {
-    left.weight += bins_[values[cut - 1]].weight;
-    left.sum += bins_[values[cut - 1]].sum;
+  for (std::size_t cut = 1; cut < present_.size(); ++cut) {
+    left.weight += bins_[present_[cut - 1]].weight;
+    left.sum += bins_[present_[cut - 1]].sum;
     const double right = all.sum - left.sum;
     const double score = left.sum * left.sum / left.weight + right * right / (all.weight - left.weight);
-    if ((settings_.best_cuts || cut == drawn) && score > best_.score) {
+    if ((best || cut == drawn) && score > best_.score) {
       best_.score = score;
       chosen = cut;
     }
   }
-  if (chosen == 0) {
-    return;
+  if (chosen > 0) {
+    keep_cut(parameter, chosen, random);
   }
+}
+
+/// Numbers that were not seen go left or right of a random place between those seen, labels anywhere.
+void Forest::keep_cut(std::size_t parameter, std::size_t cut, plugin::Random& random) {
+  const std::vector<std::uint16_t>& ranks = ranks_[parameter];
   best_.parameter = parameter;
   best_.sides.resize(sizes_[parameter]);
   if (!ranks.empty()) {
-    if (settings_.best_cuts) {
-      threshold = rank(chosen - 1) + 1 + random.index(rank(chosen) - rank(chosen - 1));
-    }
-    for (std::size_t digit = 0; digit < best_.sides.size(); ++digit) {
-      best_.sides[digit] = ranks[digit] >= threshold ? 1 : 0;
-    }
+    const std::size_t below = ranks[present_[cut - 1]], threshold = below + 1 + random.index(ranks[present_[cut]] - below);
+    std::ranges::transform(ranks, best_.sides.begin(), [&](std::size_t rank) { return static_cast<std::uint8_t>(rank >= threshold); });
     return;
   }
   std::ranges::generate(best_.sides, [&] { return static_cast<std::uint8_t>(random.next() & 1); });
-  for (std::size_t place = 0; place < values.size(); ++place) {
-    best_.sides[values[place]] = place >= chosen ? 1 : 0;
+  for (std::size_t place = 0; place < present_.size(); ++place) {
+    best_.sides[present_[place]] = place >= cut ? 1 : 0;
   }
 }
 

@@ -13,7 +13,7 @@ struct ForestSettings {
   std::size_t trees = 30;
   double tried = 0.8;      ///< share of the parameters that a split is chosen from
   bool bootstrap = true;   ///< each tree sees each observation as often as a Poisson variable of mean 1 says
-  bool best_cuts = false;  ///< the best cut of each parameter is tried, not a random one
+  double best_cuts = 0.5;  ///< share of the splits that are chosen from the best cut of each parameter, not from a random one
 };
 
 /// Trees whose splits are the best of some random ones: extremely randomised trees (Geurts, Ernst and Wehenkel 2006,
@@ -66,16 +66,19 @@ class Forest {
   void split(Tree& tree, std::size_t node, plugin::Random& random);
   [[nodiscard]] bool settled(const Node& leaf) const;
   bool choose(const Tree& tree, const Node& leaf, plugin::Random& random);
-  std::vector<std::uint16_t>& ordered(std::size_t parameter, plugin::Random& random);
-  void try_cut(std::size_t parameter, plugin::Random& random);
+  void fill_bins(const Tree& tree, const Node& leaf, std::size_t parameter);
+  void order_present(std::size_t parameter, bool best, plugin::Random& random);
+  [[nodiscard]] std::size_t drawn_cut(std::size_t parameter, plugin::Random& random) const;
+  void try_parameter(std::size_t parameter, bool best, plugin::Random& random);
+  void keep_cut(std::size_t parameter, std::size_t cut, plugin::Random& random);
   void part(Tree& tree, std::size_t node);
   void settle(Tree& tree) const;
   [[nodiscard]] static std::size_t leaf_of(const Tree& tree, const std::uint16_t* digits);
   [[nodiscard]] const std::uint16_t* digits_of(std::size_t observation) const { return digits_.data() + observation * sizes_.size(); }
 
   ForestSettings settings_;
-  std::vector<std::size_t> sizes_;                 ///< of each parameter: values
-  std::vector<std::vector<std::uint16_t>> ranks_;  ///< of each parameter: by digit, the place among the sorted values; empty for labels
+  std::vector<std::size_t> sizes_;                   ///< of each parameter: values
+  std::vector<std::vector<std::uint16_t>> ranks_;    ///< of each parameter: by digit, the place among the sorted values; empty for labels
   std::vector<std::vector<std::uint16_t>> columns_;  ///< of each parameter: the candidates' digits
   std::size_t candidate_count_ = 0;
   std::vector<Tree> trees_;
@@ -85,7 +88,7 @@ class Forest {
   // What a split is chosen with.
   Cut best_;
   std::vector<Bin> bins_;
-  std::vector<std::uint16_t> present_;
+  std::vector<std::uint16_t> present_;  ///< digits that have a weight
   std::vector<std::size_t> shuffled_;
   std::vector<std::uint32_t> right_;
 };

@@ -1,5 +1,6 @@
-// Bayesian optimisation as SMAC does it (Hutter, Hoos and Leyton-Brown 2011): expected improvement from an ensemble of regression trees. Where
-// trees disagree, little is known. An observation costs the same however many there are, so it suits longer sessions than a Gaussian process.
+// Bayesian optimisation as SMAC does it (Hutter, Hoos and Leyton-Brown 2011): expected improvement from an ensemble of regression trees.
+// Where trees disagree, little is known. An observation costs the same however many there are, so it suits longer sessions than a Gaussian
+// process.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,8 +25,8 @@ constexpr Parameter kParameters[] = {
     integer("initial", "configurations spread over the space (or best elsewhere) first", 10, 1, 10000),
     real("tried", "share of the parameters that a split is chosen from", 0.8, 0, 1),
     flag("bootstrap", "each tree sees a random sample of the observations", true),
-    flag("best_cuts", "the best cut of a parameter is tried, not a random one", false),
-    real("growth", "the trees are grown anew at each growth of the observations by this; in between they are added to", 1.2, 1, 100),
+    real("best_cuts", "share of the splits that are chosen from the best cut of each parameter, not from a random one", 0.5, 0, 1),
+    real("growth", "the trees are grown anew at each growth of the observations by this; in between they are added to", 1.4, 1, 100),
     real("compression", "times beyond this share of the way from best to median count by their logarithm (0: none do)", 0.5, 0, 100),
     real("failure_quantile", "a failure counts as this quantile of the times", 0.75, 0, 1),
     integer("sources", "other problems and devices whose best are tried first", 4, 0, 100),
@@ -55,7 +56,7 @@ class TreeEnsemble final : public plugin::Strategy {
         metric_(space_, false),
         candidates_(space_),
         forest_(space_, {context.count("trees"), context.parameter("tried"), context.parameter("bootstrap") != 0.0,
-                         context.parameter("best_cuts") != 0.0}),
+                         context.parameter("best_cuts")}),
         scale_{context.parameter("compression"), context.parameter("failure_quantile")},
         initial_(context.count("initial")),
         growth_(context.parameter("growth")) {
@@ -91,7 +92,6 @@ class TreeEnsemble final : public plugin::Strategy {
         best_us_ = time;
         renewed_for_best_ = candidates_.complete();
       }
-      ++known_;
     }
   }
 
@@ -234,9 +234,9 @@ class TreeEnsemble final : public plugin::Strategy {
   std::size_t initial_ = 0;
   double growth_ = 1.0;
   std::vector<std::vector<Position>> rankings_;
-  std::size_t recalled_ = 0;       ///< how far the sources' rankings were followed
-  std::vector<Point> points_;      ///< in the order they were asked for or told of
-  std::size_t known_ = 0, next_growth_ = 0;
+  std::size_t recalled_ = 0;     ///< how far the sources' rankings were followed
+  std::vector<Point> points_;    ///< in the order they were asked for or told of
+  std::size_t next_growth_ = 0;  ///< points at which the trees are grown anew
   double best_us_ = std::numeric_limits<double>::infinity();
   bool renewed_for_best_ = true;
   std::vector<std::uint8_t> free_;  ///< of each candidate
