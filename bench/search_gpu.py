@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`auto` against `random` and against exhaustive search on a GPU, all else equal.
 
-    python3 bench/search_gpu.py --hone build/bin/hone --out OUT_DIR [--seeds 10] [--trials 200] [--exhaustive 300s]
+    python3 bench/search_gpu.py --hone build/bin/hone --out OUT_DIR [--seeds 10] [--trials 200] [--exhaustive 300s] [--problem K:DTYPE:SHAPE]...
 
 For each problem every configuration is tried once (or as many as the budget allows, in a random order: then "best known" is the best of those and
 of all searches). Then each strategy searches with each seed from an empty store, so that compilation is paid every time and nothing is transferred.
@@ -17,10 +17,7 @@ import subprocess
 import sys
 import time
 
-PROBLEMS = [
-    ("transpose", "bf16", "rows=4096,cols=4096"),
-    ("softmax", "f32", "rows=4096,cols=4096"),
-]
+PROBLEMS = ["transpose:bf16:rows=4096,cols=4096", "softmax:bf16:rows=128,cols=131072", "gemm:f32:m=1024,n=1024,k=1024"]
 MARKS = (25, 50, 100, 200)
 GOAL = 0.95
 
@@ -115,12 +112,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--exhaustive", default="300s", help="budget of the session that tries everything")
+    parser.add_argument("--problem", action="append", help="KERNEL:DTYPE:SHAPE, repeatable")
     parser.add_argument("--strategies", nargs="+", default=["auto", "random"])
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = []
-    for problem in PROBLEMS:
-        results.append(measure(arguments, problem, arguments.out))
+    for problem in arguments.problem or PROBLEMS:
+        results.append(measure(arguments, problem.split(":"), arguments.out))
         (arguments.out / "search_gpu.json").write_text(json.dumps(results, indent=1) + "\n")
         (arguments.out / "search_gpu.md").write_text(markdown(results))
         print(markdown(results[-1:]), flush=True)
