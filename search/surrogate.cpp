@@ -96,6 +96,7 @@ void Surrogate::tell(std::span<const plugin::Observation> observations) {
     take(position);
     const bool ok = observation.ok() && observation.time_us > 0.0;
     known_.push_back({position, space_.at(position), ok ? observation.time_us : std::numeric_limits<double>::infinity()});
+    failed_ = failed_ || !ok;
     ++fruitless_;
     if (ok && (!has_best() || observation.time_us < known_[best_].time_us)) {
       best_ = known_.size() - 1;
@@ -182,7 +183,7 @@ plugin::Position Surrogate::most_promising() {
   const std::vector<float>&mean = model.mean(), &variance = model.variance();
   std::vector<float> gain;
   expected_improvement(mean, variance, model.best(), gain);
-  if (settings_.feasibility) {
+  if (settings_.feasibility && failed_) {
     const std::vector<float> share = model.feasibility(known_);
     std::ranges::transform(gain, share, gain.begin(), std::multiplies<>());
   }

@@ -62,7 +62,7 @@ class Surrogate {
   std::vector<Known> known_;
   std::vector<Pending> pending_;
   std::size_t best_ = static_cast<std::size_t>(-1);
-  bool renewed_for_best_ = true;
+  bool renewed_for_best_ = true, failed_ = false;
 
   std::vector<Source> sources_;
   std::size_t recalled_ = 0;   ///< how far the sources' rankings were followed

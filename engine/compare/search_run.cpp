@@ -10,6 +10,20 @@ double microseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Spends what is left on configurations in order of position.
+void fill(const SpaceTable& table, double left, std::vector<std::uint32_t>& positions) {
+  std::vector<bool> tried(table.size());
+  for (const std::uint32_t position : positions) {
+    tried[position] = true;
+  }
+  for (std::uint32_t position = 0; position < table.size() && left > 0.0; ++position) {
+    if (!tried[position]) {
+      positions.push_back(position);
+      left -= table.cost[position];
+    }
+  }
+}
+
 }  // namespace
 
 Observation observation_of(const SpaceTable& table, std::size_t position) {
@@ -34,7 +48,9 @@ Result<Run> search(const RunPlan& plan) {
   Run run;
   double spent = 0.0;
   std::vector<Observation> observations;
-  while (spent < plan.budget && run.positions.size() < table.size()) {
+  const double best = table.sorted.empty() ? 0.0 : table.best();
+  bool optimum = false;
+  while (!optimum && spent < plan.budget && run.positions.size() < table.size()) {
     const auto start = std::chrono::steady_clock::now();
     const std::vector<Count> asked = strategy.ask(plan.batch);
     observations.clear();
@@ -50,7 +66,11 @@ Result<Run> search(const RunPlan& plan) {
       run.positions.push_back(static_cast<std::uint32_t>(position));
       run.ask_us.push_back(static_cast<float>(took));
       spent += table.cost[static_cast<std::size_t>(position)];
+      optimum = optimum || table.time_us[static_cast<std::size_t>(position)] == best;
     }
+  }
+  if (optimum) {
+    fill(table, plan.budget - spent, run.positions);
   }
   run.faults = strategy.faults();
   run.own_seconds = strategy.seconds();

@@ -7,7 +7,7 @@ namespace hone::compare_room {
 
 struct Run {
   std::vector<std::uint32_t> positions;  ///< evaluated, in order
-  std::vector<float> ask_us;             ///< of each evaluation, what the strategy took to propose it and to hear of it
+  std::vector<float> ask_us;             ///< of each evaluation that was asked for, what the strategy took to propose it and to hear of it
   StrategyFaults faults;
   double own_seconds = 0.0;
 };
@@ -23,7 +23,8 @@ struct RunPlan {
 
 Observation observation_of(const SpaceTable& table, std::size_t position);
 
-/// Until the budget is spent or the space is at its end.
+/// Until the budget is spent or the space is at its end. A search that has found the optimum is over, since nothing it would try matters any
+/// more: arbitrary evaluations take the place of the rest.
 Result<Run> search(const RunPlan& plan);
 
 }  // namespace hone::compare_room
