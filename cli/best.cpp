@@ -2,6 +2,7 @@
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "hone/engine.hpp"
 #include "hone/lookup.hpp"
@@ -53,7 +54,9 @@ int best(int argc, char** argv) {
   cxxopts::Options options("hone best", "Prints the winner for a problem: the exact record, or that of the nearest tuned shape.");
   add_problem_options(options);
   add_store_option(options);
+  add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     HONE_ASSIGN(const auto store, open_store(store_path(arguments), StoreMode::kReadOnly));

@@ -2,16 +2,19 @@
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 
 namespace hone::cli {
 
 int devices(int argc, char** argv) {
   cxxopts::Options options("hone devices", "Lists the devices of this machine, and why others are not there.");
-  return run_verb(options, argc, argv, [](const cxxopts::ParseResult&) -> Result<Output> {
+  add_plugin_option(options);
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
     Output output{.json = {{"devices", Json::array()}, {"missing", Json::array()}}, .text = ""};
     std::vector<std::vector<std::string>> rows;
-    for (const auto& plugin : builtin_registry().devices()) {
+    for (const auto& plugin : registry().devices()) {
       const auto present = plugin->enumerate();
       if (!present) {
         output.json["missing"].push_back({{"plugin", plugin->name()}, {"reason", present.error().message}});

@@ -3,6 +3,7 @@
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "hone/session.hpp"
 #include "hone/worker.hpp"
@@ -22,7 +23,7 @@ Finding finding(std::string part, const Result<std::string>& result, std::string
 }
 
 Result<std::string> device_names(std::string_view plugin_name) {
-  for (const auto& plugin : builtin_registry().devices()) {
+  for (const auto& plugin : registry().devices()) {
     if (plugin->name() == plugin_name) {
       HONE_ASSIGN(const auto infos, plugin->enumerate());
       std::string names;
@@ -37,7 +38,7 @@ Result<std::string> device_names(std::string_view plugin_name) {
 
 /// A plugin's own report of its compiler.
 Result<std::string> compiler_of(std::string_view plugin_name) {
-  for (const auto& plugin : builtin_registry().devices()) {
+  for (const auto& plugin : registry().devices()) {
     if (plugin->name() == plugin_name) {
       return plugin->compiler_version();
     }
@@ -64,8 +65,18 @@ Result<std::string> store(const std::filesystem::path& path) {
   return fmt::format("{} ({} sessions)", path.string(), sessions.size());
 }
 
+/// What a plugin brought: its devices, else why there are none, and its compiler.
+void examine_plugged_devices(std::vector<Finding>& findings) {
+  for (const auto& plugin : registry().devices()) {
+    if (!plugin->file().empty()) {
+      findings.push_back(finding(fmt::format("{} device", plugin->name()), device_names(plugin->name()), "nothing runs on it"));
+      findings.push_back(finding(fmt::format("{} compiler", plugin->name()), compiler_of(plugin->name()), "nothing new compiles for it"));
+    }
+  }
+}
+
 std::vector<Finding> examine(const cxxopts::ParseResult& arguments) {
-  return {
+  std::vector<Finding> findings{
       finding("GPU", device_names("cuda"), "kernels cannot run on a GPU here; compiling for one still works where NVRTC is"),
       finding("NVRTC", compiler_of("cuda"), "no candidate can be compiled for a GPU; kernels whose cubin is in the store still launch"),
       finding("cpu device", device_names("cpu"), "nothing can be tuned or tested without a GPU"),
@@ -75,6 +86,8 @@ std::vector<Finding> examine(const cxxopts::ParseResult& arguments) {
       finding("SQLite", fmt::format("{}", sqlite3_libversion()), ""),
       finding("store", store(store_path(arguments)), "results cannot be read or kept"),
   };
+  examine_plugged_devices(findings);
+  return findings;
 }
 
 }  // namespace
@@ -82,7 +95,9 @@ std::vector<Finding> examine(const cxxopts::ParseResult& arguments) {
 int doctor(int argc, char** argv) {
   cxxopts::Options options("hone doctor", "Says what was found on this machine, what is missing, and what that costs.");
   add_store_option(options);
+  add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
     Output output{.json = {{"version", HONE_VERSION}, {"findings", Json::array()}}, .text = ""};
     std::vector<std::vector<std::string>> rows;
     for (const Finding& entry : examine(arguments)) {

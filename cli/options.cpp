@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "cli/registry.hpp"
 
 namespace hone::cli {
 namespace {
@@ -109,9 +110,8 @@ Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject&
   HONE_ASSIGN(const DType dtype, parse_dtype(dtype_text));
   HONE_ASSIGN(const Shape shape, parse_shape(arguments["shape"].as<std::string>()));
   HONE_ASSIGN(target.problem, make_problem(subject.spec, dtype, shape));
-  const Registry& registry = builtin_registry();
   const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : subject.recorded ? "replay" : "";
-  HONE_ASSIGN(target.device, wanted.empty() ? registry.best_device() : registry.device(wanted));
+  HONE_ASSIGN(target.device, wanted.empty() ? registry().best_device() : registry().device(wanted));
   const bool replay = target.device.info.plugin == "replay";
   if (replay != (subject.recorded != nullptr)) {
     return Error{ErrorCode::kInvalidArgument, replay ? "--device replay answers from a recorded space: give its .json or .json.gz file in place of a kernel"

@@ -45,13 +45,12 @@ Result<std::vector<std::string>> load_plugin_file(const fs::path& file) {
   if (const auto known = loaded.find(canonical); known != loaded.end()) {
     return known->second;
   }
-  HONE_ASSIGN(std::vector<std::string> names, load_plugin(mutable_registry(), file));
-  loaded[canonical] = names;
-  return names;
+  HONE_ASSIGN(LoadedPlugin added, load_plugin(mutable_registry(), file));
+  return loaded[canonical] = std::move(added.strategies);
 }
 
 void add_plugin_option(cxxopts::Options& options) {
-  options.add_options()("plugin", "a shared object with strategies (repeatable); also those in the folders of HONE_PLUGIN_PATH are there",
+  options.add_options()("plugin", "a shared object with strategies or devices (repeatable); also those in the folders of HONE_PLUGIN_PATH are there",
                         cxxopts::value<std::vector<std::string>>(), "FILE");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What this process has to search with: the built-in strategies and those of plugins.
+// What this process has to search with and to run on: the built-in strategies and devices and those of plugins.
 
 #include <cxxopts.hpp>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace hone::cli {
 /// What cannot be loaded from there is said on standard error, once; it stops nothing.
 const Registry& registry();
 
-/// Adds the strategies of a shared object to registry(). Returns their names, also when it has been loaded before.
+/// Adds the strategies and devices of a shared object to registry(). Returns the strategies' names, also when it has been loaded before.
 Result<std::vector<std::string>> load_plugin_file(const std::filesystem::path& file);
 
 /// --plugin FILE, repeatable.

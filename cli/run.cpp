@@ -2,6 +2,7 @@
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "hone/engine.hpp"
 #include "hone/lookup.hpp"
@@ -82,9 +83,11 @@ int run(int argc, char** argv) {
   cxxopts::Options options("hone run", "Validates and times one configuration: the winner, the default, or a given one.");
   add_problem_options(options);
   add_store_option(options);
+  add_plugin_option(options);
   options.add_options()("config", "'default', or name=value,... (others keep their default); without it: the winner", cxxopts::value<std::string>(), "CONFIG")(
       "seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(Subject subject, find_subject(arguments));
     HONE_ASSIGN(Target target, find_target(arguments, subject));
     if (subject.recorded) {

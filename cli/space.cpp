@@ -2,6 +2,7 @@
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 
 namespace hone::cli {
@@ -39,9 +40,11 @@ Result<Output> describe(const Subject& subject, const SearchSpace& space, const 
 int space(int argc, char** argv) {
   cxxopts::Options options("hone space", "Counts the valid configurations of a kernel for a problem on a device, and shows some of them.");
   add_problem_options(options);
+  add_plugin_option(options);
   options.add_options()("sample", "how many to show, drawn uniformly", cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "seed", "of the draw", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     if (subject.recorded) {

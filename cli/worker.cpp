@@ -10,5 +10,5 @@ int main(int argc, char** argv) {
     std::fputs("hone-worker is started by hone; it takes the number of a socket\n", stderr);
     return 2;
   }
-  return hone::serve_worker(std::atoi(argv[1]), hone::builtin_registry());
+  return hone::serve_worker(std::atoi(argv[1]), hone::make_builtin_registry());
 }

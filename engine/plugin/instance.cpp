@@ -1,7 +1,6 @@
 #include "engine/plugin/instance.hpp"
 
 #include <algorithm>
-#include <exception>
 
 namespace hone::plugin_host {
 namespace {
@@ -9,23 +8,9 @@ namespace {
 static_assert(static_cast<int>(Outcome::kOk) == HONE_OK && static_cast<int>(Outcome::kStaticReject) == HONE_STATIC_REJECT &&
               static_cast<int>(Outcome::kTimeout) == HONE_TIMEOUT && static_cast<int>(Outcome::kRace) == HONE_RACE);
 
-template <class Call>
-std::optional<Failure> guarded(const Call& call) {
-  hone_message message{};
-  try {
-    if (call(&message) == 0) {
-      return std::nullopt;
-    }
-    message.text[sizeof(message.text) - 1] = '\0';
-    return Failure{message.text[0] != '\0' ? message.text : "it failed without a message"};
-  } catch (const std::exception& error) {
-    return Failure{error.what()};
-  } catch (...) {
-    return Failure{"it threw something that is not a std::exception"};
-  }
+void append(void* sink, const void* bytes, std::size_t count) {
+  static_cast<std::string*>(sink)->append(static_cast<const char*>(bytes), count);
 }
-
-void append(void* sink, const void* bytes, std::size_t count) { static_cast<std::string*>(sink)->append(static_cast<const char*>(bytes), count); }
 
 }  // namespace
 
@@ -63,10 +48,7 @@ Instance::Instance(const hone_strategy* table, StrategyContext context, std::vec
 
 Instance::~Instance() {
   if (handle_ != nullptr) {
-    guarded([&](hone_message*) {
-      table_->destroy(handle_);
-      return 0;
-    });
+    guarded_end([&] { table_->destroy(handle_); });
   }
 }
 

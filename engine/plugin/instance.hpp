@@ -6,17 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/plugin/guarded.hpp"
 #include "engine/plugin/space_view.hpp"
 #include "hone/strategy.hpp"
 
 namespace hone::plugin_host {
 
 hone_observation to_c(const Observation& observation);
-
-/// The failure of a call.
-struct Failure {
-  std::string message;
-};
 
 /// Every function returns the failure of the plugin, also one it threw, or nothing.
 class Instance {

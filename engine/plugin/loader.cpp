@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
+#include "engine/plugin/device_plugin.hpp"
 #include "hone/plugin_loader.hpp"
 
 namespace hone {
@@ -31,36 +33,73 @@ Result<const hone_plugin*> open(const std::filesystem::path& file) {
     return broken(file, HONE_PLUGIN_ENTRY " returned null");
   }
   if (plugin->abi != HONE_PLUGIN_ABI) {
-    return broken(file, fmt::format("it was built for plugin ABI {}, this Hone has ABI {}: build it again with this version's hone/plugin.h",
-                                    plugin->abi, HONE_PLUGIN_ABI));
+    return broken(file,
+                  fmt::format("it was built for plugin ABI {}, this Hone has ABI {}: build it again with this version's hone/plugin.h",
+                              plugin->abi, HONE_PLUGIN_ABI));
   }
-  if (plugin->struct_size < sizeof(hone_plugin)) {
+  if (plugin->struct_size < offsetof(hone_plugin, devices)) {
     return broken(file, "its table is shorter than that of ABI version 1");
   }
   return plugin;
 }
 
+struct Contents {
+  std::vector<std::unique_ptr<StrategyPlugin>> strategies;
+  std::vector<std::unique_ptr<DevicePlugin>> devices;
+};
+
+/// Throws ContractError where a table is not whole.
+Contents contents_of(const hone_plugin& plugin, const std::filesystem::path& file, std::chrono::milliseconds patience) {
+  Contents contents;
+  for (std::size_t i = 0; i < plugin.strategy_count; ++i) {
+    contents.strategies.push_back(std::make_unique<StrategyPlugin>(plugin.strategies[i], patience));
+  }
+  if (plugin.struct_size < offsetof(hone_plugin, device_count) + sizeof(plugin.device_count)) {
+    return contents;  // built before there were devices
+  }
+  const auto text = [](const char* given) { return given != nullptr ? given : ""; };
+  const std::string version = fmt::format("{} {}", text(plugin.name), text(plugin.version));
+  for (std::size_t i = 0; i < plugin.device_count; ++i) {
+    contents.devices.push_back(plugin_host::make_device_plugin(plugin.devices[i], version, std::filesystem::absolute(file)));
+  }
+  return contents;
+}
+
+/// Whether every name is new, to the registry and within the plugin.
+template <class Plugin>
+Result<void> check_new(const std::vector<std::unique_ptr<Plugin>>& known, const std::vector<std::unique_ptr<Plugin>>& added,
+                       const char* kind, const std::filesystem::path& file) {
+  for (const auto& plugin : added) {
+    const auto same = [&](const auto& other) { return other->name() == plugin->name(); };
+    if (std::ranges::any_of(known, same) || std::ranges::count_if(added, same) > 1) {
+      return broken(file, fmt::format("a {} named '{}' is registered already", kind, plugin->name()));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<std::vector<std::string>> load_plugin(Registry& registry, const std::filesystem::path& file, std::chrono::milliseconds patience) {
+Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file, std::chrono::milliseconds patience) {
   HONE_ASSIGN(const hone_plugin* const plugin, open(file));
-  std::vector<std::unique_ptr<StrategyPlugin>> made;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < plugin->strategy_count; ++i) {
-    try {
-      made.push_back(std::make_unique<StrategyPlugin>(plugin->strategies[i], patience));
-    } catch (const ContractError& error) {
-      return broken(file, error.what());
-    }
-    names.emplace_back(made.back()->name());
-    if (registry.strategy(names.back()).ok() || std::ranges::count(names, names.back()) > 1) {
-      return broken(file, fmt::format("a strategy named '{}' is registered already", names.back()));
-    }
+  Contents contents;
+  try {
+    contents = contents_of(*plugin, file, patience);
+  } catch (const ContractError& error) {
+    return broken(file, error.what());
   }
-  for (auto& strategy : made) {
+  HONE_TRY(check_new(registry.strategies(), contents.strategies, "strategy", file));
+  HONE_TRY(check_new(registry.devices(), contents.devices, "device", file));
+  LoadedPlugin loaded;
+  for (auto& strategy : contents.strategies) {
+    loaded.strategies.emplace_back(strategy->name());
     registry.add(std::move(strategy));
   }
-  return names;
+  for (auto& device : contents.devices) {
+    loaded.devices.emplace_back(device->name());
+    registry.add(std::move(device));
+  }
+  return loaded;
 }
 
 std::vector<Error> load_plugins(Registry& registry, std::string_view folders) {

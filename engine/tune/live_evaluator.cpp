@@ -35,6 +35,7 @@ class LiveEvaluator final : public Evaluator {
       : request_(request), store_(store), executable_(std::move(executable)) {
     setup_ = {{"op", "setup"},
               {"device", wire::to_message(request.device.info)},
+              {"plugin", request.device.plugin->file().string()},
               {"spec", request.spec.serialize()},
               {"problem", wire::to_message(request.problem)},
               {"settings", wire::to_message(request.measure)},

@@ -17,6 +17,7 @@
 #include "engine/tune/wire.hpp"
 #include "hone/configuration.hpp"
 #include "hone/lookup.hpp"
+#include "hone/plugin_loader.hpp"
 #include "hone/worker.hpp"
 
 namespace hone {
@@ -399,7 +400,7 @@ class CompilingWorker {
 
 class Worker {
  public:
-  Worker(int socket, const Registry& registry) : channel_(socket), registry_(registry) {}
+  Worker(int socket, Registry registry) : channel_(socket), registry_(std::move(registry)) {}
 
   int run() {
     while (const std::optional<Message> request = channel_.receive()) {
@@ -423,6 +424,9 @@ class Worker {
 
   Result<void> setup(const Message& request) {
     const DeviceInfo info = wire::device_from(request.at("device"));
+    if (const std::string file = request.at("plugin"); !file.empty()) {
+      HONE_TRY(load_plugin(registry_, file));
+    }
     for (const auto& plugin : registry_.devices()) {
       if (plugin->name() != info.plugin) {
         continue;
@@ -438,19 +442,19 @@ class Worker {
   }
 
   Channel channel_;
-  const Registry& registry_;
+  Registry registry_;
   std::unique_ptr<MeasuringWorker> measuring_;
   std::unique_ptr<CompilingWorker> compiling_;
 };
 
 }  // namespace
 
-int serve_worker(int socket, const Registry& registry) {
+int serve_worker(int socket, Registry registry) {
   // The tuner may be killed at any moment; a worker that hangs in a kernel would outlive it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, SIG_IGN);
-  return Worker(socket, registry).run();
+  return Worker(socket, std::move(registry)).run();
 }
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "hone/digest.hpp"
+#include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
 #include "plugins/cuda/compiler_log.hpp"
 
@@ -21,41 +22,18 @@ struct Instance {
 
 using Outcomes = std::vector<std::optional<Result<Compiled>>>;
 
-// "softmax<f32, Config{256, 4, true}>"
-std::string instance_text(const KernelSpec& spec, std::string_view function, DType dtype, const Configuration& configuration) {
-  const std::string config = cpp_text(spec.parameters, configuration);
-  return spec.templated_on_type ? fmt::format("{}<{}, {}>", function, name(dtype), config) : fmt::format("{}<{}>", function, config);
-}
-
-// Values of parameters marked OPTION; 0 leaves the option out.
-std::vector<std::string> own_options(const KernelSpec& spec, const Configuration& configuration) {
-  std::vector<std::string> options;
-  for (std::size_t i = 0; i < spec.parameters.size(); ++i) {
-    const Value& value = configuration.values.at(i);
-    std::string option = spec.parameters[i].compile_option;
-    if (option.empty() || !value.boolean()) {
-      continue;
-    }
-    if (const std::size_t at = option.find("{}"); at != std::string::npos) {
-      option.replace(at, 2, value.text());
-    }
-    options.push_back(std::move(option));
-  }
-  return options;
-}
-
 std::vector<Instance> instances_of(const CompileRequest& request) {
   const KernelSpec& spec = *request.spec;
   if (request.reference) {
-    return {Instance{{spec.templated_on_type ? fmt::format("hone_reference<{}>", name(request.dtype)) : "hone_reference"}, {}}};
+    return {Instance{{reference_instantiation(spec, "hone_reference", request.dtype)}, {}}};
   }
   std::vector<Instance> instances;
   for (const Configuration& configuration : request.configurations) {
     Instance instance;
     for (const Pass& pass : spec.passes) {
-      instance.expressions.push_back(instance_text(spec, pass.function, request.dtype, configuration));
+      instance.expressions.push_back(instantiation(spec, pass.function, request.dtype, configuration));
     }
-    instance.options = own_options(spec, configuration);
+    instance.options = compile_options(spec, configuration);
     instances.push_back(std::move(instance));
   }
   return instances;

@@ -39,7 +39,8 @@ TEST_CASE("a plugin's strategy is registered, created with its parameters and as
   Registry registry = make_builtin_registry();
   const auto loaded = load_plugin(registry, built("good_plugin"));
   REQUIRE(loaded.ok());
-  CHECK(*loaded == std::vector<std::string>{"from_the_end"});
+  CHECK(loaded->strategies == std::vector<std::string>{"from_the_end"});
+  CHECK(loaded->devices.empty());
   const StrategyPlugin& plugin = *registry.strategy("from_the_end").value();
   REQUIRE(plugin.parameters().size() == 1);
   CHECK(plugin.parameters()[0].type == StrategyParameter::Type::kInteger);

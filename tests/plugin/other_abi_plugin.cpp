@@ -6,6 +6,8 @@ extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin
                                   .name = "of another time",
                                   .version = "",
                                   .strategies = nullptr,
-                                  .strategy_count = 1};
+                                  .strategy_count = 1,
+                                  .devices = nullptr,
+                                  .device_count = 0};
   return &plugin;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -168,6 +169,8 @@ class DevicePlugin {
   virtual Result<std::string> compiler_version() const = 0;
   virtual Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const = 0;
   virtual Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const = 0;
+  /// The shared object it came from, which other processes load to have it too; empty if it is built in.
+  [[nodiscard]] virtual std::filesystem::path file() const { return {}; }
 };
 
 }  // namespace hone

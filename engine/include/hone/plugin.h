@@ -142,6 +142,198 @@ typedef struct hone_strategy {
   void (*destroy)(void* instance);
 } hone_strategy;
 
+/* ---- Devices ---- */
+
+/* What a device function returns beside 0. After HONE_LOST the process is replaced and the device opened again; any other value means that
+ * this call failed and the device is as it was. */
+enum { HONE_LOST = 2 };
+
+enum { HONE_F32 = 0, HONE_F16 = 1, HONE_BF16 = 2, HONE_F64 = 3, HONE_I32 = 4 };
+
+typedef struct hone_text {
+  const char *name, *text;
+} hone_text;
+
+typedef struct hone_property {
+  const char* name;
+  int64_t value;
+} hone_property;
+
+/* One device of this machine. */
+typedef struct hone_device_info {
+  size_t struct_size;
+  const char* id;            /* what users type: the table's name, or the name, a colon and a number ("mine:0") */
+  const char* product;       /* records are found by it */
+  const char* uuid;          /* of the physical device; may be empty */
+  const char* architecture;  /* compiled code is kept by this and by `compiler` of the environment */
+  /* d.* of kernel files. Each of: compute_capability, l2_bytes, memory, multiprocessors, registers_per_multiprocessor,
+   * shared_memory_per_block, shared_memory_per_multiprocessor, threads_per_block, threads_per_multiprocessor, warp_size. Sizes in bytes. */
+  const hone_property* properties;
+  size_t property_count;
+  /* What a record is stale against ("driver", "compiler"). Without "compiler" it is the plugin's name and version. */
+  const hone_text* environment;
+  size_t environment_count;
+  int32_t compile_overlaps;  /* whether compiling on the host's cores leaves timing on this device undisturbed */
+} hone_device_info;
+
+/* Largest over the passes; 0 where it is not known. */
+typedef struct hone_resources {
+  int64_t registers, spill_bytes, stack_bytes; /* per thread */
+  int64_t shared_bytes;                        /* per block */
+  double occupancy;                            /* resident threads / most possible */
+} hone_resources;
+
+/* A function of the kernel file, instantiated. */
+typedef struct hone_function {
+  const char* expression;    /* "softmax<f32, Config{256, 4, true}>" */
+  const int32_t* arguments;  /* of each of its parameters the place among the kernel's arguments; -1: the Problem. */
+  size_t argument_count;     /* A reference's parameters come after the index, a long */
+} hone_function;
+
+/* What one artifact is asked of: a configuration, or the reference. */
+typedef struct hone_unit {
+  const char* configuration;       /* "block=256,vec=4,online=true"; null for the reference */
+  const hone_function* functions;  /* the __global__ function of each pass; of the reference: the one that is called for each index */
+  size_t function_count;
+  const char* const* options;      /* the compiler options that the configuration sets */
+  size_t option_count;
+} hone_unit;
+
+typedef struct hone_compile_request {
+  size_t struct_size;
+  const char *kernel, *file, *source; /* its name, its path for messages, its text */
+  const hone_text* headers;           /* what it may include: "hone/kernel.h" and its kin, and the file's own, as it names them */
+  size_t header_count;
+  int32_t dtype;
+  const char* const* problem_fields; /* of struct Problem, each a long */
+  size_t problem_field_count;
+  const hone_unit* units;
+  size_t unit_count;
+} hone_compile_request;
+
+typedef struct hone_compiled {
+  const void* bytes; /* whatever `load` reads; units compiled together may give the same bytes, which are kept once */
+  size_t byte_count;
+  const char* const* symbols; /* one for each function of the unit */
+  hone_resources resources;
+} hone_compiled;
+
+/* Where a compiler puts its results, which are copied. Each unit is answered once; one that is not fails with the message of the call. */
+typedef struct hone_compile_sink {
+  void* self;
+  void (*compiled)(void* self, size_t unit, const hone_compiled* compiled);
+  void (*failed)(void* self, size_t unit, const char* log);
+} hone_compile_sink;
+
+/* A pass to launch. */
+typedef struct hone_pass {
+  int64_t grid[3], block[3], cluster[3];
+  int64_t shared_bytes; /* dynamic */
+  int32_t cooperative;
+  const char* symbol;
+  const int32_t* arguments; /* as in hone_function */
+  size_t argument_count;
+} hone_pass;
+
+typedef struct hone_load_request {
+  size_t struct_size;
+  const void* bytes; /* an artifact */
+  size_t byte_count;
+  const char* digest; /* equal for equal bytes: configurations that share an artifact may share what is loaded */
+  const hone_pass* passes; /* run in this order */
+  size_t pass_count;
+  const int64_t* problem; /* the values of problem_fields */
+  size_t problem_count;
+  int64_t extent; /* of a reference: it is called for the indices 0 to extent - 1, in a geometry of the device's own; of a kernel 0 */
+} hone_load_request;
+
+/* |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute. */
+typedef struct hone_tolerance {
+  double relative, absolute_rms, absolute;
+} hone_tolerance;
+
+typedef struct hone_comparison {
+  uint64_t mismatches;
+  uint64_t not_finite; /* NaN or infinity where the reference has none */
+  uint64_t first_mismatch;
+  double first_actual, first_expected;
+  double max_error; /* largest |out - ref| / allowed; finite */
+} hone_comparison;
+
+/* Done before each sample, outside the timed region: `bytes` of `source` are copied to `destination`; with source null they become 0. */
+typedef struct hone_preparation {
+  void* destination;
+  const void* source;
+  size_t bytes;
+} hone_preparation;
+
+typedef struct hone_time_request {
+  size_t struct_size;
+  void* kernel;
+  void* const* arguments;
+  const hone_preparation* preparations;
+  size_t preparation_count;
+  size_t samples;
+  int32_t flush_cache; /* nothing of the buffers is in a cache when a sample begins */
+} hone_time_request;
+
+/* 0 where it cannot be read. */
+typedef struct hone_readings {
+  double sm_clock_mhz, memory_clock_mhz, temperature_c, power_w;
+  uint64_t throttle_reasons; /* NVML's bits */
+} hone_readings;
+
+/* A family of devices. `enumerate`, `compiler_version` and all of the compiler must work without opening a device: they run in other
+ * processes. A handle is whatever the plugin likes but null. Device memory is named by addresses that arithmetic works on, device or host ones.
+ * A function that is "null or ..." may be left out. Unless it says otherwise, a function returns when what it does is done. */
+typedef struct hone_device {
+  size_t struct_size;
+  const char* name; /* what users type: lower case, digits and underscores */
+  /* Hands each device of this machine to `add`, which copies it. Fails if there is none: what is missing and what to do. */
+  int32_t (*enumerate)(void* sink, void (*add)(void* sink, const hone_device_info* info), hone_message* message);
+
+  /* Writes the compiler's name and version; fails with why there is none. */
+  int32_t (*compiler_version)(hone_message* message);
+  int32_t (*create_compiler)(const hone_device_info* info, void** compiler, hone_message* message);
+  int32_t (*compile)(void* compiler, const hone_compile_request* request, const hone_compile_sink* sink, hone_message* message);
+  void (*destroy_compiler)(void* compiler);
+
+  /* The device is closed after all that was made of it is gone. */
+  int32_t (*open)(const hone_device_info* info, void** device, hone_message* message);
+  void (*close)(void* device);
+  int32_t (*allocate)(void* device, size_t bytes, void** address, hone_message* message);
+  void (*release)(void* device, void* address);
+  int32_t (*upload)(void* device, void* destination, const void* host, size_t bytes, hone_message* message);
+  int32_t (*download)(void* device, void* host, const void* source, size_t bytes, hone_message* message);
+
+  int32_t (*load)(void* device, const hone_load_request* request, void** kernel, hone_message* message);
+  void (*unload)(void* device, void* kernel);
+  /* Runs the passes in order, or begins to, on a stream of the caller's or, with null, the device's own. For each argument of the kernel,
+   * `arguments` holds the address of its value: of a device address, or of a scalar. May be called from any thread. */
+  int32_t (*launch)(void* kernel, void* stream, void* const* arguments, hone_message* message);
+
+  /* Null, or waits until all that was launched is done; reports what failed meanwhile. */
+  int32_t (*synchronize)(void* device, hone_message* message);
+  /* Null, or what the driver says of a loaded kernel; without it, what the compiler said. */
+  int32_t (*resources)(void* kernel, hone_resources* resources, hone_message* message);
+
+  /* Null, or the device's own way; without it the host does it through upload and download, which is slow for large buffers. */
+  int32_t (*copy)(void* device, void* destination, const void* source, size_t bytes, hone_message* message);
+  /* On `stream` without waiting, if there is one; else done on return. */
+  int32_t (*fill)(void* device, void* stream, void* destination, size_t bytes, uint8_t pattern, hone_message* message);
+  /* Element i becomes random_element(seed, i) of hone/random.h, of HONE_I32 random_integer(seed, i): the same on every device. */
+  int32_t (*randomize)(void* device, void* destination, int32_t dtype, size_t count, uint64_t seed, hone_message* message);
+  /* `expected` is in device memory. A NaN never passes, an infinity equals itself alone. */
+  int32_t (*compare)(void* device, const void* actual, int32_t dtype, const double* expected, size_t count, const hone_tolerance* tolerance,
+                     hone_comparison* comparison, hone_message* message);
+  /* Any digest of the bytes. */
+  int32_t (*checksum)(void* device, const void* source, size_t bytes, uint64_t* checksum, hone_message* message);
+  /* Microseconds of each sample. Without it the host reads its clock around launch and synchronize. */
+  int32_t (*time)(void* device, const hone_time_request* request, double* microseconds, hone_message* message);
+  /* Null, or the device's state. */
+  int32_t (*readings)(void* device, hone_readings* readings, hone_message* message);
+} hone_device;
+
 /* ---- The plugin ---- */
 
 typedef struct hone_plugin {
@@ -150,6 +342,9 @@ typedef struct hone_plugin {
   const char *name, *version;
   const hone_strategy* const* strategies;
   size_t strategy_count;
+  /* Not in plugins built before there were devices. */
+  const hone_device* const* devices;
+  size_t device_count;
 } hone_plugin;
 
 /* The one function a plugin exports. */

@@ -333,7 +333,9 @@ const hone_plugin* strategies(const char* name) {
                                   .name = name,
                                   .version = "",
                                   .strategies = tables,
-                                  .strategy_count = sizeof...(S)};
+                                  .strategy_count = sizeof...(S),
+                                  .devices = nullptr,
+                                  .device_count = 0};
   return &plugin;
 }
 

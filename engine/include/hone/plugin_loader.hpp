@@ -10,11 +10,16 @@
 
 namespace hone {
 
-/// Opens a shared object and registers its strategies; it is never closed again. Each of their calls has `patience` to return before the
-/// strategy loses its turn. Returns the names added. Errors (kPlugin, kNotFound), with nothing registered: it cannot be opened, exports no
-/// `hone_plugin_entry`, has another ABI version, lacks a function, or names a strategy that is registered already.
-Result<std::vector<std::string>> load_plugin(Registry& registry, const std::filesystem::path& file,
-                                             std::chrono::milliseconds patience = std::chrono::seconds(10));
+/// What a shared object added, by name.
+struct LoadedPlugin {
+  std::vector<std::string> strategies, devices;
+};
+
+/// Opens a shared object and registers its strategies and devices; it is never closed again. Each call of a strategy has `patience` to return
+/// before it loses its turn. Errors (kPlugin, kNotFound), with nothing registered: it cannot be
+/// opened, exports no `hone_plugin_entry`, has another ABI version, lacks a function, or names what is registered already.
+Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file,
+                                 std::chrono::milliseconds patience = std::chrono::seconds(10));
 
 /// Every *.so of the folders, in order of name; `folders` is a list with colons between, as in HONE_PLUGIN_PATH. A folder that does not exist
 /// holds none. Returns what could not be loaded: one bad file must not disable every command.

@@ -10,7 +10,8 @@ namespace hone {
 /// Where hone-worker is: $HONE_WORKER, beside the running executable, or where Hone was installed. Error: the places that were tried.
 Result<std::filesystem::path> find_worker();
 
-/// Serves requests on `socket` until its peer closes it: the body of the worker process. Returns the process's exit code.
-int serve_worker(int socket, const Registry& registry);
+/// Serves requests on `socket` until its peer closes it: the body of the worker process. `registry` is what it has before a tuner names the
+/// plugin of its device. Returns the process's exit code.
+int serve_worker(int socket, Registry registry);
 
 }  // namespace hone

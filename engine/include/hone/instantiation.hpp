@@ -1,0 +1,21 @@
+#pragma once
+// What a compiler asks of a kernel file: its functions, instantiated for a configuration.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hone/configuration.hpp"
+
+namespace hone {
+
+/// "softmax<f32, Config{256, 4, true}>"
+std::string instantiation(const KernelSpec& spec, std::string_view function, DType dtype, const Configuration& configuration);
+
+/// "softmax_reference<f32>", or the name alone where it is no template.
+std::string reference_instantiation(const KernelSpec& spec, std::string_view function, DType dtype);
+
+/// Values of parameters marked OPTION, in the order of the parameters; 0 leaves the option out.
+std::vector<std::string> compile_options(const KernelSpec& spec, const Configuration& configuration);
+
+}  // namespace hone

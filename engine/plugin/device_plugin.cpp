@@ -1,0 +1,88 @@
+#include "engine/plugin/device_plugin.hpp"
+
+#include <optional>
+
+#include "engine/plugin/device_info.hpp"
+#include "engine/plugin/device_table.hpp"
+#include "engine/plugin/plugged_compiler.hpp"
+#include "engine/plugin/plugged_device.hpp"
+
+namespace hone::plugin_host {
+namespace {
+
+class PluggedDevicePlugin final : public DevicePlugin {
+ public:
+  PluggedDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file)
+      : table_(table), version_(std::move(version)), file_(std::move(file)) {}
+
+  [[nodiscard]] std::string_view name() const override { return table_.name; }
+  [[nodiscard]] std::filesystem::path file() const override { return file_; }
+
+  Result<std::vector<DeviceInfo>> enumerate() const override {
+    struct Found {
+      const PluggedDevicePlugin* plugin;
+      std::vector<DeviceInfo> infos;
+      std::optional<Error> broken;
+    } found{this, {}, {}};
+    const auto add = [](void* sink, const hone_device_info* info) {
+      Found& to = *static_cast<Found*>(sink);
+      Result<DeviceInfo> made = from_c(to.plugin->table_, *info);
+      if (!made) {
+        to.broken = made.error();
+        return;
+      }
+      // Compiled code is kept by it: another version of the plugin must not be handed what this one made.
+      made->environment.emplace("compiler", to.plugin->version_);
+      to.infos.push_back(std::move(made).value());
+    };
+    HONE_TRY(
+        call(table_, "enumerate", ErrorCode::kUnavailable, [&](hone_message* message) { return table_.enumerate(&found, add, message); }));
+    if (found.broken) {
+      return *found.broken;
+    }
+    if (found.infos.empty()) {
+      return device_error(table_, "enumerate", ErrorCode::kUnavailable, "it found no device and gave no reason");
+    }
+    return std::move(found.infos);
+  }
+
+  Result<std::string> compiler_version() const override {
+    hone_message version{};
+    HONE_TRY(call(table_, "compiler_version", ErrorCode::kUnavailable, [&](hone_message* message) {
+      const std::int32_t status = table_.compiler_version(&version);
+      *message = version;
+      return status;
+    }));
+    version.text[sizeof(version.text) - 1] = '\0';
+    return std::string(version.text);
+  }
+
+  Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return open_device(table_, info); }
+  Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override { return create_compiler(table_, info); }
+
+ private:
+  const hone_device& table_;
+  std::string version_;
+  std::filesystem::path file_;
+};
+
+}  // namespace
+
+std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file) {
+  const auto require = [&](bool met, const char* what) {
+    if (!met) {
+      throw ContractError(fmt::format("device '{}': {}", table->name != nullptr ? table->name : "", what));
+    }
+  };
+  require(table->struct_size >= sizeof(hone_device), "its table is shorter than this version's");
+  require(table->name != nullptr && table->name[0] != '\0', "its table lacks a name");
+  require(std::string_view(table->name).find(':') == std::string_view::npos, "its name has a colon, which ends the name in a device's id");
+  require(table->enumerate != nullptr && table->compiler_version != nullptr && table->create_compiler != nullptr &&
+              table->compile != nullptr && table->destroy_compiler != nullptr && table->open != nullptr && table->close != nullptr &&
+              table->allocate != nullptr && table->release != nullptr && table->upload != nullptr && table->download != nullptr &&
+              table->load != nullptr && table->unload != nullptr && table->launch != nullptr,
+          "its table lacks a function that cannot be left out");
+  return std::make_unique<PluggedDevicePlugin>(*table, std::move(version), std::move(file));
+}
+
+}  // namespace hone::plugin_host

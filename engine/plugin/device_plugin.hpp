@@ -1,0 +1,17 @@
+#pragma once
+// A plugin's table of device functions as a DevicePlugin.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "hone/device.hpp"
+#include "hone/plugin.h"
+
+namespace hone::plugin_host {
+
+/// `version` is the plugin's name and version, `file` the shared object it is in. Throws ContractError if the table lacks a name or a
+/// function.
+std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file);
+
+}  // namespace hone::plugin_host

@@ -1,0 +1,137 @@
+#include "engine/plugin/plugged_device.hpp"
+
+#include "engine/plugin/device_info.hpp"
+#include "engine/plugin/host_way.hpp"
+#include "engine/plugin/plugged_kernel.hpp"
+
+namespace hone::plugin_host {
+namespace {
+
+class PluggedDevice final : public Device {
+ public:
+  PluggedDevice(std::shared_ptr<const OpenDevice> device, DeviceInfo info)
+      : device_(std::move(device)), table_(device_->table()), info_(std::move(info)) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) override { return PluggedBuffer::create(device_, bytes); }
+
+  Result<void> upload(void* destination, std::span<const std::byte> source) override {
+    return source.empty() ? Result<void>() : on_device("upload", table_.upload, destination, source.data(), source.size());
+  }
+  Result<void> download(std::span<std::byte> destination, const void* source) override {
+    return destination.empty() ? Result<void>() : on_device("download", table_.download, destination.data(), source, destination.size());
+  }
+  Result<void> copy(void* destination, const void* source, std::size_t bytes) override {
+    if (bytes == 0) {
+      return {};
+    }
+    return table_.copy != nullptr ? on_device("copy", table_.copy, destination, source, bytes)
+                                  : copy_by_host(*this, destination, source, bytes);
+  }
+  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override {
+    return fill_on(nullptr, destination, bytes, pattern);
+  }
+  Result<void> fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) override {
+    if (bytes == 0) {
+      return {};
+    }
+    return table_.fill != nullptr ? on_device("fill", table_.fill, stream, destination, bytes, pattern)
+                                  : fill_by_host(*this, destination, bytes, pattern);
+  }
+  Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) override {
+    return table_.randomize != nullptr
+               ? on_device("randomize", table_.randomize, destination, static_cast<std::int32_t>(dtype), count, seed)
+               : randomize_by_host(*this, destination, dtype, count, seed);
+  }
+
+  Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) override {
+    if (table_.compare == nullptr) {
+      return compare_by_host(*this, actual, dtype, expected, count, tolerance);
+    }
+    const hone_tolerance allowed{tolerance.relative, tolerance.absolute_rms, tolerance.absolute};
+    hone_comparison seen{};
+    HONE_TRY(on_device("compare", table_.compare, actual, static_cast<std::int32_t>(dtype), expected, count, &allowed, &seen));
+    return Comparison{count, seen.mismatches, seen.not_finite, seen.first_mismatch, seen.first_actual, seen.first_expected, seen.max_error};
+  }
+  Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override {
+    if (table_.checksum == nullptr) {
+      return checksum_by_host(*this, source, bytes);
+    }
+    std::uint64_t digest = 0;
+    HONE_TRY(on_device("checksum", table_.checksum, source, bytes, &digest));
+    return digest;
+  }
+
+  Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
+                                             const Problem& problem) override {
+    return PluggedKernel::load(device_, compiled, plan, problem, 0);
+  }
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
+                                                       const Problem& problem) override {
+    if (extent < 1) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("{}: its extent is {}; at least 1 is needed", reference.function, extent)};
+    }
+    PassLaunch pass;
+    pass.arguments = reference.arguments;
+    return PluggedKernel::load(device_, compiled, {&pass, 1}, problem, extent);
+  }
+
+  Result<void> synchronize() override {
+    return table_.synchronize != nullptr ? on_device("synchronize", table_.synchronize) : Result<void>();
+  }
+  Result<std::vector<double>> time(const TimeRequest& request) override;
+  Readings readings() override;
+
+ private:
+  /// Work on memory fails only where the device does.
+  template <class... Parameters, class... Given>
+  Result<void> on_device(std::string_view name, std::int32_t (*function)(void*, Parameters...), Given... given) const {
+    return call(table_, name, ErrorCode::kDevice, [&](hone_message* message) { return function(device_->handle(), given..., message); });
+  }
+
+  std::shared_ptr<const OpenDevice> device_;
+  const hone_device& table_;
+  DeviceInfo info_;
+  FlushByFill cache_;
+};
+
+Result<std::vector<double>> PluggedDevice::time(const TimeRequest& request) {
+  if (table_.time == nullptr) {
+    return time_by_host(*this, cache_, request);
+  }
+  std::vector<hone_preparation> preparations;
+  for (const Preparation& step : request.preparations) {
+    preparations.push_back({step.destination, step.kind == Preparation::Kind::kCopy ? step.source : nullptr, step.bytes});
+  }
+  const hone_time_request asked{.struct_size = sizeof(hone_time_request),
+                                .kernel = static_cast<const PluggedKernel*>(request.kernel)->handle(),
+                                .arguments = request.arguments.data(),
+                                .preparations = preparations.data(),
+                                .preparation_count = preparations.size(),
+                                .samples = static_cast<std::size_t>(std::max(request.samples, 0)),
+                                .flush_cache = request.flush_cache ? 1 : 0};
+  std::vector<double> samples(asked.samples);
+  HONE_TRY(call(table_, "time", ErrorCode::kLaunch,
+                [&](hone_message* message) { return table_.time(device_->handle(), &asked, samples.data(), message); }));
+  return samples;
+}
+
+/// A device that cannot read itself is measured all the same.
+Readings PluggedDevice::readings() {
+  hone_readings seen{};
+  if (table_.readings == nullptr || !on_device("readings", table_.readings, &seen)) {
+    return {};
+  }
+  return {seen.sm_clock_mhz, seen.memory_clock_mhz, seen.temperature_c, seen.power_w, seen.throttle_reasons, 0};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> open_device(const hone_device& table, const DeviceInfo& info) {
+  const InfoView view(info);
+  HONE_ASSIGN(void* const handle, make(table, "open", ErrorCode::kUnavailable,
+                                       [&](void** made, hone_message* message) { return table.open(view.get(), made, message); }));
+  return std::unique_ptr<Device>(std::make_unique<PluggedDevice>(std::make_shared<const OpenDevice>(table, handle), info));
+}
+
+}  // namespace hone::plugin_host

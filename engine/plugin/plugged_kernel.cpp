@@ -1,0 +1,85 @@
+#include "engine/plugin/plugged_kernel.hpp"
+
+#include <algorithm>
+
+namespace hone::plugin_host {
+namespace {
+
+void set(std::int64_t (&to)[3], const std::array<std::int64_t, 3>& from) { std::ranges::copy(from, to); }
+
+hone_pass to_c(const PassLaunch& pass, const std::string& symbol) {
+  hone_pass made{};
+  set(made.grid, pass.grid);
+  set(made.block, pass.block);
+  set(made.cluster, pass.cluster);
+  made.shared_bytes = pass.shared_bytes;
+  made.cooperative = pass.cooperative ? 1 : 0;
+  made.symbol = symbol.c_str();
+  made.arguments = pass.arguments.data();
+  made.argument_count = pass.arguments.size();
+  return made;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Buffer>> PluggedBuffer::create(std::shared_ptr<const OpenDevice> device, std::size_t bytes) {
+  const hone_device& table = device->table();
+  HONE_ASSIGN(void* const address, make(table, "allocate", ErrorCode::kUnavailable, [&](void** made, hone_message* message) {
+                return table.allocate(device->handle(), std::max<std::size_t>(bytes, 1), made, message);
+              }));
+  return std::unique_ptr<Buffer>(std::make_unique<PluggedBuffer>(std::move(device), address, bytes));
+}
+
+PluggedBuffer::~PluggedBuffer() {
+  guarded_end([this] { device_->table().release(device_->handle(), address_); });
+}
+
+Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const OpenDevice> device, const Compiled& compiled,
+                                                          std::span<const PassLaunch> plan, const Problem& problem, std::int64_t extent) {
+  const hone_device& table = device->table();
+  std::vector<hone_pass> passes;
+  for (const PassLaunch& pass : plan) {
+    if (pass.symbol >= compiled.symbols.size()) {
+      return device_error(table, "load", ErrorCode::kLaunch, "the compiled kernel lacks a symbol; tune again to replace it");
+    }
+    passes.push_back(to_c(pass, compiled.symbols[pass.symbol]));
+  }
+  std::vector<std::int64_t> fields;
+  for (const auto& [field, value] : problem.shape) {
+    fields.push_back(value);
+  }
+  const hone_load_request request{.struct_size = sizeof(hone_load_request),
+                                  .bytes = compiled.artifact->bytes.data(),
+                                  .byte_count = compiled.artifact->bytes.size(),
+                                  .digest = compiled.artifact->digest.c_str(),
+                                  .passes = passes.data(),
+                                  .pass_count = passes.size(),
+                                  .problem = fields.data(),
+                                  .problem_count = fields.size(),
+                                  .extent = extent};
+  HONE_ASSIGN(void* const handle, make(table, "load", ErrorCode::kLaunch, [&](void** made, hone_message* message) {
+                return table.load(device->handle(), &request, made, message);
+              }));
+  return std::unique_ptr<LoadedKernel>(std::make_unique<PluggedKernel>(std::move(device), handle, compiled.resources));
+}
+
+PluggedKernel::~PluggedKernel() {
+  guarded_end([this] { device_->table().unload(device_->handle(), handle_); });
+}
+
+Result<void> PluggedKernel::launch(void* stream, std::span<void* const> arguments) const {
+  return call(device_->table(), "launch", ErrorCode::kLaunch,
+              [&](hone_message* message) { return device_->table().launch(handle_, stream, arguments.data(), message); });
+}
+
+Resources PluggedKernel::resources() const {
+  const hone_device& table = device_->table();
+  hone_resources seen{};
+  if (table.resources == nullptr ||
+      !call(table, "resources", ErrorCode::kPlugin, [&](hone_message* message) { return table.resources(handle_, &seen, message); })) {
+    return compiled_;
+  }
+  return {seen.registers, seen.spill_bytes, seen.stack_bytes, seen.shared_bytes, seen.occupancy};
+}
+
+}  // namespace hone::plugin_host

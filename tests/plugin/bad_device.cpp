@@ -1,0 +1,123 @@
+// Built several times, each with another thing wrong: every call fails in a way of its own (FAILING), the name is taken (TAKEN), a function
+// is missing (PARTIAL), a device lacks a property (NARROW), or the plugin's table is of the time before devices (OLD), with nonsense behind
+// its end.
+
+#include <cstddef>
+#include <cstdio>
+#include <stdexcept>
+
+#include "hone/plugin.h"
+
+namespace {
+
+std::int32_t fail(hone_message* message, const char* text) {
+  std::snprintf(message->text, sizeof(message->text), "%s", text);
+  return 1;
+}
+
+constexpr hone_property kProperties[] = {
+    {"compute_capability", 0},
+    {"l2_bytes", 0},
+    {"memory", 0},
+    {"multiprocessors", 1},
+    {"registers_per_multiprocessor", 0},
+    {"shared_memory_per_block", 0},
+    {"threads_per_block", 1},
+    {"threads_per_multiprocessor", 1},
+    {"warp_size", 1},
+    {"shared_memory_per_multiprocessor", 0},
+};
+#ifdef NARROW
+constexpr std::size_t kPropertyCount = 9;
+#else
+constexpr std::size_t kPropertyCount = 10;
+#endif
+#ifdef TAKEN
+constexpr const char* kName = "cpu";
+#else
+constexpr const char* kName = "failing";
+#endif
+
+int something = 0;  // what every handle points to
+
+std::int32_t enumerate(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) {
+  const hone_device_info info{.struct_size = sizeof(hone_device_info),
+                              .id = kName,
+                              .product = "Failing 1",
+                              .uuid = "",
+                              .architecture = "failing_1",
+                              .properties = kProperties,
+                              .property_count = kPropertyCount,
+                              .environment = nullptr,
+                              .environment_count = 0,
+                              .compile_overlaps = 1};
+  add(sink, &info);
+  return 0;
+}
+std::int32_t compiler_version(hone_message* message) { return fail(message, "no compiler is installed"); }
+std::int32_t create(const hone_device_info*, void** made, hone_message*) {
+  *made = &something;
+  return 0;
+}
+std::int32_t compile(void*, const hone_compile_request*, const hone_compile_sink* sink, hone_message* message) {
+  sink->failed(sink->self, 0, "line 1: error");
+  sink->failed(sink->self, 1000, "no such unit");
+  return fail(message, "the compiler is gone");
+}
+void nothing(void*) {}
+std::int32_t allocate(void*, std::size_t bytes, void** address, hone_message* message) {
+  *address = &something;
+  return bytes > 64 ? fail(message, "64 bytes are there") : 0;
+}
+void release(void*, void*) { throw std::runtime_error("nobody hears this"); }
+std::int32_t upload(void*, void*, const void*, std::size_t, hone_message*) { throw std::runtime_error("upload threw"); }
+std::int32_t download(void*, void*, const void*, std::size_t, hone_message*) { throw 1; }
+std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_message*) {
+  *kernel = request->extent > 0 ? nullptr : &something;
+  return 0;
+}
+void unload(void*, void*) {}
+[[maybe_unused]] std::int32_t launch(void*, void* stream, void* const*, hone_message* message) {
+  return stream != nullptr ? fail(message, "too many threads") : HONE_LOST;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin_entry() {
+  static const hone_device device = [] {
+    hone_device made{};
+    made.struct_size = sizeof(hone_device);
+    made.name = kName;
+    made.enumerate = enumerate;
+    made.compiler_version = compiler_version;
+    made.create_compiler = create;
+    made.compile = compile;
+    made.destroy_compiler = nothing;
+    made.open = create;
+    made.close = nothing;
+    made.allocate = allocate;
+    made.release = release;
+    made.upload = upload;
+    made.download = download;
+    made.load = load;
+    made.unload = unload;
+#ifndef PARTIAL
+    made.launch = launch;
+#endif
+    return made;
+  }();
+  static const hone_device* const devices[] = {&device};
+  static const hone_plugin plugin{.abi = HONE_PLUGIN_ABI,
+#ifdef OLD
+                                  .struct_size = offsetof(hone_plugin, devices),
+#else
+                                  .struct_size = sizeof(hone_plugin),
+#endif
+                                  .name = "bad",
+                                  .version = "1.0",
+                                  .strategies = nullptr,
+                                  .strategy_count = 0,
+                                  .devices = devices,
+                                  .device_count = 1};
+  return &plugin;
+}

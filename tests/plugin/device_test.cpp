@@ -1,0 +1,244 @@
+// Devices in shared objects, through the registry.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "hone/configuration.hpp"
+#include "hone/plugin_loader.hpp"
+
+namespace {
+
+using namespace hone;
+
+std::filesystem::path built(const char* name) {
+  return std::filesystem::path(HONE_BINARY_DIR) / "tests" / "plugin" / "devices" / (std::string(name) + ".so");
+}
+
+Registry with(const char* plugin) {
+  Registry registry = make_builtin_registry();
+  const auto loaded = load_plugin(registry, built(plugin));
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  return registry;
+}
+
+std::unique_ptr<Device> open(const Registry& registry, const char* id) {
+  const Registry::Found found = registry.device(id).value();
+  return found.plugin->open(found.info).value();
+}
+
+template <class T>
+std::string message_of(const Result<T>& result, ErrorCode code) {
+  REQUIRE_FALSE(result.ok());
+  CHECK(static_cast<int>(result.error().code) == static_cast<int>(code));
+  return result.error().message;
+}
+
+std::vector<std::byte> download(Device& device, const void* source, std::size_t bytes) {
+  std::vector<std::byte> held(bytes);
+  REQUIRE(device.download(held, source).ok());
+  return held;
+}
+
+/// Compiled and loaded for n elements of copy, in a configuration that the text describes.
+std::unique_ptr<LoadedKernel> load_copy(const Registry& registry, Device& device, const char* configuration, std::int64_t n) {
+  const KernelSpec& spec = *find_builtin_kernel("copy").value();
+  const Registry::Found found = registry.device(device.info().id).value();
+  const Configuration chosen = parse_configuration(spec.parameters, configuration).value();
+  auto compiled = found.plugin->compiler(found.info)
+                      .value()
+                      ->compile({.spec = &spec, .dtype = DType::kF32, .configurations = {chosen}, .reference = false});
+  const Problem problem = make_problem(spec, DType::kF32, {{"n", n}}).value();
+  return device.load(compiled.at(0).value(), plan_launch(spec, problem, chosen, device.info()).value(), problem).value();
+}
+
+constexpr DType kAll[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32};
+
+}  // namespace
+
+TEST_CASE("a plugin's devices are registered and found by name and by id, with what Hone adds to them") {
+  const Registry registry = with("sham_device");
+  for (const char* id : {"sham", "sham:0"}) {
+    const Registry::Found found = registry.device(id).value();
+    CHECK(found.info.id == "sham:0");
+    CHECK(found.info.plugin == "sham");
+    CHECK(found.info.product == "Sham 1");
+    CHECK(found.info.properties.at("multiprocessors") == 4);
+    CHECK(found.info.environment.at("compiler") == "sham 1.0");
+    CHECK(found.plugin->file() == built("sham_device"));
+    CHECK(found.plugin->compiler_version().value() == "sham compiler 1.0");
+  }
+  CHECK(registry.device("sham_whole").value().info.id == "sham_whole");
+  CHECK_FALSE(registry.device("sham:1").ok());
+}
+
+TEST_CASE("what a device leaves to the host comes out as on the cpu device") {
+  const Registry registry = with("sham_device");
+  const auto sham = open(registry, "sham"), cpu = open(registry, "cpu");
+  constexpr std::size_t kCount = (std::size_t{1} << 20) + 37;  // more than one piece
+  for (const DType dtype : kAll) {
+    CAPTURE(name(dtype));
+    const std::size_t bytes = kCount * size_of(dtype);
+    const auto there = sham->allocate(bytes).value(), copied = sham->allocate(bytes).value(), here = cpu->allocate(bytes).value();
+    REQUIRE(sham->randomize(there->address(), dtype, kCount, 11).ok());
+    REQUIRE(cpu->randomize(here->address(), dtype, kCount, 11).ok());
+    CHECK(download(*sham, there->address(), bytes) == download(*cpu, here->address(), bytes));
+    REQUIRE(sham->copy(copied->address(), there->address(), bytes).ok());
+    CHECK(sham->checksum(copied->address(), bytes).value() == cpu->checksum(here->address(), bytes).value());
+    REQUIRE(sham->fill(copied->address(), bytes, 0x5a).ok());
+    CHECK(download(*sham, copied->address(), bytes) == std::vector<std::byte>(bytes, std::byte{0x5a}));
+  }
+}
+
+TEST_CASE("a comparison left to the host finds what the cpu device finds") {
+  const Registry registry = with("sham_device");
+  const std::vector<float> actual{1.0F, 2.1F, std::nanf(""), 4.0F, std::numeric_limits<float>::infinity(), 0.0F};
+  const std::vector<double> expected{1.0, 2.0, 3.0, 4.001, std::numeric_limits<double>::infinity(), 0.0};
+  std::vector<Comparison> found;
+  for (const char* id : {"sham", "cpu"}) {
+    const auto device = open(registry, id);
+    const auto x = device->allocate(actual.size() * sizeof(float)).value(), y = device->allocate(expected.size() * sizeof(double)).value();
+    REQUIRE(device->upload(x->address(), std::as_bytes(std::span(actual))).ok());
+    REQUIRE(device->upload(y->address(), std::as_bytes(std::span(expected))).ok());
+    found.push_back(
+        device->compare(x->address(), DType::kF32, static_cast<const double*>(y->address()), actual.size(), {0.001, 0.001, 1e-6}).value());
+  }
+  CHECK(found[0].elements == 6);
+  CHECK(found[0].mismatches == 2);
+  CHECK(found[0].not_finite == 1);
+  CHECK(found[0].first_mismatch == 1);
+  CHECK(found[0].mismatches == found[1].mismatches);
+  CHECK(found[0].first_actual == found[1].first_actual);
+  CHECK(found[0].max_error == doctest::Approx(found[1].max_error));
+}
+
+TEST_CASE("a kernel is compiled, loaded, launched and timed on a device of the least functions") {
+  const Registry registry = with("sham_device");
+  const auto device = open(registry, "sham");
+  const auto kernel = load_copy(registry, *device, "block=128", 1000);
+  CHECK(kernel->resources().registers == 16);
+  const auto x = device->allocate(4000).value(), y = device->allocate(4000).value();
+  REQUIRE(device->randomize(x->address(), DType::kF32, 1000, 3).ok());
+  void *from = x->address(), *to = y->address();
+  void* const arguments[] = {&from, &to};
+  REQUIRE(kernel->launch(nullptr, arguments).ok());
+  CHECK(download(*device, to, 4000) == download(*device, from, 4000));
+  const Preparation clear{Preparation::Kind::kZero, to, nullptr, 4000};
+  const auto samples =
+      device->time({.kernel = kernel.get(), .arguments = arguments, .preparations = {&clear, 1}, .samples = 3, .flush_cache = true})
+          .value();
+  CHECK(samples.size() == 3);
+  CHECK(download(*device, to, 4000) == download(*device, from, 4000));
+  CHECK(device->readings().power_w == 0.0);
+}
+
+TEST_CASE("a device's own functions are used where it has them") {
+  const Registry registry = with("sham_device");
+  const auto device = open(registry, "sham_whole");
+  const auto kernel = load_copy(registry, *device, "block=128", 100);
+  CHECK(kernel->resources().registers == 17);
+  const auto x = device->allocate(400).value(), y = device->allocate(400).value();
+  REQUIRE(device->randomize(x->address(), DType::kF32, 100, 3).ok());
+  REQUIRE(device->copy(y->address(), x->address(), 400).ok());
+  float first = 0.0F;
+  REQUIRE(device->download(std::as_writable_bytes(std::span(&first, 1)), y->address()).ok());
+  CHECK(first == 42.0F);
+  REQUIRE(device->fill(y->address(), 400, 1).ok());
+  CHECK(download(*device, y->address(), 400) == std::vector<std::byte>(400, std::byte{1}));
+  const Comparison comparison = device->compare(x->address(), DType::kF32, nullptr, 100, {0.5, 0.0, 0.0}).value();
+  CHECK(comparison.elements == 100);
+  CHECK(comparison.mismatches == 7);
+  CHECK(comparison.max_error == 0.5);
+  CHECK(device->checksum(x->address(), 123).value() == 123);
+  void *from = x->address(), *to = y->address();
+  void* const arguments[] = {&from, &to};
+  const Preparation clear{Preparation::Kind::kZero, to, nullptr, 400};
+  const auto samples =
+      device->time({.kernel = kernel.get(), .arguments = arguments, .preparations = {&clear, 1}, .samples = 2, .flush_cache = true})
+          .value();
+  CHECK(samples == std::vector<double>{0.1, 1.1});
+  CHECK(device->readings().power_w == 5.0);
+  CHECK(device->synchronize().ok());
+}
+
+TEST_CASE("a compiler's answers are per configuration, and its failure is that of those it left out") {
+  const Registry registry = with("sham_device");
+  const Registry::Found sham = registry.device("sham").value();
+  const KernelSpec& copy = *find_builtin_kernel("copy").value();
+  const auto compiler = sham.plugin->compiler(sham.info).value();
+  const std::vector<Configuration> two{default_configuration(copy), parse_configuration(copy.parameters, "bytes=4,in_flight=16").value()};
+  const auto results = compiler->compile({.spec = &copy, .dtype = DType::kF32, .configurations = two, .reference = false});
+  REQUIRE(results.size() == 2);
+  CHECK(results[0]->symbols == std::vector<std::string>{"copy<f32, " + cpp_text(copy.parameters, two[0]) + ">"});
+  CHECK(results[0]->resources.registers == 16);
+  CHECK(message_of(results[1], ErrorCode::kCompile) == "copy.cu: sham has too few registers for 16 accesses in flight");
+  const auto reference = compiler->compile({.spec = &copy, .dtype = DType::kF32, .configurations = {}, .reference = true});
+  CHECK(reference.at(0)->symbols == std::vector<std::string>{"copy_reference<f32>"});
+  const auto refused = compiler->compile({.spec = &copy, .dtype = DType::kF16, .configurations = two, .reference = false});
+  REQUIRE(refused.size() == 2);
+  CHECK(message_of(refused[1], ErrorCode::kCompile) == "device sham: compile: sham knows one kernel: copy in f32");
+}
+
+TEST_CASE("a call that fails, throws or gives nothing is an error that names the device and the function") {
+  const Registry registry = with("failing_device");
+  const auto device = open(registry, "failing");
+  const auto buffer = device->allocate(1).value();
+  std::byte one{};
+  CHECK(message_of(device->allocate(100), ErrorCode::kUnavailable) == "device failing: allocate: 64 bytes are there");
+  CHECK(message_of(device->upload(buffer->address(), {&one, 1}), ErrorCode::kDevice) == "device failing: upload: upload threw");
+  CHECK(message_of(device->download({&one, 1}, buffer->address()), ErrorCode::kDevice) ==
+        "device failing: download: it threw something that is not a std::exception");
+  CHECK(message_of(device->fill(buffer->address(), 1, 0), ErrorCode::kDevice) == "device failing: upload: upload threw");
+  const Registry::Found found = registry.device("failing").value();
+  CHECK(message_of(found.plugin->compiler_version(), ErrorCode::kUnavailable) ==
+        "device failing: compiler_version: no compiler is installed");
+  const KernelSpec& copy = *find_builtin_kernel("copy").value();
+  const std::vector<Configuration> two(2, default_configuration(copy));
+  const auto results =
+      found.plugin->compiler(found.info).value()->compile({.spec = &copy, .dtype = DType::kF32, .configurations = two, .reference = false});
+  REQUIRE(results.size() == 2);
+  CHECK(message_of(results[0], ErrorCode::kCompile) == "line 1: error");
+  CHECK(message_of(results[1], ErrorCode::kCompile) == "device failing: compile: the compiler is gone");
+}
+
+TEST_CASE("a launch that fails leaves the device; one that loses it says so") {
+  const Registry registry = with("failing_device");
+  const auto device = open(registry, "failing");
+  Compiled compiled;
+  compiled.artifact = std::make_shared<const Artifact>(Artifact{"digest", {std::byte{1}}});
+  compiled.symbols = {"one"};
+  const auto kernel = device->load(compiled, {PassLaunch{}}, {}).value();
+  int stream = 0;
+  CHECK(message_of(kernel->launch(&stream, {}), ErrorCode::kLaunch) == "device failing: launch: too many threads");
+  CHECK(message_of(kernel->launch(nullptr, {}), ErrorCode::kDevice) == "device failing: launch: it failed without a message");
+  Reference reference;
+  CHECK(message_of(device->load_reference(compiled, reference, 5, {}), ErrorCode::kPlugin) ==
+        "device failing: load: it succeeded and gave null");
+  PassLaunch second;
+  second.symbol = 1;
+  CHECK(message_of(device->load(compiled, {second}, {}), ErrorCode::kLaunch).find("lacks a symbol") != std::string::npos);
+}
+
+TEST_CASE("a device that is not whole or whose name is taken is refused") {
+  const auto refused = [](const char* plugin) {
+    Registry registry = make_builtin_registry();
+    const std::size_t before = registry.devices().size();
+    const std::string message = message_of(load_plugin(registry, built(plugin)), ErrorCode::kPlugin);
+    CHECK(registry.devices().size() == before);
+    return message;
+  };
+  CHECK(refused("taken_device").find("a device named 'cpu' is registered already") != std::string::npos);
+  CHECK(refused("partial_device").find("its table lacks a function that cannot be left out") != std::string::npos);
+  const Registry registry = with("narrow_device");
+  CHECK(message_of(registry.device("failing"), ErrorCode::kPlugin) ==
+        "device failing: enumerate: failing lacks the property 'shared_memory_per_multiprocessor'");
+}
+
+TEST_CASE("a plugin from before there were devices is loaded, and nothing behind its table is read") {
+  Registry registry = make_builtin_registry();
+  const auto loaded = load_plugin(registry, built("old_device"));
+  REQUIRE(loaded.ok());
+  CHECK(loaded->devices.empty());
+  CHECK_FALSE(registry.device("failing").ok());
+}

@@ -1,0 +1,278 @@
+// Two devices that are none, in terms of hone/plugin.h alone: `sham` has what cannot be left out, `sham_whole` every function.
+// They know one kernel, the built-in copy in f32: an artifact is the configuration's text, and a launch copies memory of the host.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "hone/plugin.h"
+
+namespace {
+
+std::int32_t fail(hone_message* message, const char* text) {
+  std::snprintf(message->text, sizeof(message->text), "%s", text);
+  return 1;
+}
+
+// ---- what there is ----
+
+constexpr hone_property kProperties[] = {{"compute_capability", 0},
+                                         {"l2_bytes", 1 << 16},
+                                         {"memory", 1LL << 30},
+                                         {"multiprocessors", 4},
+                                         {"registers_per_multiprocessor", 65536},
+                                         {"shared_memory_per_block", 49152},
+                                         {"shared_memory_per_multiprocessor", 49152},
+                                         {"threads_per_block", 1024},
+                                         {"threads_per_multiprocessor", 2048},
+                                         {"warp_size", 32}};
+
+std::int32_t enumerate_as(const char* id, void* sink, void (*add)(void*, const hone_device_info*)) {
+  const hone_device_info info{.struct_size = sizeof(hone_device_info),
+                              .id = id,
+                              .product = "Sham 1",
+                              .uuid = "",
+                              .architecture = "sham_1",
+                              .properties = kProperties,
+                              .property_count = sizeof(kProperties) / sizeof(kProperties[0]),
+                              .environment = nullptr,
+                              .environment_count = 0,
+                              .compile_overlaps = 1};
+  add(sink, &info);
+  return 0;
+}
+
+std::int32_t enumerate(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) { return enumerate_as("sham:0", sink, add); }
+std::int32_t enumerate_whole(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) {
+  return enumerate_as("sham_whole", sink, add);
+}
+
+// ---- compiling ----
+
+std::int32_t compiler_version(hone_message* message) {
+  std::snprintf(message->text, sizeof(message->text), "sham compiler 1.0");
+  return 0;
+}
+
+std::int32_t create_compiler(const hone_device_info* info, void** compiler, hone_message*) {
+  *compiler = new std::string(info->architecture);
+  return 0;
+}
+
+void destroy_compiler(void* compiler) { delete static_cast<std::string*>(compiler); }
+
+std::int32_t compile(void*, const hone_compile_request* request, const hone_compile_sink* sink, hone_message* message) {
+  if (std::strcmp(request->kernel, "copy") != 0 || request->dtype != HONE_F32) {
+    return fail(message, "sham knows one kernel: copy in f32");
+  }
+  for (std::size_t i = 0; i < request->unit_count; ++i) {
+    const hone_unit& unit = request->units[i];
+    const std::string artifact = unit.configuration != nullptr ? unit.configuration : "reference";
+    if (artifact.find("in_flight=16") != std::string::npos) {
+      sink->failed(sink->self, i, "copy.cu: sham has too few registers for 16 accesses in flight");
+      continue;
+    }
+    const char* const symbols[] = {unit.functions[0].expression};
+    const hone_compiled compiled{.bytes = artifact.data(),
+                                 .byte_count = artifact.size(),
+                                 .symbols = symbols,
+                                 .resources = {.registers = 16, .spill_bytes = 0, .stack_bytes = 0, .shared_bytes = 0, .occupancy = 0.5}};
+    sink->compiled(sink->self, i, &compiled);
+  }
+  return 0;
+}
+
+// ---- memory: the host's, under addresses that a host which reads them itself crashes on ----
+
+constexpr std::uintptr_t kFar = std::uintptr_t{1} << 60;
+
+std::byte* near(const void* address) { return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) - kFar); }
+void* far(void* address) { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) + kFar); }
+
+std::int32_t open(const hone_device_info*, void** device, hone_message*) {
+  *device = new int(0);  // how many allocations there are
+  return 0;
+}
+
+void close(void* device) {
+  if (*static_cast<int*>(device) != 0) {
+    std::abort();  // it was promised that everything is released before
+  }
+  delete static_cast<int*>(device);
+}
+
+std::int32_t allocate(void* device, std::size_t bytes, void** address, hone_message* message) {
+  void* const memory = bytes > (std::size_t{1} << 30) ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) {
+    return fail(message, "sham has 1 GiB of memory");
+  }
+  *address = far(memory);
+  ++*static_cast<int*>(device);
+  return 0;
+}
+
+void release(void* device, void* address) {
+  std::free(near(address));
+  --*static_cast<int*>(device);
+}
+
+std::int32_t upload(void*, void* destination, const void* host, std::size_t bytes, hone_message*) {
+  std::memcpy(near(destination), host, bytes);
+  return 0;
+}
+
+std::int32_t download(void*, void* host, const void* source, std::size_t bytes, hone_message*) {
+  std::memcpy(host, near(source), bytes);
+  return 0;
+}
+
+// ---- running ----
+
+struct Kernel {
+  std::string configuration;
+  std::int64_t elements = 0;
+  std::int32_t from = 0, to = 0;  // places of x and y among the arguments
+};
+
+std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_message*) {
+  const hone_pass& pass = request->passes[0];
+  *kernel = new Kernel{
+      {static_cast<const char*>(request->bytes), request->byte_count}, request->problem[0], pass.arguments[0], pass.arguments[1]};
+  return 0;
+}
+
+void unload(void*, void* kernel) { delete static_cast<Kernel*>(kernel); }
+
+std::int32_t launch(void* handle, void*, void* const* arguments, hone_message* message) {
+  const Kernel& kernel = *static_cast<Kernel*>(handle);
+  const std::byte* const from = near(*static_cast<void**>(arguments[kernel.from]));
+  std::byte* const to = near(*static_cast<void**>(arguments[kernel.to]));
+  if (kernel.configuration == "reference") {
+    for (std::int64_t i = 0; i < kernel.elements; ++i) {
+      reinterpret_cast<double*>(to)[i] = reinterpret_cast<const float*>(from)[i];
+    }
+    return 0;
+  }
+  if (kernel.configuration.find("resident=16") != std::string::npos) {
+    return fail(message, "sham cannot hold 16 blocks");
+  }
+  const bool wrong = kernel.configuration.find("in_flight=8") != std::string::npos;  // leaves the last element out
+  std::memcpy(to, from, static_cast<std::size_t>(kernel.elements - (wrong ? 1 : 0)) * sizeof(float));
+  return 0;
+}
+
+// ---- what may be left out: answers that the host's own way would not give ----
+
+std::int32_t synchronize(void*, hone_message*) { return 0; }
+
+std::int32_t resources(void*, hone_resources* seen, hone_message*) {
+  *seen = {.registers = 17, .spill_bytes = 0, .stack_bytes = 0, .shared_bytes = 64, .occupancy = 0.25};
+  return 0;
+}
+
+std::int32_t copy(void*, void* destination, const void* source, std::size_t bytes, hone_message*) {
+  std::memmove(near(destination), near(source), bytes);
+  return 0;
+}
+
+std::int32_t fill(void*, void*, void* destination, std::size_t bytes, std::uint8_t pattern, hone_message*) {
+  std::memset(near(destination), pattern, bytes);
+  return 0;
+}
+
+std::int32_t randomize(void*, void* destination, std::int32_t, std::size_t count, std::uint64_t, hone_message*) {
+  for (std::size_t i = 0; i < count; ++i) {
+    reinterpret_cast<float*>(near(destination))[i] = 42.0F;
+  }
+  return 0;
+}
+
+std::int32_t compare(void*, const void*, std::int32_t, const double*, std::size_t, const hone_tolerance* tolerance,
+                     hone_comparison* comparison, hone_message*) {
+  *comparison = {
+      .mismatches = 7, .not_finite = 1, .first_mismatch = 3, .first_actual = 1.0, .first_expected = 2.0, .max_error = tolerance->relative};
+  return 0;
+}
+
+std::int32_t checksum(void*, const void*, std::size_t bytes, std::uint64_t* digest, hone_message*) {
+  *digest = bytes;
+  return 0;
+}
+
+std::int32_t time(void*, const hone_time_request* request, double* microseconds, hone_message* message) {
+  for (std::size_t i = 0; i < request->samples; ++i) {
+    if (const std::int32_t status = launch(request->kernel, nullptr, request->arguments, message); status != 0) {
+      return status;
+    }
+    microseconds[i] = static_cast<double>(i) + static_cast<double>(request->preparation_count) / 10.0;
+  }
+  return 0;
+}
+
+std::int32_t readings(void*, hone_readings* seen, hone_message*) {
+  *seen = {.sm_clock_mhz = 1000.0, .memory_clock_mhz = 2000.0, .temperature_c = 30.0, .power_w = 5.0, .throttle_reasons = 4};
+  return 0;
+}
+
+hone_device whole() {
+  return {.struct_size = sizeof(hone_device),
+          .name = "sham_whole",
+          .enumerate = enumerate_whole,
+          .compiler_version = compiler_version,
+          .create_compiler = create_compiler,
+          .compile = compile,
+          .destroy_compiler = destroy_compiler,
+          .open = open,
+          .close = close,
+          .allocate = allocate,
+          .release = release,
+          .upload = upload,
+          .download = download,
+          .load = load,
+          .unload = unload,
+          .launch = launch,
+          .synchronize = synchronize,
+          .resources = resources,
+          .copy = copy,
+          .fill = fill,
+          .randomize = randomize,
+          .compare = compare,
+          .checksum = checksum,
+          .time = time,
+          .readings = readings};
+}
+
+hone_device least() {
+  hone_device device = whole();
+  device.name = "sham";
+  device.enumerate = enumerate;
+  device.synchronize = nullptr;
+  device.resources = nullptr;
+  device.copy = nullptr;
+  device.fill = nullptr;
+  device.randomize = nullptr;
+  device.compare = nullptr;
+  device.checksum = nullptr;
+  device.time = nullptr;
+  device.readings = nullptr;
+  return device;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin_entry() {
+  static const hone_device devices[] = {least(), whole()};
+  static const hone_device* const table[] = {&devices[0], &devices[1]};
+  static const hone_plugin plugin{.abi = HONE_PLUGIN_ABI,
+                                  .struct_size = sizeof(hone_plugin),
+                                  .name = "sham",
+                                  .version = "1.0",
+                                  .strategies = nullptr,
+                                  .strategy_count = 0,
+                                  .devices = table,
+                                  .device_count = 2};
+  return &plugin;
+}
