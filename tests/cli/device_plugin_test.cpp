@@ -47,6 +47,12 @@ TEST_CASE("what a plugin's device makes of a configuration is reported as of any
   const auto unlaunched = outcome("block=64,resident=16");
   CHECK(unlaunched["outcome"] == "launch_failure");
   CHECK(unlaunched["detail"].get<std::string>().find("device sham: launch: sham cannot hold 16 blocks") != std::string::npos);
+  const auto lost = outcome("block=64,resident=8");
+  CHECK(lost["outcome"] == "illegal_access");
+  CHECK(lost["detail"].get<std::string>().find("device sham: launch: sham has lost itself") != std::string::npos);
+  const auto crashed = outcome("block=64,resident=4");
+  CHECK(crashed["outcome"] == "illegal_access");
+  CHECK(crashed["detail"].get<std::string>().find("was killed by signal 6") != std::string::npos);
   CHECK(outcome("bytes=4,in_flight=8")["outcome"] == "wrong_result");
 }
 

@@ -159,6 +159,13 @@ std::int32_t launch(void* handle, void*, void* const* arguments, hone_message* m
   if (kernel.configuration.find("resident=16") != std::string::npos) {
     return fail(message, "sham cannot hold 16 blocks");
   }
+  if (kernel.configuration.find("resident=8") != std::string::npos) {
+    fail(message, "sham has lost itself");
+    return HONE_LOST;
+  }
+  if (kernel.configuration.find("resident=4") != std::string::npos) {
+    std::abort();
+  }
   const bool wrong = kernel.configuration.find("in_flight=8") != std::string::npos;  // leaves the last element out
   std::memcpy(to, from, static_cast<std::size_t>(kernel.elements - (wrong ? 1 : 0)) * sizeof(float));
   return 0;
