@@ -11,8 +11,6 @@ namespace {
 
 constexpr float kSmallestVariance = 1e-8F;
 constexpr float kNoGain = 1e-12F;
-// Of many samples of a large space the farthest lie in its corners, where kernels seldom are fast.
-constexpr std::size_t kSpreadAmong = 256;
 constexpr std::size_t kLeaders = 3;  // whose neighbours are candidates where a space is not listed whole
 
 /// Expected improvement on `target`, in the units of the mean; the normal tail after Abramowitz and Stegun 26.2.17, to 7.5e-8.
@@ -121,7 +119,10 @@ std::vector<plugin::Position> Surrogate::ask(std::size_t wanted) {
 plugin::Position Surrogate::next() {
   if (known_.size() + pending_.size() < settings_.initial || !has_best()) {
     const std::optional<plugin::Position> recalled = best_elsewhere();
-    return recalled ? *recalled : farthest();
+    return recalled ? *recalled : blind() ? taken_.any(random_) : farthest();
+  }
+  if (blind() && !guided_.model) {
+    return taken_.any(random_);
   }
   return most_promising();
 }
@@ -153,8 +154,7 @@ plugin::Position Surrogate::farthest() {
   }
   std::optional<std::size_t> chosen;
   std::size_t ties = 0;
-  const std::size_t stride = candidates_.complete() ? 1 : std::max<std::size_t>(1, nearest_.size() / kSpreadAmong);
-  for (std::size_t i = 0; i < nearest_.size(); i += stride) {
+  for (std::size_t i = 0; i < nearest_.size(); ++i) {
     if (free_[i] == 0 || (chosen && nearest_[i] < nearest_[*chosen])) {
       continue;
     }

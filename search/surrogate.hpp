@@ -48,6 +48,8 @@ class Surrogate {
   void renew_candidates();
   void take(plugin::Position position);
   [[nodiscard]] std::vector<plugin::Position> leaders() const;
+  /// More is awaited than known: what a model says then is about its own guesses, and chance does better.
+  [[nodiscard]] bool blind() const { return pending_.size() > known_.size(); }
   [[nodiscard]] bool has_best() const { return best_ < known_.size(); }
 
   SurrogateSettings settings_;
