@@ -39,14 +39,8 @@ Registry& mutable_registry() {
 const Registry& registry() { return mutable_registry(); }
 
 Result<std::vector<std::string>> load_plugin_file(const fs::path& file) {
-  static std::map<fs::path, std::vector<std::string>> loaded;
-  std::error_code missing;
-  const fs::path canonical = fs::weakly_canonical(file, missing);
-  if (const auto known = loaded.find(canonical); known != loaded.end()) {
-    return known->second;
-  }
   HONE_ASSIGN(LoadedPlugin added, load_plugin(mutable_registry(), file));
-  return loaded[canonical] = std::move(added.strategies);
+  return std::move(added.strategies);
 }
 
 void add_plugin_option(cxxopts::Options& options) {

@@ -23,8 +23,8 @@ struct RunPlan {
 
 Observation observation_of(const SpaceTable& table, std::size_t position);
 
-/// Until the budget is spent or the space is at its end. A search that has found the optimum is over, since nothing it would try matters any
-/// more: arbitrary evaluations take the place of the rest.
+/// Until the budget is spent or the space is at its end. A search that has found the optimum is over, since nothing it would try matters
+/// any more: arbitrary evaluations take the place of the rest.
 Result<Run> search(const RunPlan& plan);
 
 }  // namespace hone::compare_room

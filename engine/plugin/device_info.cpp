@@ -1,5 +1,8 @@
 #include "engine/plugin/device_info.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include "engine/plugin/device_table.hpp"
 
 namespace hone::plugin_host {
@@ -22,11 +25,17 @@ Result<DeviceInfo> from_c(const hone_device& table, const hone_device_info& info
   if (made.id != made.plugin && !made.id.starts_with(made.plugin + ":")) {
     return broken(fmt::format("the id '{}' is neither '{}' nor '{}:' and a number", made.id, made.plugin, made.plugin));
   }
-  for (std::size_t i = 0; i < info.property_count; ++i) {
-    made.properties[info.properties[i].name] = info.properties[i].value;
+  const std::span properties(info.properties, info.properties == nullptr ? 0 : info.property_count);
+  const std::span environment(info.environment, info.environment == nullptr ? 0 : info.environment_count);
+  if (std::ranges::any_of(properties, [](const auto& property) { return property.name == nullptr; }) ||
+      std::ranges::any_of(environment, [](const auto& entry) { return entry.name == nullptr || entry.text == nullptr; })) {
+    return broken(fmt::format("{}: a property or an entry of the environment lacks a text", made.id));
   }
-  for (std::size_t i = 0; i < info.environment_count; ++i) {
-    made.environment[info.environment[i].name] = info.environment[i].text;
+  for (const auto& property : properties) {
+    made.properties[property.name] = property.value;
+  }
+  for (const auto& entry : environment) {
+    made.environment[entry.name] = entry.text;
   }
   for (const std::string_view property : device_property_names()) {
     if (!made.properties.contains(property)) {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <span>
 
 #include "engine/plugin/device_plugin.hpp"
+#include "engine/plugin/guarded.hpp"
 #include "hone/plugin_loader.hpp"
 
 namespace hone {
@@ -28,9 +31,13 @@ Result<const hone_plugin*> open(const std::filesystem::path& file) {
   if (entry == nullptr) {
     return broken(file, "it exports no function " HONE_PLUGIN_ENTRY " (see hone/plugin.h)");
   }
-  const hone_plugin* const plugin = entry();
-  if (plugin == nullptr) {
-    return broken(file, HONE_PLUGIN_ENTRY " returned null");
+  const hone_plugin* plugin = nullptr;
+  const std::optional<plugin_host::Failure> thrown = plugin_host::guarded([&](hone_message*) {
+    plugin = entry();
+    return 0;
+  });
+  if (thrown || plugin == nullptr) {
+    return broken(file, thrown ? HONE_PLUGIN_ENTRY " failed: " + thrown->message : HONE_PLUGIN_ENTRY " returned null");
   }
   if (plugin->abi != HONE_PLUGIN_ABI) {
     return broken(file,
@@ -48,19 +55,28 @@ struct Contents {
   std::vector<std::unique_ptr<DevicePlugin>> devices;
 };
 
+/// The tables of one kind, none of them missing.
+template <class Table>
+std::span<const Table* const> tables(const Table* const* first, std::size_t count, const char* kind) {
+  if (count > 0 && (first == nullptr || std::find(first, first + count, nullptr) != first + count)) {
+    throw ContractError(fmt::format("it announces {} {} tables and one of them is null", count, kind));
+  }
+  return {first, count};
+}
+
 /// Throws ContractError where a table is not whole.
 Contents contents_of(const hone_plugin& plugin, const std::filesystem::path& file, std::chrono::milliseconds patience) {
   Contents contents;
-  for (std::size_t i = 0; i < plugin.strategy_count; ++i) {
-    contents.strategies.push_back(std::make_unique<StrategyPlugin>(plugin.strategies[i], patience));
+  for (const hone_strategy* const table : tables(plugin.strategies, plugin.strategy_count, "strategy")) {
+    contents.strategies.push_back(std::make_unique<StrategyPlugin>(table, patience));
   }
   if (plugin.struct_size < offsetof(hone_plugin, device_count) + sizeof(plugin.device_count)) {
     return contents;  // built before there were devices
   }
   const auto text = [](const char* given) { return given != nullptr ? given : ""; };
   const std::string version = fmt::format("{} {}", text(plugin.name), text(plugin.version));
-  for (std::size_t i = 0; i < plugin.device_count; ++i) {
-    contents.devices.push_back(plugin_host::make_device_plugin(plugin.devices[i], version, std::filesystem::absolute(file)));
+  for (const hone_device* const table : tables(plugin.devices, plugin.device_count, "device")) {
+    contents.devices.push_back(plugin_host::make_device_plugin(table, version, std::filesystem::absolute(file)));
   }
   return contents;
 }
@@ -81,6 +97,11 @@ Result<void> check_new(const std::vector<std::unique_ptr<Plugin>>& known, const 
 }  // namespace
 
 Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file, std::chrono::milliseconds patience) {
+  std::error_code missing;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(file, missing);
+  if (const auto known = registry.files().find(canonical); known != registry.files().end()) {
+    return known->second;
+  }
   HONE_ASSIGN(const hone_plugin* const plugin, open(file));
   Contents contents;
   try {
@@ -99,6 +120,7 @@ Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path
     loaded.devices.emplace_back(device->name());
     registry.add(std::move(device));
   }
+  registry.add(canonical, loaded);
   return loaded;
 }
 

@@ -7,8 +7,8 @@
 
 namespace hone::plugin_host {
 
-/// Runs jobs one at a time on a thread of its own. A job that does not return in time keeps the thread; once it returns, jobs are taken again.
-/// What a job uses it must own: it may outlive the caller.
+/// Runs jobs one at a time on a thread of its own. A job that does not return in time keeps the thread; once it returns, jobs are taken
+/// again. What a job uses it must own: it may outlive the caller.
 class PatientCaller {
  public:
   PatientCaller();

@@ -1,5 +1,6 @@
 #include "engine/plugin/plugged_compiler.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 
@@ -123,13 +124,15 @@ class Answers {
     if (unit >= given_.size()) {
       return;
     }
-    if (from.bytes == nullptr || from.byte_count == 0 || from.symbols == nullptr) {
-      answer(unit, broken("its artifact is empty or lacks symbols"));
+    const std::size_t functions = request_.units[unit].function_count;
+    if (from.bytes == nullptr || from.byte_count == 0 || from.symbols == nullptr ||
+        std::find(from.symbols, from.symbols + functions, nullptr) != from.symbols + functions) {
+      answer(unit, broken("its artifact is empty or lacks a symbol"));
       return;
     }
     Compiled compiled;
     compiled.artifact = artifact({static_cast<const std::byte*>(from.bytes), from.byte_count});
-    compiled.symbols.assign(from.symbols, from.symbols + request_.units[unit].function_count);
+    compiled.symbols.assign(from.symbols, from.symbols + functions);
     compiled.resources = {from.resources.registers, from.resources.spill_bytes, from.resources.stack_bytes, from.resources.shared_bytes,
                           from.resources.occupancy};
     answer(unit, std::move(compiled));

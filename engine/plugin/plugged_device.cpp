@@ -1,5 +1,8 @@
 #include "engine/plugin/plugged_device.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/plugin/device_info.hpp"
 #include "engine/plugin/host_way.hpp"
 #include "engine/plugin/plugged_kernel.hpp"
@@ -79,10 +82,19 @@ class PluggedDevice final : public Device {
   Result<void> synchronize() override {
     return table_.synchronize != nullptr ? on_device("synchronize", table_.synchronize) : Result<void>();
   }
-  Result<std::vector<double>> time(const TimeRequest& request) override;
+  Result<std::vector<double>> time(const TimeRequest& request) override {
+    HONE_ASSIGN(std::vector<double> samples, table_.time != nullptr ? time_by_table(request) : time_by_host(*this, cache_, request));
+    const auto wrong = std::ranges::find_if(samples, [](double us) { return !(us > 0.0 && std::isfinite(us)); });
+    if (wrong != samples.end()) {
+      return device_error(table_, "time", ErrorCode::kPlugin, fmt::format("a sample took {} us", *wrong));
+    }
+    return samples;
+  }
   Readings readings() override;
 
  private:
+  Result<std::vector<double>> time_by_table(const TimeRequest& request);
+
   /// Work on memory fails only where the device does.
   template <class... Parameters, class... Given>
   Result<void> on_device(std::string_view name, std::int32_t (*function)(void*, Parameters...), Given... given) const {
@@ -95,10 +107,7 @@ class PluggedDevice final : public Device {
   FlushByFill cache_;
 };
 
-Result<std::vector<double>> PluggedDevice::time(const TimeRequest& request) {
-  if (table_.time == nullptr) {
-    return time_by_host(*this, cache_, request);
-  }
+Result<std::vector<double>> PluggedDevice::time_by_table(const TimeRequest& request) {
   std::vector<hone_preparation> preparations;
   for (const Preparation& step : request.preparations) {
     preparations.push_back({step.destination, step.kind == Preparation::Kind::kCopy ? step.source : nullptr, step.bytes});

@@ -57,17 +57,19 @@ struct Strategy::Impl {
     const bool returned = !caller ? (run(), true) : !caller->busy() && caller->call(run, *patience);
     seconds += seconds_since(start);
     if (!returned) {
-      note(++faults.stalled, fmt::format("{} did not return within {} ms", what, patience->count()));
+      ++faults.stalled;
+      note(fmt::format("{} did not return within {} ms", what, patience->count()));
       return nullptr;
     }
     if (*failure) {
-      note(++faults.failed, fmt::format("{} failed: {}", what, (*failure)->message));
+      ++faults.failed;
+      note(fmt::format("{} failed: {}", what, (*failure)->message));
       return nullptr;
     }
     return answer;
   }
 
-  void note(std::int64_t, const std::string& message) {
+  void note(const std::string& message) {
     if (faults.first.empty()) {
       faults.first = fmt::format("strategy {}: {}", name, message);
     }
@@ -132,8 +134,9 @@ struct Strategy::Impl {
       const auto proposed = consult(n);
       if (!proposed) {
         fill(n, fresh);
-      } else if (proposed->empty() && !awaited.empty()) {
-        return {};
+      } else if (!awaited.empty() && std::ranges::all_of(*proposed, [&](Count position) { return awaited.contains(position); })) {
+        faults.repeated += static_cast<std::int64_t>(proposed->size());
+        return {};  // it waits for outcomes
       } else if (!accept(*proposed, fresh) && fresh.empty()) {
         faults.idle += proposed->empty() ? 1 : 0;
         break;
@@ -175,19 +178,24 @@ std::string Strategy::save() {
 const StrategyFaults& Strategy::faults() const { return impl_->faults; }
 double Strategy::seconds() const { return impl_->seconds; }
 
-StrategyPlugin::StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience) : table_(table), patience_(patience) {
+StrategyPlugin::StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience)
+    : table_(table), patience_(patience) {
   const auto require = [&](bool met, const std::string& what) {
     if (!met) {
       throw ContractError(fmt::format("strategy '{}': {}", table->name != nullptr ? table->name : "", what));
     }
   };
   require(table->struct_size >= sizeof(hone_strategy), "its table is shorter than this version's");
-  require(table->name != nullptr && table->name[0] != '\0' && table->summary != nullptr && table->source != nullptr, "its table lacks a text");
-  require(table->create != nullptr && table->ask != nullptr && table->tell != nullptr && table->destroy != nullptr, "its table lacks a function");
+  require(table->name != nullptr && table->name[0] != '\0' && table->summary != nullptr && table->source != nullptr,
+          "its table lacks a text");
+  require(table->create != nullptr && table->ask != nullptr && table->tell != nullptr && table->destroy != nullptr,
+          "its table lacks a function");
+  require(table->parameter_count == 0 || table->parameters != nullptr, "its parameters are null");
   for (std::size_t i = 0; i < table->parameter_count; ++i) {
     const hone_parameter& p = table->parameters[i];
     require(p.name != nullptr && p.help != nullptr, "a parameter lacks a text");
-    require(p.minimum <= p.default_value && p.default_value <= p.maximum, fmt::format("the default of parameter '{}' is out of its range", p.name));
+    require(p.minimum <= p.default_value && p.default_value <= p.maximum,
+            fmt::format("the default of parameter '{}' is out of its range", p.name));
     require(std::ranges::none_of(parameters_, [&](const StrategyParameter& known) { return known.name == p.name; }),
             fmt::format("parameter '{}' is declared twice", p.name));
     parameters_.push_back({p.name, p.help, static_cast<StrategyParameter::Type>(p.type), p.default_value, p.minimum, p.maximum});
@@ -205,7 +213,8 @@ Result<std::vector<double>> StrategyPlugin::settle(const std::map<std::string, d
         (parameter.type != StrategyParameter::Type::kReal && value != std::floor(value))) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("strategy {}: {} = {} is not {} from {} to {}", name(), parameter.name, value,
-                               parameter.type == StrategyParameter::Type::kReal ? "a number" : "a whole number", parameter.minimum, parameter.maximum)};
+                               parameter.type == StrategyParameter::Type::kReal ? "a number" : "a whole number", parameter.minimum,
+                               parameter.maximum)};
     }
     values.push_back(value);
   }
@@ -219,6 +228,9 @@ Result<std::vector<double>> StrategyPlugin::settle(const std::map<std::string, d
 
 Result<Strategy> StrategyPlugin::create(StrategyContext context) const {
   HONE_ASSIGN(std::vector<double> parameters, settle(context.parameters));
+  for (Prior& prior : context.priors) {
+    std::erase_if(prior.observations, [&](const Observation& observation) { return observation.position >= context.space->size(); });
+  }
   auto impl = std::make_unique<Strategy::Impl>();
   impl->name = name();
   impl->space = context.space;

@@ -1,5 +1,5 @@
 // Built several times, each with another thing wrong: every call fails in a way of its own (FAILING), the name is taken (TAKEN), a function
-// is missing (PARTIAL), a device lacks a property (NARROW), or the plugin's table is of the time before devices (OLD), with nonsense behind
+// is missing (PARTIAL), a device lacks a property (NARROW) or a property a name (NAMELESS), or the plugin's table is of the time before devices (OLD), with nonsense behind
 // its end.
 
 #include <cstddef>
@@ -25,7 +25,11 @@ constexpr hone_property kProperties[] = {
     {"threads_per_block", 1},
     {"threads_per_multiprocessor", 1},
     {"warp_size", 1},
+#ifdef NAMELESS
+    {nullptr, 0},
+#else
     {"shared_memory_per_multiprocessor", 0},
+#endif
 };
 #ifdef NARROW
 constexpr std::size_t kPropertyCount = 9;
@@ -77,6 +81,12 @@ std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_m
   return 0;
 }
 void unload(void*, void*) {}
+std::int32_t time(void*, const hone_time_request* request, double* samples, hone_message*) {
+  for (std::size_t i = 0; i < request->samples; ++i) {
+    samples[i] = i == 0 ? 1.0 : 0.0;
+  }
+  return 0;
+}
 [[maybe_unused]] std::int32_t launch(void*, void* stream, void* const*, hone_message* message) {
   return stream != nullptr ? fail(message, "too many threads") : HONE_LOST;
 }
@@ -101,6 +111,7 @@ extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin
     made.download = download;
     made.load = load;
     made.unload = unload;
+    made.time = time;
 #ifndef PARTIAL
     made.launch = launch;
 #endif

@@ -220,6 +220,21 @@ TEST_CASE("a launch that fails leaves the device; one that loses it says so") {
   CHECK(message_of(device->load(compiled, {second}, {}), ErrorCode::kLaunch).find("lacks a symbol") != std::string::npos);
 }
 
+TEST_CASE("a time that cannot be is an error, not a winner") {
+  const Registry registry = with("failing_device");
+  const auto device = open(registry, "failing");
+  Compiled compiled;
+  compiled.artifact = std::make_shared<const Artifact>(Artifact{"digest", {std::byte{1}}});
+  compiled.symbols = {"one"};
+  const auto kernel = device->load(compiled, {PassLaunch{}}, {}).value();
+  TimeRequest request;
+  request.kernel = kernel.get();
+  request.samples = 1;
+  CHECK(device->time(request).value() == std::vector<double>{1.0});
+  request.samples = 2;
+  CHECK(message_of(device->time(request), ErrorCode::kPlugin) == "device failing: time: a sample took 0 us");
+}
+
 TEST_CASE("a device that is not whole or whose name is taken is refused") {
   const auto refused = [](const char* plugin) {
     Registry registry = make_builtin_registry();
@@ -230,6 +245,9 @@ TEST_CASE("a device that is not whole or whose name is taken is refused") {
   };
   CHECK(refused("taken_device").find("a device named 'cpu' is registered already") != std::string::npos);
   CHECK(refused("partial_device").find("its table lacks a function that cannot be left out") != std::string::npos);
+  const Registry nameless = with("nameless_device");
+  CHECK(message_of(nameless.device("failing"), ErrorCode::kPlugin) ==
+        "device failing: enumerate: failing: a property or an entry of the environment lacks a text");
   const Registry registry = with("narrow_device");
   CHECK(message_of(registry.device("failing"), ErrorCode::kPlugin) ==
         "device failing: enumerate: failing lacks the property 'shared_memory_per_multiprocessor'");

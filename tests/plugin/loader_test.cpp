@@ -57,6 +57,21 @@ TEST_CASE("a plugin of another ABI version is refused with both versions named")
 
 TEST_CASE("a shared object that is no plugin is refused") { check_refused(built("no_entry_plugin"), "exports no function hone_plugin_entry"); }
 
+TEST_CASE("a plugin whose entry throws or announces nothing at all is refused") {
+  check_refused(built("throwing_entry"), "hone_plugin_entry failed: no licence here");
+  check_refused(built("null_table"), "it announces 1 strategy tables and one of them is null");
+}
+
+TEST_CASE("a file that is there already is not loaded again") {
+  Registry registry = make_builtin_registry();
+  CHECK(load_plugins(registry, built("x").parent_path().string()).size() == 5);
+  const std::size_t before = registry.strategies().size();
+  const auto again = load_plugin(registry, built("x").parent_path() / "." / "good_plugin.so");
+  REQUIRE(again.ok());
+  CHECK(again->strategies == std::vector<std::string>{"from_the_end"});
+  CHECK(registry.strategies().size() == before);
+}
+
 TEST_CASE("a plugin whose strategy has the name of another is refused") {
   check_refused(built("taken_name_plugin"), "a strategy named 'random' is registered already");
 }
@@ -73,7 +88,7 @@ TEST_CASE("folders are searched in order; what fails is reported and the rest lo
   Registry registry = make_builtin_registry();
   const std::vector<Error> errors = load_plugins(registry, "/nowhere:" + built("x").parent_path().string());
   CHECK(registry.strategy("from_the_end").ok());
-  CHECK(errors.size() == 3);
+  CHECK(errors.size() == 5);
 }
 
 TEST_CASE("a setting that is unknown, out of range or not whole is an error") {

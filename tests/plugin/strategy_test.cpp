@@ -156,6 +156,22 @@ TEST_CASE("a strategy that proposes nothing while outcomes are awaited may wait;
   CHECK(strategy.ask(2).size() == 2);
 }
 
+TEST_CASE("a strategy that proposes again what is still awaited waits for its outcome") {
+  struct Insists : Base {
+    using Base::Base;
+    std::vector<plugin::Position> ask(std::size_t) override { return {plugin::Position{told_}}; }
+    void tell(std::span<const plugin::Observation> observations) override { told_ += observations.size(); }
+    std::size_t told_ = 0;
+  };
+  Strategy strategy = make<Insists>();
+  CHECK(strategy.ask(1) == std::vector<Count>{0});
+  CHECK(strategy.ask(1).empty());
+  CHECK(strategy.faults().repeated == 1);
+  const hone::Observation observation = ok(0);
+  strategy.tell({&observation, 1});
+  CHECK(strategy.ask(1) == std::vector<Count>{1});
+}
+
 TEST_CASE("a strategy that stalls loses its turns until it returns, and may outlive the session") {
   static std::atomic<bool> released = false;
   static std::atomic<int> destroyed = 0;
@@ -264,6 +280,7 @@ TEST_CASE("priors and an earlier session's model reach the strategy") {
   StrategyContext context;
   context.space = grid(8);
   context.priors = {{.device = "NVIDIA H200", .dtype = "f32", .shape = "n=1", .observations = {ok(3), ok(9)}}};
+  context.priors.front().observations.push_back(ok(64));  // of a larger space: it is not handed on
   context.model = "weights";
   Strategy strategy = plugin.create(std::move(context)).value();
   CHECK(strategy.save() == "weights+");

@@ -10,14 +10,10 @@
 
 namespace hone {
 
-/// What a shared object added, by name.
-struct LoadedPlugin {
-  std::vector<std::string> strategies, devices;
-};
-
-/// Opens a shared object and registers its strategies and devices; it is never closed again. Each call of a strategy has `patience` to return
-/// before it loses its turn. Errors (kPlugin, kNotFound), with nothing registered: it cannot be
-/// opened, exports no `hone_plugin_entry`, has another ABI version, lacks a function, or names what is registered already.
+/// Opens a shared object and registers its strategies and devices; it is never closed again. A file that this registry has already is not
+/// opened a second time. Each call of a strategy has `patience` to return before it loses its turn. Errors (kPlugin, kNotFound), with nothing
+/// registered: it cannot be opened, exports no `hone_plugin_entry`, has another ABI version, lacks a function, or names what is registered
+/// already.
 Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file,
                                  std::chrono::milliseconds patience = std::chrono::seconds(10));
 

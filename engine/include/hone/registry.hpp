@@ -1,7 +1,10 @@
 #pragma once
 // What devices and strategies this process has, by name. The engine names none of them; the assembled library registers its own.
 
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,14 +13,23 @@
 
 namespace hone {
 
+/// What a shared object added, by name.
+struct LoadedPlugin {
+  std::vector<std::string> strategies, devices;
+};
+
 class Registry {
  public:
   /// Throws ContractError on a duplicate name.
   void add(std::unique_ptr<DevicePlugin> device);
   void add(std::unique_ptr<StrategyPlugin> strategy);
 
+  /// Remembers what came from a file, by its canonical path: naming a file again is no second plugin.
+  void add(const std::filesystem::path& file, LoadedPlugin plugin) { files_[file] = std::move(plugin); }
+
   [[nodiscard]] const std::vector<std::unique_ptr<DevicePlugin>>& devices() const { return devices_; }
   [[nodiscard]] const std::vector<std::unique_ptr<StrategyPlugin>>& strategies() const { return strategies_; }
+  [[nodiscard]] const std::map<std::filesystem::path, LoadedPlugin>& files() const { return files_; }
 
   /// Errors list the known names.
   [[nodiscard]] Result<const StrategyPlugin*> strategy(std::string_view name) const;
@@ -33,6 +45,7 @@ class Registry {
  private:
   std::vector<std::unique_ptr<DevicePlugin>> devices_;
   std::vector<std::unique_ptr<StrategyPlugin>> strategies_;
+  std::map<std::filesystem::path, LoadedPlugin> files_;
 };
 
 /// Everything built into this binary: a new registry that plugins can be added to, and one that stays as it is.
