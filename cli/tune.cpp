@@ -66,6 +66,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"prior_trials", report.prior_trials},
               {"strategy_seconds", report.strategy_seconds},
               {"strategy_faults", faults_json(report.faults)},
+              {"model_not_kept", report.model_not_kept},
               {"default", nullptr},
               {"best", nullptr},
               {"speedup", report.speedup},
@@ -94,6 +95,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   lines += fmt::format(" in {:.1f} s{}{}\n", report.seconds, report.resumed_trials > 0 ? fmt::format(", {} of an earlier run", report.resumed_trials) : "",
                        report.prior_trials > 0 ? fmt::format(", beside {} of other sessions", report.prior_trials) : "");
   lines += faults_text(report.faults);
+  lines += report.model_not_kept.empty() ? "" : fmt::format("what the strategy has learnt could not be kept: {}\n", report.model_not_kept);
   std::vector<std::vector<std::string>> rows;
   if (report.default_measured) {
     rows.push_back({"default", duration(report.default_measured->measurement.median_us), text(request.spec.parameters, report.default_measured->configuration)});

@@ -6,11 +6,11 @@ string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
 file(WRITE ${OUTPUT} "#include <string_view>
 namespace hone::embedded {
 namespace {
-constexpr char bytes[] = {
+constexpr char bytes_of_${SYMBOL}[] = {
 ${bytes}
 0};
 }
 extern const std::string_view ${SYMBOL};
-constinit const std::string_view ${SYMBOL}{bytes, sizeof bytes - 1};
+constinit const std::string_view ${SYMBOL}{bytes_of_${SYMBOL}, sizeof bytes_of_${SYMBOL} - 1};
 }
 ")

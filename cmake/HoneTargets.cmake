@@ -21,21 +21,11 @@ if(HONE_PORTABLE)
   target_link_options(hone_flags INTERFACE -static-libstdc++ -static-libgcc)
 endif()
 
-# Headers that nearly every source includes, compiled once for all parts: a fourth of the time to build. Each public header still compiles
-# alone (tests/headers).
-set(HONE_COMMON_HEADERS <fmt/format.h> <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <random> <ranges>
-  <span> <string> <string_view> <unordered_map> <unordered_set> <variant> <vector>)
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/headers.cpp CONTENT "// Carries precompiled headers for others.\n")
-add_library(hone_common_headers OBJECT ${PROJECT_BINARY_DIR}/generated/headers.cpp)
-target_link_libraries(hone_common_headers PRIVATE hone_flags)
-target_precompile_headers(hone_common_headers PRIVATE ${HONE_COMMON_HEADERS})
-
 # hone_add_part(NAME SOURCES ... LIBRARIES ...): one folder's sources, an object library `hone_NAME`.
 function(hone_add_part name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(hone_${name} OBJECT ${ARG_SOURCES})
   target_link_libraries(hone_${name} PUBLIC hone_flags ${ARG_LIBRARIES})
-  target_precompile_headers(hone_${name} REUSE_FROM hone_common_headers)
   set_property(GLOBAL APPEND PROPERTY HONE_PARTS hone_${name})
 endfunction()
 
@@ -119,19 +109,12 @@ function(hone_add_test name)
   if(NOT TARGET hone_test_main)
     add_library(hone_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)
     target_link_libraries(hone_test_main PRIVATE hone_flags doctest::doctest)
-    # An executable as the tests are: precompiled headers are of one kind of code, -fPIE.
-    add_executable(hone_test_headers ${PROJECT_BINARY_DIR}/generated/headers.cpp $<TARGET_OBJECTS:hone_test_main>)
-    set_target_properties(hone_test_headers PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
-    target_link_libraries(hone_test_headers PRIVATE hone_flags doctest::doctest nlohmann_json::nlohmann_json)
-    target_compile_options(hone_test_headers PRIVATE $<$<CONFIG:Release>:-O0>)
-    target_precompile_headers(hone_test_headers PRIVATE <doctest/doctest.h> <nlohmann/json.hpp> ${HONE_COMMON_HEADERS})
   endif()
   add_executable(test_${name} ${ARG_SOURCES} $<TARGET_OBJECTS:hone_test_main>)
   target_link_libraries(test_${name} PRIVATE hone_engine hone_flags doctest::doctest nlohmann_json::nlohmann_json ${ARG_LIBRARIES})
   # A test runs once for each time it is compiled: the optimizer's time would not come back.
   target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_compile_definitions(test_${name} PRIVATE HONE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HONE_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  target_precompile_headers(test_${name} REUSE_FROM hone_test_headers)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77)
   if(ARG_TIMEOUT)

@@ -7,7 +7,7 @@ namespace {
 
 void set(std::int64_t (&to)[3], const std::array<std::int64_t, 3>& from) { std::ranges::copy(from, to); }
 
-hone_pass to_c(const PassLaunch& pass, const std::string& symbol) {
+hone_pass pass_to_c(const PassLaunch& pass, const std::string& symbol) {
   hone_pass made{};
   set(made.grid, pass.grid);
   set(made.block, pass.block);
@@ -42,7 +42,7 @@ Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const 
     if (pass.symbol >= compiled.symbols.size()) {
       return device_error(table, "load", ErrorCode::kLaunch, "the compiled kernel lacks a symbol; tune again to replace it");
     }
-    passes.push_back(to_c(pass, compiled.symbols[pass.symbol]));
+    passes.push_back(pass_to_c(pass, compiled.symbols[pass.symbol]));
   }
   std::vector<std::int64_t> fields;
   for (const auto& [field, value] : problem.shape) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/tune/evaluator.hpp"
+#include "engine/tune/transfer.hpp"
 #include "hone/recorded_space.hpp"
 
 namespace hone {
@@ -24,19 +25,14 @@ std::string canonical(const std::map<std::string, double>& parameters) {
   return joined;
 }
 
-Observation observation_of(const Trial& trial) {
-  return {.position = trial.position,
-          .outcome = trial.outcome,
-          .time_us = trial.measurement.median_us,
-          .resources = trial.resources,
-          .cost_seconds = trial.seconds.total(),
-          .compile_seconds = trial.seconds.compile};
-}
-
 class Session {
  public:
   Session(const TuneRequest& request, Store& store, std::shared_ptr<const SearchSpace> space)
-      : request_(request), store_(store), shared_space_(std::move(space)), space_(*shared_space_), key_(record_key(request.spec, request.problem, request.device.info)) {}
+      : request_(request),
+        store_(store),
+        shared_space_(std::move(space)),
+        space_(*shared_space_),
+        key_(record_key(request.spec, request.problem, request.device.info)) {}
 
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
@@ -49,13 +45,11 @@ class Session {
     HONE_TRY(try_default());
     HONE_TRY(search());
     HONE_TRY(final_round());
-    HONE_TRY(keep_model());
+    keep_model();
     return report();
   }
 
  private:
-  static constexpr std::size_t kMostPriorTrials = 1000;  // of one problem on one device
-
   Result<StrategyContext> make_context() {
     StrategyContext context;
     context.space = shared_space_;
@@ -65,31 +59,22 @@ class Session {
     context.expected_trials = static_cast<std::uint64_t>(request_.budget.trials.value_or(0));
     if (request_.transfer) {
       HONE_ASSIGN(context.model, store_.find_model(request_.spec.name, request_.strategy));
-      HONE_ASSIGN(const std::vector<History> histories,
-                  store_.histories(request_.spec.name, request_.spec.parameters, session_, kMostPriorTrials));
-      for (const History& history : histories) {
-        context.priors.push_back(prior_of(history));
-        report_.prior_trials += static_cast<std::int64_t>(context.priors.back().observations.size());
+      HONE_ASSIGN(context.priors, priors(request_.spec, space_, store_, session_));
+      for (const Prior& prior : context.priors) {
+        report_.prior_trials += static_cast<std::int64_t>(prior.observations.size());
       }
     }
     return context;
   }
 
-  [[nodiscard]] Prior prior_of(const History& history) const {
-    Prior prior{history.product, std::string(name(history.problem.dtype)), text(history.problem.shape), {}};
-    for (Trial trial : history.trials) {
-      if (const std::optional<Count> position = space_.index(trial.configuration)) {
-        trial.position = *position;
-        prior.observations.push_back(observation_of(trial));
-      }
-    }
-    return prior;
-  }
-
-  /// A model that was learnt without transfer would replace one that knows more.
-  Result<void> keep_model() {
+  /// A model that was learnt without transfer would replace one that knows more. One that cannot be kept costs the next session a start,
+  /// and this one nothing.
+  void keep_model() {
     const std::string model = request_.transfer ? strategy_->save() : std::string();
-    return model.empty() ? Result<void>() : store_.put_model(request_.spec.name, request_.strategy, model);
+    if (!model.empty()) {
+      const Result<void> kept = store_.put_model(request_.spec.name, request_.strategy, model);
+      report_.model_not_kept = kept ? "" : kept.error().message;
+    }
   }
 
   Result<void> open() {
@@ -213,8 +198,9 @@ class Session {
       return {};
     }
     const ErrorCode code = standard->outcome == Outcome::kCompileError ? ErrorCode::kCompile : ErrorCode::kBadKernel;
-    const Error error{code, fmt::format("{}: the default configuration ({}) ended as {}: {}", request_.spec.file,
-                                        text(request_.spec.parameters, standard->configuration), name(standard->outcome), standard->detail)};
+    const Error error{code,
+                      fmt::format("{}: the default configuration ({}) ended as {}: {}", request_.spec.file,
+                                  text(request_.spec.parameters, standard->configuration), name(standard->outcome), standard->detail)};
     HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
     return error;
   }
@@ -277,7 +263,8 @@ class Session {
               [](const Trial& a, const Trial& b) { return a.measurement.median_us < b.measurement.median_us; });
     candidates.resize(std::min(candidates.size(), kMostFinalists));
     const Trial* standard = default_trial();
-    const bool included = std::any_of(candidates.begin(), candidates.end(), [&](const Trial& t) { return t.position == default_position_; });
+    const bool included =
+        std::any_of(candidates.begin(), candidates.end(), [&](const Trial& t) { return t.position == default_position_; });
     if (standard != nullptr && standard->outcome == Outcome::kOk && !included) {
       candidates.push_back(*standard);
     }
@@ -320,7 +307,8 @@ class Session {
     record.session = session_;
     record.trials = static_cast<std::int64_t>(trials_.size());
     record.artifact = winner.artifact;
-    HONE_ASSIGN(const auto compiled, store_.find_compiled(compiled_key(request_.spec, request_.problem.dtype, record.configuration_text, request_.device.info)));
+    HONE_ASSIGN(const auto compiled,
+                store_.find_compiled(compiled_key(request_.spec, request_.problem.dtype, record.configuration_text, request_.device.info)));
     if (compiled) {
       record.symbols = compiled->symbols;
     }
@@ -363,37 +351,6 @@ class Session {
 
 }  // namespace
 
-Count default_position(const SearchSpace& space, const Configuration& wanted) {
-  if (const std::optional<Count> position = space.index(wanted)) {
-    return *position;
-  }
-  // Uniform samples, and from the nearest of them the neighbours: close enough for a stand-in, and no list of the space is needed.
-  constexpr std::size_t kSamples = 512;
-  const auto shared = [&](Count position) {
-    const Configuration candidate = space.at(position);
-    std::size_t same = 0;
-    for (std::size_t i = 0; i < wanted.values.size(); ++i) {
-      same += candidate.values[i] == wanted.values[i] ? 1 : 0;
-    }
-    return same;
-  };
-  std::mt19937_64 random(0);
-  Count nearest = 0;
-  for (const Count position : space.sample(random, kSamples)) {
-    nearest = shared(position) > shared(nearest) ? position : nearest;
-  }
-  for (bool improved = true; improved;) {
-    improved = false;
-    for (const Count position : space.neighbours(nearest, Neighbourhood::kHamming)) {
-      if (shared(position) > shared(nearest)) {
-        nearest = position;
-        improved = true;
-      }
-    }
-  }
-  return nearest;
-}
-
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry) {
   if (request.recorded != nullptr) {
     return Session(request, store, request.recorded->shared_space()).run(registry);
@@ -402,26 +359,6 @@ Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry
   fixed.merge(bindings(request.device.info));
   HONE_ASSIGN(SearchSpace space, SearchSpace::build(request.spec.parameters, request.spec.constraints, fixed));
   return Session(request, store, std::make_shared<const SearchSpace>(std::move(space))).run(registry);
-}
-
-Result<RunReport> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store) {
-  HONE_ASSIGN(const auto evaluator, make_live_evaluator(request, store));
-  evaluator->submit({{0, configuration}});
-  RunReport report;
-  bool done = false;
-  while (!done) {
-    HONE_ASSIGN(std::vector<Trial> finished, evaluator->wait(std::numeric_limits<double>::infinity()));
-    if (!finished.empty()) {
-      report.trial = std::move(finished.front());
-      done = true;
-    }
-  }
-  const Bindings bound = bindings(request.problem);
-  const Result<Value> flops = request.spec.cost.flops.evaluate(bound);
-  const Result<Value> bytes = request.spec.cost.bytes.evaluate(bound);
-  report.flops = flops ? flops->real() : 0.0;
-  report.bytes = bytes ? bytes->real() : 0.0;
-  return report;
 }
 
 }  // namespace hone

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -52,6 +53,15 @@ class Fixture {
   }
   Store& store() { return *store_; }
 
+  /// From now on the store takes no model: as on a full disk, but for that table alone.
+  void refuse_models() {
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open((folder_ / "store.db").c_str(), &database) == SQLITE_OK);
+    CHECK(sqlite3_exec(database, "CREATE TRIGGER refuse BEFORE INSERT ON model BEGIN SELECT RAISE(ABORT, 'no room'); END", nullptr, nullptr,
+                       nullptr) == SQLITE_OK);
+    sqlite3_close(database);
+  }
+
  private:
   std::filesystem::path folder_;
   std::unique_ptr<RecordedSpace> recorded_;
@@ -67,6 +77,18 @@ std::int64_t total(const TuneReport& report) {
 }
 
 }  // namespace
+
+TEST_CASE("a model that cannot be kept costs the session nothing and is noted") {
+  Fixture fixture;
+  CHECK(tune(fixture.request("reinforcement", "10trials"), fixture.store(), builtin_registry()).value().model_not_kept.empty());
+  fixture.refuse_models();
+  TuneRequest second = fixture.request("reinforcement", "10trials");
+  second.seed = 1;
+  const auto report = tune(second, fixture.store(), builtin_registry());
+  REQUIRE(report.ok());
+  CHECK(report->best.has_value());
+  CHECK(report->model_not_kept.find("no room") != std::string::npos);
+}
 
 TEST_CASE("a session gives its strategy what earlier ones of the kernel learnt, unless told not to") {
   Fixture fixture;

@@ -75,6 +75,7 @@ struct TuneReport {
   std::string first_failure;                  ///< the detail of the first failed trial, for people
   StrategyFaults faults;                      ///< how the strategy broke its contract
   double strategy_seconds = 0.0;              ///< spent inside the strategy
+  std::string model_not_kept;                 ///< why what the strategy has learnt could not be stored; empty if nothing stood in the way
   std::int64_t prior_trials = 0;              ///< trials of other problems, devices and sessions that the strategy was given
 };
 

@@ -1,0 +1,71 @@
+#pragma once
+// A worker's trials: load, validate, time. What it calls can crash, hang or scribble over memory.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/tune/device_lock.hpp"
+#include "engine/tune/wire.hpp"
+#include "engine/tune/worker_channel.hpp"
+#include "hone/device.hpp"
+#include "hone/measure.hpp"
+#include "hone/trial.hpp"
+
+namespace hone {
+
+struct TrialReply;
+
+class MeasuringWorker {
+ public:
+  /// `setup` holds the kernel, the problem, the settings and the compiled reference.
+  static Result<std::unique_ptr<MeasuringWorker>> create(WorkerChannel& channel, const DevicePlugin& plugin, const DeviceInfo& info,
+                                                         const wire::Message& setup);
+
+  /// One configuration, alone.
+  wire::Message trial(const wire::Message& request);
+  /// Several, on fresh inputs and timed in turns.
+  wire::Message finals(const wire::Message& request);
+
+ private:
+  MeasuringWorker(WorkerChannel& channel, const DeviceInfo& info) : channel_(channel), lock_(info) {}
+
+  struct Ragged {
+    Problem problem;
+    std::unique_ptr<Bench> bench;
+  };
+
+  Result<void> add_ragged();
+  [[nodiscard]] Configuration configuration_from(const wire::Message& message) const;
+  std::unique_ptr<LoadedKernel> load_for(const Problem& problem, const Compiled& compiled, const Configuration& configuration,
+                                         TrialReply& reply);
+  /// Loads for the problem itself and notes what the driver says of it.
+  std::unique_ptr<LoadedKernel> prepare(const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  bool check(Bench& bench, const Configuration& configuration, const LoadedKernel& kernel, std::uint64_t seed, const std::string& where,
+             TrialReply& reply);
+  bool validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
+  bool validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
+  void run_trial(const wire::Message& request, TrialReply& reply);
+  void time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, wire::Message& results);
+  void next_seed();
+  /// Fresh inputs need the reference's answer anew, which can cost more than many trials: they are drawn as often as that stays a small
+  /// share.
+  void refresh_inputs();
+
+  WorkerChannel& channel_;
+  DeviceLock lock_;
+  KernelSpec spec_;
+  Problem problem_;
+  MeasureSettings settings_;
+  Compiled reference_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Bench> bench_;
+  std::vector<Ragged> ragged_;
+  std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
+  double spent_ = 0.0, reseed_cost_ = 0.0;
+  bool fresh_ = true;
+};
+
+}  // namespace hone

@@ -1,0 +1,19 @@
+#pragma once
+// What is known of a kernel from elsewhere, as a strategy takes it.
+
+#include <cstdint>
+#include <vector>
+
+#include "hone/store.hpp"
+#include "hone/strategy.hpp"
+#include "hone/trial.hpp"
+
+namespace hone {
+
+Observation observation_of(const Trial& trial);
+
+/// The store's trials of the kernel for other shapes, dtypes and devices and in sessions other than `session`, as positions in `space`.
+/// What is not in `space` is left out.
+Result<std::vector<Prior>> priors(const KernelSpec& spec, const SearchSpace& space, Store& store, std::int64_t session);
+
+}  // namespace hone

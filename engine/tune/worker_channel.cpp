@@ -1,0 +1,52 @@
+#include "engine/tune/worker_channel.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+namespace hone {
+
+std::optional<wire::Message> WorkerChannel::receive() {
+  std::uint8_t header[wire::kHeaderBytes];
+  if (!read_all(header, sizeof header)) {
+    return std::nullopt;
+  }
+  std::vector<std::uint8_t> body(wire::body_size(header));
+  if (!read_all(body.data(), body.size())) {
+    return std::nullopt;
+  }
+  return wire::decode(body.data(), body.size());
+}
+
+void WorkerChannel::send(const wire::Message& message) {
+  const std::vector<std::uint8_t> bytes = wire::encode(message);
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    const ssize_t n = ::write(socket_, bytes.data() + sent, bytes.size() - sent);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n <= 0) {
+      return;  // the tuner is gone; the next receive sees it too
+    }
+    sent += static_cast<std::size_t>(n);
+  }
+}
+
+bool WorkerChannel::read_all(std::uint8_t* to, std::size_t size) {
+  while (size > 0) {
+    const ssize_t n = ::read(socket_, to, size);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n <= 0) {
+      return false;
+    }
+    to += n;
+    size -= static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace hone
