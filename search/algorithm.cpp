@@ -23,7 +23,7 @@ std::vector<Position> best_of(const std::vector<plugin::Prior>& priors) {
   for (const plugin::Prior& prior : priors) {
     auto& order = ranked.emplace_back();
     for (const Observation& observation : prior.observations) {
-      if (observation.ok()) {
+      if (observation.timed()) {
         order.emplace_back(observation.time_us, observation.at());
       }
     }
@@ -204,7 +204,7 @@ Position Algorithm::novel(Position position) {
 
 Position Algorithm::perturbed(Position position, std::size_t count) {
   Digits digits = space_.at(position);
-  for (std::size_t change = 0; change < count; ++change) {
+  for (std::size_t change = 0; change < count && !digits.empty(); ++change) {
     const std::size_t d = random_.index(digits.size());
     digits[d] = static_cast<std::uint16_t>(random_.index(space_.dimension(d).count));
   }

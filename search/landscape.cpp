@@ -40,7 +40,7 @@ float Landscape::squared_distance(const Point& a, const Point& b) const {
 
 void Landscape::learn(const plugin::Observation& observation) {
   std::erase_if(awaited_, [&](const Point& awaited) { return awaited.position == observation.at(); });
-  Known known{.point = point(observation.at()), .ok = observation.ok() && observation.time_us > 0.0};
+  Known known{.point = point(observation.at()), .ok = observation.timed()};
   if (known.ok) {
     known.log_time = std::log(observation.time_us);
     best_ = !has_best() || known.log_time < known_[best_].log_time ? known_.size() : best_;

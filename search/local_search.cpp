@@ -19,8 +19,9 @@ constexpr Parameter kParameters[] = {
 
 class LocalSearch final : public plugin::Strategy {
  public:
-  static constexpr About kAbout{
-      .name = "local_search", .summary = "neighbours of the best, the most promising first, and now and then a distant one", .parameters = kParameters};
+  static constexpr About kAbout{.name = "local_search",
+                                .summary = "neighbours of the best, the most promising first, and now and then a distant one",
+                                .parameters = kParameters};
 
   explicit LocalSearch(const Context& context)
       : space_(context.space()),

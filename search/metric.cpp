@@ -49,7 +49,8 @@ std::vector<float> alignments(std::span<const double> values) {
 
 Metric::Metric(const plugin::Space& space, bool alignment) {
   // Length scales are expected around 1.5 ranges in six dimensions, and longer with more of them.
-  const double base = -2.0 * std::log(1.5 * std::sqrt(static_cast<double>(space.dimensions()) / 6.0));
+  const auto dimensions = static_cast<double>(std::max<std::size_t>(1, space.dimensions()));  // there may be none, and one configuration
+  const double base = -2.0 * std::log(1.5 * std::sqrt(dimensions / 6.0));
   for (std::size_t p = 0; p < space.dimensions(); ++p) {
     const hone_dimension& dimension = space.dimension(p);
     const std::span<const double> values(dimension.values, dimension.count);

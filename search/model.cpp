@@ -12,12 +12,16 @@ constexpr int kIterations = 25;
 
 }  // namespace
 
+std::size_t ModelSettings::next_fit(std::size_t count) const {
+  return count < refit_each_until ? count + refit_every : static_cast<std::size_t>(std::ceil(static_cast<double>(count) * refit_growth));
+}
+
 Model::Model(const Metric& metric, const Candidates& candidates, const ModelSettings& settings)
     : metric_(metric), candidates_(candidates), settings_(settings), posterior_(metric) {}
 
 void Model::renew(std::vector<std::vector<float>> elsewhere) {
   elsewhere_ = std::move(elsewhere);
-  posterior_.candidates(candidates_.digits());
+  posterior_.candidates(candidates_);
   renewed_ = true;
 }
 
@@ -27,7 +31,7 @@ void Model::learn(const std::vector<Known>& known, plugin::Random& random) {
   }
   awaited_ = 0;
   set_targets(known);
-  const bool fit = fit_due(known.size());
+  const bool fit = known.size() >= next_fit_;
   if (fit) {
     refit(known, random);
   }
@@ -71,7 +75,7 @@ std::vector<double> Model::elsewhere(plugin::Position position) const {
   std::vector<double> values;
   const std::optional<std::size_t> candidate = elsewhere_.empty() ? std::nullopt : candidates_.find(position);
   for (const std::vector<float>& above : elsewhere_) {
-    values.push_back(candidate ? scaled(static_cast<double>(above[*candidate])) : 0.0);
+    values.push_back(candidate ? static_cast<double>(above[*candidate]) : prior_);
   }
   return values;
 }
@@ -93,25 +97,25 @@ void Model::refit(const std::vector<Known>& known, plugin::Random& random) {
     const std::vector<double> values = elsewhere(known[i].position);
     double expected = 0.0;
     for (std::size_t s = 0; s < values.size(); ++s) {
-      targets.trends[s].push_back(settings_.trust * values[s]);
-      expected += values[s] / static_cast<double>(values.size());
+      targets.trends[s].push_back(settings_.trust * scaled(values[s]));
+      expected += scaled(values[s]) / static_cast<double>(values.size());
     }
     targets.points.push_back(known[i].digits.data());
     targets.y.push_back(y_[i] - expected);
   }
   Evidence evidence(metric_, std::move(targets));
   hyper_ = maximum_a_posteriori(evidence, hyper_.empty() ? evidence.centre() : hyper_, kIterations);
-  const std::size_t n = known.size();
-  next_fit_ = n < settings_.refit_each_until ? n + settings_.refit_every
-                                             : static_cast<std::size_t>(std::ceil(static_cast<double>(n) * settings_.refit_growth));
+  next_fit_ = settings_.next_fit(known.size());
 }
 
 /// The posterior without observations, for the hyperparameters and the scale of now.
 void Model::restart() {
+  trend_prior_ = prior_;
+  trend_deviation_ = deviation_;
   std::vector<std::vector<float>> trends = elsewhere_;
-  for (std::vector<float>& trend : trends) {
-    for (float& value : trend) {
-      value = static_cast<float>(settings_.trust * scaled(static_cast<double>(value)));
+  for (std::vector<float>& values : trends) {
+    for (float& value : values) {
+      value = static_cast<float>(trend(static_cast<double>(value)));
     }
   }
   posterior_.reset(hyper_, std::move(trends));
@@ -122,9 +126,7 @@ void Model::restart() {
 
 void Model::add(plugin::Position position, const plugin::Digits& digits) {
   std::vector<double> trends = elsewhere(position);
-  for (double& trend : trends) {
-    trend *= settings_.trust;
-  }
+  std::ranges::transform(trends, trends.begin(), [this](double above) { return trend(above); });
   posterior_.add(digits.data(), std::move(trends));
 }
 
@@ -134,7 +136,7 @@ void Model::predict(const std::vector<Known>& known) {
   std::vector<double> missed = y_;
   for (std::size_t i = 0; i < missed.size(); ++i) {
     for (const double value : elsewhere(known[i].position)) {
-      missed[i] -= value / sources;
+      missed[i] -= scaled(value) / sources;
     }
   }
   posterior_.means(missed, mean_);

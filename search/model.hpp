@@ -21,6 +21,9 @@ struct ModelSettings {
   double refit_growth = 1.35;
   std::size_t fitted = 200;  ///< length scales are learned on at most so many observations
   double trust = 0.5;        ///< standard deviation of a source's factor around its expected one
+
+  /// After a fit to `count` observations.
+  [[nodiscard]] std::size_t next_fit(std::size_t count) const;
 };
 
 /// A configuration and its time; infinity for a failure.
@@ -41,8 +44,6 @@ class Model {
 
   /// To be called when the candidates have changed. `elsewhere`: by source, log time above its best at each candidate.
   void renew(std::vector<std::vector<float>> elsewhere);
-  /// Whether `count` known configurations are enough to learn the length scales anew.
-  [[nodiscard]] bool fit_due(std::size_t count) const { return count >= next_fit_; }
   /// Takes in what became known, at least one good outcome; fits where due. What was awaited is forgotten.
   void learn(const std::vector<Known>& known, plugin::Random& random);
   /// Awaited configurations count as known at their predicted time.
@@ -64,7 +65,9 @@ class Model {
   void predict(const std::vector<Known>& known);
   /// `above`: compressed log time above the best.
   [[nodiscard]] double scaled(double above) const { return (above - prior_) / deviation_; }
-  /// The sources at a configuration, scaled; one that is no candidate is said to be as expected.
+  /// What a source's value is as a trend, on the scale of the last restart: the posterior may hold no two.
+  [[nodiscard]] double trend(double above) const { return settings_.trust * (above - trend_prior_) / trend_deviation_; }
+  /// The sources at a configuration; one that is no candidate is said to be as expected.
   [[nodiscard]] std::vector<double> elsewhere(plugin::Position position) const;
 
   const Metric& metric_;
@@ -75,8 +78,9 @@ class Model {
   Hyper hyper_;
   std::size_t next_fit_ = 0, awaited_ = 0;
   bool renewed_ = true;
-  std::vector<double> y_;                 ///< of each known configuration
-  double prior_ = 0.0, deviation_ = 1.0;  ///< y = (compressed log time above the best - prior_) / deviation_
+  std::vector<double> y_;                             ///< of each known configuration
+  double prior_ = 0.0, deviation_ = 1.0;              ///< y = (compressed log time above the best - prior_) / deviation_
+  double trend_prior_ = 0.0, trend_deviation_ = 1.0;  ///< these at the last restart
   std::vector<float> mean_;
   std::vector<float> right_, weight_;  ///< of each candidate: correlations with good outcomes, and with all
   std::size_t weighed_ = 0;            ///< known configurations that these take into account

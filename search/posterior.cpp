@@ -40,24 +40,25 @@ void accumulate(const std::vector<std::vector<float>>& rows, const std::vector<d
 
 float fast_exp(float x) {
   const float z = std::max(x * 1.44269504F, -80.0F);
-  const auto whole = static_cast<std::int32_t>(z - 1.0F);  // below z, without std::floor, which SSE2 has not
+  const auto whole = static_cast<std::int32_t>(z - 0.5F);  // nearest to z, without std::round, which SSE2 has not
   const float f = z - static_cast<float>(whole);
   const float p =
       1.0F + f * (0.69314718F + f * (0.24022651F + f * (0.05550411F + f * (0.00961813F + f * (0.00133336F + f * 0.00015463F)))));
   return p * std::bit_cast<float>((whole + 127) << 23);
 }
 
-void Posterior::candidates(std::span<const std::uint16_t> digits) {
+void Posterior::candidates(const Candidates& candidates) {
   const std::size_t parameters = metric_.parameters();
-  count_ = digits.size() / parameters;
+  count_ = candidates.size();
   digits_.assign(parameters, std::vector<std::uint16_t>(count_));
   coordinates_.assign(metric_.coordinates(), std::vector<float>(count_));
   for (std::size_t i = 0; i < count_; ++i) {
+    const std::uint16_t* const digits = candidates.digits(i);
     for (std::size_t p = 0; p < parameters; ++p) {
-      digits_[p][i] = digits[i * parameters + p];
+      digits_[p][i] = digits[p];
     }
     for (std::size_t c = 0; c < coordinates_.size(); ++c) {
-      coordinates_[c][i] = metric_.at(c, &digits[i * parameters]);
+      coordinates_[c][i] = metric_.at(c, digits);
     }
   }
   observed_.clear();
@@ -172,13 +173,32 @@ void Posterior::pop() {
   rows_.pop_back();
 }
 
-void Posterior::means(const std::vector<double>& y, std::vector<float>& mean) const {
+/// L^-1 y.
+std::vector<double> Posterior::whitened(const std::vector<double>& y) const {
   std::vector<double> w(y.size());
   for (std::size_t i = 0; i < w.size(); ++i) {
     w[i] = (y[i] - dot(factor_[i].data(), w.data(), i)) / factor_[i][i];
   }
+  return w;
+}
+
+void Posterior::means(const std::vector<double>& y, std::vector<float>& mean) const {
   mean.assign(count_, 0.0F);
-  accumulate(rows_, w, w.size(), mean);
+  accumulate(rows_, whitened(y), y.size(), mean);
+}
+
+std::vector<double> Posterior::weights(const std::vector<double>& y) const {
+  std::vector<double> w = whitened(y);
+  for (std::size_t i = w.size(); i-- > 0;) {
+    w[i] /= factor_[i][i];
+    for (std::size_t j = 0; j < i; ++j) {
+      w[j] -= factor_[i][j] * w[i];
+    }
+  }
+  for (double& weight : w) {
+    weight *= signal_;
+  }
+  return w;
 }
 
 }  // namespace hone::search

@@ -2,9 +2,9 @@
 // A Gaussian process's posterior at every candidate, grown by one observation at a time.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "search/candidates.hpp"
 #include "search/evidence.hpp"
 #include "search/metric.hpp"
 
@@ -18,10 +18,10 @@ float fast_exp(float x);
 class Posterior {
  public:
   /// `metric` must outlive it.
-  explicit Posterior(const Metric& metric) : metric_(metric) {}
+  explicit Posterior(const Metric& metric) : metric_(metric), coordinates_(metric.coordinates()), digits_(metric.parameters()) {}
 
-  /// Other candidates from now on, as digits one after another. Forgets the observations.
-  void candidates(std::span<const std::uint16_t> digits);
+  /// Other candidates from now on. Forgets the observations.
+  void candidates(const Candidates& candidates);
   /// Begins anew with other hyperparameters. `trends`: of each candidate, times the standard deviation of the trend's factor.
   void reset(const Hyper& hyper, std::vector<std::vector<float>> trends = {});
   void add(const std::uint16_t* digits, std::vector<double> trends = {});
@@ -32,6 +32,8 @@ class Posterior {
   /// Means at the candidates given targets of the first y.size() observations; further ones, fantasies at their mean, change nothing.
   void means(const std::vector<double>& y, std::vector<float>& mean) const;
   [[nodiscard]] const std::vector<float>& variance() const { return variance_; }
+  /// What the correlation with each observation counts in a mean: for those who need means alone, at ever other candidates.
+  [[nodiscard]] std::vector<double> weights(const std::vector<double>& y) const;
   /// Correlation of each candidate with a configuration, without trends.
   void correlations(const std::uint16_t* digits, std::vector<float>& row) const;
 
@@ -42,6 +44,7 @@ class Posterior {
   };
   [[nodiscard]] double covariance(const Observed& a, const Observed& b) const;
   [[nodiscard]] std::vector<double> factor(const Observed& observed) const;
+  [[nodiscard]] std::vector<double> whitened(const std::vector<double>& y) const;
 
   const Metric& metric_;
   std::size_t count_ = 0;

@@ -14,7 +14,7 @@ constexpr std::size_t kModelled = 200;  // records that a source's model is made
 constexpr int kIterations = 25;
 
 std::size_t good(const plugin::Prior& prior) {
-  return static_cast<std::size_t>(std::ranges::count_if(prior.observations, &plugin::Observation::ok));
+  return static_cast<std::size_t>(std::ranges::count_if(prior.observations, &plugin::Observation::timed));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ Source::Source(const plugin::Prior& prior, plugin::Space space, const ScaleSetti
   }
 }
 
-std::vector<float> Source::above_best(const Metric& metric, const Candidates& candidates) const {
+std::vector<float> Source::above_best(const Metric& metric, const Candidates& candidates) {
   std::vector<float> values(candidates.size());
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -47,6 +47,9 @@ std::vector<float> Source::above_best(const Metric& metric, const Candidates& ca
     }
   }
   if (!missing.empty()) {
+    if (!fit_) {
+      fit_ = fit(metric);
+    }
     const std::vector<float> model = modelled(metric, candidates);
     for (const std::size_t i : missing) {
       values[i] = model[i];
@@ -55,43 +58,62 @@ std::vector<float> Source::above_best(const Metric& metric, const Candidates& ca
   return values;
 }
 
-std::vector<float> Source::modelled(const Metric& metric, const Candidates& candidates) const {
+/// The records that its model is made from.
+std::vector<plugin::Position> Source::telling() const {
   std::vector<plugin::Position> chosen(ranking_.begin(),
                                        ranking_.begin() + static_cast<std::ptrdiff_t>(std::min(kModelled / 2, ranking_.size())));
   const std::size_t rest = ranking_.size() - chosen.size(), wanted = std::min(rest, kModelled - chosen.size());
   for (std::size_t i = 0; i < wanted; ++i) {
     chosen.push_back(ranking_[ranking_.size() - rest + i * rest / wanted]);
   }
-  std::vector<plugin::Digits> digits;
+  return chosen;
+}
+
+Source::Fit Source::fit(const Metric& metric) const {
+  Fit fit;
+  std::vector<double> y;
+  for (const plugin::Position position : telling()) {
+    fit.digits.push_back(space_.at(position));
+    y.push_back(above_.at(position));
+  }
+  const auto count = static_cast<double>(y.size());
+  fit.mean = std::accumulate(y.begin(), y.end(), 0.0) / count;
+  const double squares =
+      std::accumulate(y.begin(), y.end(), 0.0, [&](double sum, double value) { return sum + (value - fit.mean) * (value - fit.mean); });
+  fit.deviation = std::sqrt(squares / count) + 1e-3;
   Targets targets;
-  for (const plugin::Position position : chosen) {
-    digits.push_back(space_.at(position));
-    targets.y.push_back(above_.at(position));
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y[i] = (y[i] - fit.mean) / fit.deviation;
+    targets.points.push_back(fit.digits[i].data());
   }
-  const double mean = std::accumulate(targets.y.begin(), targets.y.end(), 0.0) / static_cast<double>(targets.y.size());
-  double squares = 0.0;
-  for (const double y : targets.y) {
-    squares += (y - mean) * (y - mean);
-  }
-  const double deviation = std::sqrt(squares / static_cast<double>(targets.y.size())) + 1e-3;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    targets.y[i] = (targets.y[i] - mean) / deviation;
-    targets.points.push_back(digits[i].data());
-  }
-  const std::vector<double> y = targets.y;
+  targets.y = y;
   Evidence evidence(metric, std::move(targets));
+  fit.hyper = maximum_a_posteriori(evidence, evidence.centre(), kIterations);
   Posterior posterior(metric);
-  posterior.candidates(candidates.digits());
-  posterior.reset(maximum_a_posteriori(evidence, evidence.centre(), kIterations));
-  for (const plugin::Digits& point : digits) {
+  posterior.reset(fit.hyper);
+  for (const plugin::Digits& point : fit.digits) {
     posterior.add(point.data());
   }
-  std::vector<float> mean_of;
-  posterior.means(y, mean_of);
-  for (float& value : mean_of) {
-    value = static_cast<float>(std::max(0.0, static_cast<double>(value) * deviation + mean));
+  fit.weights = posterior.weights(y);
+  return fit;
+}
+
+std::vector<float> Source::modelled(const Metric& metric, const Candidates& candidates) const {
+  Posterior posterior(metric);
+  posterior.candidates(candidates);
+  posterior.reset(fit_->hyper);
+  std::vector<float> values(candidates.size(), static_cast<float>(fit_->mean)), row;
+  for (std::size_t record = 0; record < fit_->digits.size(); ++record) {
+    posterior.correlations(fit_->digits[record].data(), row);
+    const auto scale = static_cast<float>(fit_->deviation * fit_->weights[record]);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] += scale * row[i];
+    }
   }
-  return mean_of;
+  for (float& value : values) {
+    value = std::max(0.0F, value);
+  }
+  return values;
 }
 
 std::vector<Source> sources_of(const plugin::Context& context, const ScaleSettings& settings, std::size_t most) {

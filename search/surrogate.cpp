@@ -61,7 +61,7 @@ void Surrogate::renew_candidates() {
   alone_.learned = 0;
   if (guided_.model) {
     std::vector<std::vector<float>> elsewhere;
-    for (const Source& source : sources_) {
+    for (Source& source : sources_) {
       elsewhere.push_back(source.above_best(metric_, candidates_));
     }
     guided_.model->renew(std::move(elsewhere));
@@ -94,11 +94,10 @@ void Surrogate::tell(std::span<const plugin::Observation> observations) {
     const plugin::Position position = observation.at();
     std::erase_if(pending_, [&](const Pending& pending) { return pending.position == position; });
     take(position);
-    const bool ok = observation.ok() && observation.time_us > 0.0;
-    known_.push_back({position, space_.at(position), ok ? observation.time_us : std::numeric_limits<double>::infinity()});
-    failed_ = failed_ || !ok;
+    known_.push_back({position, space_.at(position), observation.objective()});
+    failed_ = failed_ || !observation.timed();
     ++fruitless_;
-    if (ok && (!has_best() || observation.time_us < known_[best_].time_us)) {
+    if (observation.timed() && (!has_best() || observation.time_us < known_[best_].time_us)) {
       best_ = known_.size() - 1;
       renewed_for_best_ = candidates_.complete();
       fruitless_ = 0;
@@ -168,7 +167,9 @@ plugin::Position Surrogate::farthest() {
 Model& Surrogate::model_in_turn() {
   const bool guided = guided_.model && (fruitless_ < settings_.patience || turns_++ % 2 == 0);
   Member& member = guided ? guided_ : alone_;
-  if (!candidates_.complete() && (!renewed_for_best_ || member.model->fit_due(known_.size()))) {
+  const bool due = known_.size() >= next_renewal_;
+  if (!candidates_.complete() && (due || !renewed_for_best_)) {
+    next_renewal_ = due ? settings_.model.next_fit(known_.size()) : next_renewal_;
     renew_candidates();
   }
   if (member.learned < known_.size()) {

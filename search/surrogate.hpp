@@ -65,6 +65,7 @@ class Surrogate {
   std::vector<Pending> pending_;
   std::size_t best_ = static_cast<std::size_t>(-1);
   bool renewed_for_best_ = true, failed_ = false;
+  std::size_t next_renewal_ = 0;  ///< known configurations at which the candidates are drawn anew: as often as a model is fitted
 
   std::vector<Source> sources_;
   std::size_t recalled_ = 0;   ///< how far the sources' rankings were followed

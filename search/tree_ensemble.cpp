@@ -81,7 +81,7 @@ class TreeEnsemble final : public plugin::Strategy {
   void tell(std::span<const Observation> observations) override {
     for (const Observation& observation : observations) {
       take(observation.at());
-      const double time = observation.ok() && observation.time_us > 0.0 ? observation.time_us : std::numeric_limits<double>::infinity();
+      const double time = observation.objective();
       const auto point = std::ranges::find_if(points_, [&](const Point& one) { return one.position == observation.at() && !one.time_us; });
       if (point != points_.end()) {
         point->time_us = time;

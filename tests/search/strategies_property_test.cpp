@@ -96,6 +96,62 @@ TEST_CASE("A resumed history is not proposed again") {
   });
 }
 
+TEST_CASE("A space of one configuration has a beginning and an end, also without parameters") {
+  Parameter lone;
+  lone.name = "x";
+  lone.values = {Value(7)};
+  lone.default_value = lone.values.front();
+  for (const std::vector<Parameter>& parameters : {std::vector<Parameter>(), std::vector<Parameter>{lone}}) {
+    const auto space = SearchSpace::build(parameters, {}, {});
+    REQUIRE(space.ok());
+    for (const auto& plugin : builtin_registry().strategies()) {
+      const std::string name(plugin->name());
+      CAPTURE(name);
+      Strategy tried_before = create(name, *space, 1);
+      CHECK(run(tried_before, *space, 4, 10, bowl).empty());
+      StrategyContext context = context_of(*space, 1);
+      context.first.reset();
+      context.priors = {{.device = "d", .dtype = "t", .shape = "", .observations = std::vector<Observation>(6, bowl(*space, 0))}};
+      Strategy fresh = create(name, std::move(context));
+      CHECK((fresh.ask(4) == std::vector<Count>{0}));
+      const Observation outcome = bowl(*space, 0);
+      fresh.tell({&outcome, 1});
+      CHECK(fresh.ask(4).empty());
+      check_faultless(fresh);
+    }
+  }
+}
+
+TEST_CASE("A time that is none counts as a failure, told or recorded elsewhere") {
+  const SearchSpace space = wide_space(3, 6);
+  const auto proposals = [&](const std::string& name, Outcome outcome, double time_us) {
+    const auto observe = [&](const SearchSpace& of, Count position) {
+      Observation observation = bowl(of, position);
+      if (position % 5 == 2) {
+        observation.outcome = outcome;
+        observation.time_us = time_us;
+      }
+      return observation;
+    };
+    StrategyContext context = context_of(space, 1);
+    Prior& prior = context.priors.emplace_back();
+    for (Count position = 0; position < space.size(); position += 3) {
+      prior.observations.push_back(observe(space, position));
+    }
+    Strategy strategy = create(name, std::move(context));
+    return run(strategy, space, 3, 60, observe);
+  };
+  for (const auto& plugin : builtin_registry().strategies()) {
+    const std::string name(plugin->name());
+    const std::vector<Count> expected = proposals(name, Outcome::kLaunchFailure, 1.0);
+    for (const double time_us : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+      CAPTURE(name);
+      CAPTURE(time_us);
+      CHECK((proposals(name, Outcome::kOk, time_us) == expected));
+    }
+  }
+}
+
 TEST_CASE("Declared parameters have a name, a text and a default in their range") {
   for (const auto& plugin : builtin_registry().strategies()) {
     CHECK_FALSE(plugin->summary().empty());

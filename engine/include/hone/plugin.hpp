@@ -138,8 +138,10 @@ class Space {
 struct Observation : hone_observation {
   [[nodiscard]] Position at() const { return from_c(position); }
   [[nodiscard]] bool ok() const { return outcome == HONE_OK; }
-  /// What to minimise: the time, infinity for a failure.
-  [[nodiscard]] double objective() const { return ok() ? time_us : std::numeric_limits<double>::infinity(); }
+  /// Whether it has a time that a logarithm can be taken of. A clock too coarse for a kernel says 0, a foreign record may say anything.
+  [[nodiscard]] bool timed() const { return ok() && time_us > 0.0 && time_us < std::numeric_limits<double>::infinity(); }
+  /// What to minimise: the time, infinity for a failure or where there is none.
+  [[nodiscard]] double objective() const { return timed() ? time_us : std::numeric_limits<double>::infinity(); }
 };
 static_assert(sizeof(Observation) == sizeof(hone_observation));
 
