@@ -1,8 +1,6 @@
-// Interval arithmetic over the engine's expressions.
-#include <algorithm>
-#include <optional>
+#include "engine/space/bounds.hpp"
 
-#include "engine/space/residuals.hpp"
+#include <algorithm>
 
 namespace hone::space {
 namespace {
@@ -70,7 +68,7 @@ Bounds compare(Operator op, const Bounds& a, const Bounds& b) {
   }
 }
 
-Bounds logic(Operator op, const std::vector<Bounds>& of) {
+Bounds logic(Operator op, std::span<const Bounds> of) {
   const bool and_ = op == Operator::kLogicalAnd;
   const bool may = and_ ? of[0].may_hold() && of[1].may_hold() : of[0].may_hold() || of[1].may_hold();
   const bool must = and_ ? of[0].must_hold() && of[1].must_hold() : of[0].must_hold() || of[1].must_hold();
@@ -80,7 +78,7 @@ Bounds logic(Operator op, const std::vector<Bounds>& of) {
   return result;
 }
 
-Bounds select(const std::vector<Bounds>& of) {
+Bounds select(std::span<const Bounds> of) {
   Bounds result{std::min(of[1].low, of[2].low), std::max(of[1].high, of[2].high)};
   result.fails = of[0].fails || of[1].fails || of[2].fails;
   return result;
@@ -92,7 +90,7 @@ bool takes_reals(Operator op) {
          op == Operator::kToReal;
 }
 
-Bounds arithmetic(Operator op, const std::vector<Bounds>& of) {
+Bounds arithmetic(Operator op, std::span<const Bounds> of) {
   switch (op) {
     case Operator::kNegate:
       return between(-Wide{of[0].high}, -Wide{of[0].low});
@@ -123,7 +121,7 @@ Bounds arithmetic(Operator op, const std::vector<Bounds>& of) {
 
 }  // namespace
 
-Bounds bounds_of(Operator op, const std::vector<Bounds>& operands, bool any_real) {
+Bounds bounds_of(Operator op, std::span<const Bounds> operands, bool any_real) {
   Bounds result;
   switch (op) {
     case Operator::kLogicalAnd:

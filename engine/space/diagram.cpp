@@ -7,6 +7,20 @@
 
 namespace hone::space {
 
+std::size_t Diagram::bytes() const {
+  return counts_.capacity() * sizeof(Count) + first_.capacity() * sizeof(std::size_t) + children_.capacity() * sizeof(Node);
+}
+
+DiagramBuilder::DiagramBuilder() : places_(64, kEnd) {}
+
+std::size_t DiagramBuilder::place_of(std::span<const Node> children) const {
+  std::size_t place = hash_range(children) & (places_.size() - 1);
+  while (places_[place] != kEnd && !std::ranges::equal(diagram_.children(places_[place]), children)) {
+    place = (place + 1) & (places_.size() - 1);
+  }
+  return place;
+}
+
 Node DiagramBuilder::add(std::span<const Node> children) {
   Count paths = 0;
   for (const Node child : children) {
@@ -15,24 +29,28 @@ Node DiagramBuilder::add(std::span<const Node> children) {
   if (paths == 0) {
     return kDead;
   }
-  const std::size_t hash = hash_range(children);
-  const auto [first, last] = by_children_.equal_range(hash);
-  for (auto at = first; at != last; ++at) {
-    if (std::ranges::equal(diagram_.children(at->second), children)) {
-      return at->second;
+  if (2 * diagram_.nodes() > places_.size()) {
+    places_.assign(2 * places_.size(), kEnd);
+    for (Node node = 1; node < diagram_.nodes(); ++node) {
+      places_[place_of(diagram_.children(node))] = node;
     }
+  }
+  const std::size_t place = place_of(children);
+  if (places_[place] != kEnd) {
+    return places_[place];
   }
   const Node node = static_cast<Node>(diagram_.counts_.size());
   diagram_.counts_.push_back(paths);
   diagram_.children_.insert(diagram_.children_.end(), children.begin(), children.end());
   diagram_.first_.push_back(diagram_.children_.size());
-  by_children_.emplace(hash, node);
-  return node;
+  return places_[place] = node;
 }
 
 Diagram DiagramBuilder::finish(Node root) {
   diagram_.root_ = root;
-  by_children_.clear();
+  diagram_.counts_.shrink_to_fit();
+  diagram_.first_.shrink_to_fit();
+  diagram_.children_.shrink_to_fit();
   return std::move(diagram_);
 }
 

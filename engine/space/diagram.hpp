@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "hone/search_space.hpp"
@@ -21,6 +20,7 @@ class Diagram {
  public:
   [[nodiscard]] Node root() const { return root_; }
   [[nodiscard]] std::size_t nodes() const { return counts_.size(); }
+  [[nodiscard]] std::size_t bytes() const;
   /// Paths from `node` to the end.
   [[nodiscard]] Count count(Node node) const { return counts_[node]; }
   [[nodiscard]] std::span<const Node> children(Node node) const {
@@ -38,14 +38,16 @@ class Diagram {
 /// Grows a diagram from its end to its root; equal nodes become one.
 class DiagramBuilder {
  public:
+  DiagramBuilder();
   /// The node with these children; kDead if all of them are.
   Node add(std::span<const Node> children);
-  [[nodiscard]] std::size_t nodes() const { return diagram_.nodes(); }
   Diagram finish(Node root);
 
  private:
+  [[nodiscard]] std::size_t place_of(std::span<const Node> children) const;
+
   Diagram diagram_;
-  std::unordered_multimap<std::size_t, Node> by_children_;
+  std::vector<Node> places_;  ///< of nodes by their children, open addressing; kEnd where free
 };
 
 }  // namespace hone::space

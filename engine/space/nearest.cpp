@@ -31,7 +31,8 @@ std::vector<Choice> choices(const Parameter& parameter, std::uint16_t wanted) {
 
 class Search {
  public:
-  Search(const Diagram& diagram, std::vector<std::vector<Choice>> levels) : diagram_(diagram), levels_(std::move(levels)), path_(levels_.size()) {}
+  Search(const Diagram& diagram, std::vector<std::vector<Choice>> levels)
+      : diagram_(diagram), levels_(std::move(levels)), path_(levels_.size()) {}
 
   Digits run() {
     descend(0, diagram_.root(), 0.0);
@@ -78,7 +79,7 @@ Digits nearest(const Product& product, std::span<const std::uint16_t> wanted) {
         parameters.push_back(step.parameter);
       }
     }
-    const Digits digits = Search(product.groups[g], std::move(levels)).run();
+    const Digits digits = Search(product.group(g), std::move(levels)).run();
     for (std::size_t level = 0; level < parameters.size(); ++level) {
       found[parameters[level]] = digits[level];
     }

@@ -1,80 +1,27 @@
 #include "engine/space/space_builder.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <random>
 #include <utility>
 
+#include "engine/space/checks.hpp"
+#include "engine/space/conflict.hpp"
 #include "engine/space/group_builder.hpp"
-#include "hone/names.hpp"
+#include "engine/space/order.hpp"
 
 namespace hone::space {
 namespace {
 
-/// States of one group's construction, some hundred bytes each. Real kernels need thousands.
-constexpr std::size_t kStateLimit = std::size_t{1} << 21;
-/// In the order of declaration, which is tried first, a group may need this many before another order is tried.
-constexpr std::size_t kDeclaredOrderLimit = std::size_t{1} << 17;
-constexpr std::size_t kMostValues = std::size_t{1} << 16;
-
-/// One conjunct of a constraint, with what is fixed put in.
-struct Condition {
-  Atom atom = Residuals::kTrue;
-  const Constraint* source = nullptr;
-};
-
-Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, "search space: " + std::move(message)}; }
-
-Result<void> check_parameter(const Parameter& parameter) {
-  if (parameter.values.empty() || parameter.values.size() > kMostValues) {
-    return invalid(fmt::format("parameter '{}' has {} values; give it 1 to {}", parameter.name, parameter.values.size(), kMostValues));
-  }
-  std::set<std::string> texts;
-  for (const Value& value : parameter.values) {
-    if (!texts.insert(value.text()).second) {
-      return invalid(fmt::format("parameter '{}' lists the value {} twice", parameter.name, value.text()));
-    }
-  }
-  return {};
-}
-
-Result<void> check_parameters(const std::vector<Parameter>& parameters) {
-  std::set<std::string> names;
-  Count cartesian = 1;
-  for (const Parameter& parameter : parameters) {
-    HONE_TRY(check_parameter(parameter));
-    if (!names.insert(parameter.name).second) {
-      return invalid(fmt::format("parameter '{}' is declared twice", parameter.name));
-    }
-    if (cartesian > (~Count{0} >> 1) / parameter.values.size()) {
-      return invalid(fmt::format("more than 2^127 combinations with parameter '{}'; list fewer values", parameter.name));
-    }
-    cartesian *= parameter.values.size();
-  }
-  return {};
-}
-
-Result<void> check_names(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints, const Bindings& fixed) {
-  std::vector<std::string> known;
-  for (const Parameter& parameter : parameters) {
-    known.push_back("c." + parameter.name);
-  }
-  for (const auto& [name, value] : fixed) {
-    known.push_back(name);
-  }
-  for (const Constraint& constraint : constraints) {
-    for (const std::string& name : constraint.condition.variables()) {
-      if (std::ranges::find(known, name) == known.end()) {
-        return Error{ErrorCode::kBadKernel,
-                     fmt::format("line {}: constraint '{}': {}", constraint.line, constraint.text, unknown_name("name", name, known))};
-      }
-    }
-  }
-  return {};
-}
+/// Branches that one group's construction may hold, some bytes each. Real kernels need thousands. The order of declaration is tried first.
+constexpr std::size_t kDeclaredOrderLimit = std::size_t{1} << 20;
+constexpr std::size_t kNarrowOrderLimit = std::size_t{1} << 22;
+/// What a condition may cost to be kept where all together cost too much.
+constexpr std::size_t kRelaxedLimit = std::size_t{1} << 18;
+/// Partial configurations looked at for the first valid one, and how many places are tried for it.
+constexpr std::size_t kFirstSteps = std::size_t{1} << 20, kPlaces = 64;
 
 /// What is fixed, and parameters that have no choice.
 Bindings known_values(const std::vector<Parameter>& parameters, const Bindings& fixed) {
@@ -87,177 +34,216 @@ Bindings known_values(const std::vector<Parameter>& parameters, const Bindings& 
   return known;
 }
 
-std::vector<Condition> conditions_of(const std::vector<Constraint>& constraints, const Bindings& known, Residuals& residuals) {
-  std::vector<Condition> conditions;
-  for (const Constraint& constraint : constraints) {
-    for (const Expression& conjunct : constraint.condition.substitute(known).conjuncts()) {
-      const Atom atom = residuals.simplify(residuals.intern(conjunct));
-      if (atom != Residuals::kTrue) {
-        conditions.push_back({atom, &constraint});
+class Builder {
+ public:
+  Builder(std::vector<Parameter> parameters, const std::vector<Constraint>& constraints, const Bindings& fixed, const BuildOptions& options)
+      : fixed_(fixed), options_(options), parameters_(std::move(parameters)), terms_(parameters_) {
+    const Bindings known = known_values(parameters_, fixed);
+    for (const Constraint& constraint : constraints) {
+      for (const Expression& conjunct : constraint.condition.substitute(known).conjuncts()) {
+        const TermId term = terms_.condition(conjunct);
+        if (term != Terms::kTrue) {
+          conditions_.push_back({term, &constraint, conjunct.serialize()});
+        }
       }
     }
   }
-  return conditions;
-}
 
-/// "p.cols = 7": what the constraints say of things that are fixed, for the message.
-std::string fixed_values(const std::vector<const Constraint*>& constraints, const Bindings& fixed) {
-  std::set<std::string> texts;
-  for (const Constraint* constraint : constraints) {
-    for (const std::string& name : constraint->condition.variables()) {
-      if (const auto at = fixed.find(name); at != fixed.end()) {
-        texts.insert(fmt::format("{} = {}", name, at->second.text()));
+  Result<Product> run() {
+    for (const Condition& condition : conditions_) {
+      if (condition.term == Terms::kFalse) {
+        return contradiction({condition}, fixed_);
       }
     }
-  }
-  return texts.empty() ? "" : fmt::format(" (here {})", fmt::join(texts, ", "));
-}
-
-Error contradiction(const std::vector<Condition>& culprits, const Bindings& fixed) {
-  std::vector<const Constraint*> constraints;
-  for (const Condition& culprit : culprits) {
-    if (std::ranges::find(constraints, culprit.source) == constraints.end()) {
-      constraints.push_back(culprit.source);
+    product_.walk.resize(parameters_.size());
+    HONE_TRY(add_groups(conditions_, true));
+    if (!deferred_.empty()) {
+      HONE_TRY(add_lazy_tree());
     }
+    product_.parameters = std::move(parameters_);
+    return std::move(product_);
   }
-  std::vector<std::string> texts;
-  for (const Constraint* constraint : constraints) {
-    texts.push_back(constraint->line > 0 ? fmt::format("'{}' (line {})", constraint->text, constraint->line)
-                                         : fmt::format("'{}'", constraint->text));
-  }
-  return {ErrorCode::kEmptySpace, fmt::format("no configuration is valid: {} {}{}; change the shape, the values listed or the constraint{}",
-                                              fmt::join(texts, " and "), texts.size() == 1 ? "cannot be met" : "cannot be met together",
-                                              fixed_values(constraints, fixed), texts.size() == 1 ? "" : "s")};
-}
 
-/// Deletion filter: what can be left out with the rest still contradicting itself is left out.
-std::vector<Condition> minimal_conflict(std::vector<Condition> conditions, GroupBuilder& builder) {
-  const auto satisfiable_without = [&](std::size_t left_out) {
-    std::vector<Atom> atoms;
-    for (std::size_t i = 0; i < conditions.size(); ++i) {
-      if (i != left_out) {
-        atoms.push_back(conditions[i].atom);
+ private:
+  Result<void> add_groups(const std::vector<Condition>& conditions, bool may_relax) {
+    for (const Group& group : independent_groups(terms_, terms_of(conditions))) {
+      std::vector<Condition> own;
+      for (const std::size_t i : group.conditions) {
+        own.push_back(conditions[i]);
+      }
+      HONE_TRY(add_group(group.parameters, own, may_relax));
+    }
+    return {};
+  }
+
+  static std::vector<TermId> terms_of(const std::vector<Condition>& conditions) {
+    std::vector<TermId> terms;
+    std::ranges::transform(conditions, std::back_inserter(terms), &Condition::term);
+    return terms;
+  }
+
+  Result<void> add_group(const std::vector<ParameterId>& members, const std::vector<Condition>& conditions, bool may_relax) {
+    std::string made_of = description(members, conditions);
+    if (const BuiltGroup* same = find_previous(made_of)) {
+      ++product_.reused;
+      add_built({same->diagram, shifted(same->order, members), std::move(made_of)}, members);
+      return {};
+    }
+    std::optional<BuiltGroup> built = build(members, terms_of(conditions), kDeclaredOrderLimit, kNarrowOrderLimit);
+    if (!built) {
+      return may_relax ? relax(members, conditions) : invalid_space("its constraints tie too many parameters together");
+    }
+    if (built->diagram->root() == kDead) {
+      return options_.name_conflict ? contradiction(minimal_conflict(terms_, built->order, conditions), fixed_)
+                                    : Error{ErrorCode::kEmptySpace, "no configuration is valid"};
+    }
+    built->made_of = std::move(made_of);
+    add_built(std::move(*built), members);
+    return {};
+  }
+
+  std::optional<BuiltGroup> build(const std::vector<ParameterId>& members, const std::vector<TermId>& conditions,
+                                  std::size_t declared_limit, std::size_t narrow_limit) {
+    std::vector<ParameterId> order = members;
+    auto diagram = build_diagram(terms_, order, conditions, declared_limit);
+    if (!diagram) {
+      Group group{members, std::vector<std::size_t>(conditions.size())};
+      for (std::size_t i = 0; i < conditions.size(); ++i) {
+        group.conditions[i] = i;
+      }
+      order = narrow_order(terms_, group, conditions);
+      diagram = build_diagram(terms_, order, conditions, narrow_limit);
+    }
+    return diagram ? std::optional(BuiltGroup{std::make_shared<const Diagram>(std::move(*diagram)), std::move(order), {}}) : std::nullopt;
+  }
+
+  /// Keeps the conditions that share well, those over few combinations first; what is left over is checked lazily.
+  Result<void> relax(const std::vector<ParameterId>& members, std::vector<Condition> conditions) {
+    const auto combinations = [this](const Condition& condition) {
+      double product = 1.0;
+      for (const ParameterId parameter : terms_[condition.term].free) {
+        product *= static_cast<double>(parameters_[parameter].values.size());
+      }
+      return product;
+    };
+    std::ranges::stable_sort(conditions, {}, combinations);
+    std::vector<Condition> kept;
+    for (const Condition& condition : conditions) {
+      kept.push_back(condition);
+      const std::vector<TermId> terms = terms_of(kept);
+      for (const Group& group : independent_groups(terms_, terms)) {
+        if (!group.conditions.empty() && group.conditions.back() == kept.size() - 1 && !affordable(group, terms)) {
+          deferred_.push_back(condition);
+          kept.pop_back();
+          break;
+        }
       }
     }
-    return builder.satisfiable(atoms);
-  };
-  for (std::size_t i = conditions.size(); i-- > 0;) {
-    if (!satisfiable_without(i)) {
-      conditions.erase(conditions.begin() + static_cast<std::ptrdiff_t>(i));
+    for (const Group& group : independent_groups(terms_, terms_of(kept))) {
+      if (std::ranges::find(members, group.parameters.front()) != members.end()) {
+        std::vector<Condition> own;
+        for (const std::size_t i : group.conditions) {
+          own.push_back(kept[i]);
+        }
+        HONE_TRY(add_group(group.parameters, own, false));
+      }
     }
+    return {};
   }
-  return conditions;
-}
 
-/// A group's diagram and the order of its levels.
-struct Built {
-  Diagram diagram;
-  std::vector<ParameterId> order;
+  bool affordable(const Group& group, const std::vector<TermId>& terms) {
+    std::vector<TermId> own;
+    for (const std::size_t i : group.conditions) {
+      own.push_back(terms[i]);
+    }
+    return build(group.parameters, own, kRelaxedLimit, kRelaxedLimit).has_value();
+  }
+
+  /// The group's parameters by their place among its members, so that the same group elsewhere reads the same.
+  [[nodiscard]] std::string description(const std::vector<ParameterId>& members, const std::vector<Condition>& conditions) const {
+    std::string text;
+    for (const ParameterId member : members) {
+      text += parameters_[member].name + ":";
+      for (const Value& value : parameters_[member].values) {
+        text += value.text() + ",";
+      }
+    }
+    for (const Condition& condition : conditions) {
+      text += "\n" + condition.text;
+    }
+    return text;
+  }
+
+  [[nodiscard]] const BuiltGroup* find_previous(const std::string& made_of) const {
+    if (options_.previous == nullptr) {
+      return nullptr;
+    }
+    const auto at = std::ranges::find(options_.previous->groups, made_of, &BuiltGroup::made_of);
+    return at == options_.previous->groups.end() ? nullptr : &*at;
+  }
+
+  /// An order of the previous space's parameters as one of these, which have the same names in the same order.
+  [[nodiscard]] std::vector<ParameterId> shifted(const std::vector<ParameterId>& order, const std::vector<ParameterId>& members) const {
+    std::vector<ParameterId> made;
+    for (const ParameterId parameter : order) {
+      const std::string& name = options_.previous->parameters[parameter].name;
+      made.push_back(*std::ranges::find(members, name, [this](ParameterId member) { return parameters_[member].name; }));
+    }
+    return made;
+  }
+
+  void add_built(BuiltGroup built, const std::vector<ParameterId>& members) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      product_.walk[members[i]] = {built.order[i], product_.groups.size()};
+    }
+    product_.groups.push_back(std::move(built));
+  }
+
+  Result<void> add_lazy_tree() {
+    for (const Condition& condition : deferred_) {
+      if (std::ranges::find(product_.deferred, condition.source->text) == product_.deferred.end()) {
+        product_.deferred.push_back(condition.source->text);
+      }
+    }
+    product_.lazy = std::make_unique<const LazyTree>(terms_, product_.walk, terms_of(deferred_));
+    std::vector<const Diagram*> groups;
+    std::ranges::transform(product_.groups, std::back_inserter(groups), [](const BuiltGroup& group) { return group.diagram.get(); });
+    std::mt19937_64 random(0);
+    Digits from(parameters_.size(), 0);
+    for (std::size_t place = 0; place < kPlaces; ++place) {
+      LazyTree::Found found = product_.lazy->next(product_.walk, groups, from, kFirstSteps / (place == 0 ? 1 : kPlaces));
+      if (found.digits) {
+        product_.witness = std::move(*found.digits);
+        return {};
+      }
+      if (place == 0 && found.complete) {
+        return contradiction(conditions_, fixed_);
+      }
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        from[i] = static_cast<std::uint16_t>(random() % parameters_[i].values.size());
+      }
+    }
+    return invalid_space(
+        fmt::format("no valid configuration was found among {} looked at, nor a proof that there is none: too many parameters "
+                    "are tied together by '{}'; list fewer values or simplify the constraint",
+                    2 * kFirstSteps, product_.deferred.front()));
+  }
+
+  const Bindings& fixed_;
+  const BuildOptions& options_;
+  std::vector<Parameter> parameters_;
+  Terms terms_;
+  std::vector<Condition> conditions_, deferred_;
+  Product product_;
 };
 
-Result<Built> build_group(const std::vector<Parameter>& parameters, Residuals& residuals, const Group& group,
-                          const std::vector<Condition>& conditions, const Bindings& fixed) {
-  std::vector<Atom> atoms, all;
-  std::vector<Condition> own;
-  std::ranges::transform(conditions, std::back_inserter(all), &Condition::atom);
-  for (const std::size_t i : group.conditions) {
-    atoms.push_back(all[i]);
-    own.push_back(conditions[i]);
-  }
-  std::vector<ParameterId> order = group.parameters;
-  auto diagram = GroupBuilder(residuals, parameters, order).build(atoms, kDeclaredOrderLimit);
-  if (!diagram) {
-    order = narrow_order(parameters, residuals, group, all);
-    diagram = GroupBuilder(residuals, parameters, order).build(atoms, kStateLimit);
-  }
-  if (!diagram) {
-    return invalid(fmt::format(
-        "its constraints tie parameters '{}' to '{}' together in more than {} ways; list fewer values or simplify the constraints",
-        parameters[group.parameters.front()].name, parameters[group.parameters.back()].name, kStateLimit));
-  }
-  if (diagram->root() == kDead) {
-    GroupBuilder builder(residuals, parameters, order);
-    return contradiction(minimal_conflict(std::move(own), builder), fixed);
-  }
-  return Built{std::move(*diagram), std::move(order)};
-}
-
 }  // namespace
 
-Result<Product> build_product(std::vector<Parameter> parameters, const std::vector<Constraint>& constraints, const Bindings& fixed) {
+Result<Product> build_product(std::vector<Parameter> parameters, const std::vector<Constraint>& constraints, const Bindings& fixed,
+                              const BuildOptions& options) {
   HONE_TRY(check_parameters(parameters));
   HONE_TRY(check_names(parameters, constraints, fixed));
-  Residuals residuals(parameters);
-  const std::vector<Condition> conditions = conditions_of(constraints, known_values(parameters, fixed), residuals);
-  std::vector<Atom> atoms;
-  for (const Condition& condition : conditions) {
-    if (condition.atom == Residuals::kFalse) {
-      return contradiction({condition}, fixed);
-    }
-    atoms.push_back(condition.atom);
-  }
-  Product product;
-  product.walk.resize(parameters.size());
-  for (const Group& group : independent_groups(parameters.size(), residuals, atoms)) {
-    HONE_ASSIGN(Built built, build_group(parameters, residuals, group, conditions, fixed));
-    for (std::size_t i = 0; i < built.order.size(); ++i) {
-      product.walk[group.parameters[i]] = {built.order[i], product.groups.size()};
-    }
-    product.groups.push_back(std::move(built.diagram));
-  }
-  product.parameters = std::move(parameters);
-  return product;
-}
-
-namespace {
-
-using Rows = std::vector<std::vector<std::uint16_t>>;
-
-/// The node of sorted rows [first, last), which agree before `level`.
-Node node_of_rows(const std::vector<Parameter>& parameters, std::size_t level, Rows::const_iterator first, Rows::const_iterator last,
-                  DiagramBuilder& diagram) {
-  if (level == parameters.size()) {
-    return kEnd;
-  }
-  std::vector<Node> children(parameters[level].values.size(), kDead);
-  while (first != last) {
-    const std::uint16_t value = (*first)[level];
-    const auto next = std::find_if(first, last, [&](const auto& row) { return row[level] != value; });
-    children[value] = node_of_rows(parameters, level + 1, first, next, diagram);
-    first = next;
-  }
-  return diagram.add(children);
-}
-
-}  // namespace
-
-Result<Product> product_of_rows(std::vector<Parameter> parameters, const Rows& rows) {
-  HONE_TRY(check_parameters(parameters));
-  if (rows.empty()) {
-    return Error{ErrorCode::kEmptySpace, "search space: no rows were given, so no configuration is valid"};
-  }
-  for (const auto& row : rows) {
-    if (row.size() != parameters.size()) {
-      return invalid(fmt::format("a row has {} values where there are {} parameters", row.size(), parameters.size()));
-    }
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (row[i] >= parameters[i].values.size()) {
-        return invalid(
-            fmt::format("a row names value {} of parameter '{}', which has {}", row[i], parameters[i].name, parameters[i].values.size()));
-      }
-    }
-  }
-  Rows sorted = rows;
-  std::ranges::sort(sorted);
-  DiagramBuilder diagram;
-  const Node root = node_of_rows(parameters, 0, sorted.begin(), sorted.end(), diagram);
-  Product product;
-  product.groups.push_back(diagram.finish(root));
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    product.walk.push_back({i, 0});
-  }
-  product.parameters = std::move(parameters);
-  return product;
+  return Builder(std::move(parameters), constraints, fixed, options).run();
 }
 
 }  // namespace hone::space

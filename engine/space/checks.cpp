@@ -1,0 +1,71 @@
+#include "engine/space/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "hone/names.hpp"
+#include "hone/search_space.hpp"
+
+namespace hone::space {
+
+Error invalid_space(std::string message) { return {ErrorCode::kInvalidArgument, "search space: " + std::move(message)}; }
+
+namespace {
+
+constexpr std::size_t kMostValues = std::size_t{1} << 16;
+
+Result<void> check_parameter(const Parameter& parameter) {
+  if (parameter.values.empty() || parameter.values.size() > kMostValues) {
+    return invalid_space(
+        fmt::format("parameter '{}' has {} values; give it 1 to {}", parameter.name, parameter.values.size(), kMostValues));
+  }
+  std::set<std::string> texts;
+  for (const Value& value : parameter.values) {
+    if (!texts.insert(value.text()).second) {
+      return invalid_space(fmt::format("parameter '{}' lists the value {} twice", parameter.name, value.text()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_parameters(const std::vector<Parameter>& parameters) {
+  std::set<std::string> names;
+  Count cartesian = 1;
+  for (const Parameter& parameter : parameters) {
+    HONE_TRY(check_parameter(parameter));
+    if (!names.insert(parameter.name).second) {
+      return invalid_space(fmt::format("parameter '{}' is declared twice", parameter.name));
+    }
+    if (cartesian > (~Count{0} >> 1) / parameter.values.size()) {
+      return invalid_space(fmt::format("more than 2^127 combinations with parameter '{}'; list fewer values", parameter.name));
+    }
+    cartesian *= parameter.values.size();
+  }
+  return {};
+}
+
+Result<void> check_names(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints, const Bindings& fixed) {
+  std::vector<std::string> known;
+  for (const Parameter& parameter : parameters) {
+    known.push_back("c." + parameter.name);
+  }
+  for (const auto& [name, value] : fixed) {
+    known.push_back(name);
+  }
+  for (const Constraint& constraint : constraints) {
+    for (const std::string& name : constraint.condition.variables()) {
+      if (std::ranges::find(known, name) == known.end()) {
+        return Error{ErrorCode::kBadKernel,
+                     fmt::format("line {}: constraint '{}': {}", constraint.line, constraint.text, unknown_name("name", name, known))};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace hone::space
