@@ -2,17 +2,17 @@
 // A cheap picture of how time depends on the configuration, to order candidates by; it need not be right, only better than chance.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "hone/plugin.hpp"
 
 namespace hone::search {
 
-/// A configuration as positions of its values.
+/// A configuration, and how much each known one says about it. Where it is kept, only what is new is weighed.
 struct Point {
   plugin::Position position = 0;
   plugin::Digits digits;
+  std::vector<float> weights;
 };
 
 struct Estimate {
@@ -26,46 +26,49 @@ class Landscape {
   /// `ridge`: how many observations of a value it takes to believe half of its effect, or so.
   Landscape(plugin::Space space, double ridge);
 
-  [[nodiscard]] Point point(plugin::Position position) const;
-  /// Squared: along each parameter the step between two values, and for differing at all.
-  [[nodiscard]] float squared_distance(const Point& a, const Point& b) const;
-
+  /// Makes `point` the one at a position.
+  void locate(plugin::Position position, Point& point) const;
   /// Also a failure says something: time there counts as slower than the median.
   void learn(const plugin::Observation& observation);
-  void await(const Point& point) { awaited_.push_back(point); }
+  void await(plugin::Position position);
 
-  [[nodiscard]] std::size_t points() const { return known_.size() + awaited_.size(); }
+  [[nodiscard]] std::size_t points() const { return ok_.size() + awaited_.size(); }
   /// Position of the fastest point; meaningful if any is known not to have failed.
-  [[nodiscard]] plugin::Position best() const { return known_[best_].point.position; }
-  [[nodiscard]] bool has_best() const { return best_ < known_.size(); }
+  [[nodiscard]] plugin::Position best() const { return best_; }
+  [[nodiscard]] bool has_best() const { return !times_.empty(); }
 
   /// Fits what was learnt since the last fit.
   void fit();
   /// After `fit`.
-  [[nodiscard]] Estimate estimate(const Point& point) const;
-  /// Distance to the nearest point known or awaited.
-  [[nodiscard]] double distance(const Point& point) const;
+  [[nodiscard]] Estimate estimate(Point& point) const;
+  /// Distance to the nearest point known or awaited: along each parameter the step between two values, and for differing at all.
+  [[nodiscard]] double distance(Point& point) const;
   /// Standard deviation of the log times.
   [[nodiscard]] double spread() const { return spread_; }
 
  private:
-  struct Known {
-    Point point;
-    bool ok = false;
-    double log_time = 0.0;
-    double missed = 0.0;  ///< by the sum of effects
-  };
-  void stand_in_for_failures();
-  void fit_effects(std::size_t parameter);
+  [[nodiscard]] std::size_t value(std::size_t parameter, std::uint16_t digit) const { return offsets_[parameter] + digit; }
+  void weigh(Point& point) const;
+  [[nodiscard]] double distance_within(const Point& point, float largest_weight) const;
+  void fit_effects();
+  void fit_missed();
 
   plugin::Space space_;
   double ridge_ = 0.0;
-  std::vector<std::vector<float>> coordinates_;  ///< of each parameter's values, in [0, 1]
-  std::vector<Known> known_;
+  std::vector<std::size_t> offsets_;           ///< of each parameter: its first value among the values of all
+  std::vector<std::vector<float>> steps_;      ///< of each value: squared distance to each value of its parameter
+  std::vector<std::vector<float>> to_known_;   ///< of each value: the same to each known configuration's value
+  std::vector<std::vector<double>> together_;  ///< of each pair of values: how many known configurations have both
+  std::vector<double> time_sums_, failures_;   ///< of each value: log times of those with it that did not fail, and how many did
+  std::vector<double> effects_;                ///< of each value
+  std::vector<std::uint32_t> values_;          ///< of each known configuration, one after another
+  std::vector<double> log_times_;              ///< of each, if ok
+  std::vector<std::uint8_t> ok_;
+  std::vector<float> missed_;  ///< of each: what the sum of effects misses
   std::vector<Point> awaited_;
-  std::vector<std::vector<double>> effects_;
-  std::size_t best_ = static_cast<std::size_t>(-1);
-  double mean_ = 0.0, spread_ = 0.0;
+  std::vector<double> times_;  ///< log times of those that are ok, ascending
+  plugin::Position best_ = 0;
+  double mean_ = 0.0, spread_ = 0.0, failed_ = 0.0;
   bool fitted_ = true;
 };
 

@@ -1,4 +1,5 @@
 // Local search from the best configuration known: its neighbours in the order of a cheap estimate, beside a few distant candidates.
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -11,7 +12,7 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("initial", "configurations spread over the space before the search turns local", 15, 1, 10000),
-    integer("distant", "uniform samples that compete with the neighbours of the best", 20, 0, 10000),
+    integer("distant", "uniform samples that compete with the neighbours of the best", 10, 0, 10000),
     real("curiosity", "worth of being far from everything known, in standard deviations of log time", 1, 0, 100),
     integer("curious_every", "one in so many proposals is a curious one", 3, 1, 1000000),
     real("ridge", "observations of a value it takes to believe in its effect", 0.5, 0, 1000),
@@ -39,7 +40,7 @@ class LocalSearch final : public plugin::Strategy {
     while (proposed.size() < wanted && taken_.left() > 0) {
       const Position position = next();
       taken_.claim(position);
-      landscape_.await(landscape_.point(position));
+      landscape_.await(position);
       proposed.push_back(position);
     }
     return proposed;
@@ -56,46 +57,70 @@ class LocalSearch final : public plugin::Strategy {
   /// Candidates of one spread-out proposal. More would push it into the corners of the space, where kernels seldom are fast.
   static constexpr std::size_t kSpreadSamples = 300;
 
+  /// The free position with the lowest score.
+  struct Lowest {
+    std::optional<Position> position;
+    double score = std::numeric_limits<double>::infinity();
+    void consider(Position other, double with) {
+      if (!position || with < score) {
+        position = other;
+        score = with;
+      }
+    }
+  };
+
   Position next() {
     if (landscape_.points() < initial_ || !landscape_.has_best()) {
       return farthest();
     }
-    std::vector<Position> candidates = space_.neighbours(landscape_.best(), plugin::Neighbourhood::kHamming);
-    const std::vector<Position> distant = space_.sample(random_, distant_);
-    candidates.insert(candidates.end(), distant.begin(), distant.end());
     const double curiosity = ++guided_ % curious_every_ == 0 ? curiosity_ * landscape_.spread() : 0.0;
-    return lowest(candidates, [&](const search::Point& point) {
+    Lowest lowest;
+    const auto consider = [&](search::Point& point) {
       const search::Estimate estimate = landscape_.estimate(point);
-      return estimate.log_time - curiosity * estimate.distance;
-    });
+      lowest.consider(point.position, estimate.log_time - curiosity * estimate.distance);
+    };
+    gather_neighbours();
+    std::ranges::for_each(neighbours_, consider);
+    for_each_sample(distant_, consider);
+    return lowest.position ? *lowest.position : taken_.any(random_);
   }
 
   /// Greedy maximin over a sample: far from everything known and awaited.
   Position farthest() {
-    return lowest(space_.sample(random_, kSpreadSamples), [&](const search::Point& point) { return -landscape_.distance(point); });
+    Lowest lowest;
+    for_each_sample(kSpreadSamples, [&](search::Point& point) { lowest.consider(point.position, -landscape_.distance(point)); });
+    return lowest.position ? *lowest.position : taken_.any(random_);
   }
 
-  template <class Score>
-  Position lowest(const std::vector<Position>& candidates, const Score& score) {
-    std::optional<Position> best;
-    double best_score = std::numeric_limits<double>::infinity();
-    for (const Position candidate : candidates) {
-      if (taken_.contains(candidate)) {
-        continue;
-      }
-      const double candidate_score = score(landscape_.point(candidate));
-      if (!best || candidate_score < best_score) {
-        best = candidate;
-        best_score = candidate_score;
+  /// The free neighbours of the best, kept as long as it is the best.
+  void gather_neighbours() {
+    if (centre_ != landscape_.best()) {
+      centre_ = landscape_.best();
+      neighbours_.clear();
+      for (const Position position : space_.neighbours(*centre_, plugin::Neighbourhood::kHamming)) {
+        landscape_.locate(position, neighbours_.emplace_back());
       }
     }
-    return best ? *best : taken_.any(random_);
+    std::erase_if(neighbours_, [this](const search::Point& point) { return taken_.contains(point.position); });
+  }
+
+  template <class Consider>
+  void for_each_sample(std::size_t count, const Consider& consider) {
+    for (const Position position : space_.sample(random_, count)) {
+      if (!taken_.contains(position)) {
+        landscape_.locate(position, sampled_);
+        consider(sampled_);
+      }
+    }
   }
 
   Space space_;
   Taken taken_;
   search::Landscape landscape_;
   Random random_;
+  std::optional<Position> centre_;
+  std::vector<search::Point> neighbours_;
+  search::Point sampled_;  ///< its memory serves all samples
   std::size_t initial_, distant_, curious_every_, guided_ = 0;
   double curiosity_;
 };

@@ -30,8 +30,14 @@ void Model::learn(const std::vector<Known>& known, plugin::Random& random) {
     posterior_.pop();
   }
   awaited_ = 0;
-  set_targets(known);
-  const bool fit = known.size() >= next_fit_;
+  const bool fit = known.size() >= next_fit_, rescale = fit || renewed_ || improved(known);
+  const std::size_t from = rescale ? 0 : y_.size();
+  if (rescale) {
+    set_scale(known);
+  }
+  while (y_.size() < known.size()) {
+    y_.push_back(scaled(scale_.above_best(known[y_.size()].time_us)));
+  }
   if (fit) {
     refit(known, random);
   }
@@ -39,36 +45,40 @@ void Model::learn(const std::vector<Known>& known, plugin::Random& random) {
     restart();
     renewed_ = false;
   }
-  while (posterior_.size() < known.size()) {
-    add(known[posterior_.size()].position, known[posterior_.size()].digits);
+  std::vector<Posterior::Observed> added;
+  for (std::size_t i = posterior_.size(); i < known.size(); ++i) {
+    added.push_back(observed(known[i].position, known[i].digits));
   }
-  predict(known);
+  posterior_.add(std::move(added));
+  predict(known, from);
 }
 
 void Model::await(plugin::Position position, const plugin::Digits& digits) {
-  add(position, digits);
+  posterior_.add({observed(position, digits)});
   ++awaited_;
 }
 
-void Model::set_targets(const std::vector<Known>& known) {
-  std::vector<double> times;
+bool Model::improved(const std::vector<Known>& known) const {
+  return std::any_of(known.begin() + static_cast<std::ptrdiff_t>(y_.size()), known.end(),
+                     [this](const Known& one) { return one.time_us < best_us_; });
+}
+
+void Model::set_scale(const std::vector<Known>& known) {
+  std::vector<double> values;
   for (const Known& one : known) {
-    times.push_back(one.time_us);
+    values.push_back(one.time_us);
   }
-  y_ = above_best(times, settings_.scale);
-  const auto count = static_cast<double>(y_.size());
-  const double mean = std::accumulate(y_.begin(), y_.end(), 0.0) / count;
-  double squares = 0.0;
-  for (const double y : y_) {
-    squares += (y - mean) * (y - mean);
-  }
+  best_us_ = *std::ranges::min_element(values);
+  scale_ = Scale(values, settings_.scale);
+  std::ranges::transform(values, values.begin(), [this](double time_us) { return scale_.above_best(time_us); });
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const double squares =
+      std::accumulate(values.begin(), values.end(), 0.0, [&](double sum, double y) { return sum + (y - mean) * (y - mean); });
   deviation_ = std::sqrt(squares / count) + 1e-3;
-  std::vector<double> sorted = y_;
-  std::ranges::sort(sorted);
-  prior_ = settings_.prior_quantile < 0.0 ? mean : quantile(sorted, settings_.prior_quantile);
-  for (double& y : y_) {
-    y = scaled(y);
-  }
+  std::ranges::sort(values);
+  prior_ = settings_.prior_quantile < 0.0 ? mean : quantile(values, settings_.prior_quantile);
+  y_.clear();
 }
 
 std::vector<double> Model::elsewhere(plugin::Position position) const {
@@ -124,14 +134,14 @@ void Model::restart() {
   weighed_ = 0;
 }
 
-void Model::add(plugin::Position position, const plugin::Digits& digits) {
+Posterior::Observed Model::observed(plugin::Position position, const plugin::Digits& digits) const {
   std::vector<double> trends = elsewhere(position);
   std::ranges::transform(trends, trends.begin(), [this](double above) { return trend(above); });
-  posterior_.add(digits.data(), std::move(trends));
+  return {digits, std::move(trends)};
 }
 
-/// Means at the candidates: what the sources lead to expect, and the process on what they miss.
-void Model::predict(const std::vector<Known>& known) {
+/// Means at the candidates: what the sources lead to expect, and the process on what they miss. The first `from` targets are as they were.
+void Model::predict(const std::vector<Known>& known, std::size_t from) {
   const auto sources = static_cast<double>(elsewhere_.size());
   std::vector<double> missed = y_;
   for (std::size_t i = 0; i < missed.size(); ++i) {
@@ -139,9 +149,9 @@ void Model::predict(const std::vector<Known>& known) {
       missed[i] -= scaled(value) / sources;
     }
   }
-  posterior_.means(missed, mean_);
+  posterior_.means(missed, mean_, from);
   for (const std::vector<float>& above : elsewhere_) {
-    for (std::size_t i = 0; i < mean_.size(); ++i) {
+    for (std::size_t i = 0; from == 0 && i < mean_.size(); ++i) {
       mean_[i] += static_cast<float>(scaled(static_cast<double>(above[i])) / sources);
     }
   }

@@ -58,11 +58,12 @@ class Model {
   [[nodiscard]] std::vector<float> feasibility(const std::vector<Known>& known);
 
  private:
-  void set_targets(const std::vector<Known>& known);
+  [[nodiscard]] bool improved(const std::vector<Known>& known) const;
+  void set_scale(const std::vector<Known>& known);
   void refit(const std::vector<Known>& known, plugin::Random& random);
   void restart();
-  void add(plugin::Position position, const plugin::Digits& digits);
-  void predict(const std::vector<Known>& known);
+  [[nodiscard]] Posterior::Observed observed(plugin::Position position, const plugin::Digits& digits) const;
+  void predict(const std::vector<Known>& known, std::size_t from);
   /// `above`: compressed log time above the best.
   [[nodiscard]] double scaled(double above) const { return (above - prior_) / deviation_; }
   /// What a source's value is as a trend, on the scale of the last restart: the posterior may hold no two.
@@ -78,6 +79,8 @@ class Model {
   Hyper hyper_;
   std::size_t next_fit_ = 0, awaited_ = 0;
   bool renewed_ = true;
+  Scale scale_;                                       ///< of the last fit or the last best: in between, means need not be made anew
+  double best_us_ = 0.0;                              ///< its best
   std::vector<double> y_;                             ///< of each known configuration
   double prior_ = 0.0, deviation_ = 1.0;              ///< y = (compressed log time above the best - prior_) / deviation_
   double trend_prior_ = 0.0, trend_deviation_ = 1.0;  ///< these at the last restart

@@ -1,51 +1,37 @@
 #include "search/posterior.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <functional>
 
 namespace hone::search {
 namespace {
 
 constexpr float kNegligibleWeight = 2e-3F;
 constexpr double kSmallestVariance = 1e-7;
+constexpr std::size_t kBlock = 1024;  // candidates: of 500 observations 2 MiB
 
-/// target[i] += sum_j scale_j rows_j[i], four rows at a time, in blocks that stay in the cache.
-void accumulate(const std::vector<std::vector<float>>& rows, const std::vector<double>& scale, std::size_t n, std::vector<float>& target) {
-  constexpr std::size_t kBlock = 2048;
-  for (std::size_t begin = 0; begin < target.size(); begin += kBlock) {
-    const std::size_t end = std::min(target.size(), begin + kBlock);
-    float* const t = target.data();
-    std::size_t j = 0;
-    for (; j + 3 < n; j += 4) {
-      const float *a = rows[j].data(), *b = rows[j + 1].data(), *c = rows[j + 2].data(), *d = rows[j + 3].data();
-      const auto sa = static_cast<float>(scale[j]), sb = static_cast<float>(scale[j + 1]);
-      const auto sc = static_cast<float>(scale[j + 2]), sd = static_cast<float>(scale[j + 3]);
-      for (std::size_t i = begin; i < end; ++i) {
-        t[i] += sa * a[i] + sb * b[i] + sc * c[i] + sd * d[i];
-      }
+/// target[i] += sum_j scale_j rows_j[i] over i from `begin` to `end` and j from `first` to `last`, four rows at a time.
+void accumulate(const std::vector<std::vector<float>>& rows, const std::vector<double>& scale, std::size_t first, std::size_t last,
+                std::size_t begin, std::size_t end, float* target) {
+  std::size_t j = first;
+  for (; j + 3 < last; j += 4) {
+    const float *a = rows[j].data(), *b = rows[j + 1].data(), *c = rows[j + 2].data(), *d = rows[j + 3].data();
+    const auto sa = static_cast<float>(scale[j]), sb = static_cast<float>(scale[j + 1]);
+    const auto sc = static_cast<float>(scale[j + 2]), sd = static_cast<float>(scale[j + 3]);
+    for (std::size_t i = begin; i < end; ++i) {
+      target[i] += sa * a[i] + sb * b[i] + sc * c[i] + sd * d[i];
     }
-    for (; j < n; ++j) {
-      const float* const a = rows[j].data();
-      const auto sa = static_cast<float>(scale[j]);
-      for (std::size_t i = begin; i < end; ++i) {
-        t[i] += sa * a[i];
-      }
+  }
+  for (; j < last; ++j) {
+    const float* const a = rows[j].data();
+    const auto sa = static_cast<float>(scale[j]);
+    for (std::size_t i = begin; i < end; ++i) {
+      target[i] += sa * a[i];
     }
   }
 }
 
 }  // namespace
-
-float fast_exp(float x) {
-  const float z = std::max(x * 1.44269504F, -80.0F);
-  const auto whole = static_cast<std::int32_t>(z - 0.5F);  // nearest to z, without std::round, which SSE2 has not
-  const float f = z - static_cast<float>(whole);
-  const float p =
-      1.0F + f * (0.69314718F + f * (0.24022651F + f * (0.05550411F + f * (0.00961813F + f * (0.00133336F + f * 0.00015463F)))));
-  return p * std::bit_cast<float>((whole + 127) << 23);
-}
 
 void Posterior::candidates(const Candidates& candidates) {
   const std::size_t parameters = metric_.parameters();
@@ -87,8 +73,12 @@ void Posterior::reset(const Hyper& hyper, std::vector<std::vector<float>> trends
 }
 
 void Posterior::correlations(const std::uint16_t* digits, std::vector<float>& row) const {
-  row.assign(count_, 0.0F);
-  float* const squared = row.data();
+  row.resize(count_);
+  correlate(digits, 0, count_, row.data());
+}
+
+void Posterior::correlate(const std::uint16_t* digits, std::size_t begin, std::size_t end, float* row) const {
+  std::fill(row + begin, row + end, 0.0F);
   for (std::size_t term = 0; term < weights_.size(); ++term) {
     const float weight = weights_[term];
     if (weight < kNegligibleWeight) {
@@ -97,20 +87,20 @@ void Posterior::correlations(const std::uint16_t* digits, std::vector<float>& ro
     if (term < coordinates_.size()) {
       const float* const x = coordinates_[term].data();
       const float here = metric_.at(term, digits);
-      for (std::size_t i = 0; i < count_; ++i) {
-        squared[i] += weight * (x[i] - here) * (x[i] - here);
+      for (std::size_t i = begin; i < end; ++i) {
+        row[i] += weight * (x[i] - here) * (x[i] - here);
       }
     } else {
       const std::uint16_t* const d = digits_[term - coordinates_.size()].data();
       const std::uint16_t here = digits[term - coordinates_.size()];
-      for (std::size_t i = 0; i < count_; ++i) {
-        squared[i] += d[i] == here ? 0.0F : weight;
+      for (std::size_t i = begin; i < end; ++i) {
+        row[i] += d[i] == here ? 0.0F : weight;
       }
     }
   }
-  for (std::size_t i = 0; i < count_; ++i) {
-    const float r = std::sqrt(5.0F * squared[i]);
-    squared[i] = (1.0F + r + r * r / 3.0F) * fast_exp(-r);
+  for (std::size_t i = begin; i < end; ++i) {
+    const float r = std::sqrt(5.0F * row[i]);
+    row[i] = (1.0F + r + r * r / 3.0F) * fast_exp(-r);
   }
 }
 
@@ -137,31 +127,43 @@ std::vector<double> Posterior::factor(const Observed& observed) const {
   return l;
 }
 
-void Posterior::add(const std::uint16_t* digits, std::vector<double> trends) {
-  Observed observed{{digits, digits + metric_.parameters()}, std::move(trends)};
-  std::vector<double> l = factor(observed), scale(l.size());
-  std::ranges::transform(l, scale.begin(), std::negate<>());
-  std::vector<float> row;
-  correlations(digits, row);
+void Posterior::add(std::vector<Observed> observed) {
+  const std::size_t first = observed_.size();
+  for (Observed& one : observed) {
+    factor_.push_back(factor(one));
+    observed_.push_back(std::move(one));
+    rows_.emplace_back(count_);
+  }
+  for (std::size_t begin = 0; begin < count_; begin += kBlock) {
+    for (std::size_t i = first; i < observed_.size(); ++i) {
+      extend(i, begin, std::min(count_, begin + kBlock));
+    }
+  }
+}
+
+/// A part of an observation's row; the rows before it must have theirs.
+void Posterior::extend(std::size_t observation, std::size_t begin, std::size_t end) {
+  const Observed& observed = observed_[observation];
+  float* const row = rows_[observation].data();
+  correlate(observed.digits.data(), begin, end, row);
   const auto signal = static_cast<float>(signal_);
-  for (float& value : row) {
-    value *= signal;
+  for (std::size_t i = begin; i < end; ++i) {
+    row[i] *= -signal;
   }
   for (std::size_t t = 0; t < trends_.size(); ++t) {
     const auto here = static_cast<float>(observed.trends[t]);
-    for (std::size_t i = 0; i < count_; ++i) {
-      row[i] += here * trends_[t][i];
+    const float* const trend = trends_[t].data();
+    for (std::size_t i = begin; i < end; ++i) {
+      row[i] -= here * trend[i];
     }
   }
-  accumulate(rows_, scale, observed_.size(), row);
-  const auto inverse = static_cast<float>(1.0 / l.back());
-  for (std::size_t i = 0; i < count_; ++i) {
-    row[i] *= inverse;
-    variance_[i] -= row[i] * row[i];
+  accumulate(rows_, factor_[observation], 0, observation, begin, end, row);
+  const auto scale = static_cast<float>(-1.0 / factor_[observation].back());
+  float* const variance = variance_.data();
+  for (std::size_t i = begin; i < end; ++i) {
+    row[i] *= scale;
+    variance[i] -= row[i] * row[i];
   }
-  observed_.push_back(std::move(observed));
-  factor_.push_back(std::move(l));
-  rows_.push_back(std::move(row));
 }
 
 void Posterior::pop() {
@@ -182,9 +184,14 @@ std::vector<double> Posterior::whitened(const std::vector<double>& y) const {
   return w;
 }
 
-void Posterior::means(const std::vector<double>& y, std::vector<float>& mean) const {
-  mean.assign(count_, 0.0F);
-  accumulate(rows_, whitened(y), y.size(), mean);
+void Posterior::means(const std::vector<double>& y, std::vector<float>& mean, std::size_t from) const {
+  if (from == 0) {
+    mean.assign(count_, 0.0F);
+  }
+  const std::vector<double> w = whitened(y);
+  for (std::size_t begin = 0; begin < count_; begin += kBlock) {
+    accumulate(rows_, w, from, y.size(), begin, std::min(count_, begin + kBlock), mean.data());
+  }
 }
 
 std::vector<double> Posterior::weights(const std::vector<double>& y) const {

@@ -1,6 +1,8 @@
 #pragma once
 // A Gaussian process's posterior at every candidate, grown by one observation at a time.
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -10,8 +12,15 @@
 
 namespace hone::search {
 
-/// exp(x) for x <= 0 to a relative 1e-6: plain arithmetic, so that loops over candidates vectorise.
-float fast_exp(float x);
+/// exp(x) for x <= 0 to a relative 1e-6: plain arithmetic, inline, so that loops over candidates vectorise.
+inline float fast_exp(float x) {
+  const float z = std::max(x * 1.44269504F, -80.0F);
+  const auto whole = static_cast<std::int32_t>(z - 0.5F);  // nearest to z, without std::round, which SSE2 has not
+  const float f = z - static_cast<float>(whole);
+  const float p =
+      1.0F + f * (0.69314718F + f * (0.24022651F + f * (0.05550411F + f * (0.00961813F + f * (0.00133336F + f * 0.00015463F)))));
+  return p * std::bit_cast<float>((whole + 127) << 23);
+}
 
 /// Row i of `rows_` is row i of L^-1 K(observed, candidates), L the factor of the observations' covariance: an observation costs one row,
 /// and means and variances need no more than that (Rasmussen and Williams 2006, gaussianprocess.org/gpml, algorithm 2.1).
@@ -24,13 +33,19 @@ class Posterior {
   void candidates(const Candidates& candidates);
   /// Begins anew with other hyperparameters. `trends`: of each candidate, times the standard deviation of the trend's factor.
   void reset(const Hyper& hyper, std::vector<std::vector<float>> trends = {});
-  void add(const std::uint16_t* digits, std::vector<double> trends = {});
+  struct Observed {
+    std::vector<std::uint16_t> digits;
+    std::vector<double> trends;
+  };
+  /// Many at once are faster than one by one: they go through the candidates together, in blocks that stay in the cache.
+  void add(std::vector<Observed> observed);
   /// Takes the latest observation back.
   void pop();
 
   [[nodiscard]] std::size_t size() const { return observed_.size(); }
   /// Means at the candidates given targets of the first y.size() observations; further ones, fantasies at their mean, change nothing.
-  void means(const std::vector<double>& y, std::vector<float>& mean) const;
+  /// `from`: so many targets are as they were, and `mean` holds what was made of them; it takes as long as there are new ones.
+  void means(const std::vector<double>& y, std::vector<float>& mean, std::size_t from = 0) const;
   [[nodiscard]] const std::vector<float>& variance() const { return variance_; }
   /// What the correlation with each observation counts in a mean: for those who need means alone, at ever other candidates.
   [[nodiscard]] std::vector<double> weights(const std::vector<double>& y) const;
@@ -38,13 +53,11 @@ class Posterior {
   void correlations(const std::uint16_t* digits, std::vector<float>& row) const;
 
  private:
-  struct Observed {
-    std::vector<std::uint16_t> digits;
-    std::vector<double> trends;
-  };
   [[nodiscard]] double covariance(const Observed& a, const Observed& b) const;
   [[nodiscard]] std::vector<double> factor(const Observed& observed) const;
   [[nodiscard]] std::vector<double> whitened(const std::vector<double>& y) const;
+  void correlate(const std::uint16_t* digits, std::size_t begin, std::size_t end, float* row) const;
+  void extend(std::size_t observation, std::size_t begin, std::size_t end);
 
   const Metric& metric_;
   std::size_t count_ = 0;

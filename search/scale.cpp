@@ -14,7 +14,7 @@ double quantile(std::span<const double> sorted, double q) {
   return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(static_cast<double>(sorted.size()) * q))];
 }
 
-std::vector<double> above_best(std::span<const double> times_us, const ScaleSettings& settings) {
+Scale::Scale(std::span<const double> times_us, const ScaleSettings& settings) {
   std::vector<double> good;
   for (const double time : times_us) {
     if (std::isfinite(time)) {
@@ -22,12 +22,21 @@ std::vector<double> above_best(std::span<const double> times_us, const ScaleSett
     }
   }
   std::ranges::sort(good);
-  const double best = good.front(), failed = quantile(good, settings.failure_quantile);
-  const double knee = settings.compression * std::max(quantile(good, 0.5) - best, kLeastSpread);
+  best_ = good.front();
+  failed_ = quantile(good, settings.failure_quantile);
+  knee_ = settings.compression * std::max(quantile(good, 0.5) - best_, kLeastSpread);
+}
+
+double Scale::above_best(double time_us) const {
+  const double over = (std::isfinite(time_us) ? std::log(time_us) : failed_) - best_;
+  return knee_ > 0.0 && over > knee_ ? knee_ * (1.0 + std::log(over / knee_)) : over;
+}
+
+std::vector<double> above_best(std::span<const double> times_us, const ScaleSettings& settings) {
+  const Scale scale(times_us, settings);
   std::vector<double> above;
   for (const double time : times_us) {
-    const double over = (std::isfinite(time) ? std::log(time) : failed) - best;
-    above.push_back(knee > 0.0 && over > knee ? knee * (1.0 + std::log(over / knee)) : over);
+    above.push_back(scale.above_best(time));
   }
   return above;
 }

@@ -14,8 +14,20 @@ struct ScaleSettings {
   double failure_quantile = 0.75;  ///< a failure counts as this quantile of the times
 };
 
-/// Log time above the best, compressed; one for each outcome, at least one of which must be a time. `times`: microseconds, infinity for a
-/// failure.
+/// What times mean beside others.
+class Scale {
+ public:
+  Scale() = default;
+  /// At least one must be a time. Microseconds, infinity for a failure.
+  Scale(std::span<const double> times_us, const ScaleSettings& settings);
+  /// Log time above the best, compressed.
+  [[nodiscard]] double above_best(double time_us) const;
+
+ private:
+  double best_ = 0.0, failed_ = 0.0, knee_ = 0.0;
+};
+
+/// Of each of these times, on their own scale.
 std::vector<double> above_best(std::span<const double> times_us, const ScaleSettings& settings);
 
 /// The q-quantile of sorted values; there must be one.

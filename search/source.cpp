@@ -92,7 +92,7 @@ Source::Fit Source::fit(const Metric& metric) const {
   Posterior posterior(metric);
   posterior.reset(fit.hyper);
   for (const plugin::Digits& point : fit.digits) {
-    posterior.add(point.data());
+    posterior.add({{point, {}}});
   }
   fit.weights = posterior.weights(y);
   return fit;

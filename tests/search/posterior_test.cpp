@@ -37,7 +37,10 @@ struct Observed {
     posterior.reset(hyper, {trend()});
     return posterior;
   }
-  void add(Posterior& posterior, std::size_t i) const { posterior.add(candidates.digits(i), {static_cast<double>(trend()[i])}); }
+  [[nodiscard]] Posterior::Observed seen_at(std::size_t i, std::vector<double> trends = {}) const {
+    return {grid.space().at(i), std::move(trends)};
+  }
+  void add(Posterior& posterior, std::size_t i) const { posterior.add({seen_at(i, {static_cast<double>(trend()[i])})}); }
 
   [[nodiscard]] double covariance(std::size_t a, std::size_t b) const {
     double squared = 0.0, slope = 0.0;
@@ -140,14 +143,54 @@ TEST_CASE("Fantasies at their mean change no mean") {
   CHECK(posterior.variance()[4] < 0.2F * unsure);
 }
 
+TEST_CASE("Many observations at once are the same as one by one, beyond a block of candidates too") {
+  const Grid grid({counting(40), counting(70)});
+  const Metric metric(grid.space(), false);
+  const Candidates candidates(grid.space());
+  Hyper hyper = metric.centre();
+  hyper.insert(hyper.end(), {0.3, -5.0});
+  Posterior single(metric), many(metric);
+  std::vector<Posterior::Observed> all;
+  for (Posterior* posterior : {&single, &many}) {
+    posterior->candidates(candidates);
+    posterior->reset(hyper);
+  }
+  for (std::size_t i = 5; i < candidates.size(); i += 391) {
+    all.push_back({grid.space().at(i), {}});
+    single.add({all.back()});
+  }
+  many.add(all);
+  std::vector<float> one_by_one, at_once;
+  const std::vector<double> y(all.size(), 1.5);
+  single.means(y, one_by_one);
+  many.means(y, at_once);
+  CHECK((one_by_one == at_once));
+  CHECK((single.variance() == many.variance()));
+  CHECK(many.variance()[5] < 0.01F);
+}
+
+TEST_CASE("Means go on from what earlier targets made of them") {
+  const Observed setup;
+  Posterior posterior = setup.fresh();
+  std::vector<float> mean, all;
+  for (std::size_t i = 0; i < setup.y.size(); ++i) {
+    setup.add(posterior, setup.observed[i]);
+    posterior.means({setup.y.begin(), setup.y.begin() + static_cast<std::ptrdiff_t>(i) + 1}, mean, i);
+  }
+  posterior.means(setup.y, all);
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    CHECK(mean[c] == doctest::Approx(all[c]).epsilon(1e-4));
+  }
+}
+
 TEST_CASE("Weights and correlations give the means without variances, and need no candidates") {
   const Observed setup;
   Posterior with = setup.fresh(), without(setup.metric);
   with.reset(setup.hyper);
   without.reset(setup.hyper);
   for (const std::size_t i : setup.observed) {
-    with.add(setup.candidates.digits(i));
-    without.add(setup.candidates.digits(i));
+    with.add({setup.seen_at(i)});
+    without.add({setup.seen_at(i)});
   }
   std::vector<float> mean, row, sum(setup.candidates.size(), 0.0F);
   with.means(setup.y, mean);
@@ -170,7 +213,7 @@ TEST_CASE("A space without parameters has a posterior") {
   Posterior posterior(metric);
   posterior.candidates(candidates);
   posterior.reset({0.0, std::log(1e-3)});
-  posterior.add(nullptr);
+  posterior.add({{}});
   CHECK(posterior.variance().front() == doctest::Approx(1e-3).epsilon(0.05));
 }
 

@@ -91,8 +91,9 @@ typedef struct hone_observation {
   double occupancy;       /* resident threads / most possible */
 } hone_observation;
 
-/* What the store knows of the same kernel elsewhere: another shape, dtype or device. Only configurations that are valid here are listed,
- * with their positions here; times are those of there. */
+/* What the store knows of a kernel of this name from other sessions: of another shape, dtype or device, and earlier ones of this very
+ * problem. Its source may have been another one then. Only configurations that are valid here are listed, with their positions here; times
+ * are those of there. */
 typedef struct hone_prior {
   const char *device, *dtype, *shape;
   const hone_observation* observations;

@@ -149,7 +149,7 @@ inline std::span<const Observation> observations_of(const hone_observation* obse
   return {static_cast<const Observation*>(observations), count};
 }
 
-/// What the store knows of the same kernel for another shape, dtype or device.
+/// What the store knows of the same kernel for another shape, dtype or device, or from an earlier session.
 struct Prior {
   std::string_view device, dtype, shape;
   std::span<const Observation> observations;
@@ -205,7 +205,7 @@ class Context {
     }
     return priors;
   }
-  /// What `save` returned in an earlier session of this kernel; empty if there was none.
+  /// What `save` returned in an earlier session of this kernel and strategy; empty if there was none.
   [[nodiscard]] std::string_view model() const { return {static_cast<const char*>(context_->model), context_->model_bytes}; }
 
  private:
@@ -221,7 +221,7 @@ class Strategy {
   virtual std::vector<Position> ask(std::size_t wanted) = 0;
   /// Outcomes, in the order they came; also those it did not ask for.
   virtual void tell(std::span<const Observation> observations) = 0;
-  /// What a later session of the same kernel may begin with.
+  /// What a later session of the same kernel and strategy may begin with.
   [[nodiscard]] virtual std::string save() const { return {}; }
 };
 
