@@ -5,16 +5,18 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/kernel/arithmetic.hpp"
+
 namespace hone::space {
 namespace {
+
+using kernel::is_logic;
 
 constexpr std::uint64_t kConstantKey = 1 << 8, kVariableKey = 2 << 8, kFailedKey = 3 << 8;
 
 bool gives_boolean(Operator op) {
   return op == Operator::kNot || op == Operator::kToBoolean || (op >= Operator::kLess && op <= Operator::kLogicalOr);
 }
-
-bool is_logic(Operator op) { return op == Operator::kLogicalAnd || op == Operator::kLogicalOr; }
 
 /// Whether the operator's result is a real number where one of its operands is.
 bool carries_real(Operator op) {

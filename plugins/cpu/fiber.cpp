@@ -18,6 +18,9 @@ constexpr std::size_t kSlabFibers = 32;
 // Each guard page splits a mapping, and Linux allows 65530 of them in a process (vm.max_map_count): beyond this many stacks go without.
 constexpr std::size_t kMostGuards = 16384;
 std::atomic<std::size_t> guards{0};
+// A thread sanitizer's fiber takes a millisecond to make, so one is used again; not for ever, because frames that never return stay on its
+// shadow of the stack, which holds 64 Ki of them.
+constexpr std::uint32_t kTsanStarts = 4096;
 
 /// The sanitizers' hooks, looked up because a sanitized kernel may run in a process that was not built with the sanitizer but has its
 /// runtime preloaded. All null in an ordinary process.
@@ -58,7 +61,7 @@ void start(Fiber& fiber, void (*entry)(transfer_t)) {
   if (hooks().unpoison != nullptr) {
     hooks().unpoison(fiber.stack_low, fiber.stack_bytes);
   }
-  if (hooks().tsan_create != nullptr) {
+  if (hooks().tsan_create != nullptr && fiber.tsan_starts++ % kTsanStarts == 0) {
     if (fiber.tsan_fiber != nullptr) {
       hooks().tsan_destroy(fiber.tsan_fiber);
     }

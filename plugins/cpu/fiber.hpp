@@ -3,6 +3,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Fiber {
   std::size_t color = 0;            ///< bytes left free at the top, see StackPool
   void* asan_fake_stack = nullptr;  ///< AddressSanitizer's memory of this fiber while it does not run
   void* tsan_fiber = nullptr;       ///< ThreadSanitizer's
+  std::uint32_t tsan_starts = 0;    ///< how often it was started
 };
 
 /// Makes `fiber` start in `entry` at the next switch to it; whatever it ran before is forgotten.
