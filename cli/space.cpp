@@ -1,59 +1,208 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
+#include "hone/space_description.hpp"
+#include "hone/space_explanation.hpp"
 
 namespace hone::cli {
 namespace {
 
-Json sample_json(const SearchSpace& space, std::size_t count, std::uint64_t seed) {
+/// A space and how long it took to build.
+struct Timed {
+  Result<SearchSpace> space;
+  double ms = 0.0;
+};
+
+Timed build_timed(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints, const Bindings& fixed) {
+  const auto start = std::chrono::steady_clock::now();
+  Result<SearchSpace> space = SearchSpace::build(parameters, constraints, fixed);
+  return {std::move(space), std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()};
+}
+
+Json sample_json(const SearchSpace& space, const cxxopts::ParseResult& arguments) {
   Json samples = Json::array();
-  std::mt19937_64 random(seed);
-  for (const Count position : space.sample(random, count)) {
+  std::mt19937_64 random(arguments["seed"].as<std::uint64_t>());
+  for (const Count position : space.sample(random, arguments["sample"].as<std::size_t>())) {
     samples.push_back(json(space.parameters(), space.at(position)));
   }
   return samples;
 }
 
-Result<Output> describe(const Subject& subject, const SearchSpace& space, const cxxopts::ParseResult& arguments) {
+void add_sample(const SearchSpace& space, const cxxopts::ParseResult& arguments, Json& object, std::string& lines) {
+  if (arguments["sample"].as<std::size_t>() > 0) {
+    object["sample"] = sample_json(space, arguments);
+    for (const Json& sample : object["sample"]) {
+      lines += "  " + sample.dump() + "\n";
+    }
+  }
+}
+
+std::string lazy_text(const SpaceFigures& figures) {
+  return figures.deferred.empty() ? ""
+                                  : fmt::format("  not counted: no diagram of bounded size holds '{}'; checked while searching instead, with "
+                                                "{} bytes of diagrams for the rest\n",
+                                                fmt::join(figures.deferred, "', '"), figures.bytes);
+}
+
+Json figures_json(const SearchSpace& space, double ms) {
+  const SpaceFigures figures = space.figures();
+  return {{"exact", space.exact()}, {"construction_ms", ms},   {"bytes", figures.bytes},
+          {"nodes", figures.nodes}, {"groups", figures.groups}, {"not_shared", figures.deferred}};
+}
+
+Output describe(const std::string& kernel, const SearchSpace& space, double ms, const cxxopts::ParseResult& arguments) {
   Json parameters = Json::object();
   for (const Parameter& parameter : space.parameters()) {
     parameters[parameter.name] = parameter.values.size();
   }
-  const auto wanted = arguments["sample"].as<std::size_t>();
   Output output;
-  output.json = {{"kernel", subject.spec.name}, {"cartesian", json(space.cartesian())}, {"valid", json(space.size())}, {"parameters", parameters}};
-  output.text = fmt::format("{}: {} of {} combinations are valid\n", subject.spec.name, text(space.size()), text(space.cartesian()));
-  if (wanted > 0) {
-    output.json["sample"] = sample_json(space, wanted, arguments["seed"].as<std::uint64_t>());
-    for (const Json& sample : output.json["sample"]) {
-      output.text += "  " + sample.dump() + "\n";
+  output.json = {{"kernel", kernel}, {"cartesian", json(space.cartesian())}, {"valid", space.exact() ? json(space.size()) : Json()}};
+  output.json.update(figures_json(space, ms));
+  output.json["parameters"] = parameters;
+  output.text = fmt::format("{}: {}{} of {} combinations are valid\n", kernel, space.exact() ? "" : "at most ", text(space.size()), text(space.cartesian()));
+  output.text += lazy_text(space.figures());
+  add_sample(space, arguments, output.json, output.text);
+  return output;
+}
+
+Json optional_json(const std::optional<Count>& count) { return count ? json(*count) : Json(); }
+std::string optional_text(const std::optional<Count>& count) { return count ? text(*count) : "?"; }
+std::string place(int line) { return line > 0 ? fmt::format("line {}", line) : "-"; }
+
+Json explanation_json(const SpaceExplanation& explanation) {
+  Json effects = Json::array(), conflict = Json::array();
+  for (const ConstraintEffect& effect : explanation.effects) {
+    effects.push_back({{"constraint", effect.text},
+                       {"line", effect.line},
+                       {"parameters", effect.parameters},
+                       {"removes_alone", optional_json(effect.removes_alone)},
+                       {"removes_last", optional_json(effect.removes_last)}});
+  }
+  for (const std::size_t i : explanation.conflict) {
+    conflict.push_back({{"constraint", explanation.effects[i].text}, {"line", explanation.effects[i].line}});
+  }
+  Json object{{"constraints", effects}};
+  if (explanation.valid == Count{0}) {
+    object["contradiction"] = {{"constraints", conflict}, {"smallest", explanation.conflict_is_smallest}};
+  }
+  return object;
+}
+
+std::string explanation_text(const SpaceExplanation& explanation) {
+  std::vector<std::vector<std::string>> rows{{"removes alone", "beside the others", "where", "ties", "constraint"}};
+  for (const ConstraintEffect& effect : explanation.effects) {
+    rows.push_back({optional_text(effect.removes_alone), optional_text(effect.removes_last), place(effect.line),
+                    effect.parameters.empty() ? "nothing" : fmt::format("{}", fmt::join(effect.parameters, " ")), effect.text});
+  }
+  std::string lines = explanation.effects.empty() ? "there are no constraints\n" : table(rows);
+  if (explanation.valid == Count{0}) {
+    lines += explanation.conflict_is_smallest ? "a smallest contradiction: no fewer constraints contradict one another\n"
+                                              : "a contradiction: none of these can be left out (fewer others may contradict one another too)\n";
+    for (const std::size_t i : explanation.conflict) {
+      lines += fmt::format("  {}: {}\n", place(explanation.effects[i].line), explanation.effects[i].text);
     }
   }
+  return lines;
+}
+
+Result<Output> explain_kernel(const std::string& kernel, const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
+                              const Bindings& fixed) {
+  HONE_ASSIGN(const SpaceExplanation explanation, explain(parameters, constraints, fixed));
+  Output output;
+  output.json = {{"kernel", kernel}, {"cartesian", json(explanation.cartesian)}, {"valid", optional_json(explanation.valid)}};
+  output.json.update(explanation_json(explanation));
+  output.text = fmt::format("{}: {} of {} combinations are valid\n", kernel, optional_text(explanation.valid), text(explanation.cartesian));
+  output.text += explanation_text(explanation);
   return output;
+}
+
+/// One space of a file; sizes are strings, for they may exceed what JSON readers keep exact.
+Result<Output> describe(const SpaceDescription& description, const cxxopts::ParseResult& arguments) {
+  if (arguments["explain"].as<bool>()) {
+    HONE_ASSIGN(Output output, explain_kernel(description.name, description.parameters, description.constraints, {}));
+    return output;
+  }
+  const Timed built = build_timed(description.parameters, description.constraints, {});
+  if (!built.space) {
+    return Error{built.space.error().code, fmt::format("space '{}': {}", description.name, built.space.error().message)};
+  }
+  const SearchSpace& space = *built.space;
+  const bool equal = space.exact() && description.valid == text(space.size());
+  Output output;
+  output.json = {{"name", description.name}, {"size", text(space.size())}, {"cartesian", text(space.cartesian())}};
+  output.json.update(figures_json(space, built.ms));
+  const std::string told = !description.valid ? "" : equal ? ", as the file says" : fmt::format(", where the file says {}", *description.valid);
+  if (description.valid) {
+    output.json["valid"] = *description.valid;
+    output.json["equal"] = equal;
+  }
+  output.text = fmt::format("{}: {}{} of {} combinations are valid{}; {:.3f} ms, {} bytes\n", description.name, space.exact() ? "" : "at most ",
+                            text(space.size()), text(space.cartesian()), told, built.ms, space.figures().bytes);
+  output.text += lazy_text(space.figures());
+  output.exit_code = description.valid && !equal ? 1 : 0;
+  add_sample(space, arguments, output.json, output.text);
+  return output;
+}
+
+Result<Output> describe_file(const std::string& file, const cxxopts::ParseResult& arguments) {
+  HONE_ASSIGN(const std::vector<SpaceDescription> descriptions, read_space_descriptions(file));
+  Output output;
+  Json spaces = Json::array();
+  double ms = 0.0;
+  for (const SpaceDescription& description : descriptions) {
+    HONE_ASSIGN(const Output one, describe(description, arguments));
+    ms += one.json.value("construction_ms", 0.0);
+    output.text += one.text;
+    output.exit_code = std::max(output.exit_code, one.exit_code);
+    spaces.push_back(one.json);
+  }
+  output.json = {{"file", file}, {"spaces", spaces}};
+  if (!arguments["explain"].as<bool>()) {
+    output.json["construction_ms"] = ms;
+    output.text += fmt::format("{} spaces in {:.3f} ms\n", descriptions.size(), ms);
+  }
+  return output;
+}
+
+Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
+  HONE_TRY(load_plugins(arguments));
+  HONE_ASSIGN(const Subject subject, find_subject(arguments));
+  HONE_ASSIGN(const Target target, find_target(arguments, subject));
+  if (subject.recorded) {
+    return describe(subject.spec.name, subject.recorded->space(), 0.0, arguments);
+  }
+  Bindings fixed = bindings(target.problem);
+  fixed.merge(bindings(target.device.info));
+  if (arguments["explain"].as<bool>()) {
+    return explain_kernel(subject.spec.name, subject.spec.parameters, subject.spec.constraints, fixed);
+  }
+  const Timed built = build_timed(subject.spec.parameters, subject.spec.constraints, fixed);
+  if (!built.space) {
+    return built.space.error();
+  }
+  return describe(subject.spec.name, *built.space, built.ms, arguments);
 }
 
 }  // namespace
 
 int space(int argc, char** argv) {
-  cxxopts::Options options("hone space", "Counts the valid configurations of a kernel for a problem on a device, and shows some of them.");
+  cxxopts::Options options("hone space", "Counts the valid configurations of a kernel for a problem on a device, or of the spaces that a JSON file "
+                                         "describes, and shows some of them.");
   add_problem_options(options);
   add_plugin_option(options);
-  options.add_options()("sample", "how many to show, drawn uniformly", cxxopts::value<std::size_t>()->default_value("0"), "N")(
+  options.add_options()("count", "count only (the default)")(
+      "explain", "what each constraint removes and ties together; of an empty space, which constraints contradict one another",
+      cxxopts::value<bool>()->default_value("false"))("sample", "how many to show, drawn uniformly", cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "seed", "of the draw", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
-    HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(const Subject subject, find_subject(arguments));
-    HONE_ASSIGN(const Target target, find_target(arguments, subject));
-    if (subject.recorded) {
-      return describe(subject, subject.recorded->space(), arguments);
-    }
-    Bindings fixed = bindings(target.problem);
-    fixed.merge(bindings(target.device.info));
-    HONE_ASSIGN(const SearchSpace built, SearchSpace::build(subject.spec.parameters, subject.spec.constraints, fixed));
-    return describe(subject, built, arguments);
+    const std::string subject = arguments.count("kernel") > 0 ? arguments["kernel"].as<std::string>() : "";
+    return subject.ends_with(".json") && describes_spaces(subject) ? describe_file(subject, arguments) : describe_kernel(arguments);
   });
 }
 

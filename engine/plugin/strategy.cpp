@@ -42,6 +42,8 @@ struct Strategy::Impl {
   std::unique_ptr<PatientCaller> caller;  ///< with `patience`
   std::unordered_map<Count, Observation, CountHash> told;
   std::unordered_set<Count, CountHash> taken, awaited;
+  /// Of a space that is not exact: the positions that were proposed and settled to this one. The strategy waits for their outcomes.
+  std::unordered_map<Count, std::vector<Count>, CountHash> proposed_as;
   std::vector<hone_observation> waiting;  ///< outcomes that come while a call stalls
   std::mt19937_64 random;
   StrategyFaults faults;
@@ -86,7 +88,32 @@ struct Strategy::Impl {
 
   std::shared_ptr<std::vector<Count>> consult(std::size_t wanted) {
     pass_on({});
-    return call<std::vector<Count>>("ask", [wanted](Instance& of, std::vector<Count>& positions) { return of.ask(wanted, positions); });
+    auto proposed = call<std::vector<Count>>("ask", [wanted](Instance& of, std::vector<Count>& positions) { return of.ask(wanted, positions); });
+    if (proposed && !space->exact()) {
+      std::ranges::for_each(*proposed, [this](Count& position) { settle(position); });
+    }
+    return proposed;
+  }
+
+  void settle(Count& position) {
+    const Count proposed = position;
+    if (proposed < space->size() && (position = space->settle(proposed)) != proposed) {
+      std::vector<Count>& known = proposed_as[position];
+      if (std::ranges::find(known, proposed) == known.end()) {
+        known.push_back(proposed);
+      }
+    }
+  }
+
+  /// As the strategy knows it: also under the positions that it proposed.
+  void translate(const Observation& observation, std::vector<hone_observation>& into) const {
+    into.push_back(plugin_host::to_c(observation));
+    if (const auto known = proposed_as.find(observation.position); known != proposed_as.end()) {
+      for (const Count position : known->second) {
+        into.push_back(into.back());
+        into.back().position = plugin_host::to_c(position);
+      }
+    }
   }
 
   /// Takes what is new, tells again what was told before. Returns whether anything was told.
@@ -100,7 +127,7 @@ struct Strategy::Impl {
       } else {
         ++faults.repeated;
         if (const auto known = told.find(position); known != told.end()) {
-          again.push_back(plugin_host::to_c(known->second));
+          translate(known->second, again);
         }
       }
     }
@@ -118,6 +145,9 @@ struct Strategy::Impl {
       Count position = space->sample(random);
       for (int draw = 0; draw < kDraws && taken.contains(position); ++draw) {
         position = space->sample(random);
+      }
+      if (!space->exact() && taken.contains(position)) {
+        return;  // if others are valid, they are rare
       }
       while (taken.contains(position)) {
         position = position + 1 == space->size() ? 0 : position + 1;
@@ -163,7 +193,7 @@ void Strategy::tell(std::span<const Observation> observations) {
     impl_->taken.insert(observation.position);
     impl_->awaited.erase(observation.position);
     impl_->told[observation.position] = observation;
-    converted.push_back(plugin_host::to_c(observation));
+    impl_->translate(observation, converted);
   }
   impl_->pass_on(std::move(converted));
 }

@@ -8,7 +8,7 @@ namespace hone::space {
 namespace {
 
 /// Combinations of last parameters up to which a condition over two or more of them becomes a table.
-constexpr std::size_t kMostCombinations = 32;
+constexpr std::size_t kMostCombinations = 16;
 constexpr std::size_t kMostBits = 64;
 constexpr std::size_t kNever = ~std::size_t{0};
 
