@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
 
 namespace hone::search {
 
@@ -70,24 +71,41 @@ Digits Policy::draw(plugin::Random& random, double temperature) const {
   return digits;
 }
 
-double Policy::log_probability(const Digits& digits) const {
-  double sum = 0.0;
-  std::vector<double> chances;
-  for (std::size_t d = 0; d < digits.size(); ++d) {
-    probabilities(digits, d, 1.0, chances);
-    sum += std::log(std::max(chances[digits[d]], 1e-300));
+double Policy::distribute(const Digits& digits) const {
+  chances_ = lone_;
+  const std::size_t values = lone_.size();
+  for (std::size_t before = 0; before + 1 < digits.size() && !pair_.empty(); ++before) {
+    const double* const weights = &pair_[(offsets_[before] + digits[before]) * values];
+    double* const chances = chances_.data();
+    for (std::size_t v = offsets_[before + 1]; v < values; ++v) {
+      chances[v] += weights[v];
+    }
   }
-  return sum;
+  double product = 1.0;
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    const std::span<double> own(&chances_[offsets_[d]], space_.dimension(d).count);
+    const double largest = *std::ranges::max_element(own);
+    double all = 0.0;
+    for (double& chance : own) {
+      chance = std::exp(chance - largest);
+      all += chance;
+    }
+    for (double& chance : own) {
+      chance /= all;
+    }
+    product *= own[digits[d]];
+  }
+  return std::log(std::max(product, 1e-300));
 }
 
-void Policy::reinforce(const Digits& digits, double weight) {
+double Policy::log_probability(const Digits& digits) const { return distribute(digits); }
+
+/// After `distribute`, whose chances it makes the gradient.
+void Policy::step(const Digits& digits, double weight) {
   for (std::size_t d = 0; d < digits.size(); ++d) {
     const std::size_t count = space_.dimension(d).count, v = digits[d];
-    if (count < 2) {
-      continue;
-    }
-    probabilities(digits, d, 1.0, scratch_);
-    for (double& chance : scratch_) {
+    const std::span<double> own(&chances_[offsets_[d]], count);
+    for (double& chance : own) {
       chance *= -weight;
     }
     double here = weight;
@@ -95,20 +113,22 @@ void Policy::reinforce(const Digits& digits, double weight) {
       const double beside = weight * smoothing_ / 2;
       for (const std::size_t next : {v - 1, v + 1}) {  // below 0 wraps to a number that is too large
         if (next < count) {
-          scratch_[next] += beside;
+          own[next] += beside;
           here -= beside;
         }
       }
     }
-    scratch_[v] += here;
-    for (std::size_t i = 0; i < count; ++i) {
-      lone_[offsets_[d] + i] += scratch_[i];
-    }
-    for (std::size_t before = 0; before < d && !pair_.empty(); ++before) {
-      double* weights = &pair_[(offsets_[before] + digits[before]) * lone_.size() + offsets_[d]];
-      for (std::size_t i = 0; i < count; ++i) {
-        weights[i] += kPairRate * scratch_[i];
-      }
+    own[v] += here;
+  }
+  const std::size_t values = lone_.size();
+  for (std::size_t i = 0; i < values; ++i) {
+    lone_[i] += chances_[i];
+  }
+  for (std::size_t before = 0; before + 1 < digits.size() && !pair_.empty(); ++before) {
+    double* const weights = &pair_[(offsets_[before] + digits[before]) * values];
+    const double* const change = chances_.data();
+    for (std::size_t i = offsets_[before + 1]; i < values; ++i) {
+      weights[i] += kPairRate * change[i];
     }
   }
 }

@@ -18,8 +18,12 @@ class Policy {
   /// Need not be valid. A temperature above 1 flattens the policy.
   [[nodiscard]] plugin::Digits draw(plugin::Random& random, double temperature) const;
   [[nodiscard]] double log_probability(const plugin::Digits& digits) const;
-  /// A step along the gradient of weight * log probability.
-  void reinforce(const plugin::Digits& digits, double weight);
+  /// A step along the gradient of weight * log probability, the weight decided by the log probability.
+  template <class Weight>
+  void reinforce(const plugin::Digits& digits, const Weight& weight) {
+    const double log_probability = distribute(digits);
+    step(digits, weight(log_probability));
+  }
   /// Draws all weights towards where they were at the last `anchor`, at first 0: what keeps the policy uncertain.
   void relax(double rate);
   void anchor();
@@ -30,6 +34,9 @@ class Policy {
   bool load(std::string_view text);
 
  private:
+  /// The chances of all values, each after the digits before its dimension, in `chances_`; returns the log probability of the digits.
+  double distribute(const plugin::Digits& digits) const;
+  void step(const plugin::Digits& digits, double weight);
   /// Softmax weights of dimension d after the digits before it.
   void probabilities(const plugin::Digits& digits, std::size_t d, double temperature, std::vector<double>& into) const;
   /// Place of "name\tlabel" among all values; none: size of `lone_`.
@@ -43,7 +50,7 @@ class Policy {
   std::vector<std::size_t> offsets_;  ///< of each dimension's first value among all
   std::vector<double> lone_, pair_;   ///< weight of each value; of each value after each of an earlier dimension
   std::vector<double> lone_anchor_, pair_anchor_;
-  std::vector<double> scratch_;
+  mutable std::vector<double> chances_;  ///< memory of `distribute`
 };
 
 }  // namespace hone::search

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "search/algorithm.hpp"
 #include "search/policy.hpp"
@@ -14,9 +15,9 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("initial", "random configurations to begin with, if there is no policy from earlier", 15, 1, 10000),
-    real("rate", "of learning", 0.3, 1e-6, 100),
-    integer("passes", "over what is remembered, for each outcome", 4, 1, 1000),
-    integer("memory", "outcomes to learn from: the best, and as many of the latest", 24, 1, 100000),
+    real("rate", "of learning", 1.2, 1e-6, 100),
+    integer("passes", "over what is remembered, for each outcome", 1, 1, 1000),
+    integer("memory", "outcomes to learn from: the best, and as many of the latest", 12, 1, 100000),
     real("entropy", "pull towards the policy of the beginning, falling as outcomes come", 0.3, 0, 100),
     real("avoid", "weight of slow outcomes against fast ones", 1, 0, 10),
     real("smoothing", "share of what is learned of a value that goes to the values beside it", 0.3, 0, 1),
@@ -48,7 +49,7 @@ class Reinforcement final : public search::Algorithm {
         seen.push_back(sample(observation.objective(), observation.at()));
       }
       experienced_ = experienced_ || !seen.empty();
-      lessons.push_back(memory_of(std::move(seen)));
+      lessons.push_back(memory_of(seen));
     }
     for (std::size_t pass = 0; pass < kPriorPasses; ++pass) {
       for (const std::vector<Sample>& lesson : lessons) {
@@ -93,18 +94,16 @@ class Reinforcement final : public search::Algorithm {
   }
 
   /// The best, and the latest of the others.
-  [[nodiscard]] std::vector<Sample> memory_of(std::vector<Sample> samples) const {
-    const std::size_t best = std::min(memory_, samples.size());
+  [[nodiscard]] std::vector<Sample> memory_of(const std::vector<Sample>& samples) const {
     std::vector<std::size_t> order(samples.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-    }
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return samples[i].time; });
-    std::ranges::sort(order.begin() + static_cast<std::ptrdiff_t>(best), order.end(), std::greater<>());
-    order.resize(std::min(order.size(), 2 * memory_));
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto best = order.begin() + static_cast<std::ptrdiff_t>(std::min(memory_, order.size()));
+    const auto latest = best + std::min(static_cast<std::ptrdiff_t>(memory_), order.end() - best);
+    std::ranges::partial_sort(order, best, {}, [&](std::size_t i) { return std::pair(samples[i].time, i); });
+    std::partial_sort(best, latest, order.end(), std::greater<>());
     std::vector<Sample> chosen;
-    for (const std::size_t i : order) {
-      chosen.push_back(samples[i]);
+    for (auto i = order.begin(); i != latest; ++i) {
+      chosen.push_back(samples[*i]);
     }
     return chosen;
   }
@@ -115,9 +114,7 @@ class Reinforcement final : public search::Algorithm {
     const auto count = static_cast<double>(samples.size());
     std::vector<double> rewards;
     double sum = 0.0;
-    std::vector<double> chances;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      chances.push_back(chance(samples[i]));
       const double rank = std::log(count / 2 + 1) - std::log(static_cast<double>(i) + 1);
       rewards.push_back(std::isinf(samples[i].time) ? 0.0 : std::max(0.0, rank));
       sum += rewards.back();
@@ -125,16 +122,14 @@ class Reinforcement final : public search::Algorithm {
     const double pull = entropy_ / (1.0 + static_cast<double>(samples_.size()) / kHalfEntropy);
     for (std::size_t pass = 0; pass < passes && sum > 0; ++pass) {
       for (std::size_t i = 0; i < samples.size(); ++i) {
-        const double advantage = rewards[i] / sum - avoid_ / count * chances[i];
-        policy_.reinforce(samples[i].digits, rate_ * advantage);
+        policy_.reinforce(samples[i].digits, [&](double log_probability) {
+          // How likely the policy would still draw it, against when it did.
+          const double chance = std::min(1.0, std::exp(log_probability - samples[i].drawn));
+          return rate_ * (rewards[i] / sum - avoid_ / count * chance);
+        });
       }
       policy_.relax(std::min(1.0, rate_ * pull));
     }
-  }
-
-  /// How likely the policy would still draw it, against when it did.
-  [[nodiscard]] double chance(const Sample& sample) const {
-    return std::min(1.0, std::exp(policy_.log_probability(sample.digits) - sample.drawn));
   }
 
   Position proposal() {
