@@ -32,8 +32,8 @@ const std::vector<std::vector<Spelling>> kLevels{
     {{"+", Operator::kAdd}, {"-", Operator::kSubtract}},
     {{"*", Operator::kMultiply}, {"//", Operator::kDivide}, {"/", Operator::kToReal}, {"%", Operator::kRemainder}},
 };
-const std::vector<Spelling> kComparisons{{"==", Operator::kEqual},     {"!=", Operator::kNotEqual},     {"<=", Operator::kLessEqual},
-                                         {">=", Operator::kGreaterEqual}, {"<", Operator::kLess}, {">", Operator::kGreater}};
+const std::vector<Spelling> kComparisons{{"==", Operator::kEqual},        {"!=", Operator::kNotEqual}, {"<=", Operator::kLessEqual},
+                                         {">=", Operator::kGreaterEqual}, {"<", Operator::kLess},      {">", Operator::kGreater}};
 
 Expression constant(std::int64_t value) { return Expression::constant(Value(value)); }
 Expression make(Operator op, const Expression& a, const Expression& b) { return Expression::make(op, {a, b}); }
@@ -139,7 +139,8 @@ class Parser {
       const auto parameter = std::ranges::find_if(parameters_, [&](const Parameter& p) { return "c." + p.name == node.name; });
       return parameter->kind == ParameterKind::kReal;
     }
-    const bool carries = node.op == Operator::kNegate || (node.op >= Operator::kAdd && node.op <= Operator::kDivide) || node.op == Operator::kSelect;
+    const bool carries =
+        node.op == Operator::kNegate || (node.op >= Operator::kAdd && node.op <= Operator::kDivide) || node.op == Operator::kSelect;
     return node.op == Operator::kToReal ||
            (carries && std::ranges::any_of(node.operands, [this](const Expression& operand) { return is_real(operand); }));
   }

@@ -19,7 +19,8 @@ Error invalid(const std::string& where, const std::string& what) {
 
 bool is_t1(const Json& space) { return space.contains("ConfigurationSpace"); }
 bool is_description(const Json& space) {
-  return space.is_object() && (is_t1(space) || (space.contains("parameters") && space["parameters"].is_object() && !space.contains("results")));
+  return space.is_object() &&
+         (is_t1(space) || (space.contains("parameters") && space["parameters"].is_object() && !space.contains("results")));
 }
 
 Result<Parameter> make_parameter(const std::string& where, const std::string& name, const Json& values) {
@@ -44,7 +45,10 @@ Result<Parameter> make_parameter(const std::string& where, const std::string& na
     }
   }
   const bool booleans = all([](const Json& v) { return v.is_boolean(); });
-  parameter.kind = texts ? ParameterKind::kEnumeration : reals ? ParameterKind::kReal : booleans ? ParameterKind::kBoolean : ParameterKind::kInteger;
+  parameter.kind = texts      ? ParameterKind::kEnumeration
+                   : reals    ? ParameterKind::kReal
+                   : booleans ? ParameterKind::kBoolean
+                              : ParameterKind::kInteger;
   parameter.default_value = parameter.values.front();
   return parameter;
 }
@@ -80,7 +84,9 @@ std::vector<std::string> listed_constraints(const Json& space) {
   const Json& list = is_t1(space) ? space["ConfigurationSpace"] : space;
   for (const char* key : {"constraints", "Conditions", "conditions"}) {
     for (const Json& constraint : list.value(key, Json::array())) {
-      listed.push_back(constraint.is_object() ? constraint.value("Expression", "") : constraint.is_string() ? constraint.get<std::string>() : "");
+      listed.push_back(constraint.is_object()   ? constraint.value("Expression", "")
+                       : constraint.is_string() ? constraint.get<std::string>()
+                                                : "");
     }
   }
   return listed;
@@ -139,7 +145,8 @@ class Reader {
     if (found == std::string::npos) {
       return 0;
     }
-    line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_), text_.begin() + static_cast<std::ptrdiff_t>(found), '\n'));
+    line_ += static_cast<int>(
+        std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_), text_.begin() + static_cast<std::ptrdiff_t>(found), '\n'));
     at_ = found + 1;
     return line_;
   }

@@ -1,11 +1,10 @@
-#include "hone/space_explanation.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
 #include "engine/space/checks.hpp"
 #include "engine/space/space_builder.hpp"
+#include "hone/space_explanation.hpp"
 
 namespace hone {
 namespace {
@@ -67,7 +66,7 @@ class Explainer {
     for (const std::size_t i : chosen) {
       constraints.push_back(constraints_[i]);
     }
-    const auto product = space::build_product(parameters_, constraints, fixed_, {.name_conflict = false});
+    const auto product = space::build_product(parameters_, constraints, fixed_, {.name_conflict = false, .may_defer = false});
     if (!product) {
       return product.error().code == ErrorCode::kEmptySpace ? std::optional<Count>(0) : std::nullopt;
     }
@@ -75,7 +74,7 @@ class Explainer {
     for (const space::BuiltGroup& group : product->groups) {
       size *= group.diagram->count(group.diagram->root());
     }
-    return product->lazy ? std::nullopt : std::optional(size);
+    return size;
   }
 
   bool contradict(const std::vector<std::size_t>& chosen) { return count(chosen) == Count{0}; }
@@ -137,7 +136,8 @@ class Explainer {
 
 }  // namespace
 
-Result<SpaceExplanation> explain(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints, const Bindings& fixed) {
+Result<SpaceExplanation> explain(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
+                                 const Bindings& fixed) {
   HONE_TRY(space::check_parameters(parameters));
   HONE_TRY(space::check_names(parameters, constraints, fixed));
   return Explainer(parameters, constraints, fixed).run();

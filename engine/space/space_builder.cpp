@@ -16,8 +16,8 @@ namespace hone::space {
 namespace {
 
 /// Branches that one group's construction may hold, some bytes each. Real kernels need thousands. The order of declaration is tried first.
-constexpr std::size_t kDeclaredOrderLimit = std::size_t{1} << 20;
-constexpr std::size_t kNarrowOrderLimit = std::size_t{1} << 22;
+constexpr std::size_t kDeclaredOrderLimit = std::size_t{1} << 19;
+constexpr std::size_t kNarrowOrderLimit = std::size_t{1} << 21;
 /// What a condition may cost to be kept where all together cost too much.
 constexpr std::size_t kRelaxedLimit = std::size_t{1} << 18;
 /// Partial configurations looked at for the first valid one, and how many places are tried for it.
@@ -56,7 +56,7 @@ class Builder {
       }
     }
     product_.walk.resize(parameters_.size());
-    HONE_TRY(add_groups(conditions_, true));
+    HONE_TRY(add_groups(conditions_, options_.may_defer));
     if (!deferred_.empty()) {
       HONE_TRY(add_lazy_tree());
     }

@@ -36,6 +36,7 @@ struct Product {
 struct BuildOptions {
   const Product* previous = nullptr;  ///< of the same kernel for something else that is fixed: what is equal is taken over
   bool name_conflict = true;          ///< say in the error of an empty space which constraints contradict one another
+  bool may_defer = true;              ///< check lazily what defeats sharing; otherwise that is an error
 };
 
 Result<Product> build_product(std::vector<Parameter> parameters, const std::vector<Constraint>& constraints, const Bindings& fixed,

@@ -152,8 +152,8 @@ TEST_CASE("An unknown name in a constraint is an error, also where it would neve
 }
 
 TEST_CASE("Parameters that are declared twice, list a value twice or list none are errors") {
-  for (const auto& parameters : {std::vector{parameter("a", {1}), parameter("a", {2})}, std::vector{parameter("a", {1, 2, 1})},
-                                 std::vector{parameter("a", {})}}) {
+  for (const auto& parameters :
+       {std::vector{parameter("a", {1}), parameter("a", {2})}, std::vector{parameter("a", {1, 2, 1})}, std::vector{parameter("a", {})}}) {
     const auto space = SearchSpace::build(parameters, {}, {});
     REQUIRE_FALSE(space.ok());
     CHECK(space.error().code == ErrorCode::kInvalidArgument);

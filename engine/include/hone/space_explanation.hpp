@@ -28,6 +28,7 @@ struct SpaceExplanation {
 };
 
 /// Counts by building the space of one constraint, of all but one, and of all. Errors: as SearchSpace::build, but for kEmptySpace.
-Result<SpaceExplanation> explain(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints, const Bindings& fixed);
+Result<SpaceExplanation> explain(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
+                                 const Bindings& fixed);
 
 }  // namespace hone

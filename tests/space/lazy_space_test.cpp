@@ -1,0 +1,163 @@
+// Constraints that no diagram of bounded size can hold.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "tests/search/harness.hpp"
+#include "tests/space/described.hpp"
+
+namespace {
+
+using namespace hone;
+using namespace hone::test;
+
+/// One in ten combinations of eight parameters of sixteen values meets it, and no two states of the sum so far are alike.
+const std::string kOpaque =
+    "(((((((a * 7919) ^ (b * 104729)) * 31 ^ (c * 1299709)) * 17 ^ d * 15485863) * 13 ^ e * 32452843) * 11 ^ f * 49979687) * 7 ^ "
+    "g * 67867967) % 1000003 < 100000 + h";
+
+std::vector<Parameter> eight() {
+  std::vector<Parameter> parameters;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+    parameters.push_back(described(name, counting(1, 16)));
+  }
+  return parameters;
+}
+
+const SearchSpace& opaque_space() {
+  static const SearchSpace space = build(eight(), {"a * b <= 64", kOpaque});
+  return space;
+}
+
+bool meets(const SearchSpace& space, const Configuration& configuration) {
+  for (const Constraint& constraint : conditions(eight(), {"a * b <= 64", kOpaque})) {
+    if (!constraint.condition.evaluate(bindings(space.parameters(), configuration))->boolean()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("A constraint that defeats sharing is named, the others are counted, and memory is bounded") {
+  const SearchSpace& space = opaque_space();
+  CHECK_FALSE(space.exact());
+  const SpaceFigures figures = space.figures();
+  REQUIRE(figures.deferred.size() == 1);
+  CHECK(figures.deferred[0] == kOpaque);
+  CHECK(figures.bytes < 100'000);
+  CHECK(text(space.cartesian()) == "4294967296");
+  CHECK(text(space.size()) == "2382364672");  // 142 of 256 pairs (a, b)
+}
+
+TEST_CASE("Where sharing is defeated, every answer is a valid configuration still") {
+  const SearchSpace& space = opaque_space();
+  std::mt19937_64 random(1);
+  const std::vector<Count> sample = space.sample(random, 50);
+  CHECK(std::set<Count>(sample.begin(), sample.end()).size() == 50);
+  for (const Count position : sample) {
+    CHECK(meets(space, space.at(position)));
+    CHECK(space.index(space.at(position)) == position);
+    CHECK(space.settle(position) == position);
+    for (const Count neighbour : space.neighbours(position, Neighbourhood::kAdjacent)) {
+      CHECK(meets(space, space.at(neighbour)));
+    }
+    Digits near = space.digits(position);
+    near[3] = static_cast<std::uint16_t>((near[3] + 5) % 16);
+    CHECK(meets(space, space.at(space.nearest(near))));
+  }
+}
+
+TEST_CASE("Any position of a space that is not exact settles to a valid one, the next") {
+  const SearchSpace& space = opaque_space();
+  for (const Count position : {Count{0}, space.size() / 3, space.size() - 1}) {
+    CHECK(meets(space, space.at(position)));
+    const Count settled = space.settle(position);
+    CHECK(space.index(space.at(position)) == settled);
+    CHECK((settled >= position || position == space.size() - 1));
+  }
+}
+
+TEST_CASE("Samples of a space that is not exact are uniform over what is valid") {
+  const SearchSpace& space = opaque_space();
+  std::mt19937_64 random(2);
+  std::size_t low = 0;
+  constexpr std::size_t kSamples = 2000;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    low += space.at(space.sample(random)).values[7].integer() <= 8 ? 1 : 0;
+  }
+  CHECK(static_cast<double>(low) / kSamples == doctest::Approx(0.5).epsilon(0.1));
+}
+
+TEST_CASE("Every strategy searches a space that is not exact") {
+  const SearchSpace& space = opaque_space();
+  for (const auto& plugin : builtin_registry().strategies()) {
+    CAPTURE(plugin->name());
+    const Count first = space.settle(0);
+    auto strategy = create(plugin->name(), space, 7, first);
+    std::set<Count> seen{first};
+    for (int turn = 0; turn < 5; ++turn) {
+      std::vector<Observation> told;
+      for (const Count position : strategy.ask(4)) {
+        CHECK(space.settle(position) == position);
+        CHECK(seen.insert(position).second);
+        told.push_back(bowl(space, position));
+      }
+      strategy.tell(told);
+    }
+    CHECK(seen.size() >= 15);
+    CHECK_MESSAGE(strategy.faults().failed == 0, strategy.faults().first);
+  }
+}
+
+TEST_CASE("A contradiction beside what defeats sharing is found") {
+  const auto space = SearchSpace::build(eight(), conditions(eight(), {kOpaque, "a + b > 40"}), {});
+  REQUIRE_FALSE(space.ok());
+  CHECK(space.error().code == ErrorCode::kEmptySpace);
+}
+
+TEST_CASE("Where nothing valid is found in bounded time, the error says so and names the constraint") {
+  const std::string never = kOpaque.substr(0, kOpaque.find(" % ")) + " % 1000003 == 1000003 * h";
+  const auto space = SearchSpace::build(eight(), conditions(eight(), {never}), {});
+  if (!space.ok()) {
+    CHECK(space.error().message.find(never) != std::string::npos);
+  }
+}
+
+TEST_CASE("A remainder needs no more of a sum than its own remainder") {
+  std::vector<Parameter> parameters;
+  std::string sum;
+  for (int i = 0; i < 12; ++i) {
+    parameters.push_back(described("x" + std::to_string(i), counting(0, 9)));
+    sum += (i == 0 ? "" : " + ") + std::to_string(1 + 37 * i * i * i) + " * x" + std::to_string(i);
+  }
+  const SearchSpace space = build(parameters, {"(" + sum + ") % 7 == 0"});
+  CHECK(space.exact());
+  CHECK(space.figures().nodes < 12 * 7);
+}
+
+TEST_CASE("Another shape rebuilds only the groups that it touches") {
+  const std::vector<Parameter> parameters{described("block", powers_of_two(1024)), described("tile", counting(1, 8)),
+                                          described("unroll", counting(1, 8)), described("stages", counting(1, 4))};
+  const auto v = [](const char* name) { return Expression::variable(name); };
+  const auto fits =
+      Expression::make(Operator::kLessEqual, {Expression::make(Operator::kMultiply, {v("c.block"), v("c.tile")}), v("p.cols")});
+  const auto divides = Expression::make(
+      Operator::kEqual, {Expression::make(Operator::kRemainder, {v("c.stages"), v("c.unroll")}), Expression::constant(Value(0))});
+  const std::vector<Constraint> constraints{{fits, "fits", 1}, {divides, "divides", 2}};
+  const auto first = SearchSpace::build(parameters, constraints, {{"p.cols", Value(512)}});
+  REQUIRE(first.ok());
+  const auto other = SearchSpace::build(parameters, constraints, {{"p.cols", Value(2048)}}, &*first);
+  const auto same = SearchSpace::build(parameters, constraints, {{"p.cols", Value(512)}}, &*other);
+  const auto fresh = SearchSpace::build(parameters, constraints, {{"p.cols", Value(2048)}});
+  REQUIRE((other.ok() && same.ok() && fresh.ok()));
+  CHECK(other->figures().groups == 2);
+  CHECK(other->figures().reused == 1);
+  CHECK(same->figures().reused == 1);
+  REQUIRE(text(other->size()) == text(fresh->size()));
+  CHECK(text(same->size()) == text(first->size()));
+  for (Count i = 0; i < fresh->size(); ++i) {
+    REQUIRE(other->at(i) == fresh->at(i));
+  }
+}
