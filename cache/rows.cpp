@@ -13,6 +13,7 @@ namespace hone::cache {
 namespace {
 
 constexpr std::size_t kSampleBytes = sizeof(double);
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 std::string dump(const nlohmann::json& json) {
   // Environment values come from drivers and may not be UTF-8.
@@ -86,7 +87,6 @@ TextMap read_json_map(std::string_view text) {
 }
 
 DeviceKey device_key(const DeviceInfo& info) {
-  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
   nlohmann::json properties = nlohmann::json::object();
   for (const auto& [name, value] : info.properties) {
     // What a driver or a kernel keeps for itself changes with its version, and the version is not part of the key.
@@ -95,6 +95,18 @@ DeviceKey device_key(const DeviceInfo& info) {
   DeviceKey key{.digest = {}, .properties = dump(properties)};
   key.digest = digest(dump(nlohmann::json::array({info.product, info.architecture, info.mig_profile, key.properties})));
   return key;
+}
+
+std::map<std::string, std::int64_t, std::less<>> read_device_properties(std::string_view text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  std::map<std::string, std::int64_t, std::less<>> properties;
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) {
+      const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
+      properties.emplace(name, name == "memory" ? number * kGiB : number);
+    }
+  }
+  return properties;
 }
 
 void bind_key(Statement& statement, const RecordKey& key) {

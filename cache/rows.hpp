@@ -26,6 +26,8 @@ struct DeviceKey {
   std::string digest, properties;
 };
 DeviceKey device_key(const DeviceInfo& info);
+/// DeviceInfo::properties of DeviceKey::properties; a device with them has the same key.
+std::map<std::string, std::int64_t, std::less<>> read_device_properties(std::string_view json);
 
 /// kernel, source_hash, dtype, layout, alignment, device (its digest), timing_profile. The shape is left to the caller.
 void bind_key(Statement& statement, const RecordKey& key);

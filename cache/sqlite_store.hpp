@@ -1,5 +1,6 @@
 #pragma once
-// The store on SQLite. Its methods are spread by concern: sessions.cpp, trials.cpp, records.cpp, compiled.cpp; opening is in open.cpp.
+// The store on SQLite. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp,
+// compiled.cpp; opening is in open.cpp.
 
 #include <filesystem>
 #include <mutex>
@@ -39,6 +40,7 @@ class SqliteStore final : public Store {
   Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
                               double elapsed_seconds) override;
   Result<std::vector<SessionInfo>> sessions() override;
+  Result<std::vector<DeviceInfo>> devices() override;
   Result<std::vector<History>> histories(const std::string& kernel, const std::vector<Parameter>& parameters, std::int64_t session,
                                          std::size_t most) override;
   Result<std::string> find_model(const std::string& kernel, const std::string& strategy) override;

@@ -16,6 +16,7 @@ constexpr std::array kVerbs{
     Verb{"compare", "replay strategies on recorded spaces, without a GPU", compare},
     Verb{"best", "print the winner for a problem", best},
     Verb{"run", "validate and time one configuration", run},
+    Verb{"export", "write the compiled winner and how to launch it, for programs without Hone", export_plan},
     Verb{"kernels", "list the built-in kernels, or describe one", kernels},
     Verb{"space", "count a kernel's configurations", space},
     Verb{"strategies", "list the search strategies, or describe one", strategies},

@@ -104,12 +104,15 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   return subject;
 }
 
+Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
+  HONE_ASSIGN(const DType dtype, parse_dtype(arguments["dtype"].as<std::string>()));
+  HONE_ASSIGN(const Shape shape, parse_shape(arguments["shape"].as<std::string>()));
+  return make_problem(subject.spec, dtype, shape);
+}
+
 Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
   Target target;
-  const auto dtype_text = arguments["dtype"].as<std::string>();
-  HONE_ASSIGN(const DType dtype, parse_dtype(dtype_text));
-  HONE_ASSIGN(const Shape shape, parse_shape(arguments["shape"].as<std::string>()));
-  HONE_ASSIGN(target.problem, make_problem(subject.spec, dtype, shape));
+  HONE_ASSIGN(target.problem, find_problem(arguments, subject));
   const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : subject.recorded ? "replay" : "";
   HONE_ASSIGN(target.device, wanted.empty() ? registry().best_device() : registry().device(wanted));
   const bool replay = target.device.info.plugin == "replay";
@@ -125,6 +128,11 @@ Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject&
 
 std::filesystem::path store_path(const cxxopts::ParseResult& arguments) {
   return arguments.count("store") > 0 ? std::filesystem::path(arguments["store"].as<std::string>()) : default_store_path();
+}
+
+Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments) {
+  std::error_code failed;
+  return std::filesystem::exists(store_path(arguments), failed) ? open_store(store_path(arguments), StoreMode::kReadOnly) : std::unique_ptr<Store>();
 }
 
 }  // namespace hone::cli

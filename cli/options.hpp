@@ -45,8 +45,11 @@ struct Target {
   Registry::Found device;
   Problem problem;
 };
+Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject);
 Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject);
 
 std::filesystem::path store_path(const cxxopts::ParseResult& arguments);
+/// The store, for reading; null if there is none.
+Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments);
 
 }  // namespace hone::cli

@@ -3,34 +3,12 @@
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
+#include "cli/selection.hpp"
 #include "cli/verbs.hpp"
-#include "hone/engine.hpp"
-#include "hone/lookup.hpp"
 #include "hone/session.hpp"
 
 namespace hone::cli {
 namespace {
-
-struct Selected {
-  Configuration configuration;
-  std::string origin;
-};
-
-/// --config NAME=VALUE,... or "default", else the winner, else the default.
-Result<Selected> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store) {
-  if (arguments.count("config") > 0 && arguments["config"].as<std::string>() != "default") {
-    HONE_ASSIGN(Configuration given, parse_configuration(subject.spec.parameters, arguments["config"].as<std::string>()));
-    if (!valid_for(subject.spec, target.problem, target.device.info, given)) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("{} is not valid for {} {} on {}; hone kernels {} lists the constraints",
-                                                            text(subject.spec.parameters, given), name(target.problem.dtype),
-                                                            text(target.problem.shape), target.device.info.id, arguments["kernel"].as<std::string>())};
-    }
-    return Selected{std::move(given), "given"};
-  }
-  Store* const consulted = arguments.count("config") > 0 ? nullptr : store;
-  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, consulted));
-  return Selected{std::move(choice.configuration), std::string(name(choice.source))};
-}
 
 Json run_json(const TuneRequest& request, const RunReport& report, const std::string& origin) {
   const Trial& trial = report.trial;
@@ -84,8 +62,8 @@ int run(int argc, char** argv) {
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
-  options.add_options()("config", "'default', or name=value,... (others keep their default); without it: the winner", cxxopts::value<std::string>(), "CONFIG")(
-      "seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
+  add_config_option(options);
+  options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(Subject subject, find_subject(arguments));
@@ -93,17 +71,14 @@ int run(int argc, char** argv) {
     if (subject.recorded) {
       return Error{ErrorCode::kInvalidArgument, "a recorded space cannot be run; give a kernel"};
     }
-    std::unique_ptr<Store> store;
-    if (std::filesystem::exists(store_path(arguments))) {
-      HONE_ASSIGN(store, open_store(store_path(arguments), StoreMode::kReadOnly));
-    }
-    HONE_ASSIGN(const Selected selected, select(arguments, subject, target, store.get()));
+    HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
+    HONE_ASSIGN(const Selection selected, select(arguments, subject, target, store.get()));
     TuneRequest request;
     request.spec = std::move(subject.spec);
     request.problem = std::move(target.problem);
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
-    HONE_ASSIGN(const RunReport report, run_configuration(request, selected.configuration, nullptr));
+    HONE_ASSIGN(const RunReport report, run_configuration(request, selected.choice.configuration, nullptr));
     return Output{run_json(request, report, selected.origin), run_text(request, report, selected.origin), report.trial.outcome == Outcome::kOk ? 0 : 2};
   });
 }

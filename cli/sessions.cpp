@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
+#include "hone/recorded_space.hpp"
 
 namespace hone::cli {
 namespace {
@@ -14,38 +18,127 @@ std::string_view state_name(const SessionInfo& session) {
   return session.owner_alive ? "running" : "interrupted";
 }
 
+Result<Output> list(Store& store) {
+  HONE_ASSIGN(const std::vector<SessionInfo> all, store.sessions());
+  Output output{.json = {{"sessions", Json::array()}}, .text = ""};
+  std::vector<std::vector<std::string>> rows{{"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun"}};
+  for (const SessionInfo& session : all) {
+    output.json["sessions"].push_back({{"session", session.id},
+                                       {"state", state_name(session)},
+                                       {"kernel", session.kernel},
+                                       {"dtype", name(session.problem.dtype)},
+                                       {"shape", json(session.problem.shape)},
+                                       {"device", session.device_id},
+                                       {"product", session.product},
+                                       {"strategy", session.strategy},
+                                       {"seed", session.seed},
+                                       {"budget", session.budget},
+                                       {"trials", session.trials},
+                                       {"best_us", session.best_us ? Json(*session.best_us) : Json(nullptr)},
+                                       {"seconds", session.elapsed_seconds},
+                                       {"created_at", session.created_at},
+                                       {"updated_at", session.updated_at}});
+    rows.push_back({std::to_string(session.id), std::string(state_name(session)), session.kernel, std::string(name(session.problem.dtype)),
+                    text(session.problem.shape), session.device_id, session.strategy, std::to_string(session.seed), std::to_string(session.trials),
+                    session.best_us ? duration(*session.best_us) : "-", fmt::format("{:.1f}", session.elapsed_seconds), session.created_at});
+  }
+  output.text = all.empty() ? "the store holds no session\n" : table(rows);
+  return output;
+}
+
+/// The sessions with these ids. Errors: an id that is not there; sessions of different problems or devices.
+Result<std::vector<SessionInfo>> pick(Store& store, const std::vector<std::int64_t>& ids) {
+  HONE_ASSIGN(const std::vector<SessionInfo> all, store.sessions());
+  std::vector<SessionInfo> picked;
+  for (const std::int64_t id : ids) {
+    const auto found = std::ranges::find(all, id, &SessionInfo::id);
+    if (found == all.end()) {
+      return Error{ErrorCode::kNotFound, fmt::format("the store has no session {}; hone sessions lists them", id)};
+    }
+    const SessionInfo& first = picked.empty() ? *found : picked.front();
+    if (found->source_hash != first.source_hash || found->problem != first.problem || found->product != first.product) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("sessions {} and {} are of different kernels, problems or devices; write each to a file of its own", first.id, id)};
+    }
+    picked.push_back(*found);
+  }
+  return picked;
+}
+
+/// The kernel that a session is of, as it was then.
+Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, const SessionInfo& session) {
+  Subject subject;
+  if (arguments.count("kernel") > 0) {
+    HONE_ASSIGN(subject, find_subject(arguments));
+  } else {
+    const Result<const KernelSpec*> builtin = find_builtin_kernel(session.kernel);
+    if (!builtin) {
+      return Error{ErrorCode::kNotFound, fmt::format("session {} is of {}, which is not built in: name its file with --kernel", session.id, session.kernel)};
+    }
+    subject.spec = **builtin;
+  }
+  if (subject.spec.source_hash != session.source_hash) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("session {} is of another version of {}: give the file it was tuned from with --kernel", session.id, session.kernel)};
+  }
+  return subject;
+}
+
+/// Trials of the sessions, each configuration once: the first that was measured to the end, else the first.
+Result<std::vector<Trial>> merged_trials(Store& store, const std::vector<SessionInfo>& sessions, const std::vector<Parameter>& parameters) {
+  std::vector<Trial> merged;
+  std::map<Count, std::size_t> at;
+  for (const SessionInfo& session : sessions) {
+    HONE_ASSIGN(std::vector<Trial> trials, store.trials(session.id, parameters));
+    for (Trial& trial : trials) {
+      const auto [known, is_new] = at.emplace(trial.position, merged.size());
+      if (is_new) {
+        merged.push_back(std::move(trial));
+      } else if (merged[known->second].measurement.raced_out && !trial.measurement.raced_out) {
+        merged[known->second] = std::move(trial);
+      }
+    }
+  }
+  return merged;
+}
+
+Result<Output> record(const cxxopts::ParseResult& arguments, Store& store) {
+  HONE_ASSIGN(const std::vector<SessionInfo> sessions, pick(store, arguments["session"].as<std::vector<std::int64_t>>()));
+  const SessionInfo& first = sessions.front();
+  HONE_ASSIGN(const Subject subject, find_recorded_subject(arguments, first));
+  HONE_ASSIGN(const std::vector<Trial> trials, merged_trials(store, sessions, subject.spec.parameters));
+  const std::string file = arguments["record"].as<std::string>();
+  HONE_TRY(write_recorded_space(file,
+                                {.kernel = first.kernel,
+                                 .source_hash = first.source_hash,
+                                 .device_name = first.product,
+                                 .problem = first.problem,
+                                 .parameters = subject.spec.parameters},
+                                trials));
+  const auto right = std::ranges::count(trials, Outcome::kOk, &Trial::outcome);
+  return Output{{{"file", file}, {"trials", trials.size()}, {"ok", right}}, fmt::format("{}: {} configurations, {} of them right\n", file, trials.size(), right)};
+}
+
 }  // namespace
 
 int sessions(int argc, char** argv) {
-  cxxopts::Options options("hone sessions", "Lists the sessions in the store. An interrupted one goes on when its command is given again.");
+  cxxopts::Options options("hone sessions", "Lists the sessions in the store. An interrupted one goes on when its command is given again.\n"
+                                            "With ids and --record it writes their trials as a recorded space, for hone compare and hone tune to replay.");
   add_store_option(options);
+  options.add_options()("session", "which to write, e.g. 3 or 3,5: all of one problem on one device", cxxopts::value<std::vector<std::int64_t>>(), "ID")(
+      "record", "the file to write: .json, or .json.gz to compress it", cxxopts::value<std::string>(), "FILE")(
+      "kernel", "the file of a kernel that is not built in", cxxopts::value<std::string>(), "FILE");
+  options.parse_positional({"session"});
+  options.positional_help("[ID]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_ASSIGN(const auto store, open_store(store_path(arguments), StoreMode::kReadOnly));
-    HONE_ASSIGN(const std::vector<SessionInfo> all, store->sessions());
-    Output output{.json = {{"sessions", Json::array()}}, .text = ""};
-    std::vector<std::vector<std::string>> rows{{"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun"}};
-    for (const SessionInfo& session : all) {
-      output.json["sessions"].push_back({{"session", session.id},
-                                         {"state", state_name(session)},
-                                         {"kernel", session.kernel},
-                                         {"dtype", name(session.problem.dtype)},
-                                         {"shape", json(session.problem.shape)},
-                                         {"device", session.device_id},
-                                         {"product", session.product},
-                                         {"strategy", session.strategy},
-                                         {"seed", session.seed},
-                                         {"budget", session.budget},
-                                         {"trials", session.trials},
-                                         {"best_us", session.best_us ? Json(*session.best_us) : Json(nullptr)},
-                                         {"seconds", session.elapsed_seconds},
-                                         {"created_at", session.created_at},
-                                         {"updated_at", session.updated_at}});
-      rows.push_back({std::to_string(session.id), std::string(state_name(session)), session.kernel, std::string(name(session.problem.dtype)),
-                      text(session.problem.shape), session.device_id, session.strategy, std::to_string(session.seed), std::to_string(session.trials),
-                      session.best_us ? duration(*session.best_us) : "-", fmt::format("{:.1f}", session.elapsed_seconds), session.created_at});
+    if (arguments.count("session") != 0 || arguments.count("record") != 0) {
+      if (arguments.count("session") == 0 || arguments.count("record") == 0) {
+        return Error{ErrorCode::kInvalidArgument, "to write a recorded space give both: hone sessions ID --record FILE.json.gz"};
+      }
+      return record(arguments, *store);
     }
-    output.text = all.empty() ? "the store holds no session\n" : table(rows);
-    return output;
+    return list(*store);
   });
 }
 

@@ -71,6 +71,10 @@ std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
 
 std::span<const std::string_view> device_property_names() { return kProperties; }
 
+Result<DeviceInfo> DevicePlugin::typical(std::string_view architecture) const {
+  return Error{ErrorCode::kUnavailable, fmt::format("{} compiles only for devices that are here, not for '{}'", name(), architecture)};
+}
+
 Bindings bindings(const DeviceInfo& info) {
   Bindings bound;
   for (const auto& [property, value] : info.properties) {

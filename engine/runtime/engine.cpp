@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "hone/launch_plan.hpp"
 #include "hone/lookup.hpp"
 #include "hone/names.hpp"
 #include "hone/registry.hpp"
@@ -102,6 +103,7 @@ struct Engine::Impl {
   struct Entry {
     Choice choice;
     std::shared_ptr<const LoadedKernel> loaded;
+    std::vector<LaunchArgument> arguments;
   };
   std::map<std::string, Entry, std::less<>> entries;
 
@@ -112,41 +114,37 @@ struct Engine::Impl {
     return find_builtin_kernel(kernel);
   }
 
-  Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const Configuration& configuration) {
-    const CompiledKey key = compiled_key(spec, problem.dtype, text(spec.parameters, configuration), found.info);
-    if (store) {
-      HONE_ASSIGN(std::optional<Compiled> cached, store->find_compiled(key));
-      if (cached) {
-        return *std::move(cached);
-      }
-    }
-    HONE_ASSIGN(const std::unique_ptr<Compiler> compiler, found.plugin->compiler(found.info));
-    auto compiled = compiler->compile({.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .reference = false});
-    if (compiled.front() && store) {
-      // Keeping it only saves the next process a compilation; a store that is read-only is no reason to fail.
-      const Result<void> kept = store->put_compiled(key, *compiled.front());
-      static_cast<void>(kept.ok());
-    }
-    return std::move(compiled.front());
-  }
-
-  /// The compiled code of a choice: by the record's artifact, which needs no compiler of the same version, or any compiler at all.
-  Result<Compiled> code(const KernelSpec& spec, const Problem& problem, const Choice& choice) {
-    if (choice.record && store && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
-      if (auto artifact = store->load_artifact(choice.record->artifact)) {
-        return Compiled{*std::move(artifact), choice.record->symbols, {}};
-      }
-    }
-    return compile(spec, problem, choice.configuration);
-  }
-
   Result<Entry> load(const KernelSpec& spec, const Problem& problem) {
+    HONE_ASSIGN(Choice choice, choose(spec, problem, found.info, store.get()));
+    HONE_ASSIGN(LaunchPlan plan, make_launch_plan(spec, problem, std::move(choice), found, store.get()));
     Entry entry;
-    HONE_ASSIGN(entry.choice, choose(spec, problem, found.info, store.get()));
-    HONE_ASSIGN(const Compiled compiled, code(spec, problem, entry.choice));
-    HONE_ASSIGN(const std::vector<PassLaunch> plan, plan_launch(spec, problem, entry.choice.configuration, found.info));
-    HONE_ASSIGN(entry.loaded, device->load(compiled, plan, problem));
+    HONE_ASSIGN(entry.loaded, device->load(plan.code, plan.passes, problem));
+    entry.choice = std::move(plan.choice);
+    entry.arguments = std::move(plan.arguments);
     return entry;
+  }
+
+  /// What a launch passes in the place of each argument; workspaces are allocated.
+  Result<void> add_slots(const std::vector<LaunchArgument>& arguments, Kernel::State& state) {
+    if (arguments.size() > Kernel::kMostArguments) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{} has {} arguments; at most {} are supported", state.name, arguments.size(), Kernel::kMostArguments)};
+    }
+    for (const LaunchArgument& argument : arguments) {
+      Kernel::State::Slot slot{.passed = argument.direction != Direction::kWorkspace};
+      if (argument.direction == Direction::kScalar) {
+        slot.kind = argument.dtype == DType::kF64 ? Kernel::Passed::kF64 : argument.dtype == DType::kI32 ? Kernel::Passed::kI32 : Kernel::Passed::kF32;
+      }
+      slot.zeroed_bytes = argument.zeroed ? argument.bytes : 0;
+      if (!slot.passed) {
+        HONE_ASSIGN(auto buffer, device->allocate(argument.bytes));
+        slot.workspace = buffer->address();
+        state.workspaces.push_back(std::move(buffer));
+      }
+      state.passed_count += slot.passed ? 1 : 0;
+      state.slots.push_back(slot);
+    }
+    return {};
   }
 };
 
@@ -208,29 +206,7 @@ Result<Kernel> Engine::kernel(std::string_view kernel, DType dtype, const Shape&
     state->tuned_shape = state->choice.record->problem.shape;
     state->stale = staleness(*state->choice.record, impl_->found.info);
   }
-  Bindings bound = bindings(state->problem);
-  bound.merge(bindings(spec->parameters, state->choice.configuration));
-  if (spec->arguments.size() > Kernel::kMostArguments) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{} has {} arguments; at most {} are supported", spec->name, spec->arguments.size(), Kernel::kMostArguments)};
-  }
-  for (const Argument& argument : spec->arguments) {
-    Kernel::State::Slot slot{.passed = argument.direction != Direction::kWorkspace};
-    const DType element = argument.element(dtype);
-    if (argument.direction == Direction::kScalar) {
-      slot.kind = element == DType::kF64 ? Kernel::Passed::kF64 : element == DType::kI32 ? Kernel::Passed::kI32 : Kernel::Passed::kF32;
-    } else {
-      HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
-      const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, elements.integer())) * size_of(element);
-      slot.zeroed_bytes = argument.zeroed ? bytes : 0;
-      if (!slot.passed) {
-        HONE_ASSIGN(auto buffer, impl_->device->allocate(bytes));
-        slot.workspace = buffer->address();
-        state->workspaces.push_back(std::move(buffer));
-      }
-    }
-    state->passed_count += slot.passed ? 1 : 0;
-    state->slots.push_back(slot);
-  }
+  HONE_TRY(impl_->add_slots(entry->second.arguments, *state));
   return Kernel(std::move(state));
 }
 

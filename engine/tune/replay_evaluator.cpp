@@ -23,6 +23,7 @@ class ReplayEvaluator final : public Evaluator {
         trial.outcome = known->outcome;
         trial.detail = known->detail;
         trial.seconds = known->seconds;
+        trial.resources = known->resources;
         if (known->outcome == Outcome::kOk) {
           trial.measurement = summarize(known->samples_us);
         }

@@ -15,6 +15,10 @@ Result<std::vector<DeviceInfo>> describe_devices();
 /// The driver's ordinal of a described device. Errors, kNotFound: it is not there any more, or is another one now.
 Result<DeviceOrdinal> find_device(const DeviceInfo& info);
 
+/// The data-centre or workstation GPU that an architecture ("sm_90a") is compiled for where none is at hand. Needs no driver.
+/// Errors, kNotFound: an architecture that is not known.
+Result<DeviceInfo> typical_device(std::string_view architecture);
+
 /// "0000:4e:00.0"; empty if the driver does not say.
 std::string pci_bus_id(const DriverApi& api, DeviceOrdinal device);
 

@@ -13,6 +13,7 @@ class CudaPlugin final : public DevicePlugin {
  public:
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
   Result<std::vector<DeviceInfo>> enumerate() const override { return describe_devices(); }
+  Result<DeviceInfo> typical(std::string_view architecture) const override { return typical_device(architecture); }
   Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return CudaDevice::open(info); }
 
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {

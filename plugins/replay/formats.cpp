@@ -18,6 +18,9 @@ Error broken(std::string message) { return {ErrorCode::kInvalidArgument, std::mo
 
 /// What became of a configuration, from the word of Kernel Tuner ("CompilationFailedConfig") or of T4 ("compile").
 Outcome outcome_of(std::string word) {
+  if (const Result<Outcome> own = parse_outcome(word)) {
+    return *own;
+  }
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr std::array<std::pair<std::string_view, Outcome>, 7> kWords{{
       {"compil", Outcome::kCompileError},
@@ -36,6 +39,8 @@ double number(const Json& object, const char* key) {
   const auto at = object.find(key);
   return at != object.end() && at->is_number() ? at->get<double>() : 0.0;
 }
+
+std::int64_t whole(const Json& object, const char* key) { return static_cast<std::int64_t>(number(object, key)); }
 
 /// Positive numbers of a list, scaled.
 std::vector<double> samples(const Json& object, const char* key, double scale) {
@@ -81,6 +86,11 @@ RecordedTrial cached_trial(const Json& entry) {
                    .validate = number(entry, "verification_time") / kMillisecondsPerSecond,
                    .time = number(entry, "benchmark_time") / kMillisecondsPerSecond,
                    .overhead = number(entry, "framework_time") / kMillisecondsPerSecond};
+  trial.resources = {.registers = whole(entry, "registers"),
+                     .spill_bytes = whole(entry, "spill_bytes"),
+                     .stack_bytes = whole(entry, "stack_bytes"),
+                     .shared_bytes = whole(entry, "shared_bytes"),
+                     .occupancy = number(entry, "occupancy")};
   return trial;
 }
 
@@ -96,6 +106,9 @@ Result<Recording> read_kernel_tuner(const Json& root) {
       return broken(fmt::format("tune_params does not list the values of '{}'", recording.names.back()));
     }
     recording.values.emplace_back(values->begin(), values->end());
+  }
+  if (const auto defaults = root.find("defaults"); defaults != root.end()) {
+    HONE_ASSIGN(recording.defaults, values_of(*defaults, recording.names));
   }
   for (const Json& entry : root["cache"]) {
     HONE_ASSIGN(auto values, values_of(entry, recording.names));

@@ -19,6 +19,7 @@ struct Recording {
   std::string device_name;
   std::vector<std::string> names;         ///< of the parameters
   std::vector<std::vector<Json>> values;  ///< of each parameter, in the file's order; empty if the file lists none
+  std::vector<Json> defaults;             ///< of each parameter; empty if the file names none
   std::vector<Record> records;
 };
 

@@ -54,9 +54,17 @@ Parameter parameter_of(const std::string& name, const std::vector<Json>& values)
       parameter.labels.push_back(label(value));
     }
   }
-  // A record names no default. The middle of a list is a fairer place to start than its end.
+  // Most records name no default. The middle of a list is a fairer place to start than its end.
   parameter.default_value = parameter.values.empty() ? Value() : parameter.values[parameter.values.size() / 2];
   return parameter;
+}
+
+/// Those of a recording that names its defaults are set to them.
+void set_default(Parameter& parameter, const Recording& recording, std::size_t p) {
+  const auto at = p < recording.defaults.size() ? std::ranges::find(recording.values[p], recording.defaults[p]) : recording.values[p].end();
+  if (at != recording.values[p].end()) {
+    parameter.default_value = parameter.values[static_cast<std::size_t>(at - recording.values[p].begin())];
+  }
 }
 
 Result<Rows> rows_of(const Recording& recording) {
@@ -140,6 +148,7 @@ Result<RecordedSpace> RecordedSpace::load(const std::filesystem::path& file) {
   std::vector<Parameter> parameters;
   for (std::size_t p = 0; p < recording.names.size(); ++p) {
     parameters.push_back(parameter_of(recording.names[p], recording.values[p]));
+    set_default(parameters.back(), recording, p);
   }
   const auto rows = rows_of(recording);
   if (!rows) {

@@ -287,6 +287,27 @@ TEST_CASE("the environment, the device's number and the driver's share of memory
   CHECK(staleness(*found, record_key().device).empty());
 }
 
+TEST_CASE("devices come back with the environment of their latest session, and find their records") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  CHECK(must(store->devices()).empty());
+  tuned(*store, record_key(), record_of("block=64", 9.5));
+  SessionKey later = session_key();
+  later.record.device.environment["driver"] = "590.10";
+  must(store->begin_session(later, "9trials"));
+  const std::vector<DeviceInfo> devices = must(store->devices());
+  REQUIRE(devices.size() == 1);
+  CHECK(devices[0].id == "cuda:0");
+  CHECK(devices[0].plugin == "cuda");
+  CHECK(devices[0].product == "NVIDIA H200");
+  CHECK(devices[0].architecture == "sm_90a");
+  CHECK(devices[0].properties.at("multiprocessors") == 132);
+  CHECK(devices[0].environment.at("driver") == "590.10");
+  RecordKey again = record_key();
+  again.device = devices[0];
+  CHECK(must(store->find_record(again, parameters())).has_value());
+}
+
 TEST_CASE("a new record replaces the old one of its key") {
   Directory directory;
   auto store = must_open(directory.store());

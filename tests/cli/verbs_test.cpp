@@ -11,7 +11,7 @@ TEST_CASE("hone alone, --help and --version") {
   CHECK(run({}).exit == 2);
   const Ended help = run({"--help"});
   CHECK(help.exit == 0);
-  for (const char* verb : {"tune", "best", "run", "kernels", "space", "devices", "sessions", "doctor", "compare", "strategies"}) {
+  for (const char* verb : {"tune", "best", "run", "export", "kernels", "space", "devices", "sessions", "doctor", "compare", "strategies"}) {
     CHECK(help.out.find(verb) != std::string::npos);
     CHECK(run({verb, "--help"}).out.find("--json") != std::string::npos);
   }

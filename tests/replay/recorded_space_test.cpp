@@ -175,6 +175,61 @@ TEST_CASE("Recorded spaces of real GPUs are read whole") {
   CHECK(failures == 161);
 }
 
+TEST_CASE("Trials that are written are read back: outcomes, samples, costs, resources and the default") {
+  const Scratch scratch;
+  Parameter block, fast, layout;
+  block.name = "block";
+  block.values = {32, 64};
+  block.default_value = 32;
+  fast.name = "fast";
+  fast.kind = ParameterKind::kBoolean;
+  fast.values = {false, true};
+  fast.default_value = true;
+  layout.name = "layout";
+  layout.kind = ParameterKind::kEnumeration;
+  layout.values = {0, 1};
+  layout.labels = {"row", "column"};
+  layout.default_value = 0;
+  Trial right, slow, wrong;
+  right.configuration.values = {32, true, 1};
+  right.measurement.samples_us = {3.0, 1.5, 2.0};
+  right.measurement.median_us = 2.0;
+  right.seconds = {.compile = 0.5, .validate = 0.25, .time = 0.125, .overhead = 0.0625};
+  right.resources = {.registers = 40, .spill_bytes = 8, .stack_bytes = 16, .shared_bytes = 4096, .occupancy = 0.75};
+  slow.configuration.values = {64, true, 1};
+  slow.outcome = Outcome::kCompileTimeout;
+  wrong.configuration.values = {32, false, 0};
+  wrong.outcome = Outcome::kRace;
+  const RecordedSubject subject{
+      .kernel = "k", .source_hash = "1", .device_name = "Some GPU", .problem = {DType::kBF16, {{"n", 7}}}, .parameters = {block, fast, layout}};
+  for (const char* name : {"k.json", "k.json.gz"}) {
+    REQUIRE(write_recorded_space(scratch.path(name), subject, {right, slow, wrong}).ok());
+    const auto recorded = RecordedSpace::load(scratch.path(name));
+    REQUIRE_MESSAGE(recorded.ok(), recorded.error().message);
+    CHECK(recorded->device_name() == "Some GPU");
+    CHECK(recorded->space().size() == 3);
+    CHECK(trial(*recorded, "block=64,fast=true,layout=column").outcome == Outcome::kCompileTimeout);
+    CHECK(trial(*recorded, "block=32,fast=false,layout=row").outcome == Outcome::kRace);
+    const RecordedTrial& read = trial(*recorded, "block=32,fast=true,layout=column");
+    CHECK(read.outcome == Outcome::kOk);
+    REQUIRE(read.samples_us.size() == 3);
+    CHECK(read.samples_us[0] == doctest::Approx(3.0));
+    CHECK(read.time_us == doctest::Approx(2.0));
+    CHECK(read.seconds.compile == doctest::Approx(0.5));
+    CHECK(read.seconds.overhead == doctest::Approx(0.0625));
+    CHECK(read.resources.registers == 40);
+    CHECK(read.resources.shared_bytes == 4096);
+    CHECK(read.resources.occupancy == doctest::Approx(0.75));
+    CHECK(recorded->space().parameters()[0].default_value == Value(32));
+    CHECK(recorded->space().parameters()[1].default_value == Value(true));
+    CHECK(recorded->space().parameters()[2].default_value == Value(0));
+  }
+  std::ifstream compressed(scratch.path("k.json.gz"), std::ios::binary);
+  CHECK(compressed.get() == 0x1f);
+  CHECK(write_recorded_space(scratch.path("none.json"), subject, {}).error().code == ErrorCode::kInvalidArgument);
+  CHECK(write_recorded_space(scratch.path("no folder/k.json"), subject, {right}).error().code == ErrorCode::kIo);
+}
+
 TEST_CASE("The replay device is there and says that it runs nothing") {
   const auto plugin = make_replay_device();
   const auto devices = plugin->enumerate();

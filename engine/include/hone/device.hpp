@@ -165,6 +165,9 @@ class DevicePlugin {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The devices of this machine, or kUnavailable with what is missing and what to do.
   virtual Result<std::vector<DeviceInfo>> enumerate() const = 0;
+  /// A device that stands for an architecture ("sm_90a") and need not be here: for compiling ahead. Errors: kNotFound, not
+  /// an architecture of this family; kUnavailable, the family has none.
+  virtual Result<DeviceInfo> typical(std::string_view architecture) const;
   /// The compiler that compiler() would use, for people ("NVRTC 13.0 (/usr/lib/...)"), or why there is none.
   virtual Result<std::string> compiler_version() const = 0;
   virtual Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const = 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hone/problem.hpp"
 #include "hone/search_space.hpp"
 #include "hone/trial.hpp"
 
@@ -18,7 +19,19 @@ struct RecordedTrial {
   std::vector<double> samples_us;  ///< empty unless kOk
   double time_us = 0.0;            ///< the record's own figure, which other tools that replay the file go by (Kernel Tuner: the mean); 0 unless kOk
   StageSeconds seconds;
+  Resources resources;             ///< zeros where the record does not say
 };
+
+/// What a recorded space is of.
+struct RecordedSubject {
+  std::string kernel, source_hash, device_name;
+  Problem problem;
+  std::vector<Parameter> parameters;  ///< with their defaults: where a replayed search begins
+};
+
+/// Writes trials in the format of a Kernel Tuner cache, with their resources, compressed if the name ends with .gz: load() reads it back.
+/// A configuration may be there once. Errors: kInvalidArgument (no trials), kIo.
+Result<void> write_recorded_space(const std::filesystem::path& file, const RecordedSubject& subject, const std::vector<Trial>& trials);
 
 class RecordedSpace {
  public:

@@ -103,6 +103,8 @@ class Store {
   /// Marks the session done and, where there is a winner, writes the record, replacing an older one of the key: one transaction.
   virtual Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds) = 0;
   virtual Result<std::vector<SessionInfo>> sessions() = 0;
+  /// The devices that sessions ran on, with the id and the environment of the latest; memory is rounded to GiB, the uuid is left out.
+  virtual Result<std::vector<DeviceInfo>> devices() = 0;
 
   /// What other sessions than `session` learnt of a kernel, the latest problems first, at most `most` trials of each. Configurations that
   /// `parameters` cannot express (the file has changed) are left out.

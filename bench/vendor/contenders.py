@@ -1,0 +1,133 @@
+"""Whoever can do the work of a case: Hone's exported plans, PyTorch eager, torch.compile, cuBLAS. Each makes a call for a set of inputs."""
+
+import signal
+import time
+
+import torch
+
+from vendor import launch, works
+
+COMPILE_MODE = "max-autotune-no-cudagraphs"
+TORCH_TYPES = {**works.DTYPES, "i32": torch.int32}
+
+
+class Alarm:
+    """Raises TimeoutError in the block after so many seconds: a compiler that does not end must not cost the other cases."""
+
+    def __init__(self, seconds):
+        self.seconds = max(seconds, 1.0)
+
+    def __enter__(self):
+        def ring(_signal, _frame):
+            raise TimeoutError(f"stopped after {self.seconds:.0f} s")
+
+        self.previous = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+
+    def __exit__(self, *_):
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, self.previous)
+
+
+class Exported:
+    """A plan of Hone's."""
+
+    def __init__(self, file):
+        self.plan = launch.Plan(file)
+        self.code = launch.Code(self.plan)
+
+    def bind(self, inputs):
+        """A call on its own outputs and workspaces, and these outputs. Inputs are matched in order."""
+        buffers, given = {}, list(inputs)
+        for argument in self.plan.of_role("in", "inout"):
+            if not given or given[0].numel() != argument["elements"]:
+                other = given[0].numel() if given else "no such input"
+                raise ValueError(f"{self.plan.file.name}: {argument['name']} has {argument['elements']} elements; the expression: {other}")
+            tensor = given.pop(0)
+            buffers[argument["name"]] = tensor.clone() if argument["role"] == "inout" else tensor
+        for argument in self.plan.of_role("out", "workspace"):
+            # The bytes 0xff are NaN in every floating type: what is not written shows.
+            raw = torch.full((argument["bytes"],), 255, dtype=torch.uint8, device="cuda")
+            buffers[argument["name"]] = raw.view(TORCH_TYPES[argument["dtype"]])
+        outputs = tuple(buffers[argument["name"]] for argument in self.plan.of_role("out", "inout"))
+        bound = launch.Launch(self.code, {name: tensor.data_ptr() for name, tensor in buffers.items()})
+
+        def call():
+            bound(torch.cuda.current_stream().cuda_stream)
+            return outputs
+
+        call.buffers = buffers  # as long as the call lives
+        return call
+
+
+class Expression:
+    """A PyTorch expression."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def bind(self, inputs):
+        return lambda: self.function(*inputs)
+
+
+class CopyInto:
+    """copy_ into memory that is there already."""
+
+    def bind(self, inputs):
+        target = torch.empty_like(inputs[0])
+        return lambda: target.copy_(inputs[0])
+
+
+class WithLibrary:
+    """The expression with one of the vendor's matrix libraries preferred."""
+
+    def __init__(self, library, function):
+        self.library, self.function = library, function
+
+    def bind(self, inputs):
+        def call():
+            torch.backends.cuda.preferred_blas_library(self.library)
+            return self.function(*inputs)
+
+        return call
+
+
+def compiled(function, inputs, limit_s):
+    """The expression under torch.compile and the seconds it took to build."""
+    torch._dynamo.reset()
+    fast = torch.compile(function, mode=COMPILE_MODE, dynamic=False, fullgraph=True)
+    started = time.monotonic()
+    with Alarm(limit_s):
+        fast(*inputs)
+        torch.cuda.synchronize()
+    return Expression(fast), time.monotonic() - started
+
+
+def existing(case, inputs, limit_s, notes):
+    """What a user could call today, by name, and the seconds that torch.compile took."""
+    function = works.EXPRESSIONS[case.work]
+    if case.work == "gemm":
+        found = {"cuBLAS": WithLibrary("cublas", function), "cuBLASLt": WithLibrary("cublaslt", function)}
+    else:
+        found = {"torch eager": Expression(function)}
+    if case.work == "copy":
+        found["torch copy_"] = CopyInto()
+    seconds = None
+    try:
+        found["torch.compile max-autotune"], seconds = compiled(function, inputs, limit_s)
+    except Exception as error:  # whatever the compiler throws is a note, not the end
+        notes.append(f"torch.compile: {describe(error)}")
+    working = {}
+    for name, contender in found.items():
+        try:
+            contender.bind(inputs)()
+            torch.cuda.synchronize()
+            working[name] = contender
+        except Exception as error:
+            notes.append(f"{name}: {describe(error)}")
+    return working, seconds
+
+
+def describe(error):
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"

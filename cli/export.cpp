@@ -1,0 +1,265 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "cli/options.hpp"
+#include "cli/present.hpp"
+#include "cli/registry.hpp"
+#include "cli/selection.hpp"
+#include "cli/verbs.hpp"
+#include "hone/launch_plan.hpp"
+
+namespace hone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPlanVersion = 1;
+
+std::string_view role(Direction direction) {
+  switch (direction) {
+    case Direction::kIn:
+      return "in";
+    case Direction::kOut:
+      return "out";
+    case Direction::kInOut:
+      return "inout";
+    case Direction::kWorkspace:
+      return "workspace";
+    case Direction::kScalar:
+      break;
+  }
+  return "scalar";
+}
+
+Json arguments_json(const LaunchPlan& plan) {
+  Json list = Json::array();
+  for (const LaunchArgument& argument : plan.arguments) {
+    Json one{{"name", argument.name}, {"role", role(argument.direction)}, {"dtype", name(argument.dtype)}};
+    if (argument.direction == Direction::kScalar) {
+      one["default"] = argument.scalar_default.real();
+    } else {
+      one["elements"] = argument.elements;
+      one["zeroed"] = argument.zeroed;
+    }
+    one["bytes"] = argument.bytes;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+/// The Problem as a kernel takes it by value: its fields are 64-bit integers in the order of the file.
+Json problem_json(const Problem& problem) {
+  std::string bytes;
+  for (const auto& [field, extent] : problem.shape) {
+    for (std::size_t i = 0; i < sizeof(std::int64_t); ++i) {
+      bytes += fmt::format("{:02x}", static_cast<std::uint64_t>(extent) >> (8 * i) & 0xFFU);
+    }
+  }
+  return {{"fields", json(problem.shape)}, {"bytes", bytes}};
+}
+
+Json pass_json(const LaunchPlan& plan, const PassLaunch& pass) {
+  Json parameters = Json::array();
+  for (const int index : pass.arguments) {
+    if (index < 0) {
+      parameters.push_back({{"kind", "problem"}});
+    } else {
+      const LaunchArgument& argument = plan.arguments.at(static_cast<std::size_t>(index));
+      parameters.push_back({{"kind", argument.direction == Direction::kScalar ? "scalar" : "buffer"}, {"argument", argument.name}});
+    }
+  }
+  return {{"symbol", plan.code.symbols.at(pass.symbol)},
+          {"grid", pass.grid},
+          {"block", pass.block},
+          {"cluster", pass.cluster},
+          {"shared_bytes", pass.shared_bytes},
+          {"cooperative", pass.cooperative},
+          {"parameters", std::move(parameters)}};
+}
+
+Json passes_json(const LaunchPlan& plan) {
+  Json list = Json::array();
+  for (const PassLaunch& pass : plan.passes) {
+    list.push_back(pass_json(plan, pass));
+  }
+  return list;
+}
+
+Result<Json> cost_json(const KernelSpec& spec, const Problem& problem) {
+  HONE_ASSIGN(const Value flops, spec.cost.flops.evaluate(bindings(problem)));
+  HONE_ASSIGN(const Value bytes, spec.cost.bytes.evaluate(bindings(problem)));
+  return Json{{"flops", flops.real()}, {"bytes", bytes.real()}};
+}
+
+Json tuned_json(const Record& record) {
+  return {{"shape", json(record.problem.shape)},
+          {"time_us", record.measurement.median_us},
+          {"default_us", record.default_us},
+          {"session", record.session},
+          {"trials", record.trials},
+          {"created_at", record.created_at}};
+}
+
+Result<Json> plan_json(const Subject& subject, const Target& target, const LaunchPlan& plan, const std::string& origin,
+                       const fs::path& code) {
+  const DeviceInfo& device = target.device.info;
+  HONE_ASSIGN(const Json cost, cost_json(subject.spec, target.problem));
+  return Json{
+      {"format", "hone launch plan"},
+      {"version", kPlanVersion},
+      {"kernel", subject.spec.name},
+      {"source_hash", subject.spec.source_hash},
+      {"dtype", name(target.problem.dtype)},
+      {"shape", json(target.problem.shape)},
+      {"source", origin},
+      {"config", json(subject.spec.parameters, plan.choice.configuration)},
+      {"tuned", plan.choice.record ? tuned_json(*plan.choice.record) : Json(nullptr)},
+      {"device", {{"family", device.plugin}, {"product", device.product}, {"architecture", device.architecture}}},
+      {"code", {{"file", code.filename().string()}, {"bytes", plan.code.artifact->bytes.size()}, {"digest", plan.code.artifact->digest}}},
+      {"cost", cost},
+      {"problem", problem_json(target.problem)},
+      {"arguments", arguments_json(plan)},
+      {"passes", passes_json(plan)}};
+}
+
+/// A device of the store with this architecture: the one that has a record of the problem, else the latest.
+Result<std::optional<DeviceInfo>> tuned_device(const std::string& architecture, const KernelSpec& spec, const Problem& problem,
+                                               Store* store) {
+  std::optional<DeviceInfo> found;
+  if (store == nullptr) {
+    return found;
+  }
+  HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
+  for (const DeviceInfo& device : devices) {
+    if (device.architecture != architecture) {
+      continue;
+    }
+    found = device;
+    HONE_ASSIGN(const std::optional<Record> record, store->find_record(record_key(spec, problem, device), spec.parameters));
+    if (record) {
+      break;
+    }
+  }
+  return found;
+}
+
+/// The device to compile for where it is not here: one that the store knows, else a typical one.
+Result<Registry::Found> absent_device(const std::string& architecture, const KernelSpec& spec, const Problem& problem, Store* store) {
+  HONE_ASSIGN(const std::optional<DeviceInfo> tuned, tuned_device(architecture, spec, problem, store));
+  std::string reasons;
+  for (const auto& plugin : registry().devices()) {
+    if (tuned && tuned->plugin == plugin->name()) {
+      return Registry::Found{plugin.get(), *tuned};
+    }
+    Result<DeviceInfo> typical = plugin->typical(architecture);
+    if (typical && !tuned) {
+      return Registry::Found{plugin.get(), *std::move(typical)};
+    }
+    if (!typical && typical.error().code != ErrorCode::kUnavailable) {
+      reasons += (reasons.empty() ? "" : "; ") + typical.error().message;
+    }
+  }
+  return Error{ErrorCode::kNotFound, reasons};
+}
+
+Result<Target> find_export_target(const cxxopts::ParseResult& arguments, const Subject& subject, Store* store) {
+  if (arguments.count("arch") == 0) {
+    return find_target(arguments, subject);
+  }
+  if (arguments.count("device") > 0) {
+    return Error{ErrorCode::kInvalidArgument, "give --device for a device that is here or --arch for one that is not, not both"};
+  }
+  Target target;
+  HONE_ASSIGN(target.problem, find_problem(arguments, subject));
+  HONE_ASSIGN(target.device, absent_device(arguments["arch"].as<std::string>(), subject.spec, target.problem, store));
+  return target;
+}
+
+/// "softmax.bf16.8192x8192.sm_90a"
+std::string stem(const KernelSpec& spec, const Target& target) {
+  std::vector<std::int64_t> extents;
+  for (const auto& [field, extent] : target.problem.shape) {
+    extents.push_back(extent);
+  }
+  return fmt::format("{}.{}.{}.{}", spec.name, name(target.problem.dtype), fmt::join(extents, "x"), target.device.info.architecture);
+}
+
+Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) {
+    return Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", path.string(), std::strerror(errno))};
+  }
+  return {};
+}
+
+Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target) {
+  return {ErrorCode::kNotFound,
+          fmt::format(
+              "no record of {} {} on {} in {}: run hone tune {} --dtype {} --shape {} first, or export the default with --config default",
+              subject.spec.name, name(target.problem.dtype), target.device.info.product, store_path(arguments).string(),
+              arguments["kernel"].as<std::string>(), name(target.problem.dtype), text(target.problem.shape))};
+}
+
+std::string export_text(const Subject& subject, const LaunchPlan& plan, const std::string& origin, const fs::path& code,
+                        const fs::path& json) {
+  std::string lines = fmt::format("{} ({})\n", text(subject.spec.parameters, plan.choice.configuration), origin);
+  if (plan.choice.source == Source::kNearest) {
+    lines += fmt::format("this shape is not tuned: the record is that of the nearest, {}\n", text(plan.choice.record->problem.shape));
+  }
+  return lines + fmt::format("{} ({} bytes)\n{}\n", code.string(), plan.code.artifact->bytes.size(), json.string());
+}
+
+Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Selection selected,
+                          Store* store) {
+  HONE_ASSIGN(const LaunchPlan plan, make_launch_plan(subject.spec, target.problem, std::move(selected.choice), target.device, store));
+  const fs::path folder = arguments["out"].as<std::string>();
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) {
+    return Error{ErrorCode::kIo, fmt::format("folder {} cannot be made: {}", folder.string(), failed.message())};
+  }
+  const std::string name = stem(subject.spec, target);
+  const fs::path code = folder / (name + (target.device.info.plugin == "cuda" ? ".cubin" : ".bin")), file = folder / (name + ".json");
+  HONE_ASSIGN(Json json, plan_json(subject, target, plan, selected.origin, code));
+  const std::string text = json.dump(2) + "\n";
+  HONE_TRY(write_file(code, plan.code.artifact->bytes));
+  HONE_TRY(write_file(file, std::as_bytes(std::span(text))));
+  json["file"] = file.string();
+  return Output{std::move(json), export_text(subject, plan, selected.origin, code, file)};
+}
+
+}  // namespace
+
+int export_plan(int argc, char** argv) {
+  cxxopts::Options options(
+      "hone export",
+      "Writes the compiled code of the winner (or of another configuration) and a launch plan in JSON, with which any\n"
+      "program can launch it: docs/launch_plans.md.");
+  add_problem_options(options);
+  add_store_option(options);
+  add_plugin_option(options);
+  add_config_option(options);
+  options.add_options()("arch", "instead of --device: an architecture that need not be here, e.g. sm_90a", cxxopts::value<std::string>(),
+                        "NAME")("out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
+    HONE_ASSIGN(const Subject subject, find_subject(arguments));
+    if (subject.recorded) {
+      return Error{ErrorCode::kInvalidArgument, "a recorded space has no code to export; give a kernel"};
+    }
+    HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
+    HONE_ASSIGN(const Target target, find_export_target(arguments, subject, store.get()));
+    HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get()));
+    if (arguments.count("config") == 0 && !selected.choice.record) {
+      return no_record(arguments, subject, target);
+    }
+    return write_plan(arguments, subject, target, std::move(selected), store.get());
+  });
+}
+
+}  // namespace hone::cli

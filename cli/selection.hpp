@@ -1,0 +1,21 @@
+#pragma once
+// Which configuration a verb is about: the one given with --config, else what the store has for the problem, else the default.
+
+#include <string>
+
+#include "cli/options.hpp"
+#include "hone/lookup.hpp"
+
+namespace hone::cli {
+
+void add_config_option(cxxopts::Options& options);
+
+struct Selection {
+  Choice choice;
+  std::string origin;  ///< "exact", "nearest", "default", "given"
+};
+
+/// Errors: a configuration that is no configuration of the kernel, or not valid for the problem.
+Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store);
+
+}  // namespace hone::cli

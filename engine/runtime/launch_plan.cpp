@@ -1,0 +1,71 @@
+#include "hone/launch_plan.hpp"
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+Result<Compiled> compile(const KernelSpec& spec, DType dtype, const Configuration& configuration, const Registry::Found& device,
+                         Store* store) {
+  const CompiledKey key = compiled_key(spec, dtype, text(spec.parameters, configuration), device.info);
+  if (store != nullptr) {
+    HONE_ASSIGN(std::optional<Compiled> cached, store->find_compiled(key));
+    if (cached) {
+      return *std::move(cached);
+    }
+  }
+  HONE_ASSIGN(const std::unique_ptr<Compiler> compiler, device.plugin->compiler(device.info));
+  auto compiled = compiler->compile({.spec = &spec, .dtype = dtype, .configurations = {configuration}, .reference = false});
+  if (compiled.front() && store != nullptr) {
+    // Keeping it only saves the next process a compilation; a store that is read-only is no reason to fail.
+    const Result<void> kept = store->put_compiled(key, *compiled.front());
+    static_cast<void>(kept.ok());
+  }
+  return std::move(compiled.front());
+}
+
+/// By the record's artifact, which needs no compiler of the same version, or any compiler at all.
+Result<Compiled> code_of(const KernelSpec& spec, const Problem& problem, const Choice& choice, const Registry::Found& device,
+                         Store* store) {
+  if (choice.record && store != nullptr && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
+    if (auto artifact = store->load_artifact(choice.record->artifact)) {
+      return Compiled{*std::move(artifact), choice.record->symbols, {}};
+    }
+  }
+  return compile(spec, problem.dtype, choice.configuration, device, store);
+}
+
+}  // namespace
+
+Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, const Problem& problem, const Configuration& configuration) {
+  Bindings bound = bindings(problem);
+  bound.merge(bindings(spec.parameters, configuration));
+  std::vector<LaunchArgument> arguments;
+  for (const Argument& argument : spec.arguments) {
+    LaunchArgument& planned = arguments.emplace_back();
+    planned.name = argument.name;
+    planned.direction = argument.direction;
+    planned.dtype = argument.element(problem.dtype);
+    planned.zeroed = argument.zeroed;
+    planned.scalar_default = argument.scalar_default;
+    planned.bytes = size_of(planned.dtype);
+    if (argument.direction != Direction::kScalar) {
+      HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
+      planned.elements = std::max<std::int64_t>(1, elements.integer());
+      planned.bytes *= static_cast<std::size_t>(planned.elements);
+    }
+  }
+  return arguments;
+}
+
+Result<LaunchPlan> make_launch_plan(const KernelSpec& spec, const Problem& problem, Choice choice, const Registry::Found& device,
+                                    Store* store) {
+  LaunchPlan plan;
+  HONE_ASSIGN(plan.passes, plan_launch(spec, problem, choice.configuration, device.info));
+  HONE_ASSIGN(plan.arguments, launch_arguments(spec, problem, choice.configuration));
+  HONE_ASSIGN(plan.code, code_of(spec, problem, choice, device, store));
+  plan.choice = std::move(choice);
+  return plan;
+}
+
+}  // namespace hone

@@ -1,0 +1,124 @@
+"""bench/vendor without a GPU: the table of cases, launch plans as they are read, the report."""
+
+import ctypes
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+
+from vendor import cases, command, launch, report  # noqa: E402
+
+KERNELS = {"gemm": ("m", "n", "k"), "gemm_mma": ("m", "n", "k"), "gemv": ("n", "k"), "softmax": ("rows", "cols")}
+
+
+def plan_json(**changes):
+    buffers = [{"name": name, "role": role, "dtype": "f32", "elements": 4, "zeroed": False, "bytes": 16}
+               for name, role in (("x", "in"), ("y", "out"), ("sums", "workspace"))]
+    parameters = [{"kind": "buffer", "argument": "x"}, {"kind": "buffer", "argument": "y"}, {"kind": "problem"}]
+    launches = [{"symbol": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "cluster": [1, 1, 1], "shared_bytes": 0, "cooperative": False,
+                 "parameters": parameters}]
+    return {"format": "hone launch plan", "version": 1, "code": {"file": "k.cubin"}, "problem": {"bytes": "0400000000000000"},
+            "arguments": buffers, "passes": launches, **changes}
+
+
+def row(case, us, losses):
+    return {"case": case, "bytes": 8, "flops": 0.0, "notes": [], "run": 0, "max_autotune_seconds": 2.0, "method": "events", "right": True,
+            "times": {"Hone softmax": {"us": us}, "torch eager": {"us": 20.0}}, "kernel": "softmax", "hone_us": us, "default_us": None,
+            "best_existing": "torch eager", "best_existing_us": 20.0, "ratio": 20.0 / us, "hone_error": 1e-3, "existing_error": 1e-3,
+            "gbytes_per_second": 2000.0, "tflops": 0.0, "losses": losses, "ragged": [{"right": False}],
+            "hone": {"softmax": {"valid": 10, "trials": 5, "seconds": 1.0}}}
+
+
+def document(rows):
+    run = {"date": "D", "gpu": "G", "driver": "1", "torch": "2", "cuda": "13", "triton": "3", "hone": "hone", "command": "C",
+           "copy_bytes_per_second": 4e12, "copy_after_fill_bytes_per_second": 4e12}
+    return {"runs": [run], "tuned": {}, "rows": {entry["case"]: entry for entry in rows}, "failed": {"copy:f32:1": "why"}, "left": ["scan:f32:1"]}
+
+
+class Cases(unittest.TestCase):
+    def test_names_are_unique_and_read_back(self):
+        table = cases.all_cases()
+        self.assertEqual(len({case.name for case in table}), len(table))
+        for case in table:
+            self.assertEqual(cases.parse_case(case.name), case)
+            self.assertEqual(len(case.input_elements()), len(case.input_shapes()))
+
+    def test_what_is_no_case_is_refused(self):
+        for text in ("softmax", "softmx:f32:1x1", "softmax:f33:1x1", "softmax:f32:1", "softmax:f32:1x0", "softmax:f32:1xa"):
+            with self.assertRaises(ValueError):
+                cases.parse_case(text)
+
+    def test_kernels(self):
+        def kernels(text):
+            return cases.kernels_for(cases.parse_case(text), KERNELS)
+
+        self.assertEqual(kernels("gemm:f32:512x512x512"), ["gemm"])
+        self.assertEqual(kernels("gemm:bf16:512x512x512"), ["gemm_mma"])  # tensor cores where there are any
+        self.assertEqual(kernels("gemm:f32:1x512x512"), ["gemm", "gemv"])
+        self.assertEqual(kernels("gemm:f32:16x512x512"), ["gemm"])  # this gemv has one row
+        self.assertEqual(kernels("copy:f32:7"), [])
+
+    def test_bytes(self):
+        self.assertEqual(cases.parse_case("softmax:bf16:3x5").bytes, 60)
+        self.assertEqual(cases.parse_case("gemm:f32:2x3x5").bytes, 4 * (10 + 15 + 6))
+        self.assertEqual(cases.parse_case("row_sum:f32:3x5").bytes, 72)
+
+
+class Plans(unittest.TestCase):
+    def read(self, content):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "plan.json"
+            file.write_text(json.dumps(content))
+            return launch.Plan(file)
+
+    def test_a_plan(self):
+        plan = self.read(plan_json())
+        self.assertEqual(plan.problem, (4).to_bytes(8, "little"))
+        self.assertEqual([argument["name"] for argument in plan.of_role("out", "workspace")], ["y", "sums"])
+
+    def test_what_is_no_plan_is_refused(self):
+        wrong_argument = plan_json()
+        wrong_argument["passes"][0]["parameters"][0]["argument"] = "z"
+        for content in (plan_json(version=2), plan_json(format="other"), wrong_argument):
+            with self.assertRaises(ValueError):
+                self.read(content)
+
+    def test_structures_have_the_layout_of_the_driver(self):
+        self.assertEqual(ctypes.sizeof(launch.Attribute), 72)
+        self.assertEqual(ctypes.sizeof(launch.LaunchConfig), 56)
+        self.assertEqual(launch.LaunchConfig.stream.offset, 32)
+
+
+class Reports(unittest.TestCase):
+    def test_tables(self):
+        rows = [row("softmax:bf16:8192x8192", 10.0, {"128x131072": 1.5}), row("softmax:bf16:128x131072", 5.0, {"8192x8192": "not valid here"})]
+        text = report.markdown(document(rows))
+        self.assertIn("**2.000**", text)
+        self.assertIn("50.0% of copy", text)
+        self.assertIn("WRONG", text)  # at ragged neighbours
+        self.assertIn("| 8192x8192 | 1.50 | 1 |", text)
+        self.assertIn("| 128x131072 | 1 | - |", text)
+        self.assertIn("mean of the ratios over 2 cases: 2.828", text)
+        self.assertIn("copy:f32:1: why", text)
+        self.assertIn("scan:f32:1", text)
+
+    def test_a_saved_document_is_gone_on_with(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(report.load(folder, "stem")["rows"], {})
+            kept = document([row("softmax:bf16:8192x8192", 10.0, {})])
+            report.save(kept, folder, "stem")
+            self.assertEqual(report.load(folder, "stem"), kept)
+
+
+class Command(unittest.TestCase):
+    def test_budgets_and_configurations(self):
+        self.assertEqual(command.budget_seconds("2m,100trials"), 120.0)
+        self.assertRaises(ValueError, command.budget_seconds, "soon")
+        self.assertEqual(command.config_text({"block": 256, "async": True, "path": "tma"}), "block=256,async=true,path=tma")
+
+
+if __name__ == "__main__":
+    unittest.main()

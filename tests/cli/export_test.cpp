@@ -1,0 +1,95 @@
+// A winner leaves Hone: its code, and how to launch it.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+const Arguments kProblem{"softmax", "--dtype", "f32", "--shape", "rows=32,cols=100"};
+
+Arguments with(const std::string& verb, const Arguments& more) {
+  Arguments all{verb};
+  all.insert(all.end(), kProblem.begin(), kProblem.end());
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+bool no_nvrtc(const Ended& ended) { return ended.exit != 0 && ended.err.find("NVRTC") != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("export: a default for a GPU that is not here") {
+  const TemporaryDirectory directory;
+  const Ended ended = run(
+      with("export", {"--arch", "sm_90a", "--config", "default", "--store", directory / "none.db", "--out", directory / "out", "--json"}));
+  if (no_nvrtc(ended)) {
+    MESSAGE("not run: " << ended.err);
+    return;
+  }
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const auto plan = nlohmann::json::parse(contents(directory / "out/softmax.f32.32x100.sm_90a.json"));
+  CHECK(plan["device"]["architecture"] == "sm_90a");
+  CHECK(plan["source"] == "default");
+  CHECK(plan["tuned"].is_null());
+  CHECK(plan["problem"]["bytes"] == "20000000000000006400000000000000");
+  const std::string cubin = contents(directory / "out/softmax.f32.32x100.sm_90a.cubin");
+  CHECK(plan["code"]["file"] == "softmax.f32.32x100.sm_90a.cubin");
+  CHECK(cubin.size() == plan["code"]["bytes"]);
+  CHECK(
+      cubin.starts_with("\x7f"
+                        "ELF"));
+  REQUIRE(plan["passes"].size() == 1);
+  const auto& pass = plan["passes"][0];
+  CHECK(cubin.find(pass["symbol"].get<std::string>()) != std::string::npos);
+  CHECK(pass["grid"][0] > 0);
+  CHECK(pass["block"][0] == plan["config"]["block"]);
+  CHECK(pass["cluster"] == nlohmann::json({1, 1, 1}));
+  CHECK(pass["parameters"][0] == nlohmann::json({{"kind", "buffer"}, {"argument", "x"}}));
+  CHECK(pass["parameters"].back() == nlohmann::json({{"kind", "problem"}}));
+  CHECK(plan["arguments"][0] ==
+        nlohmann::json({{"name", "x"}, {"role", "in"}, {"dtype", "f32"}, {"elements", 3200}, {"zeroed", false}, {"bytes", 12800}}));
+}
+
+TEST_CASE("export: the winner of a store, also where its device is gone and nothing can be compiled") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  REQUIRE(run(with("tune", {"--device", "cpu", "--budget", "3trials", "--store", store})).exit == 0);
+  const auto best = run(with("best", {"--device", "cpu", "--store", store, "--json"})).json();
+  const auto here = run(with("export", {"--device", "cpu", "--store", store, "--out", directory / "here", "--json"})).json();
+  CHECK(here["source"] == "exact");
+  CHECK(here["config"] == best["config"]);
+  CHECK(here["tuned"]["time_us"] == best["time_us"]);
+  // Without a compiler: the code comes from the store.
+  const std::string architecture = here["device"]["architecture"];
+  const Ended away = run(with("export", {"--arch", architecture, "--store", store, "--out", directory / "away", "--json"}),
+                         {{"PATH", ""}, {"CXX", "/nowhere"}});
+  REQUIRE_MESSAGE(away.exit == 0, away.err);
+  CHECK(away.json()["code"]["digest"] == here["code"]["digest"]);
+  const std::string file = here["code"]["file"];
+  CHECK(contents(directory / ("away/" + file)) == contents(directory / ("here/" + file)));
+}
+
+TEST_CASE("export: what is wrong is said, with what to do") {
+  const TemporaryDirectory directory;
+  const auto fails = [&](const Arguments& more) {
+    const Ended ended = run(with("export", more));
+    CHECK(ended.exit == 2);
+    return ended.err;
+  };
+  const std::string none = directory / "none.db", out = directory / "out";
+  CHECK(fails({"--device", "cpu", "--store", none, "--out", out}).find("hone tune softmax") != std::string::npos);
+  CHECK(fails({"--arch", "sm_9", "--config", "default", "--store", none, "--out", out}).find("sm_90a") != std::string::npos);
+  CHECK(fails({"--arch", "sm_90a", "--device", "cpu"}).find("not both") != std::string::npos);
+  CHECK(fails({"--device", "cpu", "--config", "block=7", "--out", out}).find("block") != std::string::npos);
+  CHECK(run({"export", "sofmax"}).err.find("softmax") != std::string::npos);
+  write(directory / "file", "");
+  const Ended blocked = run(with("export", {"--device", "cpu", "--config", "default", "--store", none, "--out", directory / "file/out"}));
+  CHECK(blocked.exit == 1);
+  CHECK(blocked.err.find("cannot be made") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(out));
+}
+
+}  // namespace hone::test

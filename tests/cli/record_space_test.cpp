@@ -1,0 +1,90 @@
+// What a store holds becomes a recorded space that searches are replayed on.
+#include <doctest/doctest.h>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+constexpr const char* kTiny = R"cuda(// Tiny.
+#include <hone/kernel.h>
+
+struct Problem { long n = 64; };
+struct Config {
+  TUNE(32, 64) int block = 64;
+  TUNE(1, 2, 3) int vec = 1;  // 3 is rejected by the source
+  TUNE(false, true) bool other = false;
+};
+template <class T> constexpr bool valid(Problem, Config c) { return !(c.other && c.block == 64); }
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
+template <class T> constexpr Cost cost(Problem p) { return {.bytes = 2.0 * p.n * sizeof(T)}; }
+template <class T> REFERENCE(p.n) void tiny_reference(long i, const T* x, double* y, Problem) { y[i] = (double)(float)x[i]; }
+template <class T, Config c> KERNEL void tiny(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  static_assert(c.vec < 3, "3 is not supported");
+  const long i = (long)blockIdx.x * c.block + threadIdx.x;
+  if (i < p.n) y[i] = x[i];
+}
+)cuda";
+
+constexpr int kValid = 9, kRight = 6;
+
+}  // namespace
+
+TEST_CASE("sessions --record: a space tuned to its end is replayed with the same outcomes and costs") {
+  const TemporaryDirectory directory;
+  const std::string kernel = directory / "tiny.cu", store = directory / "S.db", file = directory / "tiny.json.gz";
+  write(kernel, kTiny);
+  const Ended tuned = run({"tune", kernel, "--device", "cpu", "--budget", "100trials", "--strategy", "random", "--store", store, "--json"});
+  if (tuned.exit != 0 && tuned.err.find("libclang") != std::string::npos) {
+    MESSAGE("not run: " << tuned.err);
+    return;
+  }
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  const auto report = tuned.json();
+  REQUIRE(report["space"]["valid"] == kValid);
+  const std::string session = std::to_string(report["session"].get<int>());
+
+  const auto written = run({"sessions", session, "--record", file, "--kernel", kernel, "--store", store, "--json"}).json();
+  CHECK(written["trials"] == kValid);
+  CHECK(written["ok"] == kRight);
+
+  const Ended replayed = run({"tune", file, "--budget", "100trials", "--strategy", "random", "--store", directory / "R.db", "--json"});
+  REQUIRE_MESSAGE(replayed.exit == 0, replayed.err);
+  CHECK(replayed.json()["space"]["valid"] == kValid);
+  CHECK(replayed.json()["trials"] == report["trials"]);
+  CHECK(replayed.json()["product"] == report["product"]);
+  CHECK(replayed.json()["stages"]["compile"].get<double>() == doctest::Approx(report["stages"]["compile"].get<double>()));
+  // The search begins with the kernel's own default, not with some configuration.
+  CHECK(replayed.json()["default"]["config"] == report["default"]["config"]);
+
+  const Ended compared = run({"compare", "--spaces", file, "--strategy", "random", "--budgets", "3,9", "--repeats", "3", "--json"});
+  CHECK_MESSAGE(compared.exit == 0, compared.err);
+}
+
+TEST_CASE("sessions --record: what cannot be written is refused") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "F.json";
+  const auto tune = [&](const std::string& shape) {
+    REQUIRE(run({"tune", "softmax", "--device", "cpu", "--shape", shape, "--budget", "1trials", "--store", store}).exit == 0);
+  };
+  tune("rows=4,cols=32");
+  tune("rows=8,cols=32");
+  const auto refused = [&](const Arguments& arguments) {
+    Arguments all{"sessions", "--store", store};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Ended ended = run(all);
+    CHECK(ended.exit != 0);
+    CHECK_FALSE(std::filesystem::exists(file));
+    return ended.err;
+  };
+  CHECK(refused({"7", "--record", file}).find("no session 7") != std::string::npos);
+  CHECK(refused({"1,2", "--record", file}).find("different") != std::string::npos);
+  CHECK(refused({"1"}).find("--record") != std::string::npos);
+  CHECK(refused({"--record", file}).find("hone sessions ID") != std::string::npos);
+  CHECK(refused({"1", "--kernel", "copy", "--record", file}).find("another version") != std::string::npos);
+  CHECK(refused({"1", "--record", directory / "nowhere/F.json"}).find("cannot be written") != std::string::npos);
+  CHECK(run({"sessions", "1", "--record", file, "--store", store}).exit == 0);
+  CHECK(nlohmann::json::parse(contents(file))["cache"].size() == 1);
+}
+
+}  // namespace hone::test

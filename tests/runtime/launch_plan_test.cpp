@@ -1,0 +1,63 @@
+#include "hone/launch_plan.hpp"
+
+#include <doctest/doctest.h>
+
+namespace hone {
+namespace {
+
+LaunchPlan plan_of(const char* kernel, DType dtype, const Shape& shape) {
+  const Registry::Found cpu = builtin_registry().device("cpu").value();
+  const KernelSpec& spec = **find_builtin_kernel(kernel);
+  const Problem problem = make_problem(spec, dtype, shape).value();
+  return make_launch_plan(spec, problem, choose(spec, problem, cpu.info, nullptr).value(), cpu, nullptr).value();
+}
+
+}  // namespace
+
+TEST_CASE("a launch plan has the code, the passes and the sizes of all arguments") {
+  const LaunchPlan plan = plan_of("softmax", DType::kF16, {{"rows", 3}, {"cols", 5}});
+  CHECK(plan.choice.source == Source::kDefault);
+  REQUIRE(plan.passes.size() == 1);
+  REQUIRE(plan.passes[0].symbol < plan.code.symbols.size());
+  CHECK_FALSE(plan.code.artifact->bytes.empty());
+  REQUIRE(plan.arguments.size() == 2);
+  CHECK(plan.arguments[0].name == "x");
+  CHECK(plan.arguments[0].direction == Direction::kIn);
+  CHECK(plan.arguments[1].direction == Direction::kOut);
+  CHECK(plan.arguments[1].elements == 15);
+  CHECK(plan.arguments[1].bytes == 30);
+}
+
+TEST_CASE("workspaces have at least one element, and their extent follows the configuration") {
+  const KernelSpec& gemm = **find_builtin_kernel("gemm");
+  const Problem problem = make_problem(gemm, DType::kF32, {{"m", 64}, {"n", 32}, {"k", 512}}).value();
+  const auto partial_bytes = [&](const char* configuration) {
+    const auto arguments = launch_arguments(gemm, problem, parse_configuration(gemm.parameters, configuration).value()).value();
+    std::size_t bytes = 0;
+    for (const LaunchArgument& argument : arguments) {
+      bytes += argument.direction == Direction::kWorkspace ? argument.bytes : 0;
+    }
+    return bytes;
+  };
+  CHECK(partial_bytes("split=1") >= 4);
+  CHECK(partial_bytes("split=4") == 4 * 64 * 32 * 4);
+}
+
+TEST_CASE("an architecture stands for a device that need not be here") {
+  std::string known;
+  for (const auto& plugin : builtin_registry().devices()) {
+    if (const Result<DeviceInfo> typical = plugin->typical("sm_90a")) {
+      known = plugin->name();
+      CHECK(typical->architecture == "sm_90a");
+      for (const std::string_view property : device_property_names()) {
+        CAPTURE(std::string(property));
+        REQUIRE(typical->properties.contains(property));
+        CHECK(typical->properties.find(property)->second > 0);
+      }
+    }
+    CHECK_FALSE(plugin->typical("sm_1").ok());
+  }
+  CHECK(known == "cuda");
+}
+
+}  // namespace hone
