@@ -29,6 +29,11 @@ class Alarm:
         signal.signal(signal.SIGALRM, self.previous)
 
 
+def poisoned(argument):
+    """Memory of 0xff bytes, NaN in every floating type: what is not written shows."""
+    return torch.full((argument["bytes"],), 255, dtype=torch.uint8, device="cuda").view(TORCH_TYPES[argument["dtype"]])
+
+
 class Exported:
     """A plan of Hone's."""
 
@@ -38,17 +43,14 @@ class Exported:
 
     def bind(self, inputs):
         """A call on its own outputs and workspaces, and these outputs. Inputs are matched in order."""
-        buffers, given = {}, list(inputs)
-        for argument in self.plan.of_role("in", "inout"):
-            if not given or given[0].numel() != argument["elements"]:
-                other = given[0].numel() if given else "no such input"
-                raise ValueError(f"{self.plan.file.name}: {argument['name']} has {argument['elements']} elements; the expression: {other}")
-            tensor = given.pop(0)
-            buffers[argument["name"]] = tensor.clone() if argument["role"] == "inout" else tensor
+        buffers = {}
+        for argument, index in self.plan.match_inputs([tensor.numel() for tensor in inputs]):
+            if index is None:
+                buffers[argument["name"]] = poisoned(argument)
+            else:
+                buffers[argument["name"]] = inputs[index].clone() if argument["role"] == "inout" else inputs[index]
         for argument in self.plan.of_role("out", "workspace"):
-            # The bytes 0xff are NaN in every floating type: what is not written shows.
-            raw = torch.full((argument["bytes"],), 255, dtype=torch.uint8, device="cuda")
-            buffers[argument["name"]] = raw.view(TORCH_TYPES[argument["dtype"]])
+            buffers[argument["name"]] = poisoned(argument)
         outputs = tuple(buffers[argument["name"]] for argument in self.plan.of_role("out", "inout"))
         bound = launch.Launch(self.code, {name: tensor.data_ptr() for name, tensor in buffers.items()})
 

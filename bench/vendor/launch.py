@@ -62,6 +62,21 @@ class Plan:
     def of_role(self, *roles):
         return [argument for argument in self.arguments if argument["role"] in roles]
 
+    def match_inputs(self, sizes):
+        """[(argument, index of the input)], in order; the index is None for an argument of one element that this problem does not use."""
+        matched, following = [], 0
+        for argument in self.of_role("in", "inout"):
+            if following < len(sizes) and sizes[following] == argument["elements"]:
+                matched.append((argument, following))
+                following += 1
+            elif argument["elements"] == 1:
+                matched.append((argument, None))
+            else:
+                raise ValueError(f"{self.file.name}: {argument['name']} has {argument['elements']} elements; the inputs have {list(sizes)}")
+        if following < len(sizes):
+            raise ValueError(f"{self.file.name}: of inputs of {list(sizes)} elements only {following} are arguments")
+        return matched
+
 
 class Code:
     """A loaded cubin. The driver's context must be current: PyTorch's is, once it has allocated."""

@@ -79,6 +79,15 @@ class Plans(unittest.TestCase):
         self.assertEqual(plan.problem, (4).to_bytes(8, "little"))
         self.assertEqual([argument["name"] for argument in plan.of_role("out", "workspace")], ["y", "sums"])
 
+    def test_inputs_are_matched_in_order(self):
+        plan = plan_json()
+        plan["arguments"] = [{"name": name, "role": "in", "elements": elements} for name, elements in (("a", 4), ("b", 6), ("bias", 1))]
+        plan["passes"] = []
+        plan = self.read(plan)
+        self.assertEqual([index for _, index in plan.match_inputs([4, 6])], [0, 1, None])  # this problem has no bias
+        for sizes in ([4], [6, 4], [4, 6, 7]):
+            self.assertRaises(ValueError, plan.match_inputs, sizes)
+
     def test_what_is_no_plan_is_refused(self):
         wrong_argument = plan_json()
         wrong_argument["passes"][0]["parameters"][0]["argument"] = "z"
