@@ -36,6 +36,20 @@ Result<std::array<std::int64_t, 3>> evaluate3(const KernelSpec& spec, const Pass
   return values;
 }
 
+Result<std::vector<TensorMap>> plan_tensor_maps(const KernelSpec& spec, const Pass& pass, DType dtype, const Bindings& bound) {
+  std::vector<TensorMap> maps;
+  for (const TensorMapping& mapping : pass.tensor_maps) {
+    const Argument& argument = spec.arguments.at(static_cast<std::size_t>(mapping.argument));
+    Result<TensorMap> map = plan_tensor_map(mapping, argument.element(dtype), bound);
+    if (!map) {
+      return Error{ErrorCode::kLaunch,
+                   fmt::format("{}: tensor map of '{}' in {}: {}", spec.file, argument.name, pass.function, map.error().message)};
+    }
+    maps.push_back(*std::move(map));
+  }
+  return maps;
+}
+
 std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
   const auto limit = [&](std::string_view property) { return info.properties.find(property)->second; };
   const std::int64_t threads = pass.block[0] * pass.block[1] * pass.block[2];
@@ -55,6 +69,9 @@ std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
   const std::int64_t cluster = pass.cluster[0] * pass.cluster[1] * pass.cluster[2];
   if (cluster > 1 && info.properties.find("compute_capability")->second < 90) {
     return "clusters need compute capability 9.0";
+  }
+  if (!pass.tensor_maps.empty() && info.properties.find("compute_capability")->second < 90) {
+    return "tensor maps need compute capability 9.0; valid() should refuse what d.compute_capability cannot do";
   }
   if (cluster > 16) {
     return fmt::format("a cluster of {} blocks; at most 16 is possible", cluster);
@@ -111,6 +128,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     }
     launch.shared_bytes = std::max<std::int64_t>(0, shared->integer());
     launch.cooperative = cooperative->boolean();
+    HONE_ASSIGN(launch.tensor_maps, plan_tensor_maps(spec, pass, problem.dtype, bound));
     plan.push_back(std::move(launch));
   }
   return plan;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "hone/kernel_spec.hpp"
@@ -27,6 +29,7 @@ json to_json(const Parameter& p);
 json to_json(const ProblemField& f);
 json to_json(const Constraint& c);
 json to_json(const Argument& a);
+json to_json(const TensorMapping& m);
 json to_json(const Pass& p);
 json to_json(const DType& dtype);
 
@@ -58,8 +61,16 @@ json to_json(const Argument& a) {
           {"scalar_default", to_json(a.scalar_default)}};
 }
 
+json to_json(const TensorMapping::Axes& axes) { return to_json(std::vector<Expression>(axes.begin(), axes.end())); }
+
+json to_json(const TensorMapping& m) {
+  return {{"argument", m.argument},      {"size", to_json(m.size)},       {"box", to_json(m.box)},
+          {"stride", to_json(m.stride)}, {"swizzle", to_json(m.swizzle)}, {"l2", to_json(m.l2)},
+          {"offset", to_json(m.offset)}};
+}
+
 json to_json(const Pass& p) {
-  return {{"function", p.function},        {"arguments", p.arguments},
+  return {{"function", p.function},        {"arguments", p.arguments},    {"tensor_maps", to_json(p.tensor_maps)},
           {"grid", to_json(p.grid)},       {"block", to_json(p.block)},
           {"cluster", to_json(p.cluster)}, {"shared_bytes", to_json(p.shared_bytes)},
           {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)}};
@@ -150,10 +161,31 @@ Argument read_argument(const json& j) {
   return a;
 }
 
+TensorMapping::Axes read_axes(const json& j) {
+  TensorMapping::Axes axes;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    axes[axis] = read_expression(j.at(axis));
+  }
+  return axes;
+}
+
+TensorMapping read_tensor_map(const json& j) {
+  return {.argument = j.at("argument").get<int>(),
+          .size = read_axes(j.at("size")),
+          .box = read_axes(j.at("box")),
+          .stride = read_axes(j.at("stride")),
+          .swizzle = read_expression(j.at("swizzle")),
+          .l2 = read_expression(j.at("l2")),
+          .offset = read_expression(j.at("offset"))};
+}
+
 Pass read_pass(const json& j) {
   Pass p;
   j.at("function").get_to(p.function);
   j.at("arguments").get_to(p.arguments);
+  if (j.contains("tensor_maps")) {  // specs recorded before there were any lack them
+    p.tensor_maps = read_list(j.at("tensor_maps"), read_tensor_map);
+  }
   p.grid = read_extent3(j.at("grid"));
   p.block = read_extent3(j.at("block"));
   p.cluster = read_extent3(j.at("cluster"));
@@ -164,11 +196,21 @@ Pass read_pass(const json& j) {
 }
 
 /// Indices come from outside; a damaged one must not become an access out of bounds.
-void check_indices(const std::vector<int>& indices, std::size_t arguments) {
+void check_indices(const std::vector<int>& indices, int lowest, std::size_t arguments) {
   for (const int index : indices) {
-    if (index < -1 || index >= static_cast<int>(arguments)) {
+    if (index < lowest || index >= static_cast<int>(arguments)) {
       throw BadSpec{fmt::format("there is no argument {}", index)};
     }
+  }
+}
+
+void check_tensor_maps(const Pass& pass, std::size_t arguments) {
+  const auto used = std::count(pass.arguments.begin(), pass.arguments.end(), kTensorMapParameter);
+  if (used != static_cast<std::ptrdiff_t>(pass.tensor_maps.size())) {
+    throw BadSpec{fmt::format("{} takes {} tensor maps and describes {}", pass.function, used, pass.tensor_maps.size())};
+  }
+  for (const TensorMapping& map : pass.tensor_maps) {
+    check_indices({map.argument}, 0, arguments);
   }
 }
 
@@ -192,9 +234,10 @@ KernelSpec read_spec(const json& j) {
   const auto& reference = j.at("reference");
   spec.reference = {reference.at("function").get<std::string>(), read_expression(reference.at("extent")),
                     reference.at("arguments").get<std::vector<int>>()};
-  check_indices(spec.reference.arguments, spec.arguments.size());
+  check_indices(spec.reference.arguments, kProblemParameter, spec.arguments.size());
   for (const auto& pass : spec.passes) {
-    check_indices(pass.arguments, spec.arguments.size());
+    check_indices(pass.arguments, kTensorMapParameter, spec.arguments.size());
+    check_tensor_maps(pass, spec.arguments.size());
   }
   return spec;
 }

@@ -79,15 +79,23 @@ std::size_t MarkTexts::add(const Mark& mark, std::string reading, std::string_vi
   return texts_.size() - 1;
 }
 
-std::size_t MarkTexts::add_extent(const Mark& mark, const Scope& scope, std::string reading) {
-  const std::string head = scope.type.empty() ? "" : fmt::format("template <class {}> ", scope.type);
+/// "template <class T> constexpr RESULT hone_text_3(Problem p, Config c)"
+std::string MarkTexts::head(std::string_view result, const Scope& scope) const {
+  const std::string types = scope.type.empty() ? "" : fmt::format("template <class {}> ", scope.type);
   const auto parameter = [](std::string_view type, const std::string& name) {
     return name.empty() ? "" : fmt::format("{} {}", type, name);
   };
   const std::string problem = parameter("Problem", scope.problem), config = parameter("Config", scope.config);
-  const std::string before = fmt::format("{}constexpr long hone_text_{}({}{}{}) {{ return (long)(", head, texts_.size(), problem,
-                                         problem.empty() || config.empty() ? "" : ", ", config);
-  return add(mark, std::move(reading), before, "); }");
+  return fmt::format("{}constexpr {} hone_text_{}({}{}{})", types, result, texts_.size(), problem,
+                     problem.empty() || config.empty() ? "" : ", ", config);
+}
+
+std::size_t MarkTexts::add_extent(const Mark& mark, const Scope& scope, std::string reading) {
+  return add(mark, std::move(reading), head("long", scope) + " { return (long)(", "); }");
+}
+
+std::size_t MarkTexts::add_tensor_view(const Mark& mark, const Scope& scope, std::string reading) {
+  return add(mark, std::move(reading), head("TensorView", scope) + " { return {", "}; }");
 }
 
 std::size_t MarkTexts::add_values(const Mark& mark, const std::string& field, const std::string& type) {
@@ -121,6 +129,8 @@ Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::str
 }
 
 Expression MarkTexts::extent(std::size_t id) const { return AstReader(*unit_, texts_[id].reading).function(texts_[id].declaration).scalar; }
+
+Form MarkTexts::tensor_view(std::size_t id) const { return AstReader(*unit_, texts_[id].reading).function(texts_[id].declaration); }
 
 CXCursor MarkTexts::list(std::size_t id) const {
   for (const CXCursor child : unit_->children(texts_[id].declaration)) {

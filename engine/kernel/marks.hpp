@@ -33,6 +33,8 @@ class MarkTexts {
  public:
   /// A number over p.*, c.* and sizeof(T).
   std::size_t add_extent(const Mark& mark, const Scope& scope, std::string reading);
+  /// A TensorView over the same.
+  std::size_t add_tensor_view(const Mark& mark, const Scope& scope, std::string reading);
   /// The values of a field of Config, constants of its type.
   std::size_t add_values(const Mark& mark, const std::string& field, const std::string& type);
   /// A constant number.
@@ -42,6 +44,7 @@ class MarkTexts {
   Result<void> parse(const SourceFile& user, const std::vector<std::string>& include_dirs, const std::string& shown_as);
 
   [[nodiscard]] Expression extent(std::size_t id) const;          ///< throws BadKernel
+  [[nodiscard]] Form tensor_view(std::size_t id) const;           ///< throws BadKernel
   [[nodiscard]] std::vector<Value> values(std::size_t id) const;  ///< throws BadKernel
   [[nodiscard]] Value constant(std::size_t id) const;             ///< throws BadKernel
 
@@ -50,6 +53,7 @@ class MarkTexts {
     std::string name, reading;
     CXCursor declaration{};
   };
+  [[nodiscard]] std::string head(std::string_view result, const Scope& scope) const;
   std::size_t add(const Mark& mark, std::string reading, std::string_view before, std::string_view after);
   [[nodiscard]] CXCursor list(std::size_t id) const;
 

@@ -53,12 +53,28 @@ std::vector<std::pair<std::string, std::string>> own_includes(const Unit& unit) 
   return includes;
 }
 
-std::string source_hash(const KernelSpec& spec) {
+/// What the file includes of Hone's besides kernel.h, which is always one, and its parts for one reader.
+std::string hone_includes(const Unit& unit) {
+  std::string texts;
+  for (const KernelHeader& header : kernel_headers()) {
+    const bool part = header.name == "hone/kernel.h" || header.name == "hone/kernel_read.h" || header.name == "hone/kernel_cpu.h";
+    const auto names_it = [&](CXCursor child) {
+      return unit.kind(child) == CXCursor_InclusionDirective && unit.spelling(child) == header.name;
+    };
+    const std::vector<CXCursor> all = unit.children(unit.root());
+    if (!part && std::any_of(all.begin(), all.end(), names_it)) {
+      texts += std::string(header.name) + '\0' + std::string(header.text) + '\0';
+    }
+  }
+  return texts;
+}
+
+std::string source_hash(const KernelSpec& spec, const Unit& unit) {
   std::string all = spec.source + '\0';
   for (const auto& [name, text] : spec.includes) {
     all += name + '\0' + text + '\0';
   }
-  return digest(all + std::string(kernel_header("hone/kernel.h")));
+  return digest(all + hone_includes(unit) + std::string(kernel_header("hone/kernel.h")));
 }
 
 Error bad_kernel(const std::vector<std::string>& errors) {
@@ -188,7 +204,7 @@ Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std
   if (!reader.errors().empty()) {
     return kernel::bad_kernel(reader.errors());
   }
-  spec.source_hash = kernel::source_hash(spec);
+  spec.source_hash = kernel::source_hash(spec, *unit);
   return spec;
 }
 

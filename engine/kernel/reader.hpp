@@ -52,12 +52,15 @@ class KernelReader {
   void check_values(CXCursor field, const Mark& tune, Parameter& parameter) const;
   void set_kind(CXCursor field, Parameter& parameter) const;
 
+  // reader_tensor_maps.cpp
+  int read_tensor_map(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Pass& pass);
+
   // reader_functions.cpp: kernels and the reference
   void read_kernels();
   void read_pass(CXCursor kernel);
   void read_launch(CXCursor kernel, Pass& pass);
   void read_dtypes(CXCursor kernel, const std::vector<Mark>& marks);
-  int read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape);
+  int read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape, Pass& pass);
   void read_scalar(CXCursor parameter, const std::vector<Mark>& marks, Argument& argument);
   void read_element(CXCursor parameter, const Shape& shape, Argument& argument) const;
   int merge_argument(CXCursor parameter, Argument argument);

@@ -107,9 +107,8 @@ void KernelReader::read_kernels() {
     return;
   }
   const CXCursor first = found_.kernels.front();
-  if (unit_.spelling(first) != spec_.name) {
-    error(first, fmt::format("the first kernel is called '{}' but the file '{}': they must have one name", unit_.spelling(first),
-                             std::filesystem::path(file_.path).filename().string()));
+  if (std::none_of(found_.kernels.begin(), found_.kernels.end(), [&](CXCursor k) { return unit_.spelling(k) == spec_.name; })) {
+    error(first, fmt::format("no kernel has the file's name, '{}'; the first one is called '{}'", spec_.name, unit_.spelling(first)));
   }
   attempt([&] {
     spec_.templated_on_type = !shape_of(first).scope.type.empty();
@@ -156,7 +155,7 @@ void KernelReader::read_pass(CXCursor kernel) {
   }
   for (const CXCursor child : unit_.children(kernel)) {
     if (unit_.kind(child) == CXCursor_ParmDecl) {
-      attempt([&] { pass.arguments.push_back(read_argument(kernel, child, shape)); });
+      attempt([&] { pass.arguments.push_back(read_argument(kernel, child, shape, pass)); });
     }
   }
   attempt([&] { read_launch(kernel, pass); });
@@ -204,13 +203,16 @@ void KernelReader::read_element(CXCursor parameter, const Shape& shape, Argument
   argument.dtype = *dtype;
 }
 
-int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape) {
+int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape, Pass& pass) {
   if (is_struct(parameter, "Problem")) {
-    return -1;
+    return kProblemParameter;
+  }
+  const auto marks = marks_of(unit_, file_, parameter);
+  if (is_struct(parameter, "TensorMap")) {
+    return read_tensor_map(parameter, marks, shape, pass);
   }
   Argument argument;
   argument.name = unit_.spelling(parameter);
-  const auto marks = marks_of(unit_, file_, parameter);
   const bool pointer = unit_.type(parameter).kind == CXType_Pointer;
   if (argument.name.empty()) {
     unit_.fail(parameter, fmt::format("a parameter of kernel '{}' has no name", unit_.spelling(kernel)));
@@ -366,7 +368,7 @@ void KernelReader::read_reference(CXCursor function) {
 
 void KernelReader::reference_argument(CXCursor parameter, const Shape& shape) {
   if (is_struct(parameter, "Problem")) {
-    spec_.reference.arguments.push_back(-1);
+    spec_.reference.arguments.push_back(kProblemParameter);
     return;
   }
   const std::string name = unit_.spelling(parameter);

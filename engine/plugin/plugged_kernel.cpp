@@ -42,6 +42,9 @@ Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const 
     if (pass.symbol >= compiled.symbols.size()) {
       return device_error(table, "load", ErrorCode::kLaunch, "the compiled kernel lacks a symbol; tune again to replace it");
     }
+    if (!pass.tensor_maps.empty()) {
+      return device_error(table, "load", ErrorCode::kLaunch, "tensor maps do not cross the plugin interface; only cuda devices have them");
+    }
     passes.push_back(pass_to_c(pass, compiled.symbols[pass.symbol]));
   }
   std::vector<std::int64_t> fields;

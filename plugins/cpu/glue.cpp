@@ -37,7 +37,7 @@ std::string call_arguments(const std::vector<int>& arguments) {
   std::string joined;
   for (const int argument : arguments) {
     joined += joined.empty() ? "" : ", ";
-    joined += argument < 0 ? "hone_p" : fmt::format("HoneCpuArgument{{hone_arguments[{}]}}", argument);
+    joined += argument == kProblemParameter ? "hone_p" : argument == kTensorMapParameter ? "TensorMap{}" : fmt::format("HoneCpuArgument{{hone_arguments[{}]}}", argument);
   }
   return joined;
 }

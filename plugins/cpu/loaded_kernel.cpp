@@ -113,6 +113,10 @@ Result<LoadedPass> load_pass(const Module& module, const Compiled& compiled, con
   if (plan.cooperative) {
     return Error{ErrorCode::kLaunch, "the cpu device has no cooperative launch; let valid() refuse it where d.compute_capability is 0"};
   }
+  if (!plan.tensor_maps.empty()) {
+    return Error{ErrorCode::kLaunch,
+                 "the cpu device has no tensor maps, which need Hopper or later; let valid() refuse them where d.compute_capability is 0"};
+  }
   LoadedPass pass;
   HONE_ASSIGN(pass.grid, index3("grid", plan.grid));
   HONE_ASSIGN(pass.block, index3("block", plan.block));

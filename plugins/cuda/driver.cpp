@@ -62,6 +62,7 @@ void bind_kernels(SharedLibrary& library, DriverApi& api) {
   library.bind(api.occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   library.bind(api.launch_kernel, "cuLaunchKernel");
   library.bind(api.launch_kernel_ex, "cuLaunchKernelEx");
+  library.bind(api.tensor_map_encode_tiled, "cuTensorMapEncodeTiled");
 }
 
 Error too_old(int version) {

@@ -86,6 +86,11 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32);
 
+/// CUtensorMap, which the driver writes and the hardware reads.
+struct alignas(64) EncodedTensorMap {
+  std::uint64_t opaque[16];
+};
+
 /// The driver's functions. Members are named after the exports, less the prefix.
 struct DriverApi {
   Status (*init)(unsigned int flags);
@@ -130,6 +135,9 @@ struct DriverApi {
   Status (*launch_kernel)(FunctionHandle, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
                           StreamHandle, void** parameters, void** extra);
   Status (*launch_kernel_ex)(const LaunchConfig*, FunctionHandle, void** parameters, void** extra);
+  Status (*tensor_map_encode_tiled)(EncodedTensorMap*, int element, std::uint32_t axes, void* base, const std::uint64_t* size,
+                                    const std::uint64_t* stride_bytes, const std::uint32_t* box, const std::uint32_t* element_strides,
+                                    int interleave, int swizzle, int l2, int fill);
 };
 
 }  // namespace hone::cuda

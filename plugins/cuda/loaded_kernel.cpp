@@ -53,6 +53,14 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
   }
   pass.parameter_count = launch.arguments.size();
   std::copy(launch.arguments.begin(), launch.arguments.end(), pass.parameters.begin());
+  if (launch.tensor_maps.size() > kMostTensorMaps) {
+    return bad_launch(
+        fmt::format("{} has {} tensor maps; at most {} are supported", pass.symbol, launch.tensor_maps.size(), kMostTensorMaps));
+  }
+  for (const TensorMap& map : launch.tensor_maps) {
+    pass.tensor_maps.emplace_back(map);
+    argument_count_ = std::max(argument_count_, static_cast<std::size_t>(map.argument + 1));
+  }
   for (const int index : launch.arguments) {
     argument_count_ = std::max(argument_count_, static_cast<std::size_t>(index + 1 > 0 ? index + 1 : 0));
   }
@@ -163,6 +171,23 @@ Status CudaKernel::enqueue_elsewhere(const Pass& pass, StreamHandle stream, void
   return scope.status() == status::kSuccess ? enqueue(pass, pass.function, nullptr, parameters) : scope.status();
 }
 
+// At each launch, for the addresses are the caller's: it is arithmetic on the host, well under a microsecond.
+Result<void> CudaKernel::encode(const Pass& pass, std::span<void* const> arguments, EncodedTensorMap* maps) const {
+  for (std::size_t i = 0; i < pass.tensor_maps.size(); ++i) {
+    const TensorMapEncoding& encoding = pass.tensor_maps[i];
+    void* const base = *static_cast<void* const*>(arguments[static_cast<std::size_t>(encoding.argument())]);
+    Status status = encoding.encode(context_->api(), base, maps[i]);
+    if (status == status::kInvalidContext) {
+      const ContextScope scope(*context_);
+      status = encoding.encode(context_->api(), base, maps[i]);
+    }
+    if (status != status::kSuccess) {
+      return driver_error(context_->api(), status, fmt::format("{}: {}", pass.symbol, encoding.description(base)), ErrorCode::kLaunch);
+    }
+  }
+  return {};
+}
+
 Result<void> CudaKernel::launch(void* stream, std::span<void* const> arguments) const {
   if (arguments.size() < argument_count_) {
     return Error{ErrorCode::kInvalidArgument,
@@ -170,10 +195,15 @@ Result<void> CudaKernel::launch(void* stream, std::span<void* const> arguments) 
   }
   for (const Pass& pass : passes_) {
     std::array<void*, kMostParameters> parameters;
+    std::array<EncodedTensorMap, kMostTensorMaps> maps;
+    std::size_t next_map = 0;
+    HONE_TRY(encode(pass, arguments, maps.data()));
     for (std::size_t i = 0; i < pass.parameter_count; ++i) {
       const int index = pass.parameters[i];
       if (index >= 0) {
         parameters[i] = arguments[static_cast<std::size_t>(index)];
+      } else if (index == kTensorMapParameter) {
+        parameters[i] = &maps[next_map++];
       } else {
         const void* own = index == kExtentParameter ? static_cast<const void*>(&extent_) : problem_.data();
         parameters[i] = const_cast<void*>(own);  // the driver only reads it

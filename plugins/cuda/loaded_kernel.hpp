@@ -8,14 +8,14 @@
 
 #include "hone/device.hpp"
 #include "plugins/cuda/driver.hpp"
+#include "plugins/cuda/tensor_map.hpp"
 
 namespace hone::cuda {
 
-inline constexpr std::size_t kMostParameters = 32;
+inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = 8;
 
-/// Indices of a pass's parameters besides those of the spec's arguments.
-inline constexpr int kProblemParameter = -1;  ///< the Problem, by value
-inline constexpr int kExtentParameter = -2;   ///< the number of indices, of a reference kernel
+/// Besides hone::kProblemParameter and hone::kTensorMapParameter: the number of indices, of a reference kernel.
+inline constexpr int kExtentParameter = -3;
 
 class CudaKernel final : public LoadedKernel {
  public:
@@ -41,6 +41,7 @@ class CudaKernel final : public LoadedKernel {
     std::array<LaunchAttribute, 2> attributes{};
     std::array<int, kMostParameters> parameters{};
     std::size_t parameter_count = 0;
+    std::vector<TensorMapEncoding> tensor_maps;  ///< one for each kTensorMapParameter, in order
     std::string symbol;
   };
 
@@ -49,6 +50,7 @@ class CudaKernel final : public LoadedKernel {
   Result<void> add_pass(const PassLaunch& launch, const Request& request);
   Result<void> set_limits(const Pass& pass, const PassLaunch& launch, const DeviceInfo& info);
   Result<void> read_resources(const Pass& pass, const DeviceInfo& info);
+  [[nodiscard]] Result<void> encode(const Pass& pass, std::span<void* const> arguments, EncodedTensorMap* maps) const;
   [[nodiscard]] Status enqueue(const Pass& pass, FunctionHandle function, StreamHandle stream, void** parameters) const;
   [[nodiscard]] Status enqueue_elsewhere(const Pass& pass, StreamHandle stream, void** parameters) const;
   [[nodiscard]] Error launch_error(const Pass& pass, Status status) const;

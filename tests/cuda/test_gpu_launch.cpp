@@ -1,3 +1,4 @@
+#include <numeric>
 #include <thread>
 
 #include "gpu.hpp"
@@ -182,4 +183,47 @@ TEST_CASE_FIXTURE(Gpu, "a launch the device cannot do is a launch error, and the
   require((*good)->launch(nullptr, arguments));
   require(device->synchronize());
   CHECK(download<int>(*y) == std::vector<int>{1});
+}
+
+TEST_CASE_FIXTURE(Gpu, "a tensor map copies a box to shared memory, with zeros beyond the array") {
+  if (info.properties.at("compute_capability") < 90) {
+    MESSAGE("not run: no tensor maps before compute capability 9.0");
+    return;
+  }
+  const std::string source =
+      "#include <hone/kernel_hopper.h>\n"
+      "template <Config c> KERNEL void k(const __grid_constant__ TensorMap map, int* y) {\n"
+      "#ifdef HONE_HOPPER\n"
+      "  __shared__ __align__(128) int box[32];\n"
+      "  __shared__ __align__(8) unsigned long long barrier;\n"
+      "  const unsigned at = hopper::shared_address(&barrier);\n"
+      "  if (threadIdx.x == 0) {\n"
+      "    hopper::barrier_init(at, 1);\n    hopper::fence_barrier_init();\n"
+      "    hopper::barrier_arrive_expect(at, 128);\n"
+      "    hopper::copy_box(hopper::shared_address(box), map, 6, 1, at);\n  }\n"
+      "  __syncthreads();\n  hopper::barrier_wait(at, 0);\n"
+      "  y[threadIdx.x] = box[threadIdx.x];\n#endif\n}";
+  PassLaunch pass = one_block(32, {kTensorMapParameter, 1});
+  // 3 rows of 10 numbers, 12 apart; the box is 8 wide and 4 high.
+  pass.tensor_maps.push_back(
+      {.argument = 0, .element = DType::kI32, .axes = 2, .size = {10, 3}, .box = {8, 4}, .stride_bytes = {4, 48}, .swizzle = 0, .l2 = 128});
+  const auto loaded = load(source, pass);
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  std::vector<int> numbers(36);
+  std::iota(numbers.begin(), numbers.end(), 100);
+  const auto x = upload(numbers), y = upload(std::vector<int>(32, -1));
+  void *from = x->address(), *to = y->address();
+  require((*loaded)->launch(nullptr, std::array<void*, 2>{&from, &to}));
+  require(device->synchronize());
+  std::vector<int> expected(32, 0);
+  for (int row = 0; row < 2; ++row) {
+    for (int column = 0; column < 4; ++column) {
+      expected[static_cast<std::size_t>(row * 8 + column)] = 100 + (row + 1) * 12 + 6 + column;
+    }
+  }
+  CHECK(download<int>(*y) == expected);
+  from = static_cast<char*>(from) + 4;
+  const auto refused = (*loaded)->launch(nullptr, std::array<void*, 2>{&from, &to});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("not aligned to 16 bytes") != std::string::npos);
 }

@@ -124,7 +124,7 @@ TEST_CASE("rules of kernels and their arguments") {
   check({{&Lines::head, "template <class T>",
           "add.cu:9:13: error: kernel 'add' must be `template <class T, Config c>`, or `template <Config c>`"},
          {&Lines::kernel, "KERNEL void sum(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {}",
-          "add.cu:9:13: error: the first kernel is called 'sum' but the file 'add.cu': they must have one name"},
+          "add.cu:9:13: error: no kernel has the file's name, 'add'; the first one is called 'sum'"},
          {&Lines::kernel, "KERNEL void add(const T* x, OUT(p.n) T* y, Problem p) {}",
           "add.cu:9:26: error: pointer 'x' needs a mark: IN(N), OUT(N)"},
          {&Lines::kernel, "KERNEL void add(IN(p.n) const T* x, OUT(p.n) const T* y, Problem p) {}",

@@ -39,9 +39,10 @@ TEST_CASE("damaged JSON is refused") {
 }
 
 TEST_CASE("the headers of kernel files are embedded as they are") {
-  CHECK(hone::kernel_headers().size() == 4);
+  CHECK(hone::kernel_headers().size() == 5);
   const auto text = hone::kernel_header("hone/kernel.h");
   CHECK(text.starts_with("#pragma once\n"));
   CHECK(text.find("#define TUNE(...) HONE_MARK(\"hone:tune:\" #__VA_ARGS__)\n") != std::string_view::npos);
+  CHECK(hone::kernel_header("hone/kernel_hopper.h").starts_with("#pragma once\n"));
   CHECK(hone::kernel_header("hone/other.h").empty());
 }

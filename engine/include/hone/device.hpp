@@ -14,6 +14,7 @@
 
 #include "hone/kernel_spec.hpp"
 #include "hone/problem.hpp"
+#include "hone/tensor_map.hpp"
 #include "hone/trial.hpp"
 
 namespace hone {
@@ -82,10 +83,12 @@ struct PassLaunch {
   std::int64_t shared_bytes = 0;
   bool cooperative = false;
   std::vector<int> arguments;   ///< as in Pass
+  std::vector<TensorMap> tensor_maps;  ///< as in Pass
   std::size_t symbol = 0;       ///< index into Compiled::symbols
 };
 
-/// Evaluates a kernel's launch expressions; disabled passes are left out. Errors: an expression that fails, a dimension below 1.
+/// Evaluates a kernel's launch expressions and tensor maps; disabled passes are left out. All that a launch needs besides code and addresses.
+/// Errors: an expression that fails, a dimension below 1, a tensor map that the hardware does not have.
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const DeviceInfo& info);
 
 /// Whether the device can launch this at all: the static gate. Returns the reason, empty if it can.

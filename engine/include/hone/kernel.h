@@ -14,6 +14,8 @@
 //   OUT_ZEROED(N)            written, and zero before every run (for atomics)
 //   WORKSPACE(N) WORKSPACE_ZEROED(N)   scratch memory that Hone allocates; the caller does not pass it
 //   SCALAR(default)          a number the caller passes
+//   TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm}, .swizzle = 128)   on a `const __grid_constant__ TensorMap`: how argument a
+//                            looks to the tensor memory accelerator (see TensorView; over p, c, sizeof(T)). The device makes the map
 // functions:
 //   KERNEL                   a __global__ function; several in one file are passes that run in order
 //   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16
@@ -30,6 +32,7 @@
 #define WORKSPACE(...) HONE_MARK("hone:workspace:" #__VA_ARGS__)
 #define WORKSPACE_ZEROED(...) HONE_MARK("hone:workspace_zeroed:" #__VA_ARGS__)
 #define SCALAR(...) HONE_MARK("hone:scalar:" #__VA_ARGS__)
+#define TENSOR_MAP(...) HONE_MARK("hone:tensor_map:" #__VA_ARGS__)
 #define KERNEL HONE_MARK("hone:kernel")
 #define DTYPES(...) HONE_MARK("hone:dtypes:" #__VA_ARGS__)
 #define REFERENCE(...) HONE_MARK("hone:reference:" #__VA_ARGS__)
@@ -44,6 +47,7 @@
 #define WORKSPACE(...)
 #define WORKSPACE_ZEROED(...)
 #define SCALAR(...)
+#define TENSOR_MAP(...)
 #define DTYPES(...)
 #if defined(__CUDACC__)
 #define KERNEL __global__
@@ -87,6 +91,24 @@ struct Cost {
 struct Device {
   long shared_memory_per_block, shared_memory_per_multiprocessor, registers_per_multiprocessor, threads_per_block,
       threads_per_multiprocessor, multiprocessors, compute_capability, memory, l2_bytes, warp_size;
+};
+
+/// What a TENSOR_MAP shows of an argument: an array of up to five axes, of which x is the one whose elements lie side by side, and the box
+/// of it that one copy moves. Outside the array copies read zeros and write nothing. Its base and strides must be multiples of 16 bytes,
+/// and so must be the place along x where a copy begins.
+struct TensorAxes {
+  long x = 0, y = 0, z = 0, u = 0, v = 0;  // 0: there is no such axis
+};
+struct TensorView {
+  TensorAxes size;     // elements along each axis. All 0: the configuration does not use this map
+  TensorAxes box;      // of one copy: at most 256 along an axis, and x a multiple of 16 bytes
+  long swizzle = 0;    // 32, 64 or 128: rows of the box are so many bytes at most, and their 16-byte words change places in shared memory
+  TensorAxes stride;   // elements from one to the next along y, z, ...; 0: the axes before it lie packed
+  long offset = 0;     // elements of the argument before the array
+  long l2 = 128;       // bytes that L2 fetches at least: 0, 64, 128 or 256
+};
+struct alignas(64) TensorMap {
+  unsigned long opaque[16];
 };
 
 #if defined(__CUDACC__)

@@ -58,10 +58,25 @@ struct Argument {
   [[nodiscard]] DType element(DType t) const { return element_is_t ? t : dtype; }
 };
 
+/// Parameters of a pass that are none of the spec's arguments.
+inline constexpr int kProblemParameter = -1;    ///< the Problem, by value
+inline constexpr int kTensorMapParameter = -2;  ///< the next of the pass's tensor maps, by value
+
+/// How an argument looks to the tensor memory accelerator: TensorView of <hone/kernel.h>, axis by axis from x.
+struct TensorMapping {
+  static constexpr std::size_t kMostAxes = 5;
+  using Axes = std::array<Expression, kMostAxes>;
+  int argument = 0;         ///< index into KernelSpec::arguments
+  Axes size, box, stride;   ///< in elements; a size of 0 ends the axes, a stride of 0 means packed
+  Expression swizzle, l2;   ///< bytes
+  Expression offset;        ///< elements of the argument before the array
+};
+
 /// One __global__ function and its launch geometry. A kernel of several passes runs them in order on one stream.
 struct Pass {
   std::string function;
-  std::vector<int> arguments;                 ///< indices into KernelSpec::arguments; -1 is the Problem
+  std::vector<int> arguments;                 ///< indices into KernelSpec::arguments, kProblemParameter or kTensorMapParameter
+  std::vector<TensorMapping> tensor_maps = {};  ///< one for each kTensorMapParameter, in order
   std::array<Expression, 3> grid, block, cluster;  ///< cluster (1, 1, 1): no cluster launch
   Expression shared_bytes;                    ///< dynamic shared memory
   Expression cooperative;                     ///< boolean
@@ -87,7 +102,7 @@ struct KernelSpec {
   std::string file;                 ///< path as given, for diagnostics
   std::string source;               ///< the text of the file
   std::vector<std::pair<std::string, std::string>> includes;  ///< (name as included, text) of the file's own headers
-  std::string source_hash;          ///< of source, includes and <hone/kernel.h>: 32 hex digits
+  std::string source_hash;          ///< of source, includes and Hone's own headers: 32 hex digits
   bool templated_on_type = true;    ///< template <class T, Config c>, else template <Config c>
   std::vector<DType> dtypes;        ///< those it can be tuned for
   std::vector<ProblemField> problem;

@@ -1,0 +1,76 @@
+// TENSOR_MAP: how a pass sees an argument through the tensor memory accelerator.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/kernel/reader.hpp"
+
+namespace hone::kernel {
+namespace {
+
+constexpr std::array<std::string_view, TensorMapping::kMostAxes> kAxes{"x", "y", "z", "u", "v"};
+
+TensorMapping::Axes axes_of(const Form& view, std::string_view field) {
+  TensorMapping::Axes axes;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    axes[i] = view.field(field)->field(kAxes[i])->scalar;
+  }
+  return axes;
+}
+
+std::string stripped(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
+  return begin == std::string_view::npos ? std::string() : std::string(text.substr(begin, end - begin + 1));
+}
+
+/// Takes "a, " off the text "a, .size = ...": the argument's name.
+std::string take_name(Mark& mark) {
+  const std::size_t comma = mark.text.find(',');
+  if (comma == std::string::npos) {
+    throw BadKernel(
+        diagnostic(mark.where, "TENSOR_MAP needs an argument and its view, as in TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm})"));
+  }
+  std::string name = stripped(std::string_view(mark.text).substr(0, comma));
+  const auto lines = std::count(mark.text.begin(), mark.text.begin() + static_cast<std::ptrdiff_t>(comma), '\n');
+  mark.text.erase(0, comma + 1);
+  mark.where.line += static_cast<unsigned>(lines);
+  mark.where.column = lines == 0 ? mark.where.column + static_cast<unsigned>(comma) + 1 : 1;
+  return name;
+}
+
+}  // namespace
+
+int KernelReader::read_tensor_map(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Pass& pass) {
+  const std::string name = unit_.spelling(parameter);
+  const Mark* found = find_mark(marks, "tensor_map");
+  if (found == nullptr) {
+    unit_.fail(parameter, fmt::format("tensor map '{}' needs a mark: TENSOR_MAP(argument, .size = {{...}}, .box = {{...}})", name));
+  }
+  if (unit_.clang().isConstQualifiedType(unit_.type(parameter)) == 0) {
+    unit_.fail(parameter,
+               fmt::format("tensor map '{}' must be `const __grid_constant__ TensorMap`: the hardware reads it where it lies", name));
+  }
+  Mark mark = *found;
+  const std::string argument = take_name(mark);
+  const std::size_t id = texts_.add_tensor_view(mark, shape.scope, fmt::format("the view of '{}'", name));
+  // Which pass and which map: both lists grow until the second parse.
+  later_.emplace_back([this, id, mark, argument, index = spec_.passes.size(), map = pass.tensor_maps.size()] {
+    const auto known = std::find_if(spec_.arguments.begin(), spec_.arguments.end(), [&](const Argument& a) { return a.name == argument; });
+    if (known == spec_.arguments.end() || known->direction == Direction::kScalar) {
+      throw BadKernel(diagnostic(mark.where, fmt::format("TENSOR_MAP is of '{}', which is no pointer of this file's kernels", argument)));
+    }
+    const Form view = texts_.tensor_view(id);
+    spec_.passes.at(index).tensor_maps.at(map) = {.argument = static_cast<int>(known - spec_.arguments.begin()),
+                                                  .size = axes_of(view, "size"),
+                                                  .box = axes_of(view, "box"),
+                                                  .stride = axes_of(view, "stride"),
+                                                  .swizzle = view.field("swizzle")->scalar,
+                                                  .l2 = view.field("l2")->scalar,
+                                                  .offset = view.field("offset")->scalar};
+  });
+  pass.tensor_maps.emplace_back();
+  return kTensorMapParameter;
+}
+
+}  // namespace hone::kernel
