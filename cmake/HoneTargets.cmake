@@ -3,6 +3,7 @@ set_property(GLOBAL PROPERTY HONE_PARTS)
 set_property(GLOBAL PROPERTY HONE_DEVICES)
 set_property(GLOBAL PROPERTY HONE_STRATEGIES)
 set_property(GLOBAL PROPERTY HONE_KERNELS)
+set_property(GLOBAL PROPERTY HONE_KERNEL_HEADERS)
 
 add_library(hone_flags INTERFACE)
 target_include_directories(hone_flags INTERFACE ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR})
@@ -43,9 +44,13 @@ function(hone_add_plugin name)
   endif()
 endfunction()
 
-# hone_add_kernel(NAME): kernels_src/NAME/NAME.cu, read at build time and embedded.
+# hone_add_kernel(NAME HEADERS ...): kernels_src/NAME/NAME.cu, read at build time and embedded with the headers of kernels_src it includes.
 function(hone_add_kernel name)
+  cmake_parse_arguments(ARG "" "" "HEADERS" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY HONE_KERNELS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/${name}.cu)
+  foreach(header IN LISTS ARG_HEADERS)
+    set_property(GLOBAL APPEND PROPERTY HONE_KERNEL_HEADERS ${CMAKE_CURRENT_SOURCE_DIR}/${header})
+  endforeach()
 endfunction()
 
 # hone_embed_text(TARGET SYMBOL FILE): `extern const std::string_view SYMBOL` in namespace hone::embedded holds FILE's text.
@@ -63,6 +68,7 @@ function(hone_assemble)
   get_property(devices GLOBAL PROPERTY HONE_DEVICES)
   get_property(strategies GLOBAL PROPERTY HONE_STRATEGIES)
   get_property(kernels GLOBAL PROPERTY HONE_KERNELS)
+  get_property(kernel_headers GLOBAL PROPERTY HONE_KERNEL_HEADERS)
 
   set(declarations "")
   set(calls "")
@@ -79,7 +85,7 @@ function(hone_assemble)
   add_executable(hone_embed_kernels ${PROJECT_SOURCE_DIR}/engine/kernel/embed_kernels.cpp)
   target_link_libraries(hone_embed_kernels PRIVATE hone_base hone_kernel)
   set(embedded ${PROJECT_BINARY_DIR}/generated/builtin_kernels.cpp)
-  add_custom_command(OUTPUT ${embedded} COMMAND hone_embed_kernels ${embedded} ${kernels} DEPENDS hone_embed_kernels ${kernels} VERBATIM)
+  add_custom_command(OUTPUT ${embedded} COMMAND hone_embed_kernels ${embedded} ${kernels} DEPENDS hone_embed_kernels ${kernels} ${kernel_headers} VERBATIM)
 
   add_library(hone_engine STATIC ${PROJECT_BINARY_DIR}/generated/builtin_registry.cpp ${embedded})
   set_target_properties(hone_engine PROPERTIES OUTPUT_NAME hone EXPORT_NAME engine)

@@ -1,72 +1,109 @@
 // Copy: y[i] = x[i]. The ceiling that everything memory-bound is measured against.
-#include <hone/kernel.h>
+#include "../bulk.h"
+#include "../words.h"
 
 struct Problem {
   long n = 1L << 26;
 };
 
-// A tile is block * in_flight accesses: every thread has all its loads under way before its first store.
+// A tile is block * in_flight accesses: every thread has all its loads under way before its first store. With stages, one thread has tiles
+// copied through shared memory instead. On an H200 many blocks with small tiles (4 KiB) in registers are the best: they sweep memory in
+// order.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 256;  // threads in a block
   TUNE(2, 4, 8, 16) int bytes = 16;               // of one access: 16 is the widest there is, the others show what width is worth
   TUNE(1, 2, 4, 8, 16) int in_flight = 4;         // accesses a thread issues before it waits, to cover the latency of memory
   TUNE(0, 1, 2, 4, 8, 16) int resident = 0;       // 0: a block for each tile; else so many blocks a multiprocessor, which loop over tiles
+  TUNE(0, 2, 3, 4, 6) int stages = 0;             // tiles in shared memory, on their way in or out; 0: through registers
   TUNE(false, true) bool stream_load = false;     // lines read leave the cache first: nothing reads them again
   TUNE(false, true) bool stream_store = false;    // the same for lines written
 };
 
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.in_flight * c.bytes / (long)sizeof(T); }
 
+HONE_BOTH constexpr long shared_bytes(Config c) { return (long)c.stages * c.block * c.in_flight * c.bytes; }
+
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                // an access holds at least one element
   if (c.block > d.threads_per_block) return false;                           // the device's limit
-  if (c.in_flight * c.bytes > 128) return false;                             // what is in flight fills registers: 32 of them at most
+  if (c.stages == 0 && c.in_flight * c.bytes > 128) return false;            // what is in flight fills registers: 32 of them at most
+  if (c.stages > 0 && d.compute_capability < 90) return false;               // bulk copies came with Hopper
+  if (c.stages > 0 && (c.bytes < 16 || c.resident == 0)) return false;       // and move words of 16 bytes; a stage is for the next tile
   if (c.resident * c.block > d.threads_per_multiprocessor) return false;     // more blocks than fit only queue
+  if (shared_bytes(c) + 1024 > d.shared_memory_per_block) return false;      // the device's limit
+  if ((shared_bytes(c) + 2048) * c.resident > d.shared_memory_per_multiprocessor) return false;  // more blocks than fit only queue
   return c.resident * d.multiprocessors * tile_elements<T>(c) <= p.n;        // a resident block has at least one tile
 }
 
+constexpr long kBulkThreads = 32;  // with stages, one thread works; a warp is the least there is
+
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
   const long tiles = ceil_div(p.n, tile_elements<T>(c));
-  return {.grid = {c.resident == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)}, .block = {c.block}};
+  return {.grid = {c.resident == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)},
+          .block = {c.stages > 0 ? kBulkThreads : c.block},
+          .shared = shared_bytes(c)};
 }
 
 template <class T> constexpr Cost cost(Problem p) { return {.bytes = 2.0 * p.n * sizeof(T)}; }
 
 template <class T> REFERENCE(p.n) void copy_reference(long i, const T* x, double* y, Problem p) { y[i] = (double)(float)x[i]; }
 
-/// What one access moves.
-template <int bytes> struct WordOf;
-template <> struct WordOf<2> { using type = unsigned short; };
-template <> struct WordOf<4> { using type = unsigned; };
-template <> struct WordOf<8> { using type = uint2; };
-template <> struct WordOf<16> { using type = uint4; };
+/// Copies `words` words of 16 bytes: a tile comes in while those before it go out.
+template <Config c> HONE_DEVICE void copy_in_bulk(const uint4* from, uint4* to, long words, uint4* stage, Arrival* arrivals) {
+  constexpr long kTile = (long)c.block * c.in_flight;
+  const long step = gridDim.x * kTile, begin = blockIdx.x * kTile;
+  const auto bytes = [&](long first) { return (unsigned)(min_of(kTile, words - first) * 16); };
+  const auto fetch = [&](long first, int into) {
+    expect_bytes(&arrivals[into], bytes(first));
+    bulk_load<c.stream_load>(stage + into * kTile, from + first, bytes(first), &arrivals[into]);
+  };
+  for (int s = 0; s < c.stages; ++s) prepare_arrival(&arrivals[s]);
+  for (int s = 0; s < c.stages && begin + s * step < words; ++s) fetch(begin + s * step, s);
+  int into = 0, phase = 0;
+  for (long first = begin; first < words; first += step) {
+    await_arrival(&arrivals[into], phase);
+    bulk_store<c.stream_store>(to + first, stage + into * kTile, bytes(first));
+    const int left = into == 0 ? c.stages - 1 : into - 1;  // the stage of the tile before this one: its copy out has had a tile's time
+    const long next = first + (c.stages - 1) * step;
+    if (first > begin && next < words) {
+      bulk_stores_left<1>();
+      fetch(next, left);
+    }
+    into = into + 1 == c.stages ? 0 : into + 1;
+    phase ^= into == 0;
+  }
+  bulk_stores_left<0>();
+}
+
+template <class T, Config c> HONE_DEVICE void copy_through_registers(const T* x, T* y, long words) {
+  constexpr int kVec = c.bytes / (int)sizeof(T);
+  constexpr long kTile = (long)c.block * c.in_flight;
+  for (long first = blockIdx.x * kTile; first < words; first += gridDim.x * kTile) {
+    const bool whole = first + kTile <= words;
+    Word<T, kVec> held[c.in_flight];
+#pragma unroll
+    for (int j = 0; j < c.in_flight; ++j) {
+      const long at = first + j * c.block + threadIdx.x;
+      if (whole || at < words) held[j] = load_word<T, kVec, c.stream_load>(x + at * kVec);
+    }
+#pragma unroll
+    for (int j = 0; j < c.in_flight; ++j) {
+      const long at = first + j * c.block + threadIdx.x;
+      if (whole || at < words) store_word<c.stream_store>(y + at * kVec, held[j]);
+    }
+  }
+}
 
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block) void copy(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y, Problem p) {
-  using Word = typename WordOf<c.bytes>::type;
   constexpr int kVec = c.bytes / (int)sizeof(T);
-  constexpr long kTile = (long)c.block * c.in_flight;
   const long words = p.n / kVec;
-  const Word* from = reinterpret_cast<const Word*>(x);
-  Word* to = reinterpret_cast<Word*>(y);
-  for (long first = blockIdx.x * kTile; first < words; first += gridDim.x * kTile) {
-    const bool whole = first + kTile <= words;
-    Word held[c.in_flight];
-#pragma unroll
-    for (int j = 0; j < c.in_flight; ++j) {
-      const long at = first + j * c.block + threadIdx.x;
-      if (whole || at < words) held[j] = c.stream_load ? __ldcs(from + at) : from[at];
-    }
-#pragma unroll
-    for (int j = 0; j < c.in_flight; ++j) {
-      const long at = first + j * c.block + threadIdx.x;
-      if (!whole && at >= words) continue;
-      if (c.stream_store) {
-        __stcs(to + at, held[j]);
-      } else {
-        to[at] = held[j];
-      }
-    }
+  if constexpr (c.stages > 0) {
+    __shared__ Arrival arrivals[c.stages];
+    SHARED_DYNAMIC(uint4, stage);
+    if (threadIdx.x == 0) copy_in_bulk<c>(reinterpret_cast<const uint4*>(x), reinterpret_cast<uint4*>(y), words, stage, arrivals);
+  } else {
+    copy_through_registers<T, c>(x, y, words);
   }
   const long tail = words * kVec + threadIdx.x;  // fewer elements than a word
   if (blockIdx.x == 0 && tail < p.n) y[tail] = x[tail];

@@ -1,42 +1,77 @@
 // Sum of each row: y[r] = sum over c of x[r, c]. One row is a full sum.
-#include <hone/kernel.h>
+#include "../rows.h"
 
 struct Problem {
   long rows = 8192, cols = 8192;
 };
 
-// A row is read in aligned words of `bytes`; the few elements before the first and behind the last are added one by one.
+// How rows are read, and what a block's part of one is, rows.h says.
 struct Config {
   TUNE(32, 64, 128, 256, 512, 1024) int block = 256;  // threads in a block
   TUNE(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // that share a row: a block has block / row_threads rows
+  TUNE(1, 2, 4, 8) int cluster = 1;                   // blocks that share a row and add up at once
   TUNE(2, 4, 8, 16) int bytes = 16;                   // of one load: 16 is the widest there is
   TUNE(1, 2, 4, 8, 16) int in_flight = 4;             // loads a thread issues before it adds, to cover the latency of memory
-  TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) int split = 0;  // blocks that share a row, for few long rows; 0: by the shape
+  TUNE(false, true) bool edges = true;                // rows may begin and end inside a word; without that code fewer registers
+  TUNE(0, 1, 2, 3, 4) int stages = 0;                 // rows that bulk copies bring into shared memory ahead; 0: threads load themselves
+  TUNE(0, 1, 2, 3, 4, 8) int resident = 0;            // 0: a block for each row; else so many on a multiprocessor, which go from row to row
+  TUNE(false, true) bool stream_load = true;          // lines of x leave the caches first: nothing reads them again. They
+                                                      // do not drive out what others wrote: 44 to 37 us for 128 MiB on an H200
+  TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) int split = 0;  // slices of a row that a second pass adds up; 0: by the shape
+  TUNE(1, 2, 4, 8) int min_blocks = 1;                // resident on a multiprocessor: caps the registers of a thread
 };
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 
-/// Blocks that share a row: 1024 blocks in all, but at least 32 elements for each thread.
-HONE_BOTH constexpr long usual_slices(Problem p, Config c) { return max_of(1L, min_of(1024 / p.rows, p.cols / (32 * c.block))); }
+/// Slices of a row: 1024 blocks in all, but at least 32 elements for each thread.
+HONE_BOTH constexpr long usual_slices(Problem p, Config c) {
+  return max_of(1L, min_of(1024 / p.rows, p.cols / (32 * c.block)) / c.cluster);
+}
 HONE_BOTH constexpr long slices_of(Problem p, Config c) { return c.split > 0 ? c.split : usual_slices(p, c); }
+HONE_BOTH constexpr long parts_of(Problem p, Config c) { return slices_of(p, c) * c.cluster; }
+
+template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
+  return c.stages * stage_bytes<T>(c.block / c.row_threads, p.cols, parts_of(p, c));
+}
+
+/// A cluster's, or a block's, units of work.
+HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)) * slices_of(p, c); }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                        // a load holds at least one element
   if (c.block > d.threads_per_block) return false;                   // the device's limit
   if (c.row_threads > c.block) return false;                         // a block holds whole rows (or slices of one)
+  if (c.cluster > 1 && c.row_threads < c.block) return false;        // a cluster works on one row
+  if (c.cluster > 1 && d.compute_capability < 90) return false;      // clusters came with Hopper
+  if (c.stages > 0 && d.compute_capability < 90) return false;       // and so did bulk copies
+  if (c.stages > 0 && c.bytes < 16) return false;                    // which move words of 16 bytes
+  if (c.stages > 0 && p.cols < 2 * vec<T>(c)) return false;          // and every row has one
+  if (c.stages > 1 && c.resident == 0) return false;                 // one row needs one stage
+  if (c.stages == 0 && c.resident > 0) return false;                 // nothing ahead: two blocks wait less than one
+  if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
+  if (c.resident > 0 && d.multiprocessors / c.cluster * c.resident >= groups_of(p, c)) return false;  // 0 says the same
+  if (c.resident * c.block > d.threads_per_multiprocessor) return false;  // more blocks than fit only queue
   if (c.in_flight * c.bytes > 128) return false;                     // what is in flight fills registers: 32 of them at most
+  if (!c.edges && p.cols % vec<T>(c) != 0) return false;             // rows do begin inside a word
   if (c.row_threads < vec<T>(c)) return false;                       // a thread takes one element of an edge
   if (c.row_threads < 32 && p.cols > 16384) return false;            // one thread's long sum loses digits, and its loads share no lines
   if (slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // rows so short that a block holds several are not worth a split
-  if (c.split == usual_slices(p, c)) return false;                   // 0 says the same
-  const long per_step = (long)c.row_threads * vec<T>(c);             // elements of a row read by one load of every thread
+  if (c.split > 0 && c.split == usual_slices(p, c)) return false;    // 0 says the same
+  if (c.row_threads < c.block && p.cols / vec<T>(c) > 64 * c.row_threads) return false;  // rows so long are for all threads of a block
+  const long per_step = (long)c.row_threads * c.cluster * vec<T>(c); // elements of a row read by one load of every thread
   if (c.row_threads > 256 && per_step > p.cols) return false;        // threads without an element
-  if (c.in_flight > 4 && c.in_flight * per_step > 2 * p.cols) return false;        // loads that only pad
-  return c.split <= 1 || c.split * c.in_flight * per_step <= 2 * p.cols;           // a slice is worth a block
+  if (c.cluster > 1 && per_step > p.cols) return false;              // threads without an element
+  if (c.in_flight > 4 && c.in_flight * per_step > 2 * p.cols) return false;              // loads that only pad
+  if (c.split > 1 && c.split * c.in_flight * per_step > 2 * p.cols) return false;        // a slice is worth a block
+  if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;            // the device's limit, beside the partial sums
+  return (shared_bytes<T>(p, c) + 3072) * max_of(c.resident, c.min_blocks) <= d.shared_memory_per_multiprocessor;  // more only queue
 }
 
-constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {ceil_div(p.rows, (long)(c.block / c.row_threads)), slices_of(p, c)}, .block = {c.block}};
+template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
+  return {.grid = {grid_blocks(groups_of(p, c), c.cluster, c.resident, d.multiprocessors)},
+          .block = {c.block},
+          .cluster = {c.cluster},
+          .shared = shared_bytes<T>(p, c)};
 }
 
 constexpr Launch launch_row_sum_slices(Problem p, Config c) {
@@ -53,71 +88,51 @@ template <class T> REFERENCE(p.rows) void row_sum_reference(long r, const T* x, 
   y[r] = sum;
 }
 
-template <class T, int N> HONE_DEVICE Vector<T, N> zeros() {
-  Vector<T, N> word;
-#pragma unroll
-  for (int e = 0; e < N; ++e) word[e] = T(0.0f);
-  return word;
-}
+struct Sum {
+  float sum;
 
-/// The sum over the c.row_threads threads of a row, in all of them.
-template <Config c> HONE_DEVICE float sum_of_row(float sum) {
-#pragma unroll
-  for (int offset = min_of(c.row_threads, 32) / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-  if constexpr (c.row_threads > 32) {
-    constexpr int kWarps = c.row_threads / 32;
-    __shared__ float partial[32];
-    const int warp = (int)threadIdx.x / 32;
-    if (threadIdx.x % 32 == 0) partial[warp] = sum;
-    __syncthreads();
-    sum = partial[warp / kWarps * kWarps + (int)threadIdx.x % kWarps];
-#pragma unroll
-    for (int offset = kWarps / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-  }
-  return sum;
-}
+  HONE_DEVICE static Sum join(Sum a, Sum b) { return {a.sum + b.sum}; }
+};
 
-template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block)
-void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restrict__ y,
-             WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
-  constexpr int kVec = vec<T>(c);
-  const int lane = (int)threadIdx.x % c.row_threads;
-  const long r = (long)blockIdx.x * (c.block / c.row_threads) + (int)threadIdx.x / c.row_threads;
-  const bool present = r < p.rows;  // the last block's surplus threads stay for the barriers
-  const long cols = present ? p.cols : 0;
-  const T* row = x + r * p.cols;
-  const int head = (int)min_of(cols, (kVec - r * p.cols % kVec) % kVec);
-  const long words = (cols - head) / kVec, per_slice = ceil_div(words, (long)gridDim.y);
-  const long end = min_of(words, per_slice * (blockIdx.y + 1));
-
+/// The sum of what this thread reads of `row`.
+template <class T, Config c> HONE_DEVICE Sum sum_of_thread(const Row<T, c>& row, const T* x) {
   float sums[c.in_flight] = {};
-  if (blockIdx.y == 0) {
-    if (lane < head) sums[0] = (float)row[lane];
-    if (lane < cols - head - words * kVec) sums[0] += (float)row[head + words * kVec + lane];
-  }
-  for (long w = per_slice * blockIdx.y + lane; w < end; w += c.row_threads * c.in_flight) {
-    Vector<T, kVec> word[c.in_flight];
-#pragma unroll
-    for (int j = 0; j < c.in_flight; ++j) {
-      const long at = w + j * c.row_threads;
-      word[j] = at < end ? load<kVec>(row + head + at * kVec) : zeros<T, kVec>();
-    }
+  if (row.in_head()) sums[0] = (float)x[row.head_at()];
+  if (row.in_tail()) sums[0] += (float)x[row.tail_at()];
+  row.template visit<false, false>(0, nullptr, 0.0f, [&](int, const Word<T, vec<T>(c)> (&word)[c.in_flight]) {
 #pragma unroll
     for (int j = 0; j < c.in_flight; ++j) {
 #pragma unroll
-      for (int e = 0; e < kVec; ++e) sums[j] += (float)word[j][e];
+      for (int e = 0; e < vec<T>(c); ++e) sums[j] += word[j][e];
     }
-  }
+  });
   float sum = 0;
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) sum += sums[j];
-  sum = sum_of_row<c>(sum);
-  if (!present || lane != 0) return;
-  if (gridDim.y == 1) {
-    y[r] = T(sum);
-  } else {
-    slices[r * gridDim.y + blockIdx.y] = sum;
+  return {sum};
+}
+
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restrict__ y,
+             WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
+  __shared__ Slots<Sum> slots[2];
+  __shared__ Arrival arrivals[max_of(c.stages, 1)];
+  SHARED_DYNAMIC(T, stages);
+  const long parts = parts_of(p, c);
+  Rows<T, c> rows = {p.rows, p.cols, parts, 0, {x}, stages, arrivals};
+  for (rows.begin(); rows.more(); rows.next()) {
+    rows.await();
+    const Row<T, c> row = rows.row();
+    const float sum = join_row<c>(sum_of_thread<T, c>(row, x), slots[rows.step % 2]).sum;
+    rows.release(true);
+    const long part = rows.part_of_unit(rows.unit);
+    if (row.index >= p.rows || row.lane != 0 || part % c.cluster != 0) continue;
+    if (parts == c.cluster) {
+      y[row.index] = T(sum);
+    } else {
+      slices[(row.index * parts + part) / c.cluster] = sum;
+    }
   }
 }
 

@@ -1,0 +1,63 @@
+#pragma once
+// Bulk copies between device and shared memory (cp.async.bulk, Hopper): one thread starts them, no registers and no instructions are taken
+// while bytes are under way. Only for configurations whose `valid` asks for compute capability 9.0; elsewhere the functions are empty.
+#include <hone/kernel.h>
+
+#if defined(__CUDACC__)
+HONE_DEVICE unsigned shared_address(const void* at) { return (unsigned)__cvta_generic_to_shared(at); }
+
+using Arrival = unsigned long long;  // an mbarrier: completes a phase when the bytes it expects have arrived
+
+HONE_DEVICE void prepare_arrival(Arrival* arrival) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(shared_address(arrival)) : "memory");
+}
+HONE_DEVICE void await_arrival(Arrival* arrival, unsigned phase) {
+  asm volatile("{ .reg .pred done; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done bra AGAIN; }" ::"r"(
+                   shared_address(arrival)),
+               "r"(phase)
+               : "memory");
+}
+/// Expects `bytes` more bytes in this phase; a phase has one such call.
+HONE_DEVICE void expect_bytes(Arrival* arrival, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(arrival)), "r"(bytes) : "memory");
+}
+/// Addresses and bytes are multiples of 16. `stream`: the lines leave L2 first.
+template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, unsigned bytes, Arrival* arrival) {
+  if constexpr (stream) {
+    asm volatile(
+        "{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;"
+        " cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], policy; }" ::"r"(
+            shared_address(to)),
+        "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(arrival))
+        : "memory");
+  } else {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(arrival))
+                 : "memory");
+  }
+}
+/// Starts a copy to device memory; bulk_stores_left waits until at most `pending` of this thread's copies still read shared memory.
+template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, unsigned bytes) {
+  if constexpr (stream) {
+    asm volatile(
+        "{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;"
+        " cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, policy; }" ::"l"(__cvta_generic_to_global(to)),
+        "r"(shared_address(from)), "r"(bytes)
+        : "memory");
+  } else {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
+                 "r"(shared_address(from)), "r"(bytes)
+                 : "memory");
+  }
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+template <int pending> HONE_DEVICE void bulk_stores_left() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
+#else
+using Arrival = unsigned long long;
+HONE_DEVICE void prepare_arrival(Arrival*) {}
+HONE_DEVICE void await_arrival(Arrival*, unsigned) {}
+HONE_DEVICE void expect_bytes(Arrival*, unsigned) {}
+template <bool stream> HONE_DEVICE void bulk_load(void*, const void*, unsigned, Arrival*) {}
+template <bool stream> HONE_DEVICE void bulk_store(void*, const void*, unsigned) {}
+template <int pending> HONE_DEVICE void bulk_stores_left() {}
+#endif

@@ -1,0 +1,113 @@
+// Sum of an array: y[0] = sum over i of x[i].
+#include "../words.h"
+
+struct Problem {
+  long n = 1L << 28;
+};
+
+constexpr long kMostBlocks = 8192;  // whose sums the last block adds up: 132 multiprocessors with 32 blocks have 4224
+
+// Every block adds up tiles of block * in_flight accesses and leaves its sum; the block that is last to do so adds the sums, always in the
+// same order. That saves the second launch, and unlike atomic additions it gives the same result every time.
+struct Config {
+  TUNE(64, 128, 256, 512, 1024) int block = 256;  // threads in a block
+  TUNE(4, 8, 16) int bytes = 16;                  // of one load: 16 is the widest there is
+  TUNE(1, 2, 4, 8, 16) int in_flight = 4;         // loads a thread issues before it adds, to cover the latency of memory
+  TUNE(1, 2, 4, 8, 16, 32) int resident = 8;      // blocks for each multiprocessor: what is more than fits evens out the ends
+  TUNE(false, true) bool contiguous = false;      // a block's tiles lie side by side; else the blocks sweep the array together
+  TUNE(false, true) bool stream_load = false;     // lines of x leave the caches first: nothing reads them again
+};
+
+template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.in_flight * c.bytes / (long)sizeof(T); }
+
+template <class T> constexpr bool valid(Problem p, Config c, Device d) {
+  if (c.bytes < (int)sizeof(T)) return false;                                    // a load holds at least one element
+  if (c.block > d.threads_per_block) return false;                               // the device's limit
+  if (c.in_flight * c.bytes > 128) return false;                                 // what is in flight fills registers: 32 of them at most
+  return c.resident * d.multiprocessors <= kMostBlocks;                          // more blocks than sums
+}
+
+template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
+  return {.grid = {max_of(1L, min_of(min_of(kMostBlocks, d.multiprocessors * c.resident), p.n / tile_elements<T>(c)))}, .block = {c.block}};
+}
+
+template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 1.0 * p.n * sizeof(T), .sum_length = 1.0 * p.n}; }
+
+/// One thread adds all of it, so it has many loads under way and many sums.
+template <class T> REFERENCE(1) void full_sum_reference(long, const T* x, double* y, Problem p) {
+  constexpr int kAtOnce = 128, kSums = 16;
+  double sums[kSums] = {};
+  long i = 0;
+  for (; i + kAtOnce <= p.n; i += kAtOnce) {
+    float value[kAtOnce];
+#pragma unroll
+    for (int e = 0; e < kAtOnce; ++e) value[e] = (float)x[i + e];
+#pragma unroll
+    for (int e = 0; e < kAtOnce; ++e) sums[e % kSums] += (double)value[e];
+  }
+  for (; i < p.n; ++i) sums[0] += (double)(float)x[i];
+  for (int e = 1; e < kSums; ++e) sums[0] += sums[e];
+  y[0] = sums[0];
+}
+
+/// The sum over the block's threads, in all of them.
+template <Config c> HONE_DEVICE float sum_of_block(float sum, float* of_warp) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+  __syncthreads();
+  sum = of_warp[threadIdx.x % (c.block / 32)];
+#pragma unroll
+  for (int offset = c.block / 64; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+  return sum;
+}
+
+template <class T, Config c> HONE_DEVICE float sum_of_thread(const T* x, long n) {
+  constexpr int kVec = c.bytes / (int)sizeof(T);
+  constexpr long kTile = (long)c.block * c.in_flight;
+  const long words = n / kVec, tiles = ceil_div(words, kTile), share = ceil_div(tiles, (long)gridDim.x);
+  const long begin = c.contiguous ? blockIdx.x * share : blockIdx.x, end = c.contiguous ? min_of(begin + share, tiles) : tiles;
+  float sums[c.in_flight] = {};
+  for (long tile = begin; tile < end; tile += c.contiguous ? 1 : gridDim.x) {
+    const long first = tile * kTile + threadIdx.x;
+    const bool whole = first - threadIdx.x + kTile <= words;
+    Word<T, kVec> word[c.in_flight];
+#pragma unroll
+    for (int j = 0; j < c.in_flight; ++j) {
+      const bool there = whole || first + j * c.block < words;
+      word[j] = there ? load_word<T, kVec, c.stream_load>(x + (first + j * c.block) * kVec) : splat<T, kVec>(0.0f);
+    }
+#pragma unroll
+    for (int j = 0; j < c.in_flight; ++j) {
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) sums[j] += word[j][e];
+    }
+  }
+  const long tail = words * kVec + threadIdx.x;  // fewer elements than a word
+  float sum = blockIdx.x == 0 && tail < n ? (float)x[tail] : 0.0f;
+#pragma unroll
+  for (int j = 0; j < c.in_flight; ++j) sum += sums[j];
+  return sum;
+}
+
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(c.block)
+void full_sum(IN(p.n) const T* __restrict__ x, OUT(1) T* __restrict__ y, WORKSPACE(kMostBlocks) float* sums, WORKSPACE_ZEROED(1) int* done,
+              Problem p) {
+  __shared__ float of_warp[32];
+  __shared__ bool last;
+  float sum = sum_of_block<c>(sum_of_thread<T, c>(x, p.n), of_warp);
+  if (threadIdx.x == 0) {
+    sums[blockIdx.x] = sum;
+    __threadfence();  // the sum is there before it is counted
+    last = atomicAdd(done, 1) == (int)gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  sum = 0;
+  for (int b = (int)threadIdx.x; b < (int)gridDim.x; b += c.block) sum += __ldcg(sums + b);
+  sum = sum_of_block<c>(sum, of_warp);
+  if (threadIdx.x == 0) y[0] = T(sum);
+}

@@ -1,0 +1,249 @@
+#pragma once
+// What kernels over the rows of a matrix share: how a block gets at its rows (Rows, Row), and how the threads of a row join what each of
+// them knows (join_row).
+//
+// A row is read in aligned words of `bytes`; the few elements before the first and behind the last are dealt with one by one. Either the
+// threads load for themselves, or one of them has whole rows copied into shared memory ahead of time (cp.async.bulk, Hopper: no registers
+// and no instructions while bytes are under way). The words of a row may be shared out among several blocks, a contiguous part each: among
+// a cluster, whose blocks join through distributed shared memory, or (row_sum) among blocks that leave their results to a second pass.
+//
+// A Config of such a kernel has the fields
+//   block, row_threads, cluster, bytes, in_flight, edges, stages, resident, stream_load, stream_store
+// and the kernel's file says what they mean and which values they may have.
+#include "bulk.h"
+#include "words.h"
+
+// ---- for valid and launch --------------------------------------------------------------------------------------------------------------
+/// Words behind those that a thread holds, made up to whole rounds of in_flight. `words` and `threads` are those of a row.
+HONE_BOTH constexpr long words_behind(long words, long threads, long held, long in_flight) {
+  return round_up(max_of(0L, ceil_div(words, threads) - held), max_of(in_flight, 1L));
+}
+
+/// Shared memory for the part of `rows` rows that one bulk copy brings: 16 bytes more, because parts differ by a word.
+template <class T> HONE_BOTH constexpr long stage_bytes(long rows, long cols, long parts) {
+  return round_up(ceil_div(rows * cols, parts) * (long)sizeof(T) + 16, 128L);
+}
+
+/// Blocks of a grid: one for each unit of work, or so many that `resident` are on each multiprocessor. Clusters stay whole.
+HONE_BOTH constexpr long grid_blocks(long groups, long cluster, long resident, long multiprocessors) {
+  return (resident == 0 ? groups : min_of(groups, max_of(1L, multiprocessors / cluster * resident))) * cluster;
+}
+
+// ---- clusters (Hopper) -----------------------------------------------------------------------------------------------------------------
+#if defined(__CUDACC__)
+HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+/// Writes the 4 bytes at `word` in the shared memory of block `rank` of the cluster.
+HONE_DEVICE void write_remote(float* word, int rank, float value) {
+  asm volatile("{ .reg .u32 at; mapa.shared::cluster.u32 at, %0, %1; st.shared::cluster.f32 [at], %2; }" ::"r"(shared_address(word)),
+               "r"(rank), "f"(value)
+               : "memory");
+}
+#else
+HONE_DEVICE void cluster_arrive() {}
+HONE_DEVICE void cluster_wait() {}
+HONE_DEVICE void write_remote(float* word, int, float value) { *word = value; }
+#endif
+
+// ---- joining ---------------------------------------------------------------------------------------------------------------------------
+// A Part is what is known of a part of a row: a struct of floats with `static Part join(Part, Part)`.
+
+template <class Part> struct PartWords {
+  float word[sizeof(Part) / sizeof(float)];
+};
+
+template <int lanes, class Part> HONE_DEVICE Part join_lanes(Part part) {
+#pragma unroll
+  for (int offset = lanes / 2; offset > 0; offset /= 2) {
+    PartWords<Part> other = __builtin_bit_cast(PartWords<Part>, part);
+#pragma unroll
+    for (float& word : other.word) word = __shfl_xor_sync(0xffffffffu, word, offset);
+    part = Part::join(part, __builtin_bit_cast(Part, other));
+  }
+  return part;
+}
+
+/// Shared memory of one join_row. Between two that use the same Slots lies another join_row of the same block.
+template <class Part> struct Slots {
+  Part of_warp[32];
+  PartWords<Part> of_block[16];  // of the cluster
+};
+
+/// Before the first join_row: the blocks of a cluster wait until all of them run, and have shared memory to be written to.
+template <auto c> HONE_DEVICE void join_cluster() {
+  if constexpr (c.cluster > 1) {
+    cluster_arrive();
+    cluster_wait();
+  }
+}
+
+/// Joins the parts of all threads of a row and gives the result to each of them.
+template <auto c, class Part> HONE_DEVICE Part join_row(Part part, Slots<Part>& slots) {
+  part = join_lanes<min_of(c.row_threads, 32)>(part);
+  if constexpr (c.row_threads > 32) {
+    constexpr unsigned kWarps = c.row_threads / 32;
+    const unsigned warp = threadIdx.x / 32;
+    if (threadIdx.x % 32 == 0) slots.of_warp[warp] = part;
+    __syncthreads();
+    part = join_lanes<(int)kWarps>(slots.of_warp[warp / kWarps * kWarps + threadIdx.x % kWarps]);
+  }
+  // A block writes its part into each other's memory, a thread for a block: reading there would be a request for each thread. On an H200
+  // 512 threads of 16 blocks took 9 us to read each other's parts.
+  if constexpr (c.cluster > 1) {
+    if (threadIdx.x < c.cluster) {
+      const PartWords<Part> words = __builtin_bit_cast(PartWords<Part>, part);
+#pragma unroll
+      for (int i = 0; i < (int)(sizeof(Part) / sizeof(float)); ++i) {
+        write_remote(&slots.of_block[blockIdx.x % c.cluster].word[i], (int)threadIdx.x, words.word[i]);
+      }
+    }
+    cluster_arrive();
+    cluster_wait();
+    part = join_lanes<c.cluster>(__builtin_bit_cast(Part, slots.of_block[threadIdx.x % c.cluster]));
+  }
+  return part;
+}
+
+// ---- the rows of a block ---------------------------------------------------------------------------------------------------------------
+/// Where the part of one block lies in a row, in elements of the matrix; `head` and `tail` are the block's own.
+struct Part1D {
+  long row, word;  // first element of the row, and of the part's words
+  int head, words, tail;
+};
+
+/// A thread's view of a row (or of its block's part of one).
+template <class T, auto c> struct Row {
+  static constexpr int kVec = c.bytes / (int)sizeof(T);
+  using RowWord = Word<T, kVec>;
+  long index;        // of the row
+  long start, word;  // first element of the row, and of this thread's first word, in the matrix
+  int head, tail;    // elements that come one by one: those of threads with lane < head, lane < tail
+  long tail_start;
+  int lane, left;    // of this thread among row_threads; words from its first to the end of the part
+  const T* from;     // this thread's first word, in device memory or in its stage
+
+  HONE_DEVICE bool has(int k) const { return k * c.row_threads < left; }
+  /// Column of this thread's k-th word.
+  HONE_DEVICE long column(int k) const { return word - start + (long)k * (c.row_threads * kVec); }
+  HONE_DEVICE RowWord read(int k) const {
+    const T* at = from + (long)k * (c.row_threads * kVec);
+    if constexpr (c.stages > 0) return load_word<T, kVec>(at);
+    return load_word<T, kVec, c.stream_load>(at);
+  }
+  /// `absent` in all elements where the row has no such word.
+  HONE_DEVICE RowWord read(int k, float absent) const { return has(k) ? read(k) : splat<T, kVec>(absent); }
+  HONE_DEVICE void write(T* y, int k, const RowWord& value) const {
+    store_word<c.stream_store>(y + word + (long)k * (c.row_threads * kVec), value);
+  }
+  HONE_DEVICE bool in_head() const { return c.edges && lane < head; }
+  HONE_DEVICE bool in_tail() const { return c.edges && lane < tail; }
+  HONE_DEVICE long head_at() const { return start + lane; }
+  HONE_DEVICE long tail_at() const { return tail_start + lane; }
+
+  /// Calls visitor(k, words) for this thread's words from the first-th on, in_flight at a time (0: there are none); those the row has not
+  /// are `absent`. The words are left in, or taken from, `kept`: this thread's place in shared memory.
+  template <bool keep, bool take, class Visitor> HONE_DEVICE void visit(int first, RowWord* kept, float absent, Visitor visitor) const {
+    if constexpr (c.in_flight > 0) {
+      for (int k = first; has(k); k += c.in_flight) {
+        RowWord batch[c.in_flight];
+#pragma unroll
+        for (int j = 0; j < c.in_flight; ++j) batch[j] = take ? kept[(k + j - first) * c.block] : read(k + j, absent);
+#pragma unroll
+        for (int j = 0; j < c.in_flight; ++j) {
+          if constexpr (keep) kept[(k + j - first) * c.block] = batch[j];
+        }
+        visitor(k, batch);
+      }
+    }
+  }
+};
+
+/// The rows of a block: `for (rows.begin(); rows.more(); rows.next()) { rows.await(); row = rows.row(); ... rows.release(...); }`. With
+/// stages, `inputs` matrices of one shape are copied alike.
+template <class T, auto c, int inputs = 1> struct Rows {
+  static constexpr int kVec = c.bytes / (int)sizeof(T), kRows = c.block / c.row_threads;
+  long rows, cols, parts, units;  // a unit is a block's part of kRows rows
+  const T* x[inputs];
+  T* stage;        // the stages, or this thread's place for the rest
+  Arrival* arrivals;  // one for each stage
+  long stage_elements = 0, unit = 0;
+  int step = 0;
+
+  // Units are numbers of blocks, so they fit in 32 bits: a division takes a fourth of the time.
+  HONE_DEVICE long group_of(long of_unit) const { return (unsigned)of_unit / (unsigned)parts; }
+  HONE_DEVICE long part_of_unit(long of_unit) const { return (unsigned)of_unit % (unsigned)parts; }
+
+  HONE_DEVICE Part1D part_of(long r, long part) const {
+    const long start = r * cols;
+    // The last block's surplus threads stay for the barriers, with an empty row.
+    const unsigned long here = kRows == 1 || r < rows ? cols : 0;
+    const int head = c.edges ? (int)min_of(here, (unsigned long)((kVec - (unsigned)start % kVec) % kVec)) : 0;
+    const long words = (here - head) / kVec;
+    const int tail = c.edges ? (int)(here - head - words * kVec) : 0;
+    if (parts == 1) return {start, start + head, head, (int)words, tail};
+    const long per_part = ceil_div(words, parts), begin = min_of(per_part * part, words);
+    return {start, start + head + begin * kVec, part == 0 ? head : 0, (int)min_of(per_part, words - begin), part == parts - 1 ? tail : 0};
+  }
+
+  HONE_DEVICE void fetch(long of_unit, int into) const {
+    const long first = group_of(of_unit) * kRows, part = part_of_unit(of_unit);
+    const Part1D from = part_of(first, part), last = part_of(min_of(first + kRows, rows) - 1, part);
+    const unsigned bytes = (unsigned)((last.word - from.word + (long)last.words * kVec) * (long)sizeof(T));
+    expect_bytes(&arrivals[into], bytes * inputs);
+    if (bytes == 0) return;
+#pragma unroll
+    for (int i = 0; i < inputs; ++i) {
+      bulk_load<c.stream_load>(stage + (into * inputs + i) * stage_elements, x[i] + from.word, bytes, &arrivals[into]);
+    }
+  }
+
+  HONE_DEVICE void begin() {
+    join_cluster<c>();
+    unit = blockIdx.x;
+    units = ceil_div(rows, (long)kRows) * parts;
+    if constexpr (c.stages > 0) {
+      stage_elements = stage_bytes<T>(kRows, cols, parts) / (long)sizeof(T);
+      if (threadIdx.x == 0) {
+        for (int s = 0; s < c.stages; ++s) prepare_arrival(&arrivals[s]);
+        for (int s = 0; s < c.stages && unit + (long)s * gridDim.x < units; ++s) fetch(unit + (long)s * gridDim.x, s);
+      }
+      __syncthreads();
+    }
+  }
+  HONE_DEVICE bool more() const { return c.resident == 0 ? step == 0 : unit < units; }
+  HONE_DEVICE void next() {
+    unit += gridDim.x;
+    ++step;
+  }
+  /// Whether a row is no longer than `held` words for each thread.
+  HONE_DEVICE bool fit_in(int held) const { return ceil_div(cols / kVec, parts) <= held * c.row_threads; }
+  /// Waits until the current unit's rows are in their stage.
+  HONE_DEVICE void await() const {
+    if constexpr (c.stages > 0) await_arrival(&arrivals[step % c.stages], step / c.stages % 2);
+  }
+  /// The current unit's stage has been read; `joined`: before this thread's last join_row. Its next rows may come.
+  HONE_DEVICE void release(bool joined) const {
+    if constexpr (c.stages > 0) {
+      const long later = unit + (long)c.stages * gridDim.x;
+      if (c.resident == 0 || later >= units) return;
+      if (!joined || c.row_threads <= 32) __syncthreads();  // where a warp has a row, join_row does not wait for the block
+      if (threadIdx.x == 0) fetch(later, step % c.stages);
+    }
+  }
+
+  /// This thread's row of the current unit in matrix `input`.
+  HONE_DEVICE Row<T, c> row(int input = 0) const {
+    const long first = group_of(unit) * kRows, part = part_of_unit(unit), r = first + threadIdx.x / c.row_threads;
+    const int lane = (int)(threadIdx.x % c.row_threads);
+    const Part1D at = part_of(r, part);
+    Row<T, c> row = {r, at.row, at.word + lane * kVec, at.head, at.tail, at.word + (long)at.words * kVec, lane, at.words - lane, nullptr};
+    if constexpr (c.stages == 0) {
+      row.from = x[input] + row.word;
+    } else {
+      const long before = kRows == 1 ? 0 : at.word - part_of(first, part).word;  // of this row, in the stage
+      row.from = stage + (step % c.stages * inputs + input) * stage_elements + before + lane * kVec;
+    }
+    return row;
+  }
+};
