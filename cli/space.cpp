@@ -34,7 +34,44 @@ Json sample_json(const SearchSpace& space, const cxxopts::ParseResult& arguments
   return samples;
 }
 
-void add_sample(const SearchSpace& space, const cxxopts::ParseResult& arguments, Json& object, std::string& lines) {
+/// Nanoseconds of one query of each kind at random positions.
+Json time_queries(const SearchSpace& space, std::size_t count) {
+  std::mt19937_64 random(0);
+  std::vector<Count> positions;
+  for (std::size_t i = 0; i < count; ++i) {
+    positions.push_back(space.sample(random));
+  }
+  Digits digits(space.parameters().size());
+  std::vector<Digits> points(count, digits);
+  std::size_t used = 0;  // so that nothing is optimized away
+  const auto nanoseconds = [&](const auto& query) {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < count; ++i) {
+      query(i);
+    }
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(count);
+  };
+  Json times;
+  times["at"] = nanoseconds([&](std::size_t i) { space.digits(positions[i], points[i]); });
+  times["index"] = nanoseconds([&](std::size_t i) { used += space.index(points[i]).has_value() ? 1 : 0; });
+  times["sample"] = nanoseconds([&](std::size_t) { used += static_cast<std::size_t>(space.sample(random)); });
+  times["hamming_neighbours"] = nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], Neighbourhood::kHamming).size(); });
+  times["adjacent_neighbours"] = nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], Neighbourhood::kAdjacent).size(); });
+  for (Digits& point : points) {
+    for (std::size_t p = 0; p < point.size(); ++p) {
+      point[p] = static_cast<std::uint16_t>(random() % space.parameters()[p].values.size());
+    }
+  }
+  times["nearest"] = nanoseconds([&](std::size_t i) { used += static_cast<std::size_t>(space.nearest(points[i])); });
+  times["queries"] = used > 0 ? count : 0;
+  return times;
+}
+
+void add_extras(const SearchSpace& space, const cxxopts::ParseResult& arguments, Json& object, std::string& lines) {
+  if (arguments["time-queries"].as<std::size_t>() > 0) {
+    object["query_ns"] = time_queries(space, arguments["time-queries"].as<std::size_t>());
+    lines += "  ns of one query: " + object["query_ns"].dump() + "\n";
+  }
   if (arguments["sample"].as<std::size_t>() > 0) {
     object["sample"] = sample_json(space, arguments);
     for (const Json& sample : object["sample"]) {
@@ -67,7 +104,7 @@ Output describe(const std::string& kernel, const SearchSpace& space, double ms, 
   output.json["parameters"] = parameters;
   output.text = fmt::format("{}: {}{} of {} combinations are valid\n", kernel, space.exact() ? "" : "at most ", text(space.size()), text(space.cartesian()));
   output.text += lazy_text(space.figures());
-  add_sample(space, arguments, output.json, output.text);
+  add_extras(space, arguments, output.json, output.text);
   return output;
 }
 
@@ -146,7 +183,7 @@ Result<Output> describe(const SpaceDescription& description, const cxxopts::Pars
                             text(space.size()), text(space.cartesian()), told, built.ms, space.figures().bytes);
   output.text += lazy_text(space.figures());
   output.exit_code = description.valid && !equal ? 1 : 0;
-  add_sample(space, arguments, output.json, output.text);
+  add_extras(space, arguments, output.json, output.text);
   return output;
 }
 
@@ -199,6 +236,7 @@ int space(int argc, char** argv) {
   options.add_options()("count", "count only (the default)")(
       "explain", "what each constraint removes and ties together; of an empty space, which constraints contradict one another",
       cxxopts::value<bool>()->default_value("false"))("sample", "how many to show, drawn uniformly", cxxopts::value<std::size_t>()->default_value("0"), "N")(
+      "time-queries", "time so many queries of each kind", cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "seed", "of the draw", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     const std::string subject = arguments.count("kernel") > 0 ? arguments["kernel"].as<std::string>() : "";

@@ -214,19 +214,29 @@ class GroupBuilder {
   std::vector<std::uint16_t> digits_;
 };
 
+/// Without conditions: one node a level.
+Diagram every_combination(const std::vector<std::size_t>& values) {
+  DiagramBuilder diagram;
+  Node below = kEnd;
+  for (std::size_t level = values.size(); level-- > 0;) {
+    below = diagram.add(std::vector<Node>(values[level], below));
+  }
+  return diagram.finish(below);
+}
+
 }  // namespace
 
 std::optional<Diagram> build_diagram(Terms& terms, const std::vector<ParameterId>& order, const std::vector<TermId>& conditions,
                                      std::size_t limit) {
-  std::optional<Frontier> frontier = make_frontier(terms, order, conditions);
-  if (!frontier) {
-    return std::nullopt;
-  }
   std::vector<std::size_t> values;
   for (const ParameterId parameter : order) {
     values.push_back(terms.parameters()[parameter].values.size());
   }
-  return GroupBuilder(std::move(*frontier), std::move(values), limit).run();
+  if (conditions.empty()) {
+    return every_combination(values);
+  }
+  std::optional<Frontier> frontier = make_frontier(terms, order, conditions);
+  return frontier ? GroupBuilder(std::move(*frontier), std::move(values), limit).run() : std::nullopt;
 }
 
 }  // namespace hone::space

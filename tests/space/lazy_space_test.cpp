@@ -3,31 +3,12 @@
 
 #include <set>
 
-#include "tests/search/harness.hpp"
-#include "tests/space/described.hpp"
+#include "tests/space/opaque_space.hpp"
 
 namespace {
 
 using namespace hone;
 using namespace hone::test;
-
-/// One in ten combinations of eight parameters of sixteen values meets it, and no two states of the sum so far are alike.
-const std::string kOpaque =
-    "(((((((a * 7919) ^ (b * 104729)) * 31 ^ (c * 1299709)) * 17 ^ d * 15485863) * 13 ^ e * 32452843) * 11 ^ f * 49979687) * 7 ^ "
-    "g * 67867967) % 1000003 < 100000 + h";
-
-std::vector<Parameter> eight() {
-  std::vector<Parameter> parameters;
-  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
-    parameters.push_back(described(name, counting(1, 16)));
-  }
-  return parameters;
-}
-
-const SearchSpace& opaque_space() {
-  static const SearchSpace space = build(eight(), {"a * b <= 64", kOpaque});
-  return space;
-}
 
 bool meets(const SearchSpace& space, const Configuration& configuration) {
   for (const Constraint& constraint : conditions(eight(), {"a * b <= 64", kOpaque})) {
@@ -88,27 +69,6 @@ TEST_CASE("Samples of a space that is not exact are uniform over what is valid")
     low += space.at(space.sample(random)).values[7].integer() <= 8 ? 1 : 0;
   }
   CHECK(static_cast<double>(low) / kSamples == doctest::Approx(0.5).epsilon(0.1));
-}
-
-TEST_CASE("Every strategy searches a space that is not exact") {
-  const SearchSpace& space = opaque_space();
-  for (const auto& plugin : builtin_registry().strategies()) {
-    CAPTURE(plugin->name());
-    const Count first = space.settle(0);
-    auto strategy = create(plugin->name(), space, 7, first);
-    std::set<Count> seen{first};
-    for (int turn = 0; turn < 5; ++turn) {
-      std::vector<Observation> told;
-      for (const Count position : strategy.ask(4)) {
-        CHECK(space.settle(position) == position);
-        CHECK(seen.insert(position).second);
-        told.push_back(bowl(space, position));
-      }
-      strategy.tell(told);
-    }
-    CHECK(seen.size() >= 15);
-    CHECK_MESSAGE(strategy.faults().failed == 0, strategy.faults().first);
-  }
 }
 
 TEST_CASE("A contradiction beside what defeats sharing is found") {
