@@ -13,7 +13,7 @@ namespace {
 using namespace hone;
 using namespace hone::test;
 
-constexpr std::uint64_t kSpaces = 60;
+constexpr std::uint64_t kRealSpaces = 60;
 
 bool long_tests() {
   const char* set = std::getenv("HONE_LONG_TESTS");
@@ -125,7 +125,7 @@ void check(std::uint64_t seed, std::size_t combinations) {
 }  // namespace
 
 TEST_CASE("Spaces under constraints of real kinds hold exactly what trying every combination finds") {
-  for (std::uint64_t seed = 0; seed < kSpaces; ++seed) {
+  for (std::uint64_t seed = 0; seed < kRealSpaces; ++seed) {
     CAPTURE(seed);
     check(seed, long_tests() ? 10'000'000 : 5'000);
   }
