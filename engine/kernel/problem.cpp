@@ -50,6 +50,15 @@ Result<void> check_dtype(const KernelSpec& spec, DType dtype) {
   return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: {}", spec.name, unknown_name("dtype", name(dtype), known))};
 }
 
+/// Whether a field chooses a variant of the kernel, as its layout, instead of measuring something: a parameter has to equal it
+/// (`if (c.layout != p.layout) return false;`), so that with another value no configuration stays what it is.
+bool chooses_variant(const KernelSpec& spec, const std::string& field) {
+  return std::any_of(spec.constraints.begin(), spec.constraints.end(), [&](const Constraint& constraint) {
+    const Expression::Node& node = constraint.condition.node();
+    return node.op == Operator::kEqual && node.operands[0].node().name.starts_with("c.") && node.operands[1].node().name == "p." + field;
+  });
+}
+
 }  // namespace
 
 Result<Shape> parse_shape(std::string_view text) {
@@ -124,6 +133,9 @@ std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& prob
   for (std::size_t variant = 0; variant < kProblems; ++variant) {
     Problem small = problem;
     for (std::size_t axis = 0; axis < small.shape.size(); ++axis) {
+      if (chooses_variant(spec, small.shape[axis].first)) {
+        continue;
+      }
       small.shape[axis].second = kExtents[(2 * variant + 3 * axis + 1) % kExtents.size()];
     }
     while (largest_extent(spec, small) > static_cast<double>(limit_elements)) {

@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <random>
+
 #include "hone/configuration.hpp"
+#include "hone/problem.hpp"
+#include "hone/search_space.hpp"
 #include "test_kernels.hpp"
 
 using namespace test;
@@ -27,5 +31,60 @@ TEST_CASE("every built-in kernel's default configuration and reference compile f
         }
       }
     }
+  }
+}
+
+namespace {
+
+/// A device to choose configurations for: what the families have in common is enough.
+DeviceInfo device_of(const std::string& architecture, std::int64_t compute_capability) {
+  DeviceInfo info = compile_target(architecture);
+  info.properties = {{"compute_capability", compute_capability},   {"l2_bytes", 40 << 20},
+                     {"memory", std::int64_t{80} << 30},           {"multiprocessors", 108},
+                     {"registers_per_multiprocessor", 65536},      {"shared_memory_per_block", 166912},
+                     {"shared_memory_per_multiprocessor", 167936}, {"threads_per_block", 1024},
+                     {"threads_per_multiprocessor", 2048},         {"warp_size", 32}};
+  return info;
+}
+
+}  // namespace
+
+TEST_CASE("configurations of the products drawn at random compile for each family, in every layout") {
+  std::mt19937_64 random(1);
+  for (const auto& [architecture, capability] : {std::pair("sm_80", 80), std::pair("sm_90a", 90), std::pair("sm_100a", 100)}) {
+    const DeviceInfo device = device_of(architecture, capability);
+    const auto compiler = cuda_plugin().compiler(device);
+    if (!compiler) {
+      MESSAGE("not run: " << compiler.error().message);
+      return;
+    }
+    for (const std::string shape : {"gemm m=333,n=1777,k=511,layout=1,terms=4,activation=3", "gemm m=512,n=512,k=512,layout=4",
+                                    "gemv n=4096,k=4096,layout=1,terms=2,activation=4", "gemv n=4096,k=4096,layout=2"}) {
+      const KernelSpec& spec = *find_builtin_kernel(shape.substr(0, 4)).value();
+      const Problem problem = make_problem(spec, DType::kF32, parse_shape(shape.substr(5)).value()).value();
+      Bindings fixed = bindings(problem);
+      fixed.merge(bindings(device));
+      const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints, fixed).value();
+      const Configuration drawn = space.at(space.sample(random));
+      CAPTURE(architecture);
+      CAPTURE(shape);
+      CAPTURE(text(spec.parameters, drawn));
+      const auto compiled = compile(**compiler, spec, {drawn});
+      CHECK_MESSAGE(compiled.at(0).ok(), compiled.at(0).error().message);
+    }
+  }
+}
+
+TEST_CASE("ragged problems keep the variant that the caller chose") {
+  const KernelSpec& spec = *find_builtin_kernel("gemm").value();
+  const Problem problem = make_problem(spec, DType::kF32, parse_shape("m=512,n=512,k=512,layout=3,activation=2").value()).value();
+  const std::vector<Problem> ragged = ragged_problems(spec, problem, 1 << 16);
+  REQUIRE(!ragged.empty());
+  for (const Problem& small : ragged) {
+    CAPTURE(text(small.shape));
+    CHECK(bindings(small).at("p.layout").integer() == 3);
+    CHECK(bindings(small).at("p.terms").integer() == 1);
+    CHECK(bindings(small).at("p.activation").integer() == 2);
+    CHECK(bindings(small).at("p.m").integer() != 512);
   }
 }

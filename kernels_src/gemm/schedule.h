@@ -1,0 +1,32 @@
+#pragma once
+// Which tiles, and which parts of k, are whose. Tiles are counted in groups of `raster` rows, down first: those that run at the same time
+// share rows of a and columns of b. Dealing out the steps of the last round evenly is "stream-K" (Osama et al., PPoPP 2023,
+// arXiv 2301.03598); here the parts meet in a second pass, in a fixed order, and no block waits for another.
+
+/// A tile, and the steps of it that one block adds up.
+struct Piece {
+  long tile;
+  int begin, end;
+};
+
+template <Config c> struct Schedule {
+  long blocks, rounds, steps;  // rounds of whole tiles for each block
+  long dealt, sharers;         // steps of all tiles that are dealt out after them, to so many blocks: four steps or more to each
+
+  HONE_DEVICE Schedule(Problem p, long blocks_) : blocks(blocks_), rounds(tiles_of(p, c) / blocks_), steps(steps_of(p, c)) {
+    dealt = tiles_of(p, c) % blocks * steps;
+    sharers = max_of(1L, min_of(blocks, dealt / 4));
+  }
+  /// The first of the dealt steps that is `block`'s.
+  HONE_DEVICE long first_of(long block) const { return dealt * min_of(block, sharers) / sharers; }
+  HONE_DEVICE long first_tile() const { return rounds * blocks; }
+};
+
+/// Row and column where a tile begins.
+template <Config c> HONE_DEVICE void place(Problem p, long tile, long& row, long& column) {
+  const int tiles_m = (int)ceil_div(p.m, (long)c.bm), tiles_n = (int)ceil_div(p.n, (long)c.bn);
+  const int per_group = c.raster * tiles_n, group = (int)tile / per_group, within = (int)tile % per_group;
+  const int height = min_of(c.raster, tiles_m - group * c.raster);
+  row = (group * c.raster + within % height) * (long)c.bm;
+  column = within / height * (long)c.bn;
+}

@@ -1,0 +1,224 @@
+#pragma once
+// One thread's sums, and how they become elements of out.
+
+/// activation(alpha * sum + beta * added + bias), for a word of a row.
+template <class T, Config c> struct Finish {
+  const T *added, *bias;
+  float alpha, beta;
+
+  static HONE_DEVICE float activate(float x) {
+    if constexpr (c.activation == 2) x = fmaxf(x, 0.0f);
+    if constexpr (c.activation == 3) x = 0.5f * x * (1.0f + erff(x * 0.70710678f));
+    if constexpr (c.activation == 4) x = x / (1.0f + expf(-x));
+    return x;
+  }
+
+  template <int width> HONE_DEVICE void write(T* out, const Vector<float, width>& sums, long row, long column, long n) const {
+    Vector<float, width> x = sums;
+#pragma unroll
+    for (int e = 0; e < width; ++e) x[e] *= alpha;
+    if constexpr (c.terms % 2 == 0) {
+      const Vector<T, width> word = load<width>(added + row * n + column);
+#pragma unroll
+      for (int e = 0; e < width; ++e) x[e] += beta * (float)word[e];
+    }
+    if constexpr (c.terms >= 3) {
+      const Vector<T, width> word = load<width>(bias + column);
+#pragma unroll
+      for (int e = 0; e < width; ++e) x[e] += (float)word[e];
+    }
+    Vector<T, width> word;
+#pragma unroll
+    for (int e = 0; e < width; ++e) word[e] = T(activate(x[e]));
+    store(out + row * n + column, word);
+  }
+};
+
+/// Waits for all threads of the block, or of all blocks of the cluster.
+template <int cluster> HONE_DEVICE void join_barrier() {
+  if constexpr (cluster == 1) {
+    __syncthreads();
+  } else {
+#if defined(__CUDACC__)
+    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+  }
+}
+
+template <int cluster> HONE_DEVICE int cluster_rank() {
+  int rank = 0;
+#if defined(__CUDACC__)
+  if constexpr (cluster > 1) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return rank;
+}
+
+/// What stands at `from` in the shared memory of block `rank` of the cluster.
+template <int cluster, int count> HONE_DEVICE Vector<float, count> read_remote(const float* from, int rank) {
+#if defined(__CUDACC__)
+  if constexpr (cluster > 1) {
+    unsigned at;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"((unsigned)__cvta_generic_to_shared(from)), "r"(rank));
+    Vector<float, count> word;
+#pragma unroll
+    for (int e = 0; e < count; ++e) asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(word[e]) : "r"(at + 4 * e) : "memory");
+    return word;
+  }
+#endif
+  return load<count>(from);
+}
+
+/// A thread's rows and columns: groups of up to 4, a warp's width apart, so that the lanes read shared memory side by side. The warps of
+/// each slice cover the tile, and add up their part of every step.
+template <Config c> struct Sums {
+  static constexpr int kRows = min_of(c.tm, 4), kColumns = min_of(c.tn, 4), kDown = 32 / c.lanes;
+  static constexpr int kWidth = min_of(kColumns, out_vec(c));  // of an access to out
+  static constexpr int kThreads = threads_of(c) / c.slices, kDepth = c.bk / c.slices;  // of a slice
+  int first_row, first_column;  // in the block's tile
+  int slice;
+  float values[c.tm][c.tn];
+
+  HONE_DEVICE Sums() {
+    constexpr int kWarpsAcross = c.bn / (c.lanes * c.tn);
+    const int warp = (int)threadIdx.x % kThreads / 32, lane = (int)threadIdx.x % 32;
+    slice = (int)threadIdx.x / kThreads;
+    first_row = warp / kWarpsAcross * kDown * c.tm + lane / c.lanes * kRows;
+    first_column = warp % kWarpsAcross * c.lanes * c.tn + lane % c.lanes * kColumns;
+  }
+  HONE_DEVICE int row(int i) const { return first_row + i / kRows * (kDown * kRows) + i % kRows; }
+  HONE_DEVICE int column(int j) const { return first_column + j / kColumns * (c.lanes * kColumns) + j % kColumns; }
+  /// Whether this thread's warp has anything to do in a tile of which so many rows and columns are inside.
+  HONE_DEVICE bool warp_inside(int rows, int columns) const {
+    const int lane = (int)threadIdx.x % 32;
+    return first_row - lane / c.lanes * kRows < rows && first_column - lane % c.lanes * kColumns < columns;
+  }
+
+  HONE_DEVICE void clear() {
+#pragma unroll
+    for (int i = 0; i < c.tm; ++i) {
+#pragma unroll
+      for (int j = 0; j < c.tn; ++j) values[i][j] = 0.0f;
+    }
+  }
+
+  /// What one k of a stage gives this thread.
+  struct Fragment {
+    Vector<float, kRows> a[c.tm / kRows];
+    Vector<float, kColumns> b[c.tn / kColumns];
+  };
+  HONE_DEVICE Fragment read(const float* stage, int k_of_slice) const {
+    const int k = slice * kDepth + k_of_slice;
+    Fragment f;
+#pragma unroll
+    for (int g = 0; g < c.tm / kRows; ++g) f.a[g] = load<kRows>(stage + k * pitch_a(c) + row(g * kRows));
+#pragma unroll
+    for (int g = 0; g < c.tn / kColumns; ++g) f.b[g] = load<kColumns>(stage + c.bk * pitch_a(c) + k * pitch_b(c) + column(g * kColumns));
+    return f;
+  }
+
+  /// Back and forth along the rows: neighbouring instructions share an operand.
+  HONE_DEVICE void add(const Fragment& f) {
+#pragma unroll
+    for (int i = 0; i < c.tm; ++i) {
+#pragma unroll
+      for (int step = 0; step < c.tn; ++step) {
+        const int j = i % 2 == 0 ? step : c.tn - 1 - step;
+        values[i][j] = fmaf(f.a[i / kRows][i % kRows], f.b[j / kColumns][j % kColumns], values[i][j]);
+      }
+    }
+  }
+
+  /// Calls visit(row, column, word) for this thread's sums, words of a row.
+  template <class Visit> HONE_DEVICE void visit(Visit visit) const {
+#pragma unroll
+    for (int i = 0; i < c.tm; ++i) {
+#pragma unroll
+      for (int j = 0; j < c.tn; j += kWidth) {
+        Vector<float, kWidth> word;
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) word[e] = values[i][j + e];
+        visit(row(i), column(j), word);
+      }
+    }
+  }
+
+  /// The same with what all slices and all blocks of a cluster have added up, by way of shared memory that is free again. Each block
+  /// visits its part of the tile.
+  template <class Visit> HONE_DEVICE void join(float* shared, int rank, Visit visit_joined) const {
+    constexpr int kTile = c.bm * c.bn;
+    visit([&](int row, int column, const auto& word) { store(shared + slice * kTile + row * c.bn + column, word); });
+    join_barrier<c.cluster>();
+    for (int i = (rank * threads_of(c) + (int)threadIdx.x) * kWidth; i < kTile; i += c.cluster * threads_of(c) * kWidth) {
+      Vector<float, kWidth> sum = {};
+#pragma unroll
+      for (int part = 0; part < c.cluster * c.slices; ++part) {
+        const Vector<float, kWidth> word = read_remote<c.cluster, kWidth>(shared + part % c.slices * kTile + i, part / c.slices);
+#pragma unroll
+        for (int e = 0; e < kWidth; ++e) sum[e] += word[e];
+      }
+      visit_joined(i / c.bn, i % c.bn, sum);
+    }
+    if (c.cluster > 1 || c.spread > 0) join_barrier<c.cluster>();  // nobody ends, or begins another tile, while others read
+  }
+};
+
+/// Adds up `steps` steps: the next tiles come by way of registers while the present ones are used.
+template <class T, Config c> HONE_DEVICE void accumulate(Loader<T, c>& loader, Sums<c>& sums, float* shared, int steps, bool active) {
+  float *present = shared, *next = shared + (c.stages - 1) * stage_floats(c);
+  loader.fetch();
+  loader.put(present);
+  __syncthreads();
+  for (int s = 1; s <= steps; ++s) {
+    if (s < steps) loader.fetch();
+    if (!c.skip || active) {
+      typename Sums<c>::Fragment now = sums.read(present, 0);
+#pragma unroll
+      for (int k = 0; k < Sums<c>::kDepth; ++k) {
+        typename Sums<c>::Fragment after;
+        if (k + 1 < Sums<c>::kDepth) after = sums.read(present, k + 1);
+        sums.add(now);
+        now = after;
+      }
+    }
+    if (c.stages == 1) __syncthreads();  // the one stage there is will be overwritten
+    if (s < steps) loader.put(next);
+    __syncthreads();
+    float* const swap = present;
+    present = next;
+    next = swap;
+  }
+}
+
+/// The same with stages - 1 tiles on their way at any time, and no registers for them. The first fragment of a stage is read before the
+/// last of the stage before is used, so that no wait for shared memory follows a barrier.
+template <class T, Config c> HONE_DEVICE void accumulate_async(Loader<T, c>& loader, Sums<c>& sums, float* shared, int steps, bool active) {
+#pragma unroll
+  for (int s = 0; s < c.stages - 1; ++s) loader.start(shared + s * stage_floats(c));
+  wait_groups<c.stages - 2>();
+  __syncthreads();
+  typename Sums<c>::Fragment now;
+  if (!c.skip || active) now = sums.read(shared, 0);
+  constexpr int kLast = (c.stages - 1) * stage_floats(c);
+  int present = 0, free = kLast;  // where the stages begin
+  for (int s = 0; s < steps; ++s) {
+    const float* stage = shared + present;
+    loader.start(shared + free);
+    free = present;
+    present = present == kLast ? 0 : present + stage_floats(c);
+    if (!c.skip || active) {
+#pragma unroll
+      for (int k = 0; k + 1 < Sums<c>::kDepth; ++k) {
+        const typename Sums<c>::Fragment after = sums.read(stage, k + 1);
+        sums.add(now);
+        now = after;
+      }
+    }
+    wait_groups<c.stages - 2>();
+    __syncthreads();  // everyone's part of the next stage is here, and everyone has read this one
+    if (!c.skip || active) {
+      const typename Sums<c>::Fragment after = sums.read(shared + present, 0);  // behind the last step: never used
+      sums.add(now);
+      now = after;
+    }
+  }
+}

@@ -1,0 +1,165 @@
+#pragma once
+// One operand's tile on its way from memory to shared memory, where it lies as floats, k by k: element (k, row) at k * kPitch + row.
+
+/// Starts copying `count` floats into shared memory; zeros unless `inside`. The L2 cache takes in whole lines: the next steps want them.
+template <int count> HONE_DEVICE void copy_async(float* to, const float* from, bool inside) {
+#if defined(__CUDACC__)
+  const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  const int bytes = inside ? count * 4 : 0;  // what is missing of the full size is filled with zeros
+  if constexpr (count == 4) {
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(count * 4), "r"(bytes) : "memory");
+  }
+#else
+  for (int e = 0; e < count; ++e) to[e] = inside ? from[e] : 0.0f;
+#endif
+}
+
+/// Closes the group of copies started since the last call.
+HONE_DEVICE void end_group() {
+#if defined(__CUDACC__)
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits for all groups but the newest `pending`.
+template <int pending> HONE_DEVICE void wait_groups() {
+#if defined(__CUDACC__)
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+#endif
+}
+
+/// A tile of `rows` x bk. In memory it is made of lines: a row each (`deep`: neighbours differ in k), or a k each. A thread's words stand
+/// in as few lines as can be, because each line costs an address of its own in every step; within a line the distances are constants.
+template <class T, Config c, int rows, bool deep> struct Tile {
+  static constexpr int kThreads = threads_of(c), kPitch = pitch_of(c, rows, deep), kVec = deep ? deep_vec(c) : c.vec;
+  static constexpr int kWords = (deep ? c.bk : rows) / kVec, kLines = deep ? rows : c.bk;  // words of a line, lines
+  static constexpr int kLanes = deep ? deep_lanes(c, rows) : min_of(kWords, max_of(1, kThreads / c.bk));  // threads along a line
+  static constexpr int kStride = kThreads / kLanes;  // lines that all threads together reach at once
+  static constexpr int kAlong = kWords / kLanes, kDown = ceil_div(kLines, kStride);
+  const T* at[kDown];  // this thread's first word in each of its lines, at the step that comes next
+  long step;           // elements from a step to the next
+  int rows_inside;     // of the tile's rows, how many lie in the matrix
+  Vector<T, kVec> words[kDown][kAlong];
+
+  /// Points at the tile that begins at `row` and k of an operand of `all_rows` rows, whose lines are `line_length` apart.
+  HONE_DEVICE void seek(const T* operand, long row, long k, long all_rows, long line_length) {
+    const T* first = operand + (deep ? row * line_length + k : k * line_length + row) + (int)threadIdx.x % kLanes * kVec;
+#pragma unroll
+    for (int j = 0; j < kDown; ++j) at[j] = first + line(j) * line_length;
+    step = deep ? c.bk : c.bk * line_length;
+    rows_inside = (int)min_of(all_rows - row, (long)rows);
+  }
+
+  static HONE_DEVICE int line(int j) { return (int)threadIdx.x / kLanes + j * kStride; }
+  static HONE_DEVICE int along(int i) { return ((int)threadIdx.x % kLanes + i * kLanes) * kVec; }
+  static HONE_DEVICE int row(int j, int i) { return deep ? line(j) : along(i); }
+  static HONE_DEVICE int k(int j, int i) { return deep ? along(i) : line(j); }
+  /// Whether there is a j-th line for this thread: small tiles have fewer words than threads.
+  static HONE_DEVICE bool exists(int j) { return kLines % kStride == 0 || line(j) < kLines; }
+  /// Whether a word lies in the matrix (all of it does, or nothing: lines are whole words), with `k_left` to go along k.
+  HONE_DEVICE bool inside(int j, int i, int k_left) const { return row(j, i) < rows_inside && k(j, i) < k_left; }
+
+  HONE_DEVICE void advance() {
+#pragma unroll
+    for (int j = 0; j < kDown; ++j) at[j] += step;
+  }
+
+  /// Where this thread's words go: from the first one, which is different for each thread, the others are constant distances away.
+  static HONE_DEVICE int first_slot() { return k(0, 0) * kPitch + row(0, 0); }
+  static HONE_DEVICE constexpr int slot(int j, int i) {
+    return deep ? i * kLanes * kVec * kPitch + j * kStride : j * kStride * kPitch + i * kLanes * kVec;
+  }
+
+  /// Starts copying the next step's tile. kWhole: all of it lies in the matrix.
+  template <bool kWhole> HONE_DEVICE void start(float* tile, int k_left) const {
+    float* const first = tile + first_slot();
+#pragma unroll
+    for (int j = 0; j < kDown; ++j) {
+#pragma unroll
+      for (int i = 0; i < kAlong; ++i) {
+        if (exists(j)) copy_async<kVec>(first + slot(j, i), at[j] + i * kLanes * kVec, kWhole || inside(j, i, k_left));
+      }
+    }
+  }
+
+  /// Reads the next step's tile into registers.
+  template <bool kWhole> HONE_DEVICE void fetch(int k_left) {
+#pragma unroll
+    for (int j = 0; j < kDown; ++j) {
+#pragma unroll
+      for (int i = 0; i < kAlong; ++i) {
+        if (exists(j) && (kWhole || inside(j, i, k_left))) {
+          words[j][i] = load<kVec>(at[j] + i * kLanes * kVec);
+        } else {
+#pragma unroll
+          for (int e = 0; e < kVec; ++e) words[j][i][e] = T(0.0f);
+        }
+      }
+    }
+  }
+
+  /// Writes what fetch read.
+  HONE_DEVICE void put(float* tile) const {
+    constexpr int kWidth = deep ? 1 : min_of(kVec, 4);
+    float* const to = tile + first_slot();
+#pragma unroll
+    for (int j = 0; j < kDown; ++j) {
+      if (!exists(j)) continue;
+#pragma unroll
+      for (int i = 0; i < kAlong; ++i) {
+#pragma unroll
+        for (int first = 0; first < kVec; first += kWidth) {
+          Vector<float, kWidth> floats;
+#pragma unroll
+          for (int e = 0; e < kWidth; ++e) floats[e] = (float)words[j][i][first + e];
+          store(to + slot(j, i) + first * (deep ? kPitch : 1), floats);
+        }
+      }
+    }
+  }
+};
+
+/// Both operands' tiles, step after step.
+template <class T, Config c> struct Loader {
+  Tile<T, c, c.bm, a_is_deep(c)> a;
+  Tile<T, c, c.bn, b_is_deep(c)> b;
+  int left;         // of k, from the step that comes next
+  bool rows_whole;  // all rows of both tiles lie in the matrices
+
+  HONE_DEVICE bool whole() const { return rows_whole && left >= c.bk; }
+  HONE_DEVICE void advance() {
+    a.advance();
+    b.advance();
+    left -= c.bk;
+  }
+
+  /// Starts copying the next step, or nothing behind the last one, and closes the group.
+  HONE_DEVICE void start(float* stage) {
+    if (whole()) {
+      a.template start<true>(stage, c.bk);
+      b.template start<true>(stage + c.bk * a.kPitch, c.bk);
+    } else if (left > 0) {
+      a.template start<false>(stage, left);
+      b.template start<false>(stage + c.bk * a.kPitch, left);
+    }
+    end_group();
+    advance();
+  }
+
+  HONE_DEVICE void fetch() {
+    if (whole()) {
+      a.template fetch<true>(c.bk);
+      b.template fetch<true>(c.bk);
+    } else {
+      a.template fetch<false>(left);
+      b.template fetch<false>(left);
+    }
+    advance();
+  }
+  HONE_DEVICE void put(float* stage) const {
+    a.put(stage);
+    b.put(stage + c.bk * a.kPitch);
+  }
+};

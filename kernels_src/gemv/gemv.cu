@@ -1,0 +1,305 @@
+// Vector times matrix: y = activation(alpha * x w + beta * added); w is read once, and that is all the time there is.
+#include <hone/kernel.h>
+
+struct Problem {
+  long n = 4096, k = 4096;  // elements of y, elements of x
+  long layout = 1;          // how w lies in memory: 1 w[k, n], 2 w[n, k]
+  long terms = 1;           // what is added to alpha * x w: 1 nothing, 2 beta * added[n]
+  long activation = 1;      // 1 none, 2 relu, 3 gelu, 4 silu
+};
+
+// Lines of w (a k each in layout 1, an element of y each in layout 2) are read in words. A block takes threads / lanes of them at a time.
+// Layout 1: a block has lanes * vec elements of y, and its groups of threads share the sum over k. Layout 2: each group has one element.
+struct Config {
+  TUNE(128, 256, 512, 1024) int threads = 256;      // in a block
+  TUNE(4, 8, 16, 32, 64, 128, 256, 512) int lanes = 32;  // threads on a line: 8 x 16 bytes are a memory line, more read longer runs
+  TUNE(2, 4, 8, 16) int bytes = 16;                 // of a word: 16 are the widest access there is. Lines that are not whole words are read
+                                                    // by elements: right at any shape, but a word of one element is faster then
+  TUNE(1, 2, 4, 8, 16) int in_flight = 4;           // words a thread loads before it uses them, to cover the latency of memory
+  TUNE(1, 2, 4, 8) int cluster = 1;                 // blocks that share the sum over k and join it in shared memory
+  TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // blocks that share it and join it in a second pass; 0: by the shape. Many let a
+                                                    // block read few whole lines, which lie in one piece
+  TUNE(1, 2, 4) int min_blocks = 1;                 // resident on a multiprocessor: caps the registers of a thread
+  TUNE(false, true) bool once = false;              // w's lines are the first to leave the L2 cache, so what it holds (and would have to
+                                                    // write back) stays there (Ampere)
+  TUNE(1, 2) int layout = 1;                        // the problem's: code is made for one
+  TUNE(1, 2) int terms = 1;                         // the problem's
+  TUNE(1, 2, 3, 4) int activation = 1;              // the problem's
+};
+
+template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
+HONE_BOTH constexpr int groups_of(Config c) { return c.threads / c.lanes; }
+/// Elements of y that a block (or a cluster of them) computes, and the sums of each that meet in shared memory.
+template <class T> HONE_BOTH constexpr int outputs_of(Config c) { return c.layout == 1 ? c.lanes * vec<T>(c) : groups_of(c); }
+HONE_BOTH constexpr int parts_of(Config c) { return c.layout == 1 ? groups_of(c) : max_of(1, c.lanes / 32); }
+/// Elements along k for which all threads of a block have one word.
+template <class T> HONE_BOTH constexpr int k_at_once(Config c) { return c.layout == 1 ? groups_of(c) : c.lanes * vec<T>(c); }
+/// Blocks that share the sum over k: 512 in all, but at least one round of words in flight for each.
+template <class T> HONE_BOTH constexpr long usual_split(Problem p, Config c) {
+  return max_of(1L, min_of(min_of(32L, 512 / ceil_div(p.n, (long)outputs_of<T>(c))), p.k / (k_at_once<T>(c) * c.in_flight)));
+}
+template <class T> HONE_BOTH constexpr long split_of(Problem p, Config c) { return c.split > 0 ? c.split : usual_split<T>(p, c); }
+template <class T> HONE_BOTH constexpr long shares_of(Problem p, Config c) { return c.cluster * split_of<T>(p, c); }
+template <class T> constexpr long partial_floats(Problem p, Config c) { return split_of<T>(p, c) > 1 ? split_of<T>(p, c) * p.n : 1; }
+template <class T> constexpr int shared_bytes(Config c) { return 4 * (parts_of(c) + 1) * outputs_of<T>(c); }
+/// A low estimate of the registers of a thread: words in flight, those of x beside them in layout 2, sums.
+constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * c.layout + 32; }
+
+template <class T> constexpr bool valid(Problem p, Config c, Device d) {
+  if (c.layout != p.layout) return false;                                  // made for another layout
+  if (c.terms != p.terms) return false;                                    // for other terms
+  if (c.activation != p.activation) return false;                          // for another activation
+  if (c.bytes < (int)sizeof(T)) return false;                              // a word holds at least one element
+  if (c.threads > d.threads_per_block) return false;                       // the device's limit
+  if (c.lanes > c.threads) return false;                                   // a line is read by one block
+  if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
+  if (c.once && d.compute_capability < 80) return false;                   // cache policies with Ampere
+  if (c.cluster > 1 && c.split != 1) return false;                         // one way to share is enough
+  if (c.split > 0 && c.cluster == 1 && c.split == usual_split<T>(p, c)) return false;  // 0 says the same
+  if (shared_bytes<T>(c) > 49152) return false;                            // what any block may have; more would only be to add up
+  if (c.threads * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
+  if (registers_of(c) * c.threads * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
+  if (c.lanes > 32 && c.lanes * vec<T>(c) >= 2 * (c.layout == 1 ? p.n : p.k)) return false;  // half of the lanes have nothing
+  if (c.in_flight > 4 && c.in_flight * k_at_once<T>(c) * shares_of<T>(p, c) >= 2 * p.k) return false;  // loads that only pad
+  return c.split < 2 && c.cluster == 1 || shares_of<T>(p, c) * k_at_once<T>(c) <= p.k;  // each share has a word for each thread
+}
+
+template <class T> constexpr Launch launch_gemv(Problem p, Config c) {
+  return {.grid = {c.cluster * ceil_div(p.n, (long)outputs_of<T>(c)), split_of<T>(p, c)},
+          .block = {c.threads},
+          .cluster = {c.cluster},
+          .shared = shared_bytes<T>(c)};
+}
+constexpr int kSumOutputs = 32, kSumGroups = 8;  // of the second pass: elements a block adds up, and threads that share each
+template <class T> constexpr Launch launch_gemv_sum(Problem p, Config c) {
+  return {.grid = {ceil_div(p.n, (long)kSumOutputs)}, .block = {kSumOutputs * kSumGroups}, .enabled = split_of<T>(p, c) > 1};
+}
+
+template <class T> constexpr Cost cost(Problem p) {
+  return {.flops = 2.0 * p.n * p.k, .bytes = (1.0 * p.n * p.k + p.n + p.k) * sizeof(T), .sum_length = 1.0 * p.k};
+}
+
+template <class T>
+REFERENCE(p.n)
+void gemv_reference(long i, const T* x, const T* w, const T* added, double* y, float alpha, float beta, Problem p) {
+  const long of_output = p.layout == 1 ? 1 : p.k, of_k = p.layout == 1 ? p.n : 1;
+  double sum = 0;
+  for (long k = 0; k < p.k; ++k) sum += (double)(float)x[k] * (double)(float)w[i * of_output + k * of_k];
+  double value = alpha * sum;
+  if (p.terms == 2) value += (double)beta * (double)(float)added[i];
+  if (p.activation == 2) value = fmax(value, 0.0);
+  if (p.activation == 3) value = value * 0.5 * (1.0 + erf(value * 0.70710678118654752));
+  if (p.activation == 4) value = value / (1.0 + exp(-value));
+  y[i] = value;
+}
+
+// ---- clusters (Hopper) -----------------------------------------------------------------------------------------------------------------
+#if defined(__CUDACC__)
+HONE_DEVICE int cluster_rank() { int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)); return rank; }
+HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+/// What stands at `from` in the shared memory of block `rank` of the cluster.
+HONE_DEVICE float read_remote(const float* from, int rank) {
+  float value;
+  asm volatile("{ .reg .u32 at; mapa.shared::cluster.u32 at, %1, %2; ld.shared::cluster.f32 %0, [at]; }"
+               : "=f"(value)
+               : "r"((unsigned)__cvta_generic_to_shared(from)), "r"(rank)
+               : "memory");
+  return value;
+}
+#else
+HONE_DEVICE int cluster_rank() { return 0; }
+HONE_DEVICE void cluster_arrive() {}
+HONE_DEVICE void cluster_wait() {}
+HONE_DEVICE float read_remote(const float* from, int) { return *from; }
+#endif
+
+// ---- sums ------------------------------------------------------------------------------------------------------------------------------
+/// The block's part of k.
+struct Share {
+  long begin, end;
+};
+
+template <class T, Config c> HONE_DEVICE Share share_of(Problem p, int index) {
+  constexpr long kRound = k_at_once<T>(c);
+  const long length = ceil_div(ceil_div(p.k, kRound), shares_of<T>(p, c)) * kRound, begin = min_of(p.k, length * index);
+  return {begin, min_of(p.k, begin + length)};
+}
+
+/// A word that is read once.
+template <int N, class T> HONE_DEVICE Vector<T, N> load_once(const T* from) {
+#if defined(__CUDACC__)
+  using Word = typename MemoryWord<N * sizeof(T)>::type;
+  unsigned long policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  Word word;
+  if constexpr (sizeof(Word) == 16) {
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+                 : "l"(from), "l"(policy));
+  } else if constexpr (sizeof(Word) == 8) {
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
+                 : "=r"(word.x), "=r"(word.y)
+                 : "l"(from), "l"(policy));
+  } else if constexpr (sizeof(Word) == 4) {
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(word) : "l"(from), "l"(policy));
+  } else {
+    asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.b16 %0, [%1], %2;" : "=h"(word) : "l"(from), "l"(policy));
+  }
+  return __builtin_bit_cast(Vector<T, N>, word);
+#else
+  return load<N>(from);
+#endif
+}
+
+/// The N elements at `from` of which `count` exist, zeros for the others. aligned: all or none do, and they are one aligned word.
+template <int N, bool aligned, bool once, class T> HONE_DEVICE Vector<T, N> load_part(long count, const T* from) {
+  if constexpr (aligned) {
+    if (count > 0) {
+      if constexpr (once) return load_once<N>(from);
+      return load<N>(from);
+    }
+  }
+  Vector<T, N> word;
+#pragma unroll
+  for (int e = 0; e < N; ++e) word[e] = !aligned && e < count ? from[e] : T(0.0f);
+  return word;
+}
+
+/// Elements one by one are many loads already, and more would cost each candidate time to compile.
+template <bool aligned> HONE_BOTH constexpr int in_flight(Config c) { return aligned ? c.in_flight : 1; }
+
+/// Layout 1: each thread adds up its words of lines that its group reads, and every group leaves sums for all of the block's outputs.
+template <class T, Config c, bool aligned> HONE_DEVICE void add_columns(const T* x, const T* w, float* parts, Share share, Problem p) {
+  const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes;
+  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
+  const long column = (blockIdx.x / c.cluster * (long)c.lanes + lane) * kVec, columns = p.n - column;
+  float sums[kVec] = {};
+  for (long first = share.begin + group; first < share.end; first += groups_of(c) * kInFlight) {
+    Vector<T, kVec> words[kInFlight];
+    float factors[kInFlight];
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j) {
+      const long k = first + j * groups_of(c);
+      words[j] = load_part<kVec, aligned, c.once>(k < share.end ? columns : 0, w + k * p.n + column);
+      factors[j] = k < share.end ? (float)x[k] : 0.0f;
+    }
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j) {
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) sums[e] = fmaf(factors[j], (float)words[j][e], sums[e]);
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < kVec; ++e) parts[group * outputs_of<T>(c) + lane * kVec + e] = sums[e];
+}
+
+/// Layout 2: each group has a line, and each of its warps leaves a sum.
+template <class T, Config c, bool aligned> HONE_DEVICE void add_rows(const T* x, const T* w, float* parts, Share share, Problem p) {
+  const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes;
+  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
+  const long row = blockIdx.x / c.cluster * (long)groups_of(c) + group, end = row < p.n ? share.end : share.begin;
+  float sum = 0.0f;
+  for (long first = share.begin + lane * kVec; first < end; first += c.lanes * kVec * kInFlight) {
+    Vector<T, kVec> words[kInFlight], factors[kInFlight];
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j) {
+      const long k = first + j * (c.lanes * kVec);
+      words[j] = load_part<kVec, aligned, c.once>(end - k, w + row * p.k + k);
+      factors[j] = load_part<kVec, aligned, false>(end - k, x + k);
+    }
+#pragma unroll
+    for (int j = 0; j < kInFlight; ++j) {
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) sum = fmaf((float)factors[j][e], (float)words[j][e], sum);
+    }
+  }
+#pragma unroll
+  for (int offset = min_of(c.lanes, 32) / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+  if (lane % 32 == 0) parts[lane / 32 * outputs_of<T>(c) + group] = sum;
+}
+
+template <class T, Config c, bool aligned> HONE_DEVICE void add_lines(const T* x, const T* w, float* parts, Share share, Problem p) {
+  if constexpr (c.layout == 1) {
+    add_columns<T, c, aligned>(x, w, parts, share, p);
+  } else {
+    add_rows<T, c, aligned>(x, w, parts, share, p);
+  }
+}
+
+template <class T, Config c> HONE_DEVICE T finished(float sum, const T* added, long i, float alpha, float beta) {
+  float value = alpha * sum;
+  if constexpr (c.terms == 2) value += beta * (float)added[i];
+  if constexpr (c.activation == 2) value = fmaxf(value, 0.0f);
+  if constexpr (c.activation == 3) value = 0.5f * value * (1.0f + erff(value * 0.70710678f));
+  if constexpr (c.activation == 4) value = value / (1.0f + expf(-value));
+  return T(value);
+}
+
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(c.threads, c.min_blocks)
+void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w, IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added,
+          OUT(p.n) T* __restrict__ y, WORKSPACE(partial_floats<T>(p, c)) float* __restrict__ partial, SCALAR(1.0) float alpha,
+          SCALAR(1.0) float beta, Problem p) {
+  constexpr int kOutputs = outputs_of<T>(c), kOwn = ceil_div(kOutputs, c.cluster);
+  SHARED_DYNAMIC(float, parts);
+  float* totals = parts + parts_of(c) * kOutputs;
+  const int rank = c.cluster > 1 ? cluster_rank() : 0;
+  const Share share = share_of<T, c>(p, rank + (int)blockIdx.y);
+  if ((c.layout == 1 ? p.n : p.k) % vec<T>(c) == 0) {
+    add_lines<T, c, true>(x, w, parts, share, p);
+  } else {
+    add_lines<T, c, false>(x, w, parts, share, p);
+  }
+  __syncthreads();
+  for (int i = (int)threadIdx.x; i < kOutputs; i += c.threads) {
+    float sum = 0.0f;
+#pragma unroll
+    for (int part = 0; part < parts_of(c); ++part) sum += parts[part * kOutputs + i];
+    totals[i] = sum;
+  }
+  if constexpr (c.cluster > 1) {
+    cluster_arrive();
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
+  for (int i = rank * kOwn + (int)threadIdx.x; i < min_of(kOutputs, (rank + 1) * kOwn); i += c.threads) {
+    const long at = blockIdx.x / c.cluster * (long)kOutputs + i;
+    float sum = 0.0f;
+#pragma unroll
+    for (int other = 0; other < c.cluster; ++other) sum += c.cluster > 1 ? read_remote(totals + i, other) : totals[i];
+    if (at >= p.n) continue;
+    if (c.split != 1 && gridDim.y > 1) {
+      partial[blockIdx.y * p.n + at] = sum;
+    } else {
+      y[at] = finished<T, c>(sum, added, at, alpha, beta);
+    }
+  }
+  if constexpr (c.cluster > 1) {
+    cluster_arrive();
+    cluster_wait();  // no block may end while another reads its totals
+  }
+}
+
+/// Adds up the shares of k, in a fixed order: each of kSumGroups threads adds up some of an element's, then one adds up theirs.
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(kSumOutputs * kSumGroups)
+void gemv_sum(IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added, OUT(p.n) T* __restrict__ y,
+              WORKSPACE(partial_floats<T>(p, c)) const float* __restrict__ partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta,
+              Problem p) {
+  __shared__ float sums[kSumGroups][kSumOutputs];
+  const int output = (int)threadIdx.x % kSumOutputs, group = (int)threadIdx.x / kSumOutputs;
+  const long i = blockIdx.x * (long)kSumOutputs + output;
+  float sum = 0.0f;
+  if (i < p.n) {
+#pragma unroll 8
+    for (int s = group; s < split_of<T>(p, c); s += kSumGroups) sum += partial[s * p.n + i];
+  }
+  sums[group][output] = sum;
+  __syncthreads();
+  if (group > 0 || i >= p.n) return;
+#pragma unroll
+  for (int other = 1; other < kSumGroups; ++other) sum += sums[other][output];
+  y[i] = finished<T, c>(sum, added, i, alpha, beta);
+}

@@ -1,0 +1,39 @@
+#include "tests/cpu/product_fixture.hpp"
+
+using cpu_test::check_products;
+
+TEST_CASE("gemm equals its reference in every layout, with aligned and ragged shapes") {
+  check_products("gemm", hone::DType::kF32,
+                 {
+                     {"m=64,n=64,k=64", "vec=4,async=true,stages=3,spread=0"},
+                     {"m=67,n=35,k=129", ""},
+                     {"m=67,n=35,k=129,layout=2", "async=true,layout=2"},
+                     {"m=68,n=36,k=129,layout=3", "vec=4,bk=16,layout=3"},
+                     {"m=67,n=36,k=52,layout=4", "bm=32,bn=32,tm=4,stages=1,spread=0,layout=4"},
+                 });
+}
+
+// The cpu device has as many multiprocessors as the machine has cores: with two, the first case has whole rounds and a rest that is dealt
+// out, the last one has dealt parts alone.
+TEST_CASE("gemm's ways to share work give the reference's answer") {
+  check_products("gemm", hone::DType::kF32,
+                 {
+                     {"m=300,n=50,k=133", "spread=1,skip=true"},
+                     {"m=67,n=35,k=129", "bk=16,slices=2,async=true,spread=0"},
+                     {"m=67,n=35,k=129", "vec=4,pad=true,async=true,spread=0"},
+                     {"m=180,n=51,k=134", "spread=2,bk=16,slices=2,vec=2,pad=true,raster=1"},
+                 });
+}
+
+TEST_CASE("gemm adds its terms and applies its activation, in the whole tile and in the sum of parts") {
+  check_products("gemm", hone::DType::kF32,
+                 {
+                     {"m=67,n=35,k=29,terms=2,activation=2", "terms=2,activation=2"},
+                     {"m=300,n=50,k=133,terms=3,activation=3", "spread=3,terms=3,activation=3"},
+                     {"m=67,n=35,k=29,terms=4,activation=4", "spread=0,terms=4,activation=4"},
+                 });
+}
+
+TEST_CASE("gemm converts narrow types") {
+  check_products("gemm", hone::DType::kBF16, {{"m=67,n=40,k=136", "vec=8,bk=16,along=2"}, {"m=33,n=35,k=67,layout=4", "layout=4"}});
+}
