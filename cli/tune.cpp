@@ -60,7 +60,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"seed", request.seed},
               {"budget", text(request.budget)},
               {"store", store.string()},
-              {"space", {{"cartesian", json(report.cartesian)}, {"valid", json(report.valid)}}},
+              {"space", {{"cartesian", json(report.cartesian)}, {"valid", json(report.valid)}, {"exact", report.not_shared.empty()}, {"not_shared", report.not_shared}}},
               {"trials", outcome_counts(report)},
               {"resumed_trials", report.resumed_trials},
               {"prior_trials", report.prior_trials},
@@ -87,7 +87,10 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
 
 std::string report_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
   std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape), report.device_id, report.product);
-  lines += fmt::format("space    {} valid of {}\n", text(report.valid), text(report.cartesian));
+  lines += fmt::format("space    {}{} valid of {}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid), text(report.cartesian));
+  for (const std::string& constraint : report.not_shared) {
+    lines += fmt::format("         checked while searching, for no diagram of bounded size holds it: {}\n", constraint);
+  }
   lines += "trials  ";
   for (const auto& [outcome, count] : report.outcomes) {
     lines += fmt::format(" {} {}", count, name(outcome));

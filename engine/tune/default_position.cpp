@@ -17,7 +17,7 @@ Count default_position(const SearchSpace& space, const Configuration& wanted) {
     return same;
   };
   std::mt19937_64 random(0);
-  Count nearest = 0;
+  Count nearest = space.settle(0);
   for (const Count position : space.sample(random, kSamples)) {
     nearest = shared(position) > shared(nearest) ? position : nearest;
   }

@@ -323,6 +323,7 @@ class Session {
     report_.product = request_.device.info.product;
     report_.cartesian = space_.cartesian();
     report_.valid = space_.size();
+    report_.not_shared = space_.figures().deferred;
     report_.seconds = elapsed();
     report_.device_idle = evaluator_->device_idle();
     report_.faults = strategy_->faults();

@@ -64,6 +64,7 @@ struct TuneReport {
   std::int64_t session = 0;
   std::string device_id, product;
   Count cartesian = 0, valid = 0;
+  std::vector<std::string> not_shared;  ///< constraints that are only checked while searching; `valid` is an upper bound then
   std::map<Outcome, std::int64_t> outcomes;   ///< a count per outcome; their sum is the number of trials
   std::int64_t resumed_trials = 0;            ///< of these, recorded by earlier runs of the session
   std::optional<Measured> default_measured;   ///< of the final round
