@@ -56,7 +56,8 @@ Json time_queries(const SearchSpace& space, std::size_t count) {
   times["index"] = nanoseconds([&](std::size_t i) { used += space.index(points[i]).has_value() ? 1 : 0; });
   times["sample"] = nanoseconds([&](std::size_t) { used += static_cast<std::size_t>(space.sample(random)); });
   times["hamming_neighbours"] = nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], Neighbourhood::kHamming).size(); });
-  times["adjacent_neighbours"] = nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], Neighbourhood::kAdjacent).size(); });
+  times["adjacent_neighbours"] =
+      nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], Neighbourhood::kAdjacent).size(); });
   for (Digits& point : points) {
     for (std::size_t p = 0; p < point.size(); ++p) {
       point[p] = static_cast<std::uint16_t>(random() % space.parameters()[p].values.size());
@@ -82,14 +83,15 @@ void add_extras(const SearchSpace& space, const cxxopts::ParseResult& arguments,
 
 std::string lazy_text(const SpaceFigures& figures) {
   return figures.deferred.empty() ? ""
-                                  : fmt::format("  not counted: no diagram of bounded size holds '{}'; checked while searching instead, with "
-                                                "{} bytes of diagrams for the rest\n",
-                                                fmt::join(figures.deferred, "', '"), figures.bytes);
+                                  : fmt::format(
+                                        "  not counted: no diagram of bounded size holds '{}'; checked while searching instead, with "
+                                        "{} bytes of diagrams for the rest\n",
+                                        fmt::join(figures.deferred, "', '"), figures.bytes);
 }
 
 Json figures_json(const SearchSpace& space, double ms) {
   const SpaceFigures figures = space.figures();
-  return {{"exact", space.exact()}, {"construction_ms", ms},   {"bytes", figures.bytes},
+  return {{"exact", space.exact()}, {"construction_ms", ms},    {"bytes", figures.bytes},
           {"nodes", figures.nodes}, {"groups", figures.groups}, {"not_shared", figures.deferred}};
 }
 
@@ -102,7 +104,8 @@ Output describe(const std::string& kernel, const SearchSpace& space, double ms, 
   output.json = {{"kernel", kernel}, {"cartesian", json(space.cartesian())}, {"valid", space.exact() ? json(space.size()) : Json()}};
   output.json.update(figures_json(space, ms));
   output.json["parameters"] = parameters;
-  output.text = fmt::format("{}: {}{} of {} combinations are valid\n", kernel, space.exact() ? "" : "at most ", text(space.size()), text(space.cartesian()));
+  output.text = fmt::format("{}: {}{} of {} combinations are valid\n", kernel, space.exact() ? "" : "at most ", text(space.size()),
+                            text(space.cartesian()));
   output.text += lazy_text(space.figures());
   add_extras(space, arguments, output.json, output.text);
   return output;
@@ -139,8 +142,9 @@ std::string explanation_text(const SpaceExplanation& explanation) {
   }
   std::string lines = explanation.effects.empty() ? "there are no constraints\n" : table(rows);
   if (explanation.valid == Count{0}) {
-    lines += explanation.conflict_is_smallest ? "a smallest contradiction: no fewer constraints contradict one another\n"
-                                              : "a contradiction: none of these can be left out (fewer others may contradict one another too)\n";
+    lines += explanation.conflict_is_smallest
+                 ? "a smallest contradiction: no fewer constraints contradict one another\n"
+                 : "a contradiction: none of these can be left out (fewer others may contradict one another too)\n";
     for (const std::size_t i : explanation.conflict) {
       lines += fmt::format("  {}: {}\n", place(explanation.effects[i].line), explanation.effects[i].text);
     }
@@ -148,8 +152,8 @@ std::string explanation_text(const SpaceExplanation& explanation) {
   return lines;
 }
 
-Result<Output> explain_kernel(const std::string& kernel, const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
-                              const Bindings& fixed) {
+Result<Output> explain_kernel(const std::string& kernel, const std::vector<Parameter>& parameters,
+                              const std::vector<Constraint>& constraints, const Bindings& fixed) {
   HONE_ASSIGN(const SpaceExplanation explanation, explain(parameters, constraints, fixed));
   Output output;
   output.json = {{"kernel", kernel}, {"cartesian", json(explanation.cartesian)}, {"valid", optional_json(explanation.valid)}};
@@ -174,13 +178,16 @@ Result<Output> describe(const SpaceDescription& description, const cxxopts::Pars
   Output output;
   output.json = {{"name", description.name}, {"size", text(space.size())}, {"cartesian", text(space.cartesian())}};
   output.json.update(figures_json(space, built.ms));
-  const std::string told = !description.valid ? "" : equal ? ", as the file says" : fmt::format(", where the file says {}", *description.valid);
+  const std::string told = !description.valid ? ""
+                           : equal            ? ", as the file says"
+                                              : fmt::format(", where the file says {}", *description.valid);
   if (description.valid) {
     output.json["valid"] = *description.valid;
     output.json["equal"] = equal;
   }
-  output.text = fmt::format("{}: {}{} of {} combinations are valid{}; {:.3f} ms, {} bytes\n", description.name, space.exact() ? "" : "at most ",
-                            text(space.size()), text(space.cartesian()), told, built.ms, space.figures().bytes);
+  output.text =
+      fmt::format("{}: {}{} of {} combinations are valid{}; {:.3f} ms, {} bytes\n", description.name, space.exact() ? "" : "at most ",
+                  text(space.size()), text(space.cartesian()), told, built.ms, space.figures().bytes);
   output.text += lazy_text(space.figures());
   output.exit_code = description.valid && !equal ? 1 : 0;
   add_extras(space, arguments, output.json, output.text);
@@ -229,13 +236,15 @@ Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
 }  // namespace
 
 int space(int argc, char** argv) {
-  cxxopts::Options options("hone space", "Counts the valid configurations of a kernel for a problem on a device, or of the spaces that a JSON file "
-                                         "describes, and shows some of them.");
+  cxxopts::Options options("hone space",
+                           "Counts the valid configurations of a kernel for a problem on a device, or of the spaces that a JSON file "
+                           "describes, and shows some of them.");
   add_problem_options(options);
   add_plugin_option(options);
   options.add_options()("count", "count only (the default)")(
       "explain", "what each constraint removes and ties together; of an empty space, which constraints contradict one another",
-      cxxopts::value<bool>()->default_value("false"))("sample", "how many to show, drawn uniformly", cxxopts::value<std::size_t>()->default_value("0"), "N")(
+      cxxopts::value<bool>()->default_value("false"))("sample", "how many to show, drawn uniformly",
+                                                      cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "time-queries", "time so many queries of each kind", cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "seed", "of the draw", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "tests/cli/command.hpp"
 
@@ -46,6 +47,39 @@ TEST_CASE("space: counts, and samples that are valid") {
   CHECK(space["valid"] > 0);
   CHECK(space["cartesian"] >= space["valid"]);
   CHECK(space["sample"].size() == 3);
+}
+
+TEST_CASE("space: a file of descriptions is counted and compared with what it says of itself") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "spaces.json")
+      << R"([{"name": "half", "parameters": {"x": [1, 2], "y": [1, 2]}, "constraints": ["x < y or x == 2"], "valid": 3},
+    {"name": "wrong", "parameters": {"x": [1, 2]}, "constraints": [], "valid": 3}])";
+  const Ended ended = run({"space", directory / "spaces.json", "--count", "--json"});
+  CHECK(ended.exit == 1);
+  const auto spaces = ended.json()["spaces"];
+  REQUIRE(spaces.size() == 2);
+  CHECK(spaces[0]["size"] == "3");
+  CHECK(spaces[0]["cartesian"] == "4");
+  CHECK(spaces[0]["equal"] == true);
+  CHECK(spaces[0]["construction_ms"] > 0.0);
+  CHECK(spaces[0]["bytes"] > 0);
+  CHECK(spaces[1]["equal"] == false);
+}
+
+TEST_CASE("space: constraints are explained, those of an empty space by a smallest contradiction") {
+  const auto softmax = run({"space", "softmax", "--device", "cpu", "--explain", "--json"}).json();
+  REQUIRE_FALSE(softmax["constraints"].empty());
+  CHECK(softmax["constraints"][0]["line"] > 0);
+  CHECK(softmax["constraints"][0].contains("removes_alone"));
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "empty.json") << R"({"name": "empty", "parameters": {"x": [1, 2], "y": [1, 2]}, "constraints": ["x < y",
+    "y < 3", "y < x"]})";
+  const auto space = run({"space", directory / "empty.json", "--explain", "--json"}).json()["spaces"][0];
+  CHECK(space["valid"] == 0);
+  CHECK(space["contradiction"]["smallest"] == true);
+  REQUIRE(space["contradiction"]["constraints"].size() == 2);
+  CHECK(space["contradiction"]["constraints"][1]["line"] == 2);
+  CHECK(run({"space", directory / "empty.json"}).err.find("'x < y' (line 1) and 'y < x' (line 2)") != std::string::npos);
 }
 
 TEST_CASE("run: the default is right and timed") {
