@@ -27,6 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGES = {"kernel_tuner": "kernel_tuner", "pyatf": "pyatf", "matplotlib": "matplotlib"}
 TOOLS = {"kernel_tuner": "Kernel Tuner, its solver", "brute_force": "Kernel Tuner, brute force", "pyatf": "pyATF"}
 QUERIED = ("gemm", "hotspot")
+MOST_VALUES = 64  # of a synthetic space's parameter; real ones have fewer
 
 
 def parse_arguments():
@@ -38,6 +39,7 @@ def parse_arguments():
     parser.add_argument("--limit", type=float, default=120.0, help="seconds that one tool may take for one space")
     parser.add_argument("--repeats", type=int, default=9, help="Hone's time is the median of so many runs; of the others there is one")
     parser.add_argument("--queries", type=int, default=20000)
+    parser.add_argument("--only-synthetic", action="store_true", help="measure size against time again, keep the rest of OUT.json")
     parser.add_argument("--only-report", action="store_true")
     parser.add_argument("--build-with", choices=list(TOOLS), help=argparse.SUPPRESS)  # the process that is timed
     return parser.parse_args()
@@ -166,7 +168,7 @@ def time_synthetic(binary, repeats):
     rows = []
     for exponent in range(3, 16):
         for parameters in (2, 3, 5, 10, 20, 40):
-            if 2**parameters > 1.2 * 10**exponent or 10 ** (exponent / parameters) > 1100:
+            if 2**parameters > 1.2 * 10**exponent or 10 ** (exponent / parameters) > MOST_VALUES:
                 continue
             space, cartesian = synthetic(parameters, exponent)
             with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -292,7 +294,8 @@ def main():
         return
     stored = arguments.out.with_name(arguments.out.name + ".json")
     if not arguments.only_report:
-        report = measure(arguments)
+        kept = json.loads(stored.read_text()) if arguments.only_synthetic else None
+        report = kept | {"synthetic": time_synthetic(arguments.hone, 5)} if kept else measure(arguments)
         stored.write_text(json.dumps(report, indent=1) + "\n")
     report = json.loads(stored.read_text())
     text = markdown(report, arguments.out.name)

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint32_t kNoState = ~std::uint32_t{0};
 
+/// What computing a table costs of the limit, which so bounds time as well as memory.
+constexpr std::size_t kEvaluationsPerBranch = 8;
+
 /// A state's words: which conditions are still undecided, which slots failed, the slots, the tables.
 constexpr std::size_t kHead = 2;
 std::size_t width(const Transition& to) { return kHead + to.carried + to.tables; }
@@ -177,6 +180,7 @@ class GroupBuilder {
         }
       }
     }
+    total_ += fill.combinations / kEvaluationsPerBranch;
     return tables_.intern(fill.combinations, std::move(bits));
   }
 
