@@ -1,0 +1,141 @@
+// The memory-bound built-in kernels on the cpu device, at aligned and at ragged shapes, with configurations that take each of their ways.
+
+#include <algorithm>
+#include <cmath>
+
+#include "hone/configuration.hpp"
+#include "hone/measure.hpp"
+#include "hone/problem.hpp"
+#include "tests/cpu/cpu_fixture.hpp"
+
+using cpu_test::CpuFixture;
+
+namespace {
+
+struct Case {
+  const char* kernel;
+  hone::DType dtype;
+  std::vector<std::string> shapes;
+  std::vector<std::string> configurations;  ///< beside the default
+};
+
+const std::vector<Case>& cases() {
+  using hone::DType;
+  const std::string kept_in_shared = "block=64,row_threads=64,held=1,in_flight=2,rest_shared=true";
+  static const std::vector<Case> all = {
+      {"softmax", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared, kept_in_shared + ",online=false"}},
+      {"layernorm", DType::kF32, {"rows=5,cols=1031", "rows=9,cols=1024"}, {kept_in_shared, "block=64,row_threads=16,held=2,weights=late"}},
+      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,held=1,in_flight=0,edges=false,resident=2,weights=kept"}},
+      {"rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared}},
+      {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared}},
+      {"row_sum",
+       DType::kF32,
+       {"rows=3,cols=9001", "rows=40,cols=64"},
+       {"block=64,row_threads=64,split=4", "block=64,row_threads=8,bytes=8"}},
+      {"full_sum", DType::kF32, {"n=100003", "n=3"}, {"block=64,in_flight=1,contiguous=true"}},
+      {"scan", DType::kF32, {"n=100003", "n=3"}, {"block=64,held=1,looks=1", "block=64,held=2,bytes=4,looks=2"}},
+      {"bias_gelu", DType::kBF16, {"rows=7,cols=515", "rows=3,cols=64"}, {"block=64,in_flight=1"}},
+      {"copy", DType::kF16, {"n=10001"}, {"block=64,bytes=4,in_flight=2"}},
+      {"transpose",
+       DType::kBF16,
+       {"rows=33,cols=71", "rows=64,cols=128"},
+       {"block=64,vec=2,path=direct", "tile_rows=16,tile_cols=32,block=32,vec=4,path=swizzled"}},
+  };
+  return all;
+}
+
+/// The configurations of a case that are valid for the problem.
+std::vector<hone::Configuration> configurations_for(const hone::KernelSpec& spec, const Case& one, const hone::Problem& problem,
+                                                    const hone::DeviceInfo& info) {
+  std::vector<hone::Configuration> chosen{hone::default_configuration(spec)};
+  for (const std::string& text : one.configurations) {
+    const hone::Configuration configuration = hone::parse_configuration(spec.parameters, text).value();
+    hone::Bindings bound = hone::bindings(problem);
+    bound.merge(hone::bindings(info));
+    bound.merge(hone::bindings(spec.parameters, configuration));
+    const bool valid = std::all_of(spec.constraints.begin(), spec.constraints.end(),
+                                   [&](const hone::Constraint& c) { return c.condition.evaluate(bound).value().boolean(); });
+    if (valid) {
+      chosen.push_back(configuration);
+    }
+  }
+  return chosen;
+}
+
+}  // namespace
+
+TEST_CASE("memory-bound kernels equal their references at aligned and ragged shapes") {
+  CpuFixture cpu;
+  for (const Case& one : cases()) {
+    const hone::KernelSpec& spec = *hone::find_builtin_kernel(one.kernel).value();
+    hone::CompileRequest request;
+    request.spec = &spec;
+    request.dtype = one.dtype;
+    request.reference = true;
+    const auto reference = cpu.compiler().compile(request);
+    REQUIRE(reference.at(0).ok());
+    request.reference = false;
+    std::size_t alternatives = 0;
+    for (const std::string& shape : one.shapes) {
+      const hone::Problem problem = hone::make_problem(spec, one.dtype, hone::parse_shape(shape).value()).value();
+      request.configurations = configurations_for(spec, one, problem, cpu.info());
+      alternatives += request.configurations.size() - 1;
+      const auto compiled = cpu.compiler().compile(request);
+      const auto bench = hone::Bench::create(cpu.device(), spec, problem, *reference.at(0)).value();
+      for (std::size_t i = 0; i < compiled.size(); ++i) {
+        CAPTURE(one.kernel);
+        CAPTURE(shape);
+        CAPTURE(hone::text(spec.parameters, request.configurations[i]));
+        REQUIRE(compiled[i].ok());
+        const auto plan = hone::plan_launch(spec, problem, request.configurations[i], cpu.info()).value();
+        const auto kernel = cpu.device().load(*compiled[i], plan, problem).value();
+        const hone::Validation validation = bench->validate(*kernel, request.configurations[i], 1).value();
+        CHECK_MESSAGE(validation.outcome == hone::Outcome::kOk, validation.detail);
+      }
+    }
+    CHECK_MESSAGE(alternatives > 0, one.kernel);
+  }
+}
+
+TEST_CASE("layernorm keeps its digits where the mean is a thousand times the deviation") {
+  CpuFixture cpu;
+  const hone::KernelSpec& spec = *hone::find_builtin_kernel("layernorm").value();
+  constexpr std::size_t kRows = 3, kCols = 3001;
+  hone::CompileRequest request;
+  request.spec = &spec;
+  request.configurations = {hone::default_configuration(spec),
+                            hone::parse_configuration(spec.parameters, "block=64,row_threads=64,held=1").value()};
+  const auto compiled = cpu.compiler().compile(request);
+  const hone::Problem problem = hone::make_problem(spec, hone::DType::kF32, {{"rows", kRows}, {"cols", kCols}}).value();
+
+  std::vector<float> x(kRows * kCols), weight(kCols, 1.0f), bias(kCols, 0.0f), y(x.size());
+  REQUIRE(cpu.device().randomize(x.data(), hone::DType::kF32, x.size(), 1).ok());
+  std::vector<double> expected(x.size());
+  for (std::size_t r = 0; r < kRows; ++r) {
+    double mean = 0, variance = 0;
+    for (std::size_t c = 0; c < kCols; ++c) {
+      x[r * kCols + c] += 1000.0f;  // the deviation is 0.58: sums of squares differ from the squared mean by less than float's precision
+      mean += static_cast<double>(x[r * kCols + c]) / kCols;
+    }
+    for (std::size_t c = 0; c < kCols; ++c) {
+      variance += (x[r * kCols + c] - mean) * (x[r * kCols + c] - mean) / kCols;
+    }
+    for (std::size_t c = 0; c < kCols; ++c) {
+      expected[r * kCols + c] = (x[r * kCols + c] - mean) / std::sqrt(variance + 1e-5);
+    }
+  }
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    REQUIRE(compiled[i].ok());
+    const auto plan = hone::plan_launch(spec, problem, request.configurations[i], cpu.info()).value();
+    const auto kernel = cpu.device().load(*compiled[i], plan, problem).value();
+    void* pointers[] = {x.data(), weight.data(), bias.data(), y.data()};
+    float epsilon = 1e-5f;
+    void* const arguments[] = {&pointers[0], &pointers[1], &pointers[2], &pointers[3], &epsilon};
+    REQUIRE(kernel->launch(nullptr, arguments).ok());
+    double largest = 0;
+    for (std::size_t e = 0; e < y.size(); ++e) {
+      largest = std::max(largest, std::abs(y[e] - expected[e]));
+    }
+    CHECK(largest < 1e-3);  // half a unit in the last place of the mean, over the deviation, is 5e-5
+  }
+}

@@ -1,0 +1,86 @@
+// Clusters, bulk copies and register caps of the memory-bound kernels meet ptxas here: no GPU is needed for that.
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "hone/configuration.hpp"
+#include "hone/problem.hpp"
+#include "hone/search_space.hpp"
+#include "test_kernels.hpp"
+
+using namespace test;
+
+namespace {
+
+/// What an H200, a B200 or an A100 has in common with its like; the compute capability is the architecture's.
+DeviceInfo large_device(const std::string& architecture, std::int64_t compute_capability) {
+  DeviceInfo info = compile_target(architecture);
+  info.properties = {{"compute_capability", compute_capability},   {"l2_bytes", 50 << 20},
+                     {"memory", std::int64_t{80} << 30},           {"multiprocessors", 132},
+                     {"registers_per_multiprocessor", 65536},      {"shared_memory_per_block", 166912},
+                     {"shared_memory_per_multiprocessor", 167936}, {"threads_per_block", 1024},
+                     {"threads_per_multiprocessor", 2048},         {"warp_size", 32}};
+  return info;
+}
+
+struct Choice {
+  const char* kernel;
+  const char* shape;
+  const char* configuration;  ///< empty: drawn at random
+};
+
+void check_compiles(Compiler& compiler, const DeviceInfo& device, const Choice& choice, std::mt19937_64& random) {
+  const KernelSpec& spec = *find_builtin_kernel(choice.kernel).value();
+  const DType dtype = random() % 2 == 0 ? DType::kBF16 : DType::kF32;
+  Bindings fixed = bindings(make_problem(spec, dtype, parse_shape(choice.shape).value()).value());
+  fixed.merge(bindings(device));
+  const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints, fixed).value();
+  const std::string given = choice.configuration;
+  const Configuration configuration = given.empty() ? space.at(space.sample(random)) : parse_configuration(spec.parameters, given).value();
+  CAPTURE(device.architecture);
+  CAPTURE(choice.kernel);
+  CAPTURE(text(spec.parameters, configuration));
+  REQUIRE(space.index(configuration).has_value());
+  const auto compiled = compile(compiler, spec, {configuration}, dtype);
+  CHECK_MESSAGE(compiled.at(0).ok(), compiled.at(0).error().message);
+}
+
+}  // namespace
+
+TEST_CASE("configurations of the memory-bound kernels drawn at random compile for each family") {
+  std::mt19937_64 random(1);
+  for (const auto& [architecture, capability] : {std::pair("sm_80", 80), std::pair("sm_90a", 90), std::pair("sm_100a", 100)}) {
+    const DeviceInfo device = large_device(architecture, capability);
+    const auto compiler = cuda_plugin().compiler(device);
+    if (!compiler) {
+      MESSAGE("not run: " << compiler.error().message);
+      return;
+    }
+    for (const char* kernel : {"softmax", "layernorm", "rmsnorm", "residual_rmsnorm", "row_sum", "bias_gelu", "transpose"}) {
+      check_compiles(**compiler, device, {kernel, "rows=8192,cols=8192", ""}, random);
+    }
+    for (const char* kernel : {"copy", "full_sum", "scan"}) {
+      check_compiles(**compiler, device, {kernel, "n=100000000", ""}, random);
+    }
+  }
+}
+
+TEST_CASE("clusters and bulk copies compile for Hopper") {
+  std::mt19937_64 random(2);
+  const DeviceInfo device = large_device("sm_90a", 90);
+  const auto compiler = cuda_plugin().compiler(device);
+  if (!compiler) {
+    MESSAGE("not run: " << compiler.error().message);
+    return;
+  }
+  const char* long_rows = "rows=1024,cols=131072";
+  for (const Choice& choice :
+       {Choice{"softmax", long_rows, "block=512,row_threads=512,cluster=16,held=4,in_flight=1,stages=2,resident=1"},
+        Choice{"layernorm", long_rows, "block=512,row_threads=512,cluster=16,held=2,in_flight=1,stages=2,resident=1,weights=kept"},
+        Choice{"residual_rmsnorm", long_rows, "block=512,row_threads=512,cluster=16,held=2,in_flight=1,stages=1"},
+        Choice{"row_sum", long_rows, "block=512,row_threads=512,cluster=8,in_flight=2,stages=2,resident=1"},
+        Choice{"copy", "n=100000000", "block=256,in_flight=4,resident=2,stages=4"}}) {
+    check_compiles(**compiler, device, choice, random);
+  }
+}
