@@ -43,19 +43,19 @@ TableId TruthTables::restrict_first(TableId table, std::size_t digit, std::size_
   if (table == kAll) {
     return kAll;
   }
-  if (tables_[table].children.empty()) {
-    const std::size_t each = tables_[table].combinations / values;
-    std::vector<TableId> children;
-    for (std::size_t first = 0; first < tables_[table].combinations; first += each) {
-      std::vector<std::uint64_t> bits(words(each), 0);
-      for (std::size_t i = 0; i < each; ++i) {
-        bits[i / 64] |= (tables_[table].bits[(first + i) / 64] >> ((first + i) % 64) & 1) << (i % 64);
-      }
-      children.push_back(intern(each, std::move(bits)));
-    }
-    tables_[table].children = std::move(children);
+  if (const auto at = tables_[table].children.find(values); at != tables_[table].children.end()) {
+    return at->second[digit];
   }
-  return tables_[table].children[digit];
+  const std::size_t each = tables_[table].combinations / values;
+  std::vector<TableId> children;
+  for (std::size_t first = 0; first < tables_[table].combinations; first += each) {
+    std::vector<std::uint64_t> bits(words(each), 0);
+    for (std::size_t i = 0; i < each; ++i) {
+      bits[i / 64] |= (tables_[table].bits[(first + i) / 64] >> ((first + i) % 64) & 1) << (i % 64);
+    }
+    children.push_back(intern(each, std::move(bits)));
+  }
+  return tables_[table].children.emplace(values, std::move(children)).first->second[digit];
 }
 
 }  // namespace hone::space

@@ -2,6 +2,7 @@
 // Which values of the last few parameters a condition allows: bit sets, equal ones shared.
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,8 @@ class TruthTables {
   struct Table {
     std::size_t combinations = 0;
     std::vector<std::uint64_t> bits;
-    std::vector<TableId> children;  ///< by digit; filled as a whole when first asked for
+    /// For a first parameter of so many values: by digit. Tables of equal bits are one whatever their parameters, 2 x 4 and 4 x 2.
+    std::map<std::size_t, std::vector<TableId>> children;
   };
   static constexpr std::size_t words(std::size_t combinations) { return (combinations + 63) / 64; }
 

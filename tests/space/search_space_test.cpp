@@ -67,6 +67,33 @@ TEST_CASE("Spaces beyond 64 bits are counted and addressed") {
   }
 }
 
+TEST_CASE("Conditions that allow the same combinations of pairs of unlike shape are kept apart") {
+  // Each pair of neighbours, 2 x 4 and 4 x 2, lacks the same one of its eight combinations.
+  std::vector<Parameter> parameters;
+  std::vector<Constraint> constraints;
+  for (int i = 0; i < 6; ++i) {
+    parameters.push_back(
+        parameter("x" + std::to_string(i), i % 2 == 0 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0, 1, 2, 3}));
+  }
+  for (int i = 0; i < 5; ++i) {
+    const auto place = make(Operator::kAdd, make(Operator::kMultiply, variable("c.x" + std::to_string(i)), number(i % 2 == 0 ? 4 : 2)),
+                            variable("c.x" + std::to_string(i + 1)));
+    constraints.push_back(constraint(make(Operator::kNotEqual, place, number(5))));
+  }
+  const auto space = SearchSpace::build(parameters, constraints, {});
+  REQUIRE(space.ok());
+  int count = 0;
+  for (int all = 0; all < 512; ++all) {
+    const int x[6] = {all & 1, all >> 1 & 3, all >> 3 & 1, all >> 4 & 3, all >> 6 & 1, all >> 7 & 3};
+    bool valid = true;
+    for (int i = 0; i < 5; ++i) {
+      valid = valid && x[i] * (i % 2 == 0 ? 4 : 2) + x[i + 1] != 5;
+    }
+    count += valid ? 1 : 0;
+  }
+  CHECK(text(space->size()) == std::to_string(count));
+}
+
 TEST_CASE("Groups of parameters that are declared interleaved do not multiply the work") {
   // a0 b0 ... j0 a1 b1 ... j1 with a0 * a1 <= 16, ...: in the order of declaration one diagram would need 16^10 nodes.
   std::vector<Parameter> parameters;
