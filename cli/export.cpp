@@ -61,11 +61,24 @@ Json problem_json(const Problem& problem) {
   return {{"fields", json(problem.shape)}, {"bytes", bytes}};
 }
 
+/// What cuTensorMapEncodeTiled needs besides the address; without axes the configuration does not use the map, and zeros may be passed.
+Json tensor_map_json(const LaunchPlan& plan, const TensorMap& map) {
+  const auto axes = static_cast<std::ptrdiff_t>(map.axes);
+  const auto used = [&](const auto& extents) { return Json(std::vector<std::int64_t>(extents.begin(), extents.begin() + axes)); };
+  return {{"kind", "tensor_map"},       {"argument", plan.arguments.at(static_cast<std::size_t>(map.argument)).name},
+          {"dtype", name(map.element)}, {"size", used(map.size)},
+          {"box", used(map.box)},       {"stride_bytes", used(map.stride_bytes)},
+          {"swizzle", map.swizzle},     {"l2", map.l2}};
+}
+
 Json pass_json(const LaunchPlan& plan, const PassLaunch& pass) {
   Json parameters = Json::array();
+  std::size_t next_map = 0;
   for (const int index : pass.arguments) {
-    if (index < 0) {
+    if (index == kProblemParameter) {
       parameters.push_back({{"kind", "problem"}});
+    } else if (index == kTensorMapParameter) {
+      parameters.push_back(tensor_map_json(plan, pass.tensor_maps.at(next_map++)));
     } else {
       const LaunchArgument& argument = plan.arguments.at(static_cast<std::size_t>(index));
       parameters.push_back({{"kind", argument.direction == Direction::kScalar ? "scalar" : "buffer"}, {"argument", argument.name}});

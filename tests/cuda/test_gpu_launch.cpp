@@ -200,11 +200,11 @@ TEST_CASE_FIXTURE(Gpu, "a tensor map copies a box to shared memory, with zeros b
       "  if (threadIdx.x == 0) {\n"
       "    hopper::barrier_init(at, 1);\n    hopper::fence_barrier_init();\n"
       "    hopper::barrier_arrive_expect(at, 128);\n"
-      "    hopper::copy_box(hopper::shared_address(box), map, 6, 1, at);\n  }\n"
+      "    hopper::copy_box(hopper::shared_address(box), map, 4, 1, at);\n  }\n"
       "  __syncthreads();\n  hopper::barrier_wait(at, 0);\n"
       "  y[threadIdx.x] = box[threadIdx.x];\n#endif\n}";
   PassLaunch pass = one_block(32, {kTensorMapParameter, 1});
-  // 3 rows of 10 numbers, 12 apart; the box is 8 wide and 4 high.
+  // 3 rows of 10 numbers, 12 apart; the box is 8 wide and 4 high, at column 4 (a multiple of 16 bytes) of row 1.
   pass.tensor_maps.push_back(
       {.argument = 0, .element = DType::kI32, .axes = 2, .size = {10, 3}, .box = {8, 4}, .stride_bytes = {4, 48}, .swizzle = 0, .l2 = 128});
   const auto loaded = load(source, pass);
@@ -217,8 +217,8 @@ TEST_CASE_FIXTURE(Gpu, "a tensor map copies a box to shared memory, with zeros b
   require(device->synchronize());
   std::vector<int> expected(32, 0);
   for (int row = 0; row < 2; ++row) {
-    for (int column = 0; column < 4; ++column) {
-      expected[static_cast<std::size_t>(row * 8 + column)] = 100 + (row + 1) * 12 + 6 + column;
+    for (int column = 0; column < 6; ++column) {
+      expected[static_cast<std::size_t>(row * 8 + column)] = 100 + (row + 1) * 12 + 4 + column;
     }
   }
   CHECK(download<int>(*y) == expected);

@@ -11,6 +11,9 @@
 #if defined(__CUDACC__)
 namespace hopper {
 
+template <class A, class B> inline constexpr bool kSame = false;
+template <class A> inline constexpr bool kSame<A, A> = true;
+
 using u16 = unsigned short;
 using u32 = unsigned;
 using u64 = unsigned long long;
@@ -156,10 +159,10 @@ template <int pending> HONE_DEVICE void products_wait() { asm volatile("wgmma.wa
 /// sums[4i + 1]) and 8 below (sums[4i + 2], sums[4i + 3]) of the columns 8i + l % 4 * 2 and the next.
 template <class T, int n, bool transposed_a, bool transposed_b>
 HONE_DEVICE void multiply_add(float (&sums)[n / 2], u64 a, u64 b, bool accumulate) {
-  if constexpr (__is_same(T, bf16)) {
+  if constexpr (kSame<T, bf16>) {
     HONE_PRODUCTS("bf16")
   } else {
-    static_assert(__is_same(T, f16));
+    static_assert(kSame<T, f16>);
     HONE_PRODUCTS("f16")
   }
 }

@@ -1,0 +1,361 @@
+// Matrix product on tensor cores, a warp at a time: out[m, n] = sum over k of a[m, k] * b[k, n]; row-major, any m, n, k, accumulated in float.
+#include <hone/kernel.h>
+
+struct Problem {
+  long m = 1024, n = 1024, k = 1024;
+};
+
+// A block computes bm x bn of out, a warp wm x wn of that, for bk columns of a and rows of b at a time. Those wait in shared memory in words of
+// 16 bytes, which change places so that eight lanes that read a column of words meet in no bank.
+struct Config {
+  TUNE(16, 32, 64, 128, 256) int bm = 64;     // rows of the block's tile: larger tiles read a and b less often, smaller ones give more blocks
+  TUNE(32, 64, 128, 256) int bn = 64;         // columns of the block's tile
+  TUNE(32, 64) int bk = 32;                   // depth of one step: deeper steps synchronize less and hold more shared memory
+  TUNE(16, 32, 64, 128) int wm = 32;          // rows a warp computes: more reuse of what it reads, more registers
+  TUNE(16, 32, 64, 128) int wn = 32;          // columns a warp computes
+  TUNE(2, 3, 4, 5, 6) int stages = 2;         // steps in shared memory: one is used while the others arrive
+  TUNE(1, 2, 4, 8) int vec = 1;               // elements in one access: rows are multiples of it. 1 takes rows that begin anywhere
+  TUNE(1, 2, 4, 8, 16) int split = 1;         // blocks that share the sum over k: few tiles must fill the device. Costs a second pass
+  TUNE(0, 1, 2) int once = 0;                 // a (1) or b (2) is read once and need not stay in L2
+  TUNE(1, 4, 8) int raster = 4;               // row tiles that run side by side, so that the columns of b they share stay in L2
+};
+
+HONE_BOTH constexpr int threads_of(Config c) { return c.bm / c.wm * (c.bn / c.wn) * 32; }
+HONE_BOTH constexpr int stage_bytes(Config c) { return (c.bm + c.bn) * c.bk * 2; }
+HONE_BOTH constexpr int shared_bytes(Config c) { return c.stages * stage_bytes(c); }
+/// Words of 16 bytes that a thread carries in one step, of a and of b.
+HONE_BOTH constexpr int carried_a(Config c) { return ceil_div(c.bm * c.bk / 8, threads_of(c)); }
+HONE_BOTH constexpr int carried_b(Config c) { return ceil_div(c.bk * c.bn / 8, threads_of(c)); }
+HONE_BOTH constexpr long tiles_of(Problem p, Config c) { return ceil_div(p.m, (long)c.bm) * ceil_div(p.n, (long)c.bn); }
+/// A low estimate: sums, fragments of a and b, words on their way.
+HONE_BOTH constexpr int registers_of(Config c) {
+  return c.wm * c.wn / 32 + c.wm / 4 + c.wn / 4 + (c.vec == 1 ? 8 * (carried_a(c) + carried_b(c)) : 0) + 30;
+}
+
+template <class T> constexpr bool valid(Problem p, Config c, Device d) {
+  if (d.compute_capability < 80) return false;                             // mma of bf16 and cp.async
+  if (c.bm % c.wm != 0) return false;                                      // whole warps along m
+  if (c.bn % c.wn != 0) return false;                                      // and along n
+  if (threads_of(c) < 64) return false;                                    // one warp cannot hide its own latency
+  if (threads_of(c) > 512) return false;                                   // more synchronize too much
+  if (c.vec < 8 && c.once != 0) return false;                              // a matter of wide reads
+  if (c.vec == 1 && c.stages != 2) return false;                           // by way of registers one step is on its way, not more
+  if (p.k % c.vec != 0) return false;                                      // rows of a are whole aligned words
+  if (p.n % c.vec != 0) return false;                                      // and those of b and out
+  if (registers_of(c) > 255) return false;                                 // a thread has no more
+  if (registers_of(c) * threads_of(c) > d.registers_per_multiprocessor) return false;  // nor has a block
+  if (shared_bytes(c) > d.shared_memory_per_block) return false;           // the device's limit
+  if (c.bm > 16 && c.bm >= 2 * p.m) return false;                          // more than half of every tile is outside
+  if (c.bn > 32 && c.bn >= 2 * p.n) return false;                          // the same along n
+  if (c.raster > 1 && c.raster > ceil_div(p.m, (long)c.bm)) return false;  // the same order as with a smaller one
+  if (c.split > 1 && c.split * 4 * c.bk > p.k) return false;               // a share of k is worth at least four steps
+  return c.split == 1 || tiles_of(p, c) * c.split <= 8 * d.multiprocessors;  // more blocks gain nothing, and partial sums cost
+}
+
+constexpr Launch launch_gemm_mma(Problem p, Config c) {
+  return {.grid = {tiles_of(p, c), c.split}, .block = {threads_of(c)}, .shared = shared_bytes(c)};
+}
+constexpr Launch launch_gemm_mma_sum(Problem p, Config c) {
+  return {.grid = {ceil_div(p.m * p.n, 256L)}, .block = {256}, .enabled = c.split > 1};
+}
+
+template <class T> constexpr Cost cost(Problem p) {
+  return {.flops = 2.0 * p.m * p.n * p.k,
+          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + 1.0 * p.m * p.n) * sizeof(T),
+          .sum_length = 1.0 * p.k};
+}
+
+template <class T> REFERENCE(p.m * p.n) void gemm_mma_reference(long i, const T* a, const T* b, double* out, Problem p) {
+  const long row = i / p.n, column = i % p.n;
+  double sum = 0;
+  for (long k = 0; k < p.k; ++k) sum += (double)(float)a[row * p.k + k] * (double)(float)b[k * p.n + column];
+  out[i] = sum;
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+// ---- instructions -------------------------------------------------------------------------------------------------------------------------
+HONE_DEVICE unsigned shared_address(const void* pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
+
+/// Starts copying `count` elements to shared memory, zeros unless `inside`.
+template <int count, bool once> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
+  const int bytes = inside ? count * 2 : 0;
+  if constexpr (once) {
+    unsigned long policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy) : "memory");
+  } else if constexpr (count == 8) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(count * 2), "r"(bytes) : "memory");
+  }
+}
+HONE_DEVICE void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int pending> HONE_DEVICE void wait_groups() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
+
+HONE_DEVICE void load_matrices(unsigned (&to)[4], unsigned row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(row)
+               : "memory");
+}
+HONE_DEVICE void load_transposed(unsigned (&to)[4], unsigned row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(row)
+               : "memory");
+}
+
+template <class T> inline constexpr bool kIsBf16 = false;
+template <> inline constexpr bool kIsBf16<bf16> = true;
+template <class T> HONE_DEVICE void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  if constexpr (kIsBf16<T>) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+}
+
+// ---- from memory to shared memory ---------------------------------------------------------------------------------------------------------
+/// The block's place: its tile, and its share of k.
+struct Place {
+  long row, column, k_begin, k_end;
+};
+
+template <Config c> HONE_DEVICE Place place_of(Problem p) {
+  const int tiles_m = (int)ceil_div(p.m, (long)c.bm), tiles_n = (int)ceil_div(p.n, (long)c.bn);
+  const int block = (int)blockIdx.x, per_group = c.raster * tiles_n, group = block / per_group;
+  const int height = min_of(c.raster, tiles_m - group * c.raster), within = block % per_group;
+  const long share = ceil_div(ceil_div(p.k, (long)c.bk), (long)c.split) * c.bk, begin = min_of(p.k, share * (long)blockIdx.y);
+  return {(group * c.raster + within % height) * (long)c.bm, within / height * (long)c.bn, begin, min_of(p.k, begin + share)};
+}
+
+/// Where word `word` of a line of `words` words lies in a tile: in bytes, with places exchanged by line.
+template <int words> HONE_DEVICE unsigned place_in_tile(int line, int word) {
+  constexpr int kLines = words >= 8 ? 1 : 8 / words;  // that share 128 bytes, all banks
+  return (line * words + (word ^ line / kLines % min_of(words, 8))) * 16;
+}
+
+/// Eight elements on their way: two aligned words that hold them, or the elements themselves at the end of the array.
+struct Unaligned {
+  uint4 low, high;
+  int shift, count;  // first element in `low`; how many of the 8 are wanted
+};
+
+/// A matrix of rows x columns that lie packed, in tiles of kLines lines and kWords words.
+template <class T, Config c, int kLines, int kWords, bool kOnce> struct Tile {
+  static constexpr int kThreads = threads_of(c), kCarried = ceil_div(kLines * kWords, kThreads);
+  const T* from;
+  long rows, columns;
+
+  /// Starts copying the tile at (row, column); what lies beyond the matrix, or beyond row `end_row` or column `end_column`, is zero.
+  HONE_DEVICE void start(unsigned to, long row, long column, long end_row, long end_column) const {
+#pragma unroll
+    for (int i = 0; i < kCarried; ++i) {
+      const int slot = (int)threadIdx.x + i * kThreads, line = slot / kWords, word = slot % kWords;
+      if (kLines * kWords % kThreads != 0 && slot >= kLines * kWords) continue;
+#pragma unroll
+      for (int e = 0; e < 8; e += c.vec) {
+        const long at_row = row + line, at_column = column + word * 8 + e;
+        const bool inside = at_row < end_row && at_column < end_column;
+        copy_async<c.vec, kOnce>(to + place_in_tile<kWords>(line, word) + e * 2, from + (inside ? at_row * columns + at_column : 0), inside);
+      }
+    }
+  }
+
+  HONE_DEVICE void fetch(Unaligned (&words)[kCarried], long row, long column, long end_row, long end_column) const {
+#pragma unroll
+    for (int i = 0; i < kCarried; ++i) {
+      const int slot = (int)threadIdx.x + i * kThreads, line = slot / kWords, word = slot % kWords;
+      const long at_row = row + line, at_column = column + word * 8, first = at_row * columns + at_column, begin = first / 8 * 8;
+      Unaligned& to = words[i];
+      const bool exists = kLines * kWords % kThreads == 0 || slot < kLines * kWords;
+      to.count = exists && at_row < end_row ? (int)min_of(8L, max_of(0L, end_column - at_column)) : 0;
+      to.shift = (int)(first - begin);
+      if (to.count == 0) continue;
+      if (begin + 16 <= rows * columns) {
+        to.low = *reinterpret_cast<const uint4*>(from + begin);
+        to.high = *reinterpret_cast<const uint4*>(from + begin + 8);
+      } else {
+        unsigned pairs[4] = {};
+#pragma unroll
+        for (int e = 0; e < 8; ++e) pairs[e / 2] |= e < to.count ? (unsigned)from[first + e].bits << e % 2 * 16 : 0;
+        to.low = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+        to.shift = 0;
+      }
+    }
+  }
+
+  HONE_DEVICE void put(unsigned to, const Unaligned (&words)[kCarried]) const {
+#pragma unroll
+    for (int i = 0; i < kCarried; ++i) {
+      const int slot = (int)threadIdx.x + i * kThreads;
+      if (kLines * kWords % kThreads != 0 && slot >= kLines * kWords) continue;
+      const Unaligned& w = words[i];
+      unsigned all[8] = {w.low.x, w.low.y, w.low.z, w.low.w, w.high.x, w.high.y, w.high.z, w.high.w}, pair[4];
+#pragma unroll
+      for (int e = 0; e < 6; ++e) all[e] = w.shift & 4 ? all[e + 2] : all[e];
+#pragma unroll
+      for (int e = 0; e < 5; ++e) all[e] = w.shift & 2 ? all[e + 1] : all[e];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        pair[e] = __funnelshift_r(all[e], all[e + 1], (w.shift & 1) * 16);
+        pair[e] = 2 * e >= w.count ? 0 : 2 * e + 1 >= w.count ? pair[e] & 0xffff : pair[e];
+      }
+      asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + place_in_tile<kWords>(slot / kWords, slot % kWords)), "r"(pair[0]),
+                   "r"(pair[1]), "r"(pair[2]), "r"(pair[3])
+                   : "memory");
+    }
+  }
+};
+
+// ---- products -----------------------------------------------------------------------------------------------------------------------------
+/// One warp's sums: lane l holds rows l / 4 and 8 below, columns l % 4 * 2 and the next, of each 16 x 8 part.
+template <class T, Config c> struct Sums {
+  static constexpr int kDown = c.wm / 16, kAcross = c.wn / 8;
+  int first_row, first_column;  // of the warp, in the block's tile
+  float values[kDown][kAcross][4] = {};
+
+  HONE_DEVICE Sums() {
+    constexpr int kWarpsAcross = c.bn / c.wn;
+    const int warp = (int)threadIdx.x / 32;
+    first_row = warp / kWarpsAcross * c.wm;
+    first_column = warp % kWarpsAcross * c.wn;
+  }
+
+  HONE_DEVICE void add(unsigned stage) {
+    const int lane = (int)threadIdx.x % 32;
+#pragma unroll
+    for (int k = 0; k < c.bk; k += 16) {
+      unsigned a[kDown][4], b[kAcross / 2][4];
+#pragma unroll
+      for (int i = 0; i < kDown; ++i) {
+        load_matrices(a[i], stage + place_in_tile<c.bk / 8>(first_row + i * 16 + lane % 16, k / 8 + lane / 16));
+      }
+#pragma unroll
+      for (int j = 0; j < kAcross / 2; ++j) {
+        load_transposed(b[j], stage + c.bm * c.bk * 2 + place_in_tile<c.bn / 8>(k + lane % 16, (first_column + j * 16) / 8 + lane / 16));
+      }
+#pragma unroll
+      for (int i = 0; i < kDown; ++i) {
+#pragma unroll
+        for (int step = 0; step < kAcross; ++step) {
+          const int j = i % 2 == 0 ? step : kAcross - 1 - step;  // back and forth: neighbouring products share an operand
+          multiply_add<T>(values[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+        }
+      }
+    }
+  }
+
+  template <class To> HONE_DEVICE void write(To* to, const Place& at, Problem p) const {
+    const int lane = (int)threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < kDown * 2; ++i) {
+      const long row = at.row + first_row + i * 8 + lane / 4;
+      if (row >= p.m) continue;
+#pragma unroll
+      for (int j = 0; j < kAcross; ++j) {
+        const long column = at.column + first_column + j * 8 + lane % 4 * 2;
+        const float* const pair = values[i / 2][j] + i % 2 * 2;
+        if (c.vec > 1) {
+          if (column < p.n) store(to + row * p.n + column, Vector<To, 2>{To(pair[0]), To(pair[1])});
+        } else {
+          if (column < p.n) to[row * p.n + column] = To(pair[0]);
+          if (column + 1 < p.n) to[row * p.n + column + 1] = To(pair[1]);
+        }
+      }
+    }
+  }
+};
+
+/// Adds up a share of k.
+template <class T, Config c> struct Block {
+  static constexpr int kA = c.bm * c.bk * 2;  // bytes of a's tile
+  Tile<T, c, c.bm, c.bk / 8, c.once == 1> a;
+  Tile<T, c, c.bk, c.bn / 8, c.once == 2> b;
+  Problem p;
+  Place at;
+  unsigned shared;
+
+  HONE_DEVICE unsigned stage(int index) const { return shared + index * stage_bytes(c); }
+
+  /// By way of registers: the next step comes while the present one is used.
+  HONE_DEVICE void accumulate(Sums<T, c>& sums) const {
+    Unaligned words_a[carried_a(c)], words_b[carried_b(c)];
+    int present = 0;
+    for (long k = at.k_begin; k < at.k_end + c.bk; k += c.bk) {
+      if (k < at.k_end) {
+        a.fetch(words_a, at.row, k, p.m, at.k_end);
+        b.fetch(words_b, k, at.column, at.k_end, p.n);
+      }
+      if (k > at.k_begin) sums.add(stage(present));
+      present ^= 1;
+      if (k < at.k_end) {
+        a.put(stage(present), words_a);
+        b.put(stage(present) + kA, words_b);
+      }
+      __syncthreads();
+    }
+  }
+
+  HONE_DEVICE void start(int index, long k) const {
+    if (k < at.k_end) {
+      a.start(stage(index), at.row, k, p.m, at.k_end);
+      b.start(stage(index) + kA, k, at.column, at.k_end, p.n);
+    }
+    end_group();
+  }
+
+  /// With stages - 1 steps on their way at any time, and no registers for them.
+  HONE_DEVICE void accumulate_async(Sums<T, c>& sums) const {
+#pragma unroll
+    for (int s = 0; s < c.stages - 1; ++s) start(s, at.k_begin + s * c.bk);
+    int present = 0, filled = c.stages - 1;
+    for (long k = at.k_begin; k < at.k_end; k += c.bk) {
+      wait_groups<c.stages - 2>();
+      __syncthreads();  // everyone's part of this stage is here, and everyone has read the one before
+      start(filled, k + (c.stages - 1) * c.bk);
+      sums.add(stage(present));
+      present = present + 1 == c.stages ? 0 : present + 1;
+      filled = filled + 1 == c.stages ? 0 : filled + 1;
+    }
+  }
+};
+#endif
+
+template <class T, Config c>
+KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c))
+void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b, OUT(p.m * p.n) T* __restrict__ out,
+              WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) float* __restrict__ partial, Problem p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  SHARED_DYNAMIC(unsigned char, shared);
+  const Block<T, c> block{{a, p.m, p.k}, {b, p.k, p.n}, p, place_of<c>(p), shared_address(shared)};
+  Sums<T, c> sums;
+  if constexpr (c.vec == 1) {
+    block.accumulate(sums);
+  } else {
+    block.accumulate_async(sums);
+  }
+  if constexpr (c.split > 1) {
+    sums.write(partial + blockIdx.y * (p.m * p.n), block.at, p);
+  } else {
+    sums.write(out, block.at, p);
+  }
+#endif
+}
+
+/// Adds the shares of k, in their order: the result does not depend on which block ended first.
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(256)
+void gemm_mma_sum(OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) const float* __restrict__ partial,
+                  Problem p) {
+  const long i = blockIdx.x * 256L + threadIdx.x;
+  if (i >= p.m * p.n) return;
+  float sum = 0;
+#pragma unroll
+  for (int s = 0; s < c.split; ++s) sum += partial[s * (p.m * p.n) + i];
+  out[i] = T(sum);
+}

@@ -1,0 +1,101 @@
+// The matrix products on tensor cores: which configurations there are for which hardware, and that those compile.
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "hone/configuration.hpp"
+#include "hone/search_space.hpp"
+#include "test_kernels.hpp"
+
+using namespace test;
+
+namespace {
+
+/// A device of this architecture with the limits of an H200.
+DeviceInfo large(std::string architecture, std::int64_t compute_capability) {
+  DeviceInfo info = compile_target(std::move(architecture));
+  info.properties = {{"compute_capability", compute_capability},
+                     {"l2_bytes", 62914560},
+                     {"memory", 150000000000},
+                     {"multiprocessors", 132},
+                     {"registers_per_multiprocessor", 65536},
+                     {"shared_memory_per_block", 232448},
+                     {"shared_memory_per_multiprocessor", 233472},
+                     {"threads_per_block", 1024},
+                     {"threads_per_multiprocessor", 2048},
+                     {"warp_size", 32}};
+  return info;
+}
+
+Result<SearchSpace> space_of(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
+  Bindings fixed = bindings(problem);
+  fixed.merge(bindings(device));
+  return SearchSpace::build(spec.parameters, spec.constraints, fixed);
+}
+
+/// Compiles the default, if it is valid, and `count` more.
+void compile_some(const char* kernel, const Shape& shape, const DeviceInfo& device, std::size_t count, std::uint64_t seed) {
+  const auto compiler = cuda_plugin().compiler(device);
+  if (!compiler) {
+    MESSAGE("not run: " << compiler.error().message);
+    return;
+  }
+  const KernelSpec& spec = **find_builtin_kernel(kernel);
+  const Problem problem = make_problem(spec, DType::kBF16, shape).value();
+  const auto space = space_of(spec, problem, device);
+  REQUIRE_MESSAGE(space.ok(), space.error().message);
+  std::mt19937_64 random(seed);
+  std::vector<Configuration> configurations;
+  for (const auto position : space->sample(random, count)) {
+    configurations.push_back(space->at(position));
+  }
+  if (space->contains(default_configuration(spec))) {
+    configurations.push_back(default_configuration(spec));
+  }
+  for (const Configuration& configuration : configurations) {
+    CAPTURE(text(spec.parameters, configuration));
+    const auto plan = plan_launch(spec, problem, configuration, device);
+    REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+    const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
+    REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+    CHECK(static_reject(*plan, compiled[0]->resources, device) == "");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the product of warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  for (const Shape& shape : {Shape{{"m", 4096}, {"n", 4096}, {"k", 4096}}, Shape{{"m", 4097}, {"n", 4097}, {"k", 4097}},
+                             Shape{{"m", 16}, {"n", 4096}, {"k", 4096}}}) {
+    const Problem problem = make_problem(spec, DType::kBF16, shape).value();
+    CAPTURE(text(problem.shape));
+    for (const auto& other : {large("sm_80", 80), large("sm_100a", 100)}) {
+      const auto none = space_of(spec, problem, other);
+      REQUIRE_FALSE(none.ok());
+      CHECK(none.error().message.find("'d.compute_capability == 90'") != std::string::npos);
+    }
+    const DeviceInfo hopper = large("sm_90a", 90);
+    const auto space = space_of(spec, problem, hopper);
+    REQUIRE_MESSAGE(space.ok(), space.error().message);
+    CHECK(space->size() > 1000);
+    std::mt19937_64 random(1);
+    for (const auto position : space->sample(random, 200)) {
+      const auto plan = plan_launch(spec, problem, space->at(position), hopper);
+      REQUIRE_MESSAGE(plan.ok(), text(spec.parameters, space->at(position)) << ": " << plan.error().message);
+      CHECK(static_reject(*plan, {}, hopper) == "");
+    }
+  }
+}
+
+TEST_CASE("products of warpgroups compile") {
+  compile_some("gemm_wgmma", {}, large("sm_90a", 90), 1, 1);
+  compile_some("gemm_wgmma", {{"m", 4097}, {"n", 4097}, {"k", 4097}}, large("sm_90a", 90), 1, 2);
+}
+
+TEST_CASE("products of warps compile for each family") {
+  compile_some("gemm_mma", {}, large("sm_80", 80), 1, 1);
+  compile_some("gemm_mma", {{"m", 333}, {"n", 1777}, {"k", 511}}, large("sm_90a", 90), 1, 2);
+  compile_some("gemm_mma", {}, large("sm_100a", 100), 1, 3);
+}
