@@ -25,7 +25,7 @@ inline Parameter random_parameter(std::mt19937_64& random, std::size_t number, b
     parameter.values = {Value(false), Value(true)};
   } else if (reals && pick(random, 3) == 0) {
     parameter.kind = ParameterKind::kReal;
-    parameter.values = {Value(0.5), Value(2.0), Value(1.25)};
+    parameter.values = {Value(0.5), Value(2.0), pick(random, 3) == 0 ? Value(3) : Value(1.25)};  // 3: of both kinds
   } else {
     const std::size_t count = 1 + pick(random, 6);
     for (std::size_t i = 0; i < count; ++i) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "tests/space/described.hpp"
+#include "tests/space/long_tests.hpp"
 
 namespace {
 
@@ -14,11 +14,6 @@ using namespace hone;
 using namespace hone::test;
 
 constexpr std::uint64_t kRealSpaces = 60;
-
-bool long_tests() {
-  const char* set = std::getenv("HONE_LONG_TESTS");
-  return set != nullptr && std::string(set) == "1";
-}
 
 class Kernel {
  public:

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "tests/space/long_tests.hpp"
 #include "tests/space/random_space.hpp"
 
 namespace {
@@ -11,7 +12,7 @@ namespace {
 using namespace hone;
 using namespace hone::test;
 
-constexpr std::uint64_t kSpaces = 400;
+std::uint64_t spaces() { return long_tests() ? 20'000 : 400; }
 
 int differences(const SearchSpace& space, const Configuration& a, const Configuration& b, bool by_one_step) {
   int different = 0;
@@ -35,7 +36,7 @@ void check_neighbours(const SearchSpace& space, const std::vector<Configuration>
 
 template <class Check>
 void for_each_space(const Check& check) {
-  for (std::uint64_t seed = 0; seed < kSpaces; ++seed) {
+  for (std::uint64_t seed = 0; seed < spaces(); ++seed) {
     CAPTURE(seed);
     const RandomSpace made = random_space(seed);
     for (const Constraint& constraint : made.constraints) {
