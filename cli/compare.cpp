@@ -73,7 +73,7 @@ Result<Transfer> parse_transfer(const std::string& text) {
 }
 
 /// One line on a terminal's stderr.
-void show(std::size_t done, std::size_t all) {
+void show_replays(std::size_t done, std::size_t all) {
   if (done % 16 == 0 || done == all) {
     fmt::print(stderr, "\r\033[K{}", done == all ? "" : fmt::format("{} of {} runs", done, all));
     std::fflush(stderr);
@@ -120,7 +120,7 @@ Result<CompareRequest> make_request(const cxxopts::ParseResult& arguments) {
   request.seed = arguments["seed"].as<std::uint64_t>();
   request.keep_traces = arguments.count("traces") > 0;
   if (::isatty(STDERR_FILENO) != 0) {
-    request.on_progress = show;
+    request.on_progress = show_replays;
   }
   return request;
 }
