@@ -1,6 +1,7 @@
 #include "engine/space/bounds.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace hone::space {
 namespace {
@@ -46,6 +47,25 @@ Bounds remainder(const Bounds& a, const Bounds& b) {
   result.low = a.low >= 0 ? 0 : std::max(a.low, -(b.high - 1));
   result.high = a.high <= 0 ? 0 : std::min(a.high, b.high - 1);
   return result;
+}
+
+Bounds shift(Operator op, const Bounds& a, const Bounds& by) {
+  if (by.low < 0 || by.high > 62) {
+    Bounds result;
+    result.fails = true;
+    return result;
+  }
+  return op == Operator::kShiftLeft ? corners(a, by, [](Wide x, Wide y) { return x * (Wide{1} << static_cast<int>(y)); })
+                                    : corners(a, by, [](Wide x, Wide y) { return x >> static_cast<int>(y); });
+}
+
+/// a | b and a ^ b of what is never negative have no higher bit than these.
+Bounds joined_bits(const Bounds& a, const Bounds& b) {
+  if (a.low < 0 || b.low < 0) {
+    return kAnything;
+  }
+  const auto bits = std::bit_width(static_cast<std::uint64_t>(std::max(a.high, b.high)));
+  return {0, static_cast<Integer>((std::uint64_t{1} << bits) - 1)};
 }
 
 Bounds truth(bool may_be_false, bool may_be_true) { return {may_be_false ? 0 : 1, may_be_true ? 1 : 0}; }
@@ -107,11 +127,11 @@ Bounds arithmetic(Operator op, std::span<const Bounds> of) {
     case Operator::kRemainder:
       return remainder(of[0], of[1]);
     case Operator::kShiftLeft:
-    case Operator::kShiftRight: {
-      Bounds result;
-      result.fails = of[1].low < 0 || of[1].high > 62;
-      return result;
-    }
+    case Operator::kShiftRight:
+      return shift(op, of[0], of[1]);
+    case Operator::kOr:
+    case Operator::kXor:
+      return joined_bits(of[0], of[1]);
     case Operator::kAnd:
       return of[0].low >= 0 && of[1].low >= 0 ? Bounds{0, std::min(of[0].high, of[1].high)} : kAnything;
     default:

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/space/python_arithmetic.hpp"
 #include "hone/names.hpp"
 #include "hone/space_description.hpp"
 
@@ -35,13 +36,19 @@ const std::vector<std::vector<Spelling>> kLevels{
 const std::vector<Spelling> kComparisons{{"==", Operator::kEqual},        {"!=", Operator::kNotEqual}, {"<=", Operator::kLessEqual},
                                          {">=", Operator::kGreaterEqual}, {"<", Operator::kLess},      {">", Operator::kGreater}};
 
+/// Parentheses within one another, operators of one constraint and what it may grow to where abs, min, max and ** repeat their operands.
+/// More would be nested too deeply for the stack, or take for ever.
+constexpr int kDeepest = 200, kMostOperators = 2000;
+constexpr std::size_t kMostRepeated = 2000, kMostNodes = 100'000;
+constexpr std::size_t kMostShown = 200;  // of a constraint, in an error
+
 Expression constant(std::int64_t value) { return Expression::constant(Value(value)); }
 Expression make(Operator op, const Expression& a, const Expression& b) { return Expression::make(op, {a, b}); }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::vector<Parameter>& parameters) : text_(text), parameters_(parameters) {}
+  Parser(std::string_view text, const std::vector<Parameter>& parameters) : text_(text), parameters_(parameters), python_(parameters) {}
 
   Expression run() {
     Expression result = conditional();
@@ -49,14 +56,47 @@ class Parser {
     if (at_ < text_.size()) {
       fail("an operator or the end was expected");
     }
-    check_remainders(result);
+    limit(result, kMostNodes);
+    if (python_.misuses_reals(result)) {
+      fail("%, shifts and bitwise operators take whole numbers; of a quotient only its remainder's being 0 can be asked for");
+    }
     return result;
   }
 
  private:
+  /// One more level of what the parser calls itself for.
+  class Level {
+   public:
+    explicit Level(Parser& of) : of_(of) {
+      if (++of_.depth_ > kDeepest) {
+        of_.fail(fmt::format("more than {} levels within one another; split the constraint", kDeepest));
+      }
+    }
+    ~Level() { --of_.depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    Parser& of_;
+  };
+
   [[noreturn]] void fail(std::string what) const { throw SyntaxError{std::move(what), at_}; }
 
+  void count_operator() {
+    if (++operators_ > kMostOperators) {
+      fail(fmt::format("more than {} operators; split the constraint", kMostOperators));
+    }
+  }
+
+  const Expression& limit(const Expression& e, std::size_t most) const {
+    if (space::tree_size(e, most + 1) > most) {
+      fail("the constraint grows too large where abs, min, max and ** repeat their operands, or lists too many values; split it");
+    }
+    return e;
+  }
+
   Expression conditional() {
+    const Level level(*this);
     const Expression first = either();
     if (!take_word("if")) {
       return first;
@@ -71,6 +111,7 @@ class Parser {
   Expression either() {
     Expression left = both();
     while (take("||") || take_word("or")) {
+      count_operator();
       left = make(Operator::kLogicalOr, left, both());
     }
     return left;
@@ -79,6 +120,7 @@ class Parser {
   Expression both() {
     Expression left = negation();
     while (take("&&") || take_word("and")) {
+      count_operator();
       left = make(Operator::kLogicalAnd, left, negation());
     }
     return left;
@@ -86,6 +128,7 @@ class Parser {
 
   Expression negation() {
     if (take_word("not")) {
+      const Level level(*this);
       return Expression::make(Operator::kNot, {negation()});
     }
     return comparison();
@@ -99,13 +142,14 @@ class Parser {
       Expression one;
       if (const Spelling* spelling = take_any(kComparisons)) {
         const Expression right = text_begins() ? label(left) : binary(0);
-        one = compare(spelling->op, left, right);
+        one = space::PythonArithmetic::compare(spelling->op, left, right);
         left = right;
       } else if (const int sign = membership(); sign != 0) {
         one = member(left, sign < 0);
       } else {
         return any ? result : left;
       }
+      count_operator();
       result = any ? make(Operator::kLogicalAnd, result, one) : one;
       any = true;
     }
@@ -124,64 +168,24 @@ class Parser {
     return 0;
   }
 
-  /// (a / b) % c == 0 is a % (b * c) == 0, and a % (b / c) == 0 is a * c % b == 0: the engine's remainder is of integers.
-  Expression compare(Operator op, const Expression& left, const Expression& right) const {
-    const bool with_zero = (op == Operator::kEqual || op == Operator::kNotEqual) && right.is_constant() && right.node().value == Value(0);
-    return make(op, with_zero && left.node().op == Operator::kRemainder ? whole_remainder(left) : left, right);
-  }
-
-  [[nodiscard]] bool is_real(const Expression& e) const {
-    const auto& node = e.node();
-    if (node.op == Operator::kConstant) {
-      return node.value.kind() == Value::Kind::kReal;
-    }
-    if (node.op == Operator::kVariable) {
-      const auto parameter = std::ranges::find_if(parameters_, [&](const Parameter& p) { return "c." + p.name == node.name; });
-      return parameter->kind == ParameterKind::kReal;
-    }
-    const bool carries =
-        node.op == Operator::kNegate || (node.op >= Operator::kAdd && node.op <= Operator::kDivide) || node.op == Operator::kSelect;
-    return node.op == Operator::kToReal ||
-           (carries && std::ranges::any_of(node.operands, [this](const Expression& operand) { return is_real(operand); }));
-  }
-
-  /// Remainders of real numbers would be constraints that nothing meets.
-  void check_remainders(const Expression& e) const {
-    for (const Expression& operand : e.node().operands) {
-      check_remainders(operand);
-      if (e.node().op >= Operator::kRemainder && e.node().op <= Operator::kXor && is_real(operand)) {
-        fail("%, shifts and bitwise operators take whole numbers; of a quotient only its remainder's being 0 can be asked for");
-      }
-    }
-  }
-
-  static bool is_quotient(const Expression& e) {
-    return e.node().op == Operator::kDivide && e.node().operands[0].node().op == Operator::kToReal;
-  }
-
-  static Expression whole_remainder(const Expression& e) {
-    const Expression &a = e.node().operands[0], &b = e.node().operands[1];
-    const auto dividend = [](const Expression& quotient) { return quotient.node().operands[0].node().operands[0]; };
-    if (is_quotient(a)) {
-      return make(Operator::kRemainder, dividend(a), make(Operator::kMultiply, a.node().operands[1], b));
-    }
-    if (is_quotient(b)) {
-      return make(Operator::kRemainder, make(Operator::kMultiply, a, b.node().operands[1]), dividend(b));
-    }
-    return e;
-  }
-
   Expression member(const Expression& of, bool negated) {
     const char close = take("(") ? ')' : take("[") ? ']' : take("{") ? '}' : '\0';
     if (close == '\0') {
       fail("a list was expected");
     }
-    Expression found = Expression::constant(Value(false));
+    std::vector<Expression> equal;
     while (!take(std::string_view(&close, 1))) {
-      found = make(Operator::kLogicalOr, found, make(Operator::kEqual, of, text_begins() ? label(of) : binary(0)));
+      equal.push_back(make(Operator::kEqual, of, text_begins() ? label(of) : binary(0)));
       take(",");
     }
+    const Expression found = equal.empty() ? Expression::constant(Value(false)) : any_of(equal);
     return negated ? Expression::make(Operator::kNot, {found}) : found;
+  }
+
+  /// Half by half: a chain would be as deep as the list is long.
+  static Expression any_of(std::span<const Expression> of) {
+    const std::size_t half = of.size() / 2;
+    return half == 0 ? of.front() : make(Operator::kLogicalOr, any_of(of.first(half)), any_of(of.subspan(half)));
   }
 
   Expression binary(std::size_t depth) {
@@ -190,17 +194,33 @@ class Parser {
     }
     Expression left = binary(depth + 1);
     while (const Spelling* spelling = take_any(kLevels[depth])) {
-      const Expression right = binary(depth + 1);
-      if (spelling->text == "//" && (is_real(left) || is_real(right))) {
-        fail("'//' takes whole numbers");
-      }
-      const bool real = spelling->op == Operator::kToReal;
-      left = real ? make(Operator::kDivide, Expression::make(Operator::kToReal, {left}), right) : make(spelling->op, left, right);
+      count_operator();
+      left = operation(*spelling, left, binary(depth + 1));
     }
     return left;
   }
 
+  [[nodiscard]] Expression operation(const Spelling& spelling, const Expression& left, const Expression& right) const {
+    switch (spelling.op) {
+      case Operator::kToReal:
+        return space::PythonArithmetic::divide(left, right);
+      case Operator::kRemainder:
+        return python_.remainder(left, right);
+      case Operator::kDivide:
+        if (python_.is_real(left) || python_.is_real(right)) {
+          fail("'//' takes whole numbers");
+        }
+        return python_.floor_divide(left, right);
+      default:
+        if (python_.may_overflow(spelling.op, left, right)) {
+          fail("the result may need more than 64 bits; write a smaller product or sum");
+        }
+        return make(spelling.op, left, right);
+    }
+  }
+
   Expression unary() {
+    const Level level(*this);
     if (take("-")) {
       return Expression::make(Operator::kNegate, {unary()});
     }
@@ -225,9 +245,9 @@ class Parser {
     }
     Expression product = constant(1);
     for (std::int64_t i = 0; i < exponent.node().value.integer(); ++i) {
-      product = make(Operator::kMultiply, product, base);
+      product = operation({"*", Operator::kMultiply}, product, base);
     }
-    return product;
+    return limit(product, kMostRepeated);
   }
 
   Expression primary() {
@@ -271,7 +291,9 @@ class Parser {
     expect(")");
     if (name == "abs" && arguments.size() == 1) {
       const Expression& a = arguments[0];
-      return Expression::make(Operator::kSelect, {make(Operator::kLess, a, constant(0)), Expression::make(Operator::kNegate, {a}), a});
+      return limit(
+          Expression::make(Operator::kSelect, {make(Operator::kLess, a, constant(0)), Expression::make(Operator::kNegate, {a}), a}),
+          kMostRepeated);
     }
     if (name == "int" && arguments.size() == 1) {
       return Expression::make(Operator::kToInteger, arguments);
@@ -279,12 +301,17 @@ class Parser {
     if (name != "min" && name != "max") {
       fail(fmt::format("there is no function '{}'; there are min, max, abs and int", name));
     }
-    Expression result = arguments[0];
-    for (std::size_t i = 1; i < arguments.size(); ++i) {
-      const Operator first_wins = name == "min" ? Operator::kLessEqual : Operator::kGreaterEqual;
-      result = Expression::make(Operator::kSelect, {make(first_wins, result, arguments[i]), result, arguments[i]});
+    return limit(extreme(name == "min" ? Operator::kLessEqual : Operator::kGreaterEqual, arguments), kMostRepeated);
+  }
+
+  /// Half by half: each comparison names both of its sides twice.
+  static Expression extreme(Operator first_wins, std::span<const Expression> of) {
+    const std::size_t half = of.size() / 2;
+    if (half == 0) {
+      return of.front();
     }
-    return result;
+    const Expression first = extreme(first_wins, of.first(half)), second = extreme(first_wins, of.subspan(half));
+    return Expression::make(Operator::kSelect, {make(first_wins, first, second), first, second});
   }
 
   Expression number() {
@@ -373,7 +400,9 @@ class Parser {
 
   std::string_view text_;
   const std::vector<Parameter>& parameters_;
+  space::PythonArithmetic python_;
   std::size_t at_ = 0;
+  int depth_ = 0, operators_ = 0;
 };
 
 }  // namespace
@@ -382,7 +411,9 @@ Result<Expression> parse_condition(std::string_view text, const std::vector<Para
   try {
     return Parser(text, parameters).run();
   } catch (const SyntaxError& wrong) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("constraint '{}', column {}: {}", text, wrong.column + 1, wrong.what)};
+    const std::string_view shown = text.substr(0, kMostShown);
+    return Error{ErrorCode::kInvalidArgument, fmt::format("constraint '{}{}', column {}: {}", shown,
+                                                          shown.size() < text.size() ? "..." : "", wrong.column + 1, wrong.what)};
   }
 }
 

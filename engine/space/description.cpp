@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
@@ -16,6 +17,8 @@ using Json = nlohmann::ordered_json;
 Error invalid(const std::string& where, const std::string& what) {
   return {ErrorCode::kInvalidArgument, fmt::format("{}: {}", where, what)};
 }
+
+constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
 bool is_t1(const Json& space) { return space.contains("ConfigurationSpace"); }
 bool is_description(const Json& space) {
@@ -36,6 +39,8 @@ Result<Parameter> make_parameter(const std::string& where, const std::string& na
     if (texts) {
       parameter.values.emplace_back(static_cast<std::int64_t>(parameter.values.size()));
       parameter.labels.push_back(value.get<std::string>());
+    } else if (value.is_number_unsigned() && value.get<std::uint64_t>() > kLargest) {
+      return invalid(where, fmt::format("parameter '{}': {} needs more than 64 bits", name, value.dump()));
     } else if (value.is_boolean()) {
       parameter.values.emplace_back(value.get<bool>());
     } else if (value.is_number()) {

@@ -179,7 +179,9 @@ class Maker {
     for (std::size_t i = 0; i < conditions_.size(); ++i) {
       if (lives_[i].tabled > cut_) {
         find_slots(conditions_[i]);
-        open_.push_back(i);
+        if (lives_[i].levels.front() < cut_) {  // otherwise nothing is known of it yet: its bounds were looked at when it was read
+          open_.push_back(i);
+        }
       } else if (lives_[i].tabled == cut_) {
         tabled.push_back(i);
       }

@@ -9,13 +9,13 @@
 
 namespace hone::space {
 
-/// The way from one cut, between two levels, to the next. A condition is open (known terms are carried in slots) until few combinations of
-/// its last parameters are left; then it is a truth table over these.
+/// The way from one cut, between two levels, to the next. From its first parameter on a condition is open (known terms are carried in
+/// slots) until few combinations of its last parameters are left; then it is a truth table over these.
 struct Transition {
   /// A condition that stays open.
   struct Check {
     Program::Node node = 0;
-    int before = -1;  ///< its place among the open conditions of the cut before; -1 at the first cut
+    int before = -1;  ///< its place among the open conditions of the cut before; -1 where it was not open
   };
   /// A condition that becomes a table.
   struct Fill {

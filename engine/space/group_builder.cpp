@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint32_t kNoState = ~std::uint32_t{0};
 
-/// What computing a table costs of the limit, which so bounds time as well as memory.
-constexpr std::size_t kEvaluationsPerBranch = 8;
+/// What computing a table costs of the limit, which so bounds time as well as memory; and what states hold, of two cuts at a time.
+constexpr std::size_t kEvaluationsPerBranch = 8, kWordsPerBranch = 4;
 
 /// A state's words: which conditions are still undecided, which slots failed, the slots, the tables.
 constexpr std::size_t kHead = 2;
@@ -50,6 +50,9 @@ class GroupBuilder {
       root_ = step(to, nullptr, 0) ? next.insert(next_.data()).first : kNoState;
     } else {
       const KeyTable& states = reached_.back();
+      if (total_ + states.size() * values_[level - 1] > limit_) {  // before memory is asked for
+        return false;
+      }
       children.assign(states.size() * values_[level - 1], kNoState);
       for (std::uint32_t state = 0; state < states.size(); ++state) {
         for (std::size_t value = 0; value < values_[level - 1]; ++value) {
@@ -57,9 +60,9 @@ class GroupBuilder {
           if (step(to, states[state], level)) {
             children[state * values_[level - 1] + value] = next.insert(next_.data()).first;
           }
-        }
-        if (total_ + children.size() + next.size() > limit_) {
-          return false;
+          if (total_ + children.size() + next.size() > limit_ || next.size() * width(to) > kWordsPerBranch * limit_) {
+            return false;
+          }
         }
       }
       total_ += children.size() + next.size();

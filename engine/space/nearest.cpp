@@ -19,11 +19,12 @@ struct Choice {
 
 std::vector<Choice> choices(const Parameter& parameter, std::uint16_t wanted) {
   std::vector<Choice> ordered;
-  const auto values = static_cast<std::uint16_t>(parameter.values.size());
-  for (std::uint16_t digit = 0; digit < values; ++digit) {
+  const std::size_t values = parameter.values.size();  // up to 2^16, one more than a digit can be
+  for (std::size_t digit = 0; digit < values; ++digit) {
     const double steps = std::abs(static_cast<double>(digit) - static_cast<double>(wanted));
     const bool labels = parameter.kind == ParameterKind::kEnumeration;
-    ordered.push_back({digit, labels ? (digit == wanted ? 0.0 : 1.0) : steps / std::max(1.0, values - 1.0)});
+    const double distance = labels ? (digit == wanted ? 0.0 : 1.0) : steps / std::max(1.0, static_cast<double>(values) - 1.0);
+    ordered.push_back({static_cast<std::uint16_t>(digit), distance});
   }
   std::stable_sort(ordered.begin(), ordered.end(), [](const Choice& a, const Choice& b) { return a.distance < b.distance; });
   return ordered;

@@ -12,7 +12,7 @@ namespace {
 using namespace hone;
 using namespace hone::test;
 
-std::uint64_t spaces() { return long_tests() ? 20'000 : 400; }
+std::uint64_t random_spaces() { return long_tests() ? 20'000 : 400; }
 
 int differences(const SearchSpace& space, const Configuration& a, const Configuration& b, bool by_one_step) {
   int different = 0;
@@ -36,7 +36,7 @@ void check_neighbours(const SearchSpace& space, const std::vector<Configuration>
 
 template <class Check>
 void for_each_space(const Check& check) {
-  for (std::uint64_t seed = 0; seed < spaces(); ++seed) {
+  for (std::uint64_t seed = 0; seed < random_spaces(); ++seed) {
     CAPTURE(seed);
     const RandomSpace made = random_space(seed);
     for (const Constraint& constraint : made.constraints) {

@@ -70,7 +70,10 @@ TEST_CASE("Conditions in Python's and in C's spelling mean what they mean there"
                             "c % ((a * b) / a) == 0",
                             "(c / b) % 2 == 0",
                             "True or False",
-                            "a == 7 or 1 / (a - 7) > 0"}) {
+                            "a == 7 or 1 / (a - 7) > 0",
+                            "-a // 2 == -4 and a // -2 == -4 and -a // -2 == 3",
+                            "-a % 3 == 2 and a % -3 == -2 and -a % -3 == -1",
+                            "(b - c) % 9 == 0 and (b - c) % 2 != 0"}) {
     CHECK_MESSAGE(value(holds) == 1, holds);
   }
   for (const char* fails : {"3 <= a < 7", "(c / a) % 2 == 0", "layout == 'row'", "a in []", "not a"}) {
@@ -87,6 +90,29 @@ TEST_CASE("A condition that cannot be read is an error with its place") {
   CHECK(error("layout == 'diagonal'").find("diagonal") != std::string::npos);
   CHECK(error("sqrt(a) > 2").find("no function 'sqrt'") != std::string::npos);
   CHECK(error("(a / b) % c == 1").find("whole numbers") != std::string::npos);
+}
+
+TEST_CASE("A constraint that no stack, no 64 bits or no patience would hold is an error") {
+  const auto repeated = [](const std::string& what, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) {
+      all += what;
+    }
+    return all;
+  };
+  CHECK(error(repeated("(", 50) + "a" + repeated(")", 50) + " == 1").empty());
+  for (const char* opening : {"(", "not ", "-", "!", "1 if a else ", "abs("}) {
+    CHECK_MESSAGE(error(repeated(opening, 100'000) + "a").find("split") != std::string::npos, opening);
+  }
+  for (const char* operation : {"a + ", "a and ", "a < ", "a % "}) {
+    CHECK_MESSAGE(error(repeated(operation, 100'000) + "a").find("split") != std::string::npos, operation);
+  }
+  CHECK(error(repeated("abs(", 30) + "a" + repeated(")", 30) + " == 1").find("too large") != std::string::npos);
+  CHECK(value("a in [" + repeated("1, ", 5000) + "7]") == 1);
+  CHECK(value("min(" + repeated("c, ", 30) + "a) == 7") == 1);
+  CHECK(error("a ** 63 > 1 and a ** 62 > 1").find("64 bits") != std::string::npos);
+  CHECK(error("a ** 62 > 1").empty());
+  CHECK(error(repeated("a + ", 10'000)).size() < 1000);
 }
 
 TEST_CASE("A file may hold one space or several, in the short form or in T1's") {
@@ -116,7 +142,8 @@ TEST_CASE("A recorded space is no description, and neither is a broken file") {
 
 TEST_CASE("What is wrong in a description is named with its space") {
   for (const char* wrong : {R"([{"name": "s", "parameters": {"x": []}}])", R"([{"name": "s", "parameters": {"x": [1, "a"]}}])",
-                            R"([{"name": "s", "parameters": {"x": [1]}, "constraints": ["z > 1"]}])"}) {
+                            R"([{"name": "s", "parameters": {"x": [1]}, "constraints": ["z > 1"]}])",
+                            R"([{"name": "s", "parameters": {"x": [18446744073709551615]}}])"}) {
     const auto read = read_space_descriptions(written(wrong));
     REQUIRE_FALSE(read.ok());
     CHECK(read.error().code == ErrorCode::kInvalidArgument);

@@ -10,7 +10,7 @@ namespace {
 using namespace hone;
 using namespace hone::test;
 
-std::uint64_t spaces() { return long_tests() ? 30'000 : 800; }
+std::uint64_t tied_spaces() { return long_tests() ? 30'000 : 800; }
 std::size_t most_combinations() { return long_tests() ? 12'000 : 4'000; }
 
 /// Every valid configuration has its position, in order, and nothing else has one.
@@ -87,7 +87,7 @@ void check(const Result<SearchSpace>& space, const std::vector<Digits>& valid, s
 }  // namespace
 
 TEST_CASE("Spaces of many small parameters that are tied together agree with the list of their configurations") {
-  for (std::uint64_t seed = 0; seed < spaces(); ++seed) {
+  for (std::uint64_t seed = 0; seed < tied_spaces(); ++seed) {
     const TiedSpace made(seed, most_combinations());
     CAPTURE(seed);
     CAPTURE(fmt::format("{}", fmt::join(made.texts, "; ")));
@@ -97,7 +97,7 @@ TEST_CASE("Spaces of many small parameters that are tied together agree with the
 }
 
 TEST_CASE("Spaces that take groups over from another shape's are those built anew") {
-  for (std::uint64_t seed = 0; seed < spaces() / 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < tied_spaces() / 4; ++seed) {
     const TiedSpace made(seed, most_combinations() / 4);
     CAPTURE(seed);
     CAPTURE(fmt::format("{}", fmt::join(made.texts, "; ")));

@@ -27,8 +27,9 @@ bool describes_spaces(const std::filesystem::path& file);
 Result<std::vector<SpaceDescription>> read_space_descriptions(const std::filesystem::path& file);
 
 /// Reads a condition as Python and C write it: and or not && || !, chained comparisons, in [..], + - * / // % ** << >> & | ^ with Python's
-/// precedence, min max abs, x if y else z, numbers, True and False, texts of parameters that list texts. `/` divides as real numbers;
-/// `//` and `%` are those of C, which differ from Python's for negative numbers only. A remainder of a quotient can be compared with 0.
+/// precedence, min max abs, x if y else z, numbers, True and False, texts of parameters that list texts. Arithmetic is Python's: `/`
+/// divides as real numbers, `//` rounds down, `%` has the divisor's sign; what may need more than 64 bits is an error. A remainder of a
+/// quotient can be compared with 0. Errors also bound what it costs to read: nesting, operators, operands repeated by abs, min, max and **.
 Result<Expression> parse_condition(std::string_view text, const std::vector<Parameter>& parameters);
 
 }  // namespace hone
