@@ -51,6 +51,8 @@ template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, u
   }
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
+/// What this thread wrote to shared memory is seen by bulk copies that start after the next barrier.
+HONE_DEVICE void fence_for_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 template <int pending> HONE_DEVICE void bulk_stores_left() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
 #else
 using Arrival = unsigned long long;
@@ -59,5 +61,6 @@ HONE_DEVICE void await_arrival(Arrival*, unsigned) {}
 HONE_DEVICE void expect_bytes(Arrival*, unsigned) {}
 template <bool stream> HONE_DEVICE void bulk_load(void*, const void*, unsigned, Arrival*) {}
 template <bool stream> HONE_DEVICE void bulk_store(void*, const void*, unsigned) {}
+HONE_DEVICE void fence_for_bulk() {}
 template <int pending> HONE_DEVICE void bulk_stores_left() {}
 #endif

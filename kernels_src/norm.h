@@ -72,6 +72,22 @@ struct Moments {
   HONE_DEVICE float scale(long cols, float epsilon) const { return rsqrtf(squares / (float)cols + epsilon); }
 };
 
+/// A plain sum. Two make the moments: of the elements, then of their squared differences from the mean.
+struct Total {
+  float sum;
+
+  HONE_DEVICE static Total join(Total a, Total b) { return {a.sum + b.sum}; }
+};
+
+/// What the threads of a row join.
+template <class Statistic, bool twice> struct JoinedOf { using type = Statistic; };
+template <class Statistic> struct JoinedOf<Statistic, true> { using type = Total; };
+
+/// What makes x normal: (x - center) * scale.
+struct Normalizer {
+  float center, scale;
+};
+
 // ---- weights ---------------------------------------------------------------------------------------------------------------------------
 enum class Weights {
   late,   // loaded when the row's statistics are known: the fewest registers
@@ -122,6 +138,8 @@ struct Config {
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
   TUNE(0, 1, 2, 3, 4) int stages = 0;                // rows that bulk copies bring into shared memory ahead; 0: threads load for themselves
   TUNE(0, 1, 2, 3, 4, 8) int resident = 0;           // 0: a block for each row; else so many on a multiprocessor, which go from row to row
+  TUNE(false, true) bool twice = kBiased;            // the threads of a row join sums twice (mean, then squares) instead of moments once:
+                                                     // half of the instructions, but one more wait for each other
   TUNE(Weights::late, Weights::early, Weights::kept) Weights weights = Weights::early;  // when they are loaded
   TUNE(false, true) bool stream_load = true;         // lines of x leave the caches first: the weights stay in L1
   TUNE(false, true) bool stream_store = false;       // lines of y leave the cache first
@@ -167,6 +185,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.row_threads > 256 && c.row_threads * vec<T>(c) > p.cols) return false;    // threads without an element
   if (c.cluster > 1 && c.cluster * c.row_threads * vec<T>(c) > p.cols) return false;  // threads without an element
   if (c.held > 4 && (c.held / 2) * c.cluster * c.row_threads >= p.cols / vec<T>(c)) return false;  // registers that no element reaches
+  if (c.twice && !kBiased) return false;                                          // the mean is not asked for
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;                          // rows do begin inside a word
   if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
   if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
@@ -195,7 +214,7 @@ template <class T, Config c, class Statistic> struct Norm {
   using RowWord = Word<T, kVec>;
   using RowOfThread = Row<T, c>;
   const NormArguments<T>& a;
-  Slots<Statistic>* slots;  // two
+  Slots<typename JoinedOf<Statistic, c.twice>::type>* slots;  // two
   RowWord* kept;            // this thread's place in shared memory for the rest
   WeightsOfRow<T, c> weight, bias;
 
@@ -211,20 +230,28 @@ template <class T, Config c, class Statistic> struct Norm {
   }
   HONE_DEVICE float take(long at) const { return kResidual ? (float)a.x[at] + (float)a.residual[at] : (float)a.x[at]; }
 
-  HONE_DEVICE void write(const RowOfThread& row, int k, const float (&value)[kVec], const RowWord& w, const RowWord& b, float center,
-                         float scale) const {
+  /// The difference first: of nearly equal values it is exact. A 16-bit x has no digits left long before value * scale - center * scale,
+  /// one instruction less, loses any.
+  HONE_DEVICE static float normal_of(float value, Normalizer normal) {
+    if constexpr (!kBiased) return value * normal.scale;
+    if constexpr (sizeof(T) == 2) return fmaf(value, normal.scale, -normal.center * normal.scale);
+    return (value - normal.center) * normal.scale;
+  }
+
+  HONE_DEVICE void write(const RowOfThread& row, int k, const float (&value)[kVec], const RowWord& w, const RowWord& b,
+                         Normalizer normal) const {
     float result[kVec];
 #pragma unroll
     for (int e = 0; e < kVec; ++e) {
-      const float normal = (value[e] - center) * scale;  // the difference first: of nearly equal values it is exact
-      result[e] = kBiased ? normal * w[e] + b[e] : normal * w[e];
+      const float normal_value = normal_of(value[e], normal);
+      result[e] = kBiased ? normal_value * w[e] + b[e] : normal_value * w[e];
     }
     row.write(a.y, k, pack<T>(result));
     if constexpr (kResidual) row.write(a.sum, k, pack<T>(value));
   }
-  HONE_DEVICE void write(long at, long column, float center, float scale) const {
-    const float value = take(at), normal = (value - center) * scale * (float)a.weight[column];
-    a.y[at] = T(kBiased ? normal + (float)a.bias[column] : normal);
+  HONE_DEVICE void write(long at, long column, Normalizer normal) const {
+    const float value = take(at), scaled = normal_of(value, normal) * (float)a.weight[column];
+    a.y[at] = T(kBiased ? scaled + (float)a.bias[column] : scaled);
     if constexpr (kResidual) a.sum[at] = T(value);
   }
 
@@ -270,8 +297,43 @@ template <class T, Config c, class Statistic> struct Norm {
     return part;
   }
 
+  /// The sum of term(value) over what this thread has of the row.
+  template <bool first, class Term>
+  HONE_DEVICE Total total(const RowOfThread& row, const RowOfThread& other, const float (&held)[c.held][kVec], Term term) const {
+    float sum = row.in_head() ? term(take(row.head_at())) : 0.0f;
+    if (row.in_tail()) sum += term(take(row.tail_at()));
+    const auto add = [&](int k, const float (&value)[kVec]) {
+      if (!row.has(k)) return;
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) sum += term(value[e]);
+    };
+#pragma unroll
+    for (int k = 0; k < c.held; ++k) add(k, held[k]);
+    visit_rest<first>(row, other, [&](int k, const float (&value)[kBatch][kVec]) {
+#pragma unroll
+      for (int j = 0; j < kBatch; ++j) add(k + j, value[j]);
+    });
+    return {sum};
+  }
+
+  HONE_DEVICE Normalizer normalizer(const Rows<T, c, kInputs>& rows, const RowOfThread& row, const RowOfThread& other,
+                                    const float (&held)[c.held][kVec], float epsilon) const {
+    if constexpr (c.twice) {
+      const Total sum = total<true>(row, other, held, [](float value) { return value; });
+      rows.meet();
+      const float mean = join_row<c>(sum, slots[0]).sum / (float)rows.cols;
+      const Total squares = total<false>(row, other, held, [&](float value) { return (value - mean) * (value - mean); });
+      return {mean, rsqrtf(join_row<c>(squares, slots[1]).sum / (float)rows.cols + epsilon)};
+    } else {
+      const Statistic part = statistic(row, other, held);
+      rows.meet();
+      const Statistic whole = join_row<c>(part, slots[rows.step % 2]);
+      return {whole.center(), whole.scale(rows.cols, epsilon)};
+    }
+  }
+
   HONE_DEVICE void write_row(const RowOfThread& row, const RowOfThread& other, const float (&held)[c.held][kVec], bool aligned,
-                             float center, float scale) const {
+                             Normalizer normal) const {
 #pragma unroll
     for (int k = 0; k < c.held; ++k) {
       if (!row.has(k)) continue;
@@ -280,16 +342,16 @@ template <class T, Config c, class Statistic> struct Norm {
         w = weight.at(row.column(k), false);
         if constexpr (kBiased) b = bias.at(row.column(k), false);
       }
-      write(row, k, held[k], w, b, center, scale);
+      write(row, k, held[k], w, b, normal);
     }
-    if (row.in_head()) write(row.head_at(), row.lane, center, scale);
-    if (row.in_tail()) write(row.tail_at(), row.tail_at() - row.start, center, scale);
+    if (row.in_head()) write(row.head_at(), row.lane, normal);
+    if (row.in_tail()) write(row.tail_at(), row.tail_at() - row.start, normal);
     visit_rest<false>(row, other, [&](int k, const float (&value)[kBatch][kVec]) {
 #pragma unroll
       for (int j = 0; j < kBatch; ++j) {
         if (!row.has(k + j)) continue;
         const RowWord w = weight.at(row.column(k + j), aligned), b = kBiased ? bias.at(row.column(k + j), aligned) : w;
-        write(row, k + j, value[j], w, b, center, scale);
+        write(row, k + j, value[j], w, b, normal);
       }
     });
   }
@@ -311,10 +373,10 @@ template <class T, Config c, class Statistic> struct Norm {
       float held[c.held][kVec];
 #pragma unroll
       for (int k = 0; k < c.held; ++k) take(x[k], residual[k], held[k]);
-      const Statistic whole = join_row<c>(statistic(row, other, held), slots[rows.step % 2]);
+      const Normalizer normal = normalizer(rows, row, other, held, epsilon);
       if (rows.fit_in(c.held)) rows.release(true);
       if constexpr (c.weights == Weights::late) load_weights(row, aligned);
-      write_row(row, other, held, aligned, whole.center(), whole.scale(rows.cols, epsilon));
+      write_row(row, other, held, aligned, normal);
       if (!rows.fit_in(c.held)) rows.release(false);
     }
   }

@@ -70,14 +70,6 @@ template <class Part> struct Slots {
   PartWords<Part> of_block[16];  // of the cluster
 };
 
-/// Before the first join_row: the blocks of a cluster wait until all of them run, and have shared memory to be written to.
-template <auto c> HONE_DEVICE void join_cluster() {
-  if constexpr (c.cluster > 1) {
-    cluster_arrive();
-    cluster_wait();
-  }
-}
-
 /// Joins the parts of all threads of a row and gives the result to each of them.
 template <auto c, class Part> HONE_DEVICE Part join_row(Part part, Slots<Part>& slots) {
   part = join_lanes<min_of(c.row_threads, 32)>(part);
@@ -159,8 +151,8 @@ template <class T, auto c> struct Row {
   }
 };
 
-/// The rows of a block: `for (rows.begin(); rows.more(); rows.next()) { rows.await(); row = rows.row(); ... rows.release(...); }`. With
-/// stages, `inputs` matrices of one shape are copied alike.
+/// The rows of a block: `for (rows.begin(); rows.more(); rows.next()) { rows.await(); row = rows.row(); ... rows.meet(); join_row; ... rows.release(...); }`.
+/// With stages, `inputs` matrices of one shape are copied alike.
 template <class T, auto c, int inputs = 1> struct Rows {
   static constexpr int kVec = c.bytes / (int)sizeof(T), kRows = c.block / c.row_threads;
   long rows, cols, parts, units;  // a unit is a block's part of kRows rows
@@ -199,7 +191,7 @@ template <class T, auto c, int inputs = 1> struct Rows {
   }
 
   HONE_DEVICE void begin() {
-    join_cluster<c>();
+    if constexpr (c.cluster > 1) cluster_arrive();
     unit = blockIdx.x;
     units = ceil_div(rows, (long)kRows) * parts;
     if constexpr (c.stages > 0) {
@@ -221,6 +213,13 @@ template <class T, auto c, int inputs = 1> struct Rows {
   /// Waits until the current unit's rows are in their stage.
   HONE_DEVICE void await() const {
     if constexpr (c.stages > 0) await_arrival(&arrivals[step % c.stages], step / c.stages % 2);
+  }
+  /// Before the first join_row, when loads are under way: the blocks of a cluster wait until all of them run, and so have shared memory to
+  /// be written to.
+  HONE_DEVICE void meet() const {
+    if constexpr (c.cluster > 1) {
+      if (step == 0) cluster_wait();
+    }
   }
   /// The current unit's stage has been read; `joined`: before this thread's last join_row. Its next rows may come.
   HONE_DEVICE void release(bool joined) const {

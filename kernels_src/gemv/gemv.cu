@@ -16,7 +16,7 @@ struct Config {
   TUNE(2, 4, 8, 16) int bytes = 16;                 // of a word: 16 are the widest access there is. Lines that are not whole words are read
                                                     // by elements: right at any shape, but a word of one element is faster then
   TUNE(1, 2, 4, 8, 16) int in_flight = 4;           // words a thread loads before it uses them, to cover the latency of memory
-  TUNE(1, 2, 4, 8) int cluster = 1;                 // blocks that share the sum over k and join it in shared memory
+  TUNE(1, 2, 4, 8, 16) int cluster = 1;             // blocks that share the sum over k and join it in shared memory
   TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // blocks that share it and join it in a second pass; 0: by the shape. Many let a
                                                     // block read few whole lines, which lie in one piece
   TUNE(1, 2, 4) int min_blocks = 1;                 // resident on a multiprocessor: caps the registers of a thread

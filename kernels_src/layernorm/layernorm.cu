@@ -25,7 +25,7 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
 void layernorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.cols) const T* __restrict__ weight, IN(p.cols) const T* __restrict__ bias,
                OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {
-  __shared__ Slots<Moments> slots[2];
+  __shared__ Slots<typename JoinedOf<Moments, c.twice>::type> slots[2];
   __shared__ Arrival arrivals[max_of(c.stages, 1)];
   SHARED_DYNAMIC(T, shared);
   const NormArguments<T> arguments = {x, nullptr, weight, bias, y, nullptr};

@@ -124,7 +124,9 @@ void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restr
   for (rows.begin(); rows.more(); rows.next()) {
     rows.await();
     const Row<T, c> row = rows.row();
-    const float sum = join_row<c>(sum_of_thread<T, c>(row, x), slots[rows.step % 2]).sum;
+    const Sum part_sum = sum_of_thread<T, c>(row, x);
+    rows.meet();
+    const float sum = join_row<c>(part_sum, slots[rows.step % 2]).sum;
     rows.release(true);
     const long part = rows.part_of_unit(rows.unit);
     if (row.index >= p.rows || row.lane != 0 || part % c.cluster != 0) continue;

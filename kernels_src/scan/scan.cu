@@ -1,4 +1,5 @@
 // Inclusive scan (running sum): y[i] = x[0] + ... + x[i].
+#include "../bulk.h"
 #include "../words.h"
 
 struct Problem {
@@ -7,13 +8,18 @@ struct Problem {
 
 // One pass with decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016): a block sums
 // up its tile, tells the sum, and adds up what the tiles before it told, until it meets one that told the sum of all before. Every element
-// is read once and written once. A warp has neighbouring words, so that no element goes through shared memory.
+// is read once and written once.
+// A block that loads for itself (stages = 0) writes nothing before all tiles before its own are read: blocks fall in step, and while they
+// look back memory rests, 3 us in 11 on an H200. With stages, blocks stay, and the next tiles are on their way into shared memory meanwhile.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 512;  // threads in a block
   TUNE(4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is
-  TUNE(1, 2, 4, 8, 16) int held = 8;              // words that a thread holds. Larger tiles look back less often, smaller ones wait less
-  TUNE(1, 2, 4, 8) int looks = 1;                 // tiles a lane looks at: a warp passes 32 times as many with one latency, but more than
-                                                  // one cost an H200 3 to 8 %: what they ask memory for delays the tiles themselves
+  TUNE(1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16) int held = 8;  // words that a thread holds. Larger tiles look back less often, smaller ones
+                                                  // wait less. With stages a thread's words lie side by side: odd, so that 8 threads that
+                                                  // read at once hit different banks
+  TUNE(0, 2, 3, 4, 5, 6) int stages = 0;          // tiles in shared memory, on their way in or out (bulk copies); 0: through registers
+  TUNE(0, 1, 2, 4) int resident = 0;           // with stages, blocks on each multiprocessor, which go from tile to tile
+  TUNE(1, 2, 4, 8) int looks = 1;                 // tiles a lane looks at: a warp passes 32 times as many with one latency
   TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
                                                   // block: GPUs have started blocks in that order so far, and CUB's scan depends on it
   TUNE(0, 20, 100, 400) int pause = 20;           // nanoseconds between two looks at tiles that have told nothing: looks take bandwidth
@@ -24,18 +30,30 @@ struct Config {
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.held * vec<T>(c); }
+HONE_BOTH constexpr long shared_bytes(Config c) { return (long)c.stages * c.block * c.held * c.bytes; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                // a word holds at least one element
   if (c.block > d.threads_per_block) return false;                           // the device's limit
   if (!c.tickets && d.compute_capability == 0) return false;                 // the cpu device starts blocks in any order
+  if (c.stages == 0 && c.resident > 0) return false;                         // nothing ahead: blocks that stay gain nothing
+  if (c.stages > 0 && c.resident == 0) return false;                         // and what is ahead is for a block that stays
+  if (c.stages > 0 && d.compute_capability < 90) return false;               // bulk copies came with Hopper
+  if (c.stages > 0 && (c.bytes < 16 || !c.tickets)) return false;            // move words of 16 bytes; the next ticket comes meanwhile
+  if (c.stages > 0 && c.held % 2 == 0) return false;                         // bank conflicts
+  if (c.stages > 0 && c.min_blocks != max_of(c.resident, 1)) return false;   // says the same
+  if (c.stages == 0 && c.held > 1 && c.held % 2 == 1) return false;          // powers of two are enough
   if (c.held * vec<T>(c) > 64) return false;                                 // held elements are floats in registers
+  if (shared_bytes(c) + 2048 > d.shared_memory_per_block) return false;      // the device's limit, beside the partial sums
+  if ((shared_bytes(c) + 3072) * max_of(c.resident, 1) > d.shared_memory_per_multiprocessor) return false;  // more blocks only queue
+  if (c.resident * d.multiprocessors * tile_elements<T>(c) > p.n) return false;  // a block that stays has a tile
   if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;   // they could not be resident
   return c.min_blocks == 1 || (c.held * vec<T>(c) + 24) * c.block * c.min_blocks <= d.registers_per_multiprocessor;  // spills
 }
 
-template <class T> constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {ceil_div(p.n, tile_elements<T>(c))}, .block = {c.block}};
+template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
+  const long tiles = ceil_div(p.n, tile_elements<T>(c));
+  return {.grid = {c.stages == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)}, .block = {c.block}, .shared = shared_bytes(c)};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -136,6 +154,38 @@ template <int held, int vec> HONE_DEVICE float scan_warp(float (&value)[held][ve
   return sum;
 }
 
+// ---- a block's tile --------------------------------------------------------------------------------------------------------------------
+/// What the tile's threads share.
+struct Shared {
+  float of_warp[32], before_tile;
+  long tile[8];  // the one in each stage; behind the last, none
+  int next;
+};
+
+/// The sum of all elements before this warp's, of which the tile has `sum`. Between two calls lies a barrier. `meanwhile` is called by the
+/// block's last thread while the first warp looks back.
+template <Config c, class Work> HONE_DEVICE float before_warp(float sum, long tile, volatile Told* told, Shared& shared, Work meanwhile) {
+  constexpr int kWarps = c.block / 32;
+  const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
+  if (lane == 0) shared.of_warp[warp] = sum;
+  __syncthreads();
+  const float through = scan_lanes(lane < kWarps ? shared.of_warp[lane] : 0.0f);
+  const float before = warp == 0 ? 0.0f : __shfl_sync(0xffffffffu, through, max_of(warp - 1, 0));
+  if (warp == 0) {
+    const float of_tile = __shfl_sync(0xffffffffu, through, 31);
+    if (lane == 0) told[tile] = tell(tile == 0 ? kOfAll : kOfTile, of_tile);
+    const float before_tile = sum_before<c>(told, tile);
+    if (lane == 0) {
+      told[tile] = tell(kOfAll, before_tile + of_tile);
+      shared.before_tile = before_tile;
+    }
+  } else if (threadIdx.x == c.block - 1) {
+    meanwhile();
+  }
+  __syncthreads();
+  return shared.before_tile + before;
+}
+
 template <class T, Config c> struct Tile {
   static constexpr int kVec = vec<T>(c);
   const T* x;
@@ -169,39 +219,120 @@ template <class T, Config c> struct Tile {
   }
 };
 
-template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
-void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y, WORKSPACE_ZEROED(ceil_div(p.n, tile_elements<T>(c))) double* tiles,
-          WORKSPACE_ZEROED(1) int* started, Problem p) {
-  constexpr int kWarps = c.block / 32;
-  __shared__ int number;
-  __shared__ float of_warp[kWarps], before_tile;
-  volatile Told* told = reinterpret_cast<volatile Told*>(tiles);
+/// A block with one tile: a warp has neighbouring words, so that no element goes through shared memory.
+template <class T, Config c> HONE_DEVICE void scan_tile(const T* x, T* y, volatile Told* told, int* started, Shared& shared, long n) {
   if constexpr (c.tickets) {  // so a block waits for blocks that run already
-    if (threadIdx.x == 0) number = atomicAdd(started, 1);
+    if (threadIdx.x == 0) shared.next = atomicAdd(started, 1);
     __syncthreads();
   }
-  const long tile = c.tickets ? number : (int)blockIdx.x, begin = tile * tile_elements<T>(c);
+  const long tile = c.tickets ? shared.next : (int)blockIdx.x, begin = tile * tile_elements<T>(c);
   const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
-  const long first = begin + (long)warp * (32 * c.held * vec<T>(c)) + lane * vec<T>(c);
-  const Tile<T, c> part = {x, y, first, p.n, begin + tile_elements<T>(c) <= p.n};
-
+  const Tile<T, c> part = {x, y, begin + ((long)warp * (32 * c.held) + lane) * vec<T>(c), n, begin + tile_elements<T>(c) <= n};
   float value[c.held][vec<T>(c)];
   part.load(value);
-  const float sum = scan_warp(value);
-  if (lane == 0) of_warp[warp] = sum;
-  __syncthreads();
-  const float through = scan_lanes(lane < kWarps ? of_warp[lane] : 0.0f);
-  const float before_warp = warp == 0 ? 0.0f : __shfl_sync(0xffffffffu, through, max_of(warp - 1, 0));
-  if (warp == 0) {
-    const float of_tile = __shfl_sync(0xffffffffu, through, 31);
-    if (lane == 0) told[tile] = tell(tile == 0 ? kOfAll : kOfTile, of_tile);
-    const float before = sum_before<c>(told, tile);
-    if (lane == 0) {
-      told[tile] = tell(kOfAll, before + of_tile);
-      before_tile = before;
+  const float before = before_warp<c>(scan_warp(value), tile, told, shared, [] {});
+  part.store(value, before);
+}
+
+/// A block that goes from tile to tile: its last thread has tiles copied into the stages, and out of them.
+template <class T, Config c> struct Tiles {
+  static constexpr int kVec = vec<T>(c), kLast = c.block - 1;
+  static constexpr long kTile = tile_elements<T>(c);
+  using TileWord = Word<T, kVec>;
+  const T* x;
+  T* y;
+  long n;
+  volatile Told* told;
+  int* started;
+  T* stages;
+  Arrival* arrivals;
+  Shared& shared;
+
+  /// Of a tile, what bulk copies move: whole words. The few elements behind the last word of x are the threads' own.
+  HONE_DEVICE unsigned bytes(long tile) const { return (unsigned)(min_of(kTile, n - tile * kTile) / kVec * 16); }
+
+  HONE_DEVICE void fetch(int stage) const {
+    const long tile = atomicAdd(started, 1);  // taken in the order in which the block works, so the earliest unfinished tile never waits
+    shared.tile[stage] = tile;
+    if (tile * kTile >= n) return;
+    expect_bytes(&arrivals[stage], bytes(tile));
+    if (bytes(tile) > 0) bulk_load<c.stream_load>(stages + stage * kTile, x + tile * kTile, bytes(tile), &arrivals[stage]);
+  }
+
+  HONE_DEVICE void take(const T* stage, long left, float (&value)[c.held][kVec]) const {
+#pragma unroll
+    for (int k = 0; k < c.held; ++k) {
+      const long at = ((long)threadIdx.x * c.held + k) * kVec;
+      const TileWord word = at + kVec <= left ? load_word<T, kVec>(stage + at) : TileWord{};
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) value[k][e] = word[e];
+      if (at < left && at + kVec > left) {
+        for (int e = 0; e < kVec; ++e) value[k][e] = at + e < left ? (float)x[n - left + at + e] : 0.0f;
+      }
     }
   }
-  __syncthreads();
-  part.store(value, before_tile + before_warp);
+  HONE_DEVICE void put(T* stage, long left, float (&value)[c.held][kVec], float before) const {
+#pragma unroll
+    for (int k = 0; k < c.held; ++k) {
+      const long at = ((long)threadIdx.x * c.held + k) * kVec;
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) value[k][e] += before;
+      store_word<false>(stage + at, pack<T>(value[k]));
+      if (at < left && at + kVec > left) {
+        for (int e = 0; e < kVec && at + e < left; ++e) y[n - left + at + e] = T(value[k][e]);
+      }
+    }
+  }
+
+  HONE_DEVICE void run() const {
+    if (threadIdx.x == kLast) {
+      for (int s = 0; s < c.stages; ++s) prepare_arrival(&arrivals[s]);
+      for (int s = 0; s < c.stages - 1; ++s) fetch(s);
+    }
+    __syncthreads();
+    int stage = 0;
+    for (unsigned phase = 0;; phase ^= stage == 0) {
+      const long tile = shared.tile[stage], left = n - tile * kTile;
+      if (left <= 0) break;
+      T* const here = stages + stage * kTile;
+      await_arrival(&arrivals[stage], phase);
+      float value[c.held][kVec];
+      take(here, left, value);
+      float sum = 0;
+#pragma unroll
+      for (int k = 0; k < c.held; ++k) {
+#pragma unroll
+        for (int e = 0; e < kVec; ++e) sum = value[k][e] += sum;
+      }
+      const float through = scan_lanes(sum);
+      const float lanes_before = __shfl_up_sync(0xffffffffu, through, 1);
+      const float before = before_warp<c>(__shfl_sync(0xffffffffu, through, 31), tile, told, shared, [&] {
+        bulk_stores_left<0>();  // the tile before this one has left its stage
+        fetch(stage == 0 ? c.stages - 1 : stage - 1);
+      });
+      put(here, left, value, threadIdx.x % 32 == 0 ? before : before + lanes_before);
+      fence_for_bulk();
+      __syncthreads();
+      if (threadIdx.x == kLast && bytes(tile) > 0) bulk_store<c.stream_store>(y + tile * kTile, here, bytes(tile));
+      stage = stage + 1 == c.stages ? 0 : stage + 1;
+    }
+    if (threadIdx.x == kLast) bulk_stores_left<0>();
+  }
+};
+
+// The first 8 bytes count the blocks that have started, the others are what tiles tell: one workspace is one memory set.
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y,
+          WORKSPACE_ZEROED(1 + ceil_div(p.n, tile_elements<T>(c))) double* tiles, Problem p) {
+  __shared__ Shared shared;
+  int* started = reinterpret_cast<int*>(tiles);
+  volatile Told* told = reinterpret_cast<volatile Told*>(tiles + 1);
+  if constexpr (c.stages == 0) {
+    scan_tile<T, c>(x, y, told, started, shared, p.n);
+  } else {
+    __shared__ Arrival arrivals[c.stages];
+    SHARED_DYNAMIC(T, stages);
+    Tiles<T, c>{x, y, p.n, told, started, stages, arrivals, shared}.run();
+  }
 }

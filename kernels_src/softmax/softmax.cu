@@ -182,6 +182,7 @@ template <class T, Config c> struct Softmax {
 #pragma unroll
       for (int k = 0; k < c.held; ++k) word[k] = row.read(k, -INFINITY);
       const float head = edge(row.in_head(), row.head_at()), tail = edge(row.in_tail(), row.tail_at());
+      rows.meet();
       float largest = largest_of(word, fmaxf(kLowest, fmaxf(head, tail)));
       if constexpr (!c.online) {
         row.template visit<c.rest_shared, false>(c.held, kept, -INFINITY,

@@ -15,13 +15,14 @@ enum class Order { across, down, diagonal };
 
 // A thread moves units of vec x vec elements: vec loads of vec elements, turned in registers, then vec stores of vec elements. Both sides
 // so move whole words, whatever the element type; with vec = 1 this is the classic tiled transpose. Where vec does not divide an extent,
-// rows start inside words: the same units then move element by element. On an H200, 16-byte words both ways (vec = 4 of f32 in tiles of
-// 64 x 64, vec = 8 of 16 bits in 128 x 128), 256 threads and four blocks on a multiprocessor reach what a copy does.
+// rows start inside words: the same units then move element by element, units of more than 4 x 4 past shared memory (they would be too much
+// code), so that a ragged matrix is right at any width and fast at a narrow one. On an H200, 16-byte words both ways in tiles of
+// 256 x 256 bytes, 256 threads and four blocks on a multiprocessor reach what a copy does.
 struct Config {
-  TUNE(16, 32, 64, 128) int tile_rows = 64;    // of x in a block's tile: bytes of one run in y
-  TUNE(16, 32, 64, 128) int tile_cols = 64;    // of x in a block's tile: bytes of one run in x
+  TUNE(64, 128, 256, 512) int run_in = 256;    // bytes of a tile's row in x
+  TUNE(64, 128, 256, 512) int run_out = 256;   // bytes of a tile's row in y
   TUNE(32, 64, 128, 256, 512, 1024) int block = 256;  // threads in a block
-  TUNE(1, 2, 4, 8) int vec = 4;                // elements in one load and in one store; 16 bytes is the widest access
+  TUNE(2, 4, 8, 16) int bytes = 16;            // of one load and of one store; 16 is the widest access there is
   TUNE(Path::direct, Path::padded, Path::swizzled) Path path = Path::padded;
   TUNE(Order::across, Order::down, Order::diagonal) Order order = Order::down;  // of tiles in time: which cache lines and channels meet
   TUNE(false, true) bool stream_load = false;  // lines of x leave the caches first: nothing reads them again
@@ -29,27 +30,29 @@ struct Config {
   TUNE(1, 2, 4, 8) int min_blocks = 1;         // resident on a multiprocessor: caps the registers of a thread
 };
 
-HONE_BOTH constexpr int units(Config c) { return (c.tile_rows / c.vec) * (c.tile_cols / c.vec); }
+template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
+template <class T> HONE_BOTH constexpr int tile_rows(Config c) { return c.run_out / (int)sizeof(T); }
+template <class T> HONE_BOTH constexpr int tile_cols(Config c) { return c.run_in / (int)sizeof(T); }
+template <class T> HONE_BOTH constexpr int units(Config c) { return c.run_in / c.bytes * (c.run_out / c.bytes); }
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Config c) {
   if (c.path == Path::direct) return 0;
-  const long words = c.tile_cols * (c.tile_rows / c.vec) + (c.path == Path::padded ? c.tile_cols / c.vec : 0);
-  return words * c.vec * (long)sizeof(T);
+  const long words = tile_cols<T>(c) * (c.run_out / c.bytes) + (c.path == Path::padded ? c.run_in / c.bytes : 0);
+  return words * c.bytes;
 }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.vec * (int)sizeof(T) > 16) return false;                                           // the widest access there is
-  if (c.vec > 4 && (p.rows % c.vec != 0 || p.cols % c.vec != 0)) return false;             // wide units are for whole aligned words
+  if (c.bytes < (int)sizeof(T)) return false;                                              // a word holds at least one element
   if (c.block > d.threads_per_block) return false;                                         // the device's limit
-  if (units(c) % c.block != 0) return false;                                               // every thread has the same number of units
-  if (units(c) / c.block * c.vec * c.vec * (int)sizeof(T) > 256) return false;             // a thread's units fill registers: 64 at most
+  if (units<T>(c) % c.block != 0) return false;                                            // every thread has the same number of units
+  if (units<T>(c) / c.block * vec<T>(c) * c.bytes > 256) return false;                     // a thread's units fill registers: 64 at most
   if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;                 // they could not be resident
   if (shared_bytes<T>(c) > d.shared_memory_per_block) return false;                        // the device's limit
   return shared_bytes<T>(c) * c.min_blocks <= d.shared_memory_per_multiprocessor;          // they could not be resident
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {ceil_div(p.rows, (long)c.tile_rows) * ceil_div(p.cols, (long)c.tile_cols)},
+  return {.grid = {ceil_div(p.rows, (long)tile_rows<T>(c)) * ceil_div(p.cols, (long)tile_cols<T>(c))},
           .block = {c.block},
           .shared = shared_bytes<T>(c)};
 }
@@ -64,8 +67,8 @@ struct Tile {
   long row, col;  // of its first element in x
 };
 
-template <Config c> HONE_DEVICE Tile tile_of_block(Problem p) {
-  const unsigned down = (unsigned)ceil_div(p.rows, (long)c.tile_rows), across = (unsigned)ceil_div(p.cols, (long)c.tile_cols);
+template <class T, Config c> HONE_DEVICE Tile tile_of_block(Problem p) {
+  const unsigned down = (unsigned)ceil_div(p.rows, (long)tile_rows<T>(c)), across = (unsigned)ceil_div(p.cols, (long)tile_cols<T>(c));
   unsigned row = 0, col = 0;
   if constexpr (c.order == Order::down) {
     row = blockIdx.x % down;
@@ -75,31 +78,31 @@ template <Config c> HONE_DEVICE Tile tile_of_block(Problem p) {
     col = blockIdx.x % across;
     if (c.order == Order::diagonal) col = (col + row) % across;
   }
-  return {(long)row * c.tile_rows, (long)col * c.tile_cols};
+  return {(long)row * tile_rows<T>(c), (long)col * tile_cols<T>(c)};
 }
 
 /// Where the word of rows [vec * word, ...) of column `col` lies in shared memory. Lanes that store side by side differ in col / vec, lanes
 /// that load side by side in word: both hit different banks.
-template <Config c> HONE_DEVICE unsigned slot(unsigned col, unsigned word) {
-  constexpr unsigned kWords = c.tile_rows / c.vec;
-  return c.path == Path::padded ? col * kWords + word + col / c.vec : col * kWords + (word ^ (col / c.vec % kWords));
+template <class T, Config c> HONE_DEVICE unsigned slot(unsigned col, unsigned word) {
+  constexpr unsigned kWords = tile_rows<T>(c) / vec<T>(c);
+  return c.path == Path::padded ? col * kWords + word + col / vec<T>(c) : col * kWords + (word ^ (col / vec<T>(c) % kWords));
 }
 
 /// Where a thread's elements are: `aligned` says that vec divides both extents, so that a unit lies inside as a whole or not at all.
 template <class T, Config c, bool aligned> struct Units {
-  using Line = Word<T, c.vec>;
-  static constexpr unsigned kAcross = c.tile_cols / c.vec, kDown = c.tile_rows / c.vec;
-  static constexpr int kUnits = units(c) / c.block;
+  using Line = Word<T, vec<T>(c)>;
+  static constexpr unsigned kAcross = tile_cols<T>(c) / vec<T>(c), kDown = tile_rows<T>(c) / vec<T>(c);
+  static constexpr int kUnits = units<T>(c) / c.block;
   const T* x;
   T* y;
   long rows, cols;
   Tile tile;
 
   HONE_DEVICE Line read(long row, long col) const {
-    if constexpr (aligned) return load_word<T, c.vec, c.stream_load>(x + row * cols + col);
+    if constexpr (aligned) return load_word<T, vec<T>(c), c.stream_load>(x + row * cols + col);
     Line line{};
 #pragma unroll
-    for (int e = 0; e < c.vec; ++e) {
+    for (int e = 0; e < vec<T>(c); ++e) {
       if (row < rows && col + e < cols) line.put(e, x[row * cols + col + e]);
     }
     return line;
@@ -109,64 +112,74 @@ template <class T, Config c, bool aligned> struct Units {
       store_word<c.stream_store>(y + col * rows + row, line);
     } else {
 #pragma unroll
-      for (int e = 0; e < c.vec; ++e) {
+      for (int e = 0; e < vec<T>(c); ++e) {
         if (col < cols && row + e < rows) y[col * rows + row + e] = line.element(e);
       }
     }
   }
   /// Column e of a unit.
-  HONE_DEVICE static Line turned(const Line (&unit)[c.vec], int e) {
+  HONE_DEVICE static Line turned(const Line (&unit)[vec<T>(c)], int e) {
     Line line{};
 #pragma unroll
-    for (int i = 0; i < c.vec; ++i) line.put(i, unit[i].element(e));
+    for (int i = 0; i < vec<T>(c); ++i) line.put(i, unit[i].element(e));
     return line;
   }
 
   HONE_DEVICE void move(Line* shared) const {
-    Line in[kUnits][c.vec];
+    Line in[kUnits][vec<T>(c)];
 #pragma unroll
     for (int u = 0; u < kUnits; ++u) {
       const unsigned unit = u * c.block + threadIdx.x;
-      const long row = tile.row + unit / kAcross * c.vec, col = tile.col + unit % kAcross * c.vec;
+      const long row = tile.row + unit / kAcross * vec<T>(c), col = tile.col + unit % kAcross * vec<T>(c);
       if (row >= rows || col >= cols) continue;
 #pragma unroll
-      for (int e = 0; e < c.vec; ++e) in[u][e] = read(row + e, col);
+      for (int e = 0; e < vec<T>(c); ++e) in[u][e] = read(row + e, col);
     }
 #pragma unroll
     for (int u = 0; u < kUnits; ++u) {
       const unsigned unit = u * c.block + threadIdx.x;
-      const long row = tile.row + unit / kAcross * c.vec, col = tile.col + unit % kAcross * c.vec;
+      const long row = tile.row + unit / kAcross * vec<T>(c), col = tile.col + unit % kAcross * vec<T>(c);
       if (row >= rows || col >= cols) continue;
 #pragma unroll
-      for (int e = 0; e < c.vec; ++e) {
+      for (int e = 0; e < vec<T>(c); ++e) {
         if constexpr (c.path == Path::direct) {
           write(col + e, row, turned(in[u], e));
         } else {
-          shared[slot<c>(unit % kAcross * c.vec + e, unit / kAcross)] = turned(in[u], e);
+          shared[slot<T, c>(unit % kAcross * vec<T>(c) + e, unit / kAcross)] = turned(in[u], e);
         }
       }
     }
     if constexpr (c.path != Path::direct) {
       __syncthreads();
 #pragma unroll
-      for (int w = 0; w < kUnits * c.vec; ++w) {
+      for (int w = 0; w < kUnits * vec<T>(c); ++w) {
         const unsigned word = w * c.block + threadIdx.x;
-        const long row = tile.row + word % kDown * c.vec, col = tile.col + word / kDown;
-        if (row < rows && col < cols) write(col, row, shared[slot<c>(word / kDown, word % kDown)]);
+        const long row = tile.row + word % kDown * vec<T>(c), col = tile.col + word / kDown;
+        if (row < rows && col < cols) write(col, row, shared[slot<T, c>(word / kDown, word % kDown)]);
       }
     }
   }
 };
 
+/// A tile element by element.
+template <class T, Config c> HONE_DEVICE void move_elements(const T* x, T* y, Tile tile, Problem p) {
+  for (int i = (int)threadIdx.x; i < tile_rows<T>(c) * tile_cols<T>(c); i += c.block) {
+    const long row = tile.row + i % tile_rows<T>(c), col = tile.col + i / tile_rows<T>(c);
+    if (row < p.rows && col < p.cols) y[col * p.rows + row] = x[row * p.cols + col];
+  }
+}
+
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
 void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T* __restrict__ y, Problem p) {
-  using Line = Word<T, c.vec>;
+  using Line = Word<T, vec<T>(c)>;
   SHARED_DYNAMIC(Line, shared);
-  const Tile tile = tile_of_block<c>(p);
-  if (c.vec == 1 || (p.rows % c.vec == 0 && p.cols % c.vec == 0)) {
+  const Tile tile = tile_of_block<T, c>(p);
+  if (p.rows % vec<T>(c) == 0 && p.cols % vec<T>(c) == 0) {
     Units<T, c, true>{x, y, p.rows, p.cols, tile}.move(shared);
-  } else if constexpr (c.vec > 1 && c.vec <= 4) {
+  } else if constexpr (vec<T>(c) <= 4) {
     Units<T, c, false>{x, y, p.rows, p.cols, tile}.move(shared);
+  } else {
+    move_elements<T, c>(x, y, tile, p);
   }
 }

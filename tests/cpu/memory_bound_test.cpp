@@ -24,7 +24,7 @@ const std::vector<Case>& cases() {
   const std::string kept_in_shared = "block=64,row_threads=64,held=1,in_flight=2,rest_shared=true";
   static const std::vector<Case> all = {
       {"softmax", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared, kept_in_shared + ",online=false"}},
-      {"layernorm", DType::kF32, {"rows=5,cols=1031", "rows=9,cols=1024"}, {kept_in_shared, "block=64,row_threads=16,held=2,weights=late"}},
+      {"layernorm", DType::kF32, {"rows=5,cols=1031", "rows=9,cols=1024"}, {kept_in_shared, "block=64,row_threads=16,held=2,twice=false,weights=late"}},
       {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,held=1,in_flight=0,edges=false,resident=2,weights=kept"}},
       {"rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared}},
       {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared}},
@@ -39,7 +39,7 @@ const std::vector<Case>& cases() {
       {"transpose",
        DType::kBF16,
        {"rows=33,cols=71", "rows=64,cols=128"},
-       {"block=64,vec=2,path=direct", "tile_rows=16,tile_cols=32,block=32,vec=4,path=swizzled"}},
+       {"block=64,bytes=4,path=direct", "run_out=64,run_in=64,block=32,bytes=8,path=swizzled"}},
   };
   return all;
 }
