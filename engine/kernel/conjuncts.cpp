@@ -70,7 +70,7 @@ void collect_select(const Expression& e, std::vector<Expression>& conjuncts) {
   }
   const auto if_true = parts(first);
   const auto if_false = parts(second);
-  if (if_true.size() == 1 && if_false.size() == 1) {
+  if (if_true.size() == if_false.size() && if_true.size() <= 1) {  // 0: it always holds, unless the condition cannot be evaluated
     conjuncts.push_back(e);
     return;
   }

@@ -138,6 +138,11 @@ TEST_CASE("conjuncts: a choice between conjunctions is split under its condition
   CHECK(texts(e.conjuncts()) == std::vector<std::string>{"!a || b < 1", "!a || c < 2", "a || b < 3"});
 }
 
+TEST_CASE("conjuncts: a choice that holds either way is kept where its condition may divide by zero") {
+  const auto e = op(Operator::kSelect, {op(Operator::kRemainder, {num(4), var("a")}), num(7), num(3)});
+  CHECK(texts(e.conjuncts()) == std::vector<std::string>{"4 % a ? 7 : 3"});
+}
+
 TEST_CASE("a choice that comes to the same is no choice, and an inner one with the same end joins the outer") {
   const auto end = less(var("b"), num(3));
   CHECK(op(Operator::kSelect, {var("a"), var("b"), var("b")}).text() == "b");
