@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "cli/options.hpp"
@@ -55,14 +56,18 @@ Json time_queries(const SearchSpace& space, std::size_t count) {
   times["at"] = nanoseconds([&](std::size_t i) { space.digits(positions[i], points[i]); });
   times["index"] = nanoseconds([&](std::size_t i) { used += space.index(points[i]).has_value() ? 1 : 0; });
   times["sample"] = nanoseconds([&](std::size_t) { used += static_cast<std::size_t>(space.sample(random)); });
-  times["hamming_neighbours"] = nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], Neighbourhood::kHamming).size(); });
-  times["adjacent_neighbours"] =
-      nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], Neighbourhood::kAdjacent).size(); });
+  for (const auto& [kind, name] :
+       {std::pair{Neighbourhood::kHamming, "hamming_neighbours"}, {Neighbourhood::kAdjacent, "adjacent_neighbours"}}) {
+    const std::size_t before = used;
+    times[name] = nanoseconds([&](std::size_t i) { used += space.neighbours(positions[i], kind).size(); });
+    times[std::string(name) + "_found"] = static_cast<double>(used - before) / static_cast<double>(count);
+  }
   for (Digits& point : points) {
     for (std::size_t p = 0; p < point.size(); ++p) {
       point[p] = static_cast<std::uint16_t>(random() % space.parameters()[p].values.size());
     }
   }
+  times["contains"] = nanoseconds([&](std::size_t i) { used += space.index(points[i]).has_value() ? 1 : 0; });
   times["nearest"] = nanoseconds([&](std::size_t i) { used += static_cast<std::size_t>(space.nearest(points[i])); });
   times["queries"] = used > 0 ? count : 0;
   return times;
@@ -134,13 +139,21 @@ Json explanation_json(const SpaceExplanation& explanation) {
   return object;
 }
 
+bool is_uncounted(const ConstraintEffect& effect) { return !effect.removes_alone || !effect.removes_last; }
+
 std::string explanation_text(const SpaceExplanation& explanation) {
   std::vector<std::vector<std::string>> rows{{"removes alone", "beside the others", "where", "ties", "constraint"}};
   for (const ConstraintEffect& effect : explanation.effects) {
     rows.push_back({optional_text(effect.removes_alone), optional_text(effect.removes_last), place(effect.line),
                     effect.parameters.empty() ? "nothing" : fmt::format("{}", fmt::join(effect.parameters, " ")), effect.text});
   }
-  std::string lines = explanation.effects.empty() ? "there are no constraints\n" : table(rows);
+  std::string lines = explanation.effects.empty() ? "there are no constraints\n"
+                                                  : table(rows) +
+                                                        "removes alone: of all combinations, if it were the only constraint; beside the "
+                                                        "others: of what all the others leave\n";
+  if (std::ranges::any_of(explanation.effects, is_uncounted)) {
+    lines += "?: not countable in bounded memory\n";
+  }
   if (explanation.valid == Count{0}) {
     lines += explanation.conflict_is_smallest
                  ? "a smallest contradiction: no fewer constraints contradict one another\n"
@@ -163,6 +176,23 @@ Result<Output> explain_kernel(const std::string& kernel, const std::vector<Param
   return output;
 }
 
+/// Nothing is a count too, but most often a mistake: the exit code is 1 unless the file says so.
+Output describe_empty(const SpaceDescription& description, const std::string& why) {
+  Count cartesian = 1;
+  for (const Parameter& parameter : description.parameters) {
+    cartesian *= parameter.values.size();
+  }
+  Output output;
+  output.json = {{"name", description.name}, {"size", "0"}, {"cartesian", text(cartesian)}, {"exact", true}, {"empty_because", why}};
+  output.text = fmt::format("{}: 0 of {} combinations are valid; {}\n", description.name, text(cartesian), why);
+  if (description.valid) {
+    output.json["valid"] = *description.valid;
+    output.json["equal"] = description.valid == "0";
+  }
+  output.exit_code = description.valid == "0" ? 0 : 1;
+  return output;
+}
+
 /// One space of a file; sizes are strings, for they may exceed what JSON readers keep exact.
 Result<Output> describe(const SpaceDescription& description, const cxxopts::ParseResult& arguments) {
   if (arguments["explain"].as<bool>()) {
@@ -170,6 +200,9 @@ Result<Output> describe(const SpaceDescription& description, const cxxopts::Pars
     return output;
   }
   const Timed built = build_timed(description.parameters, description.constraints, {});
+  if (!built.space && built.space.error().code == ErrorCode::kEmptySpace) {
+    return describe_empty(description, built.space.error().message);
+  }
   if (!built.space) {
     return Error{built.space.error().code, fmt::format("space '{}': {}", description.name, built.space.error().message)};
   }
@@ -233,6 +266,19 @@ Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   return describe(subject.spec.name, *built.space, built.ms, arguments);
 }
 
+/// Descriptions of spaces or a recorded one. A file that is neither may have been meant as either.
+Result<Output> describe_json(const std::string& file, const cxxopts::ParseResult& arguments) {
+  if (describes_spaces(file)) {
+    return describe_file(file, arguments);
+  }
+  Result<Output> output = describe_kernel(arguments);
+  const auto described = read_space_descriptions(file);
+  if (output || described || described.error().code == ErrorCode::kNotFound) {
+    return output;
+  }
+  return Error{output.error().code, fmt::format("{}; nor does it describe spaces: {}", output.error().message, described.error().message)};
+}
+
 }  // namespace
 
 int space(int argc, char** argv) {
@@ -249,7 +295,7 @@ int space(int argc, char** argv) {
       "seed", "of the draw", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     const std::string subject = arguments.count("kernel") > 0 ? arguments["kernel"].as<std::string>() : "";
-    return subject.ends_with(".json") && describes_spaces(subject) ? describe_file(subject, arguments) : describe_kernel(arguments);
+    return subject.ends_with(".json") ? describe_json(subject, arguments) : describe_kernel(arguments);
   });
 }
 

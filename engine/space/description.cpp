@@ -84,14 +84,20 @@ std::vector<std::pair<std::string, Json>> listed_parameters(const Json& space) {
   return listed;
 }
 
-std::vector<std::string> listed_constraints(const Json& space) {
+Result<std::vector<std::string>> listed_constraints(const std::string& where, const Json& space) {
   std::vector<std::string> listed;
   const Json& list = is_t1(space) ? space["ConfigurationSpace"] : space;
+  for (const char* key : {"constraint", "Constraints", "condition", "restrictions"}) {
+    if (list.contains(key)) {  // a space without its constraints would be counted without a word
+      return invalid(where, fmt::format("'{}' is not read; list them under 'constraints' (or 'Conditions')", key));
+    }
+  }
   for (const char* key : {"constraints", "Conditions", "conditions"}) {
     for (const Json& constraint : list.value(key, Json::array())) {
-      listed.push_back(constraint.is_object()   ? constraint.value("Expression", "")
-                       : constraint.is_string() ? constraint.get<std::string>()
-                                                : "");
+      if (!constraint.is_string() && !(constraint.is_object() && constraint.contains("Expression"))) {
+        return invalid(where, fmt::format("constraint {} is neither a text nor an object with \"Expression\"", listed.size() + 1));
+      }
+      listed.push_back(constraint.is_object() ? constraint["Expression"].get<std::string>() : constraint.get<std::string>());
     }
   }
   return listed;
@@ -107,10 +113,7 @@ class Reader {
   Reader(const std::filesystem::path& file, std::string text) : file_(file), text_(std::move(text)) {}
 
   Result<std::vector<SpaceDescription>> run() {
-    const Json json = Json::parse(text_, nullptr, false);
-    if (json.is_discarded()) {
-      return invalid(file_.string(), "this is not JSON");
-    }
+    const Json json = Json::parse(text_);
     std::vector<SpaceDescription> described;
     for (const Json& space : json.is_array() ? json : Json::array({json})) {
       if (!is_description(space)) {
@@ -131,7 +134,8 @@ class Reader {
       HONE_ASSIGN(Parameter parameter, make_parameter(where, name, values));
       made.parameters.push_back(std::move(parameter));
     }
-    for (const std::string& text : listed_constraints(space)) {
+    HONE_ASSIGN(const std::vector<std::string> texts, listed_constraints(where, space));
+    for (const std::string& text : texts) {
       Result<Expression> condition = parse_condition(text, made.parameters);
       if (!condition) {
         return invalid(where, condition.error().message);
@@ -184,6 +188,8 @@ Result<std::vector<SpaceDescription>> read_space_descriptions(const std::filesys
   HONE_ASSIGN(std::string text, text_of(file));
   try {
     return Reader(file, std::move(text)).run();
+  } catch (const nlohmann::json::parse_error& wrong) {
+    return invalid(file.string(), fmt::format("this is not JSON: {}", wrong.what()));
   } catch (const nlohmann::json::exception& wrong) {
     return invalid(file.string(), fmt::format("an entry has another type than expected: {}", wrong.what()));
   }

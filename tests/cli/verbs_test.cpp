@@ -79,7 +79,12 @@ TEST_CASE("space: constraints are explained, those of an empty space by a smalle
   CHECK(space["contradiction"]["smallest"] == true);
   REQUIRE(space["contradiction"]["constraints"].size() == 2);
   CHECK(space["contradiction"]["constraints"][1]["line"] == 2);
-  CHECK(run({"space", directory / "empty.json"}).err.find("'x < y' (line 1) and 'y < x' (line 2)") != std::string::npos);
+  const Ended counted = run({"space", directory / "empty.json"});
+  CHECK(counted.exit == 1);
+  CHECK(counted.out.find("empty: 0 of 4 combinations") == 0);
+  CHECK(counted.out.find("'x < y' (line 1) and 'y < x' (line 2)") != std::string::npos);
+  std::ofstream(directory / "broken.json") << R"({"name": "broken", "parameters": {"x": [1, 2)})";
+  CHECK(run({"space", directory / "broken.json"}).err.find("this is not JSON") != std::string::npos);
 }
 
 TEST_CASE("run: the default is right and timed") {
