@@ -134,7 +134,7 @@ struct Config {
   TUNE(4, 8, 16) int bytes = 16;                     // of one access: 16 is the widest there is, less gives short rows more threads
   TUNE(1, 2, 4, 8, 16) int held = 4;                 // words of a row that a thread holds in registers
   TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
-  TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory instead of read again
+  TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory, as far as it fits, instead of read again
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
   TUNE(0, 1, 2, 3, 4) int stages = 0;                // rows that bulk copies bring into shared memory ahead; 0: threads load for themselves
   TUNE(0, 1, 2, 3, 4, 8) int resident = 0;           // 0: a block for each row; else so many on a multiprocessor, which go from row to row
@@ -153,10 +153,18 @@ template <class T> HONE_BOTH constexpr long rest(Problem p, Config c) {
   return words_behind(p.cols / vec<T>(c), c.row_threads * c.cluster, c.held, c.in_flight);
 }
 
+constexpr long kKeptBytes = 208 << 10;  // of a multiprocessor's shared memory, at most
+
+/// Words behind those it holds that a thread keeps in shared memory, in whole rounds of in_flight.
+HONE_BOTH constexpr long most_kept(Config c) {
+  const long round = max_of(c.in_flight, 1);
+  return c.rest_shared ? kKeptBytes / c.min_blocks / (c.block * c.bytes * (kResidual ? 2 : 1)) / round * round : 0;
+}
+
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
   const long inputs = kResidual ? 2 : 1;
   if (c.stages > 0) return c.stages * stage_bytes<T>(c.block / c.row_threads, p.cols, c.cluster) * inputs;
-  return c.rest_shared ? rest<T>(p, c) * c.block * c.bytes * inputs : 0;
+  return min_of(rest<T>(p, c), most_kept(c)) * c.block * c.bytes * inputs;
 }
 
 HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)); }
@@ -190,6 +198,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
   if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
+  if (c.rest_shared && most_kept(c) == 0) return false;                           // no round of it fits
   if (c.rest_shared && c.stages > 0) return false;                                // the whole row is there
   if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;     // the device's limit, beside the partial results
   return (shared_bytes<T>(p, c) + 3072) * max_of(c.resident, c.min_blocks) <= d.shared_memory_per_multiprocessor;  // more only queue
@@ -260,14 +269,14 @@ template <class T, Config c, class Statistic> struct Norm {
   HONE_DEVICE void visit_rest(const RowOfThread& row, const RowOfThread& other, Visitor visitor) const {
     if constexpr (c.in_flight > 0) {
       for (int k = c.held; row.has(k); k += kBatch) {
+        const bool keep = c.rest_shared && k < c.held + (int)most_kept(c);
         RowWord word[kInputs][kBatch];
 #pragma unroll
         for (int j = 0; j < kBatch; ++j) {
 #pragma unroll
           for (int i = 0; i < kInputs; ++i) {
-            RowWord* place = kept + ((k + j - c.held) * kInputs + i) * c.block;
-            if constexpr (c.rest_shared && !first) {
-              word[i][j] = *place;
+            if (keep && !first) {
+              word[i][j] = kept[((k + j - c.held) * kInputs + i) * c.block];
             } else {
               word[i][j] = (i == 0 ? row : other).read(k + j, 0.0f);
             }
@@ -278,7 +287,7 @@ template <class T, Config c, class Statistic> struct Norm {
         for (int j = 0; j < kBatch; ++j) {
 #pragma unroll
           for (int i = 0; i < kInputs; ++i) {
-            if constexpr (c.rest_shared && first) kept[((k + j - c.held) * kInputs + i) * c.block] = word[i][j];
+            if (keep && first) kept[((k + j - c.held) * kInputs + i) * c.block] = word[i][j];
           }
           take(word[0][j], word[kInputs - 1][j], value[j]);
         }
@@ -319,11 +328,12 @@ template <class T, Config c, class Statistic> struct Norm {
   HONE_DEVICE Normalizer normalizer(const Rows<T, c, kInputs>& rows, const RowOfThread& row, const RowOfThread& other,
                                     const float (&held)[c.held][kVec], float epsilon) const {
     if constexpr (c.twice) {
+      const float share = 1.0f / (float)rows.cols;  // before the wait
       const Total sum = total<true>(row, other, held, [](float value) { return value; });
       rows.meet();
-      const float mean = join_row<c>(sum, slots[0]).sum / (float)rows.cols;
+      const float mean = join_row<c>(sum, slots[0]).sum * share;
       const Total squares = total<false>(row, other, held, [&](float value) { return (value - mean) * (value - mean); });
-      return {mean, rsqrtf(join_row<c>(squares, slots[1]).sum / (float)rows.cols + epsilon)};
+      return {mean, rsqrtf(join_row<c>(squares, slots[1]).sum * share + epsilon)};
     } else {
       const Statistic part = statistic(row, other, held);
       rows.meet();

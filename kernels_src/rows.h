@@ -162,9 +162,9 @@ template <class T, auto c, int inputs = 1> struct Rows {
   long stage_elements = 0, unit = 0;
   int step = 0;
 
-  // Units are numbers of blocks, so they fit in 32 bits: a division takes a fourth of the time.
-  HONE_DEVICE long group_of(long of_unit) const { return (unsigned)of_unit / (unsigned)parts; }
-  HONE_DEVICE long part_of_unit(long of_unit) const { return (unsigned)of_unit % (unsigned)parts; }
+  // Units are numbers of blocks, so they fit in 32 bits: a division takes a fourth of the time. Most often there is nothing to divide.
+  HONE_DEVICE long group_of(long of_unit) const { return parts == 1 ? of_unit : (unsigned)of_unit / (unsigned)parts; }
+  HONE_DEVICE long part_of_unit(long of_unit) const { return parts == 1 ? 0 : (unsigned)of_unit % (unsigned)parts; }
 
   HONE_DEVICE Part1D part_of(long r, long part) const {
     const long start = r * cols;

@@ -18,11 +18,11 @@ struct Config {
                                                   // wait less. With stages a thread's words lie side by side: odd, so that 8 threads that
                                                   // read at once hit different banks
   TUNE(0, 2, 3, 4, 5, 6) int stages = 0;          // tiles in shared memory, on their way in or out (bulk copies); 0: through registers
-  TUNE(0, 1, 2, 4) int resident = 0;           // with stages, blocks on each multiprocessor, which go from tile to tile
-  TUNE(1, 2, 4, 8) int looks = 1;                 // tiles a lane looks at: a warp passes 32 times as many with one latency
+  TUNE(0, 1, 2, 4) int resident = 0;              // with stages, blocks on each multiprocessor, which go from tile to tile
+  TUNE(1, 2, 4) int looks = 1;                    // tiles a lane looks at: a warp passes 32 times as many with one latency
   TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
                                                   // block: GPUs have started blocks in that order so far, and CUB's scan depends on it
-  TUNE(0, 20, 100, 400) int pause = 20;           // nanoseconds between two looks at tiles that have told nothing: looks take bandwidth
+  TUNE(0, 20, 100) int pause = 20;                // nanoseconds between two looks at tiles that have told nothing: looks take bandwidth
   TUNE(false, true) bool stream_load = false;     // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;    // the same for lines of y
   TUNE(1, 2, 4, 8) int min_blocks = 1;            // resident on a multiprocessor: caps the registers of a thread
@@ -277,7 +277,7 @@ template <class T, Config c> struct Tiles {
       const long at = ((long)threadIdx.x * c.held + k) * kVec;
 #pragma unroll
       for (int e = 0; e < kVec; ++e) value[k][e] += before;
-      store_word<false>(stage + at, pack<T>(value[k]));
+      store(stage + at, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
       if (at < left && at + kVec > left) {
         for (int e = 0; e < kVec && at + e < left; ++e) y[n - left + at + e] = T(value[k][e]);
       }

@@ -27,7 +27,7 @@ struct Config {
   TUNE(Order::across, Order::down, Order::diagonal) Order order = Order::down;  // of tiles in time: which cache lines and channels meet
   TUNE(false, true) bool stream_load = false;  // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false; // the same for lines of y
-  TUNE(1, 2, 4, 8) int min_blocks = 1;         // resident on a multiprocessor: caps the registers of a thread
+  TUNE(1, 2, 4, 8) int min_blocks = 4;         // resident on a multiprocessor: caps the registers of a thread
 };
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }

@@ -24,9 +24,15 @@ const std::vector<Case>& cases() {
   const std::string kept_in_shared = "block=64,row_threads=64,held=1,in_flight=2,rest_shared=true";
   static const std::vector<Case> all = {
       {"softmax", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared, kept_in_shared + ",online=false"}},
-      {"layernorm", DType::kF32, {"rows=5,cols=1031", "rows=9,cols=1024"}, {kept_in_shared, "block=64,row_threads=16,held=2,twice=false,weights=late"}},
+      {"layernorm",
+       DType::kF32,
+       {"rows=5,cols=1031", "rows=9,cols=1024"},
+       {kept_in_shared, "block=64,row_threads=16,held=2,twice=false,weights=late"}},
       {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,held=1,in_flight=0,edges=false,resident=2,weights=kept"}},
-      {"rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared}},
+      {"rmsnorm",
+       DType::kBF16,
+       {"rows=5,cols=1031", "rows=9,cols=2048", "rows=2,cols=50001"},  // of the long rows, shared memory has room for a part
+       {kept_in_shared, "block=64,row_threads=64,held=1,in_flight=2,rest_shared=true,min_blocks=4"}},
       {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared}},
       {"row_sum",
        DType::kF32,
