@@ -65,10 +65,15 @@ Json problem_json(const Problem& problem) {
 Json tensor_map_json(const LaunchPlan& plan, const TensorMap& map) {
   const auto axes = static_cast<std::ptrdiff_t>(map.axes);
   const auto used = [&](const auto& extents) { return Json(std::vector<std::int64_t>(extents.begin(), extents.begin() + axes)); };
-  return {{"kind", "tensor_map"},       {"argument", plan.arguments.at(static_cast<std::size_t>(map.argument)).name},
-          {"dtype", name(map.element)}, {"size", used(map.size)},
-          {"box", used(map.box)},       {"stride_bytes", used(map.stride_bytes)},
-          {"swizzle", map.swizzle},     {"l2", map.l2}};
+  return {{"kind", "tensor_map"},
+          {"argument", plan.arguments.at(static_cast<std::size_t>(map.argument)).name},
+          {"dtype", name(map.element)},
+          {"size", used(map.size)},
+          {"box", used(map.box)},
+          {"stride_bytes", used(map.stride_bytes)},
+          {"offset_bytes", map.offset_bytes},
+          {"swizzle", map.swizzle},
+          {"l2", map.l2}};
 }
 
 Json pass_json(const LaunchPlan& plan, const PassLaunch& pass) {

@@ -111,7 +111,8 @@ def encode_tensor_map(parameter, address):
     axes = len(parameter["size"])
     if axes > 0:
         check(driver().cuTensorMapEncodeTiled(
-            ctypes.c_void_p(place), TENSOR_MAP_TYPES[parameter["dtype"]], ctypes.c_uint32(axes), ctypes.c_void_p(address),
+            ctypes.c_void_p(place), TENSOR_MAP_TYPES[parameter["dtype"]], ctypes.c_uint32(axes),
+            ctypes.c_void_p(address + parameter.get("offset_bytes", 0)),
             (ctypes.c_uint64 * axes)(*parameter["size"]), (ctypes.c_uint64 * axes)(*parameter["stride_bytes"][1:], 0),
             (ctypes.c_uint32 * axes)(*parameter["box"]), (ctypes.c_uint32 * axes)(*[1] * axes), 0, SWIZZLES[parameter["swizzle"]],
             L2_PROMOTIONS[parameter["l2"]], 0), f"tensor map of {parameter['argument']}")

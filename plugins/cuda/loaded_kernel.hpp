@@ -12,7 +12,7 @@
 
 namespace hone::cuda {
 
-inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = 8;
+inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = 16;
 
 /// Besides hone::kProblemParameter and hone::kTensorMapParameter: the number of indices, of a reference kernel.
 inline constexpr int kExtentParameter = -3;

@@ -6,6 +6,7 @@
 
 #include "hone/configuration.hpp"
 #include "hone/search_space.hpp"
+#include "plugins/cuda/loaded_kernel.hpp"
 #include "test_kernels.hpp"
 
 using namespace test;
@@ -92,6 +93,44 @@ TEST_CASE("the product of warpgroups is for Hopper, and its tensor maps obey the
 TEST_CASE("products of warpgroups compile") {
   compile_some("gemm_wgmma", {}, large("sm_90a", 90), 1, 1);
   compile_some("gemm_wgmma", {{"m", 4097}, {"n", 4097}, {"k", 4097}}, large("sm_90a", 90), 1, 2);
+}
+
+TEST_CASE("rows of no whole words: both ways to deal with them compile, and classes of rows begin at whole words") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", 333}, {"n", 1777}, {"k", 511}}).value();
+  const auto space = space_of(spec, problem, hopper);
+  REQUIRE_MESSAGE(space.ok(), space.error().message);
+  const std::string common = "bm=64,bn=64,consumers=1,stages=6,raster=1,repack=";
+  const Configuration copies = parse_configuration(spec.parameters, common + "1").value();
+  const Configuration configuration = parse_configuration(spec.parameters, common + "2").value();
+  CHECK(space->contains(copies));
+  CHECK(space->contains(configuration));
+  const auto by_copies = plan_launch(spec, problem, copies, hopper);
+  REQUIRE_MESSAGE(by_copies.ok(), by_copies.error().message);
+  CHECK(by_copies->size() == 2);
+  CAPTURE(text(spec.parameters, configuration));
+  const auto by_classes = plan_launch(spec, problem, configuration, hopper);
+  REQUIRE_MESSAGE(by_classes.ok(), by_classes.error().message);
+  REQUIRE(by_classes->size() == 1);
+  const auto& maps = by_classes->front().tensor_maps;
+  REQUIRE(maps.size() >= 8);
+  CHECK(maps.size() <= cuda::kMostTensorMaps);
+  for (std::int64_t row = 0; row < 8; ++row) {  // row r of a begins 511 r elements into it, and its class r * 7 % 8 elements before that
+    const TensorMap& map = maps[static_cast<std::size_t>(row)];
+    CHECK(map.offset_bytes == 2 * (511 * row - row * 7 % 8));
+    CHECK(map.size[0] == 511 + row * 7 % 8);
+    CHECK(map.size[1] == (333 - row + 7) / 8);
+    CHECK(map.stride_bytes[1] == 2 * 8 * 511);
+  }
+  const auto compiler = cuda_plugin().compiler(hopper);
+  if (!compiler) {
+    MESSAGE("not run: " << compiler.error().message);
+    return;
+  }
+  const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
+  REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+  CHECK(static_reject(*by_classes, compiled[0]->resources, hopper) == "");
 }
 
 TEST_CASE("products of warps compile for each family") {

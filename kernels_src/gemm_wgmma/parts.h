@@ -1,0 +1,62 @@
+#pragma once
+// Sums of which several blocks have a part: they meet in memory and a second pass adds them up, or in the shared memory of a cluster.
+
+#if defined(HONE_HOPPER)
+/// A split tile's part, to memory.
+template <class T, Config c> HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Work& work) {
+  const long slot = (work.part * rest_of(sums.p, c) + work.tile - unsplit_of(sums.p, c)) * cluster_of(c) + sums.rank;
+  float* const to = partial + slot * (c.bm * c.bn) + sums.thread % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < sums.kProducts; ++i) {
+#pragma unroll
+    for (int j = 0; j < c.bn / 8; ++j) {
+      float* const at = to + sums.row_of(i) * c.bn + j * 8;
+      store(at, Vector<float, 2>{sums.values[i][4 * j], sums.values[i][4 * j + 1]});
+      store(at + 8 * c.bn, Vector<float, 2>{sums.values[i][4 * j + 2], sums.values[i][4 * j + 3]});
+    }
+  }
+}
+
+/// The cluster's parts of one sum: each block leaves its own where its stages were, then adds up some rows of all.
+template <Config c> HONE_DEVICE hopper::u32 part_at(const Places<c>& places, int row, int column) {
+  return places.base + (row * pitch_of(c) + column) * 4;
+}
+template <class T, Config c> HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
+  hopper::named_barrier(1, 128 * c.consumers);  // every warpgroup has read the last stages
+#pragma unroll
+  for (int i = 0; i < sums.kProducts * 2; ++i) {
+#pragma unroll
+    for (int j = 0; j < c.bn / 8; ++j) {
+      const float* const s = sums.values[i / 2] + 4 * j + i % 2 * 2;
+      hopper::store_pair(part_at(sums.places, sums.row_of(i / 2) + i % 2 * 8, j * 8 + sums.thread % 4 * 2), s[0], s[1]);
+    }
+  }
+}
+template <class T, Config c> HONE_DEVICE void add_parts(const Sums<T, c>& sums, T* out) {
+  constexpr int kRows = c.bm / c.cluster_k;
+  const Problem p = sums.p;
+  const Work work = work_at<c>(p, blockIdx.x / cluster_of(c), sums.rank);
+  for (int i = (sums.group * 128 + sums.thread) * 4; i < kRows * c.bn; i += 512 * c.consumers) {
+    const int row = sums.rank * kRows + i / c.bn, column = i % c.bn;
+    const long at_row = row_at<c>(p, work, row), at_column = (long)work.column_tile * c.bn + column;
+    if (at_row >= p.m || at_column >= main_n(p, c)) continue;
+    float all[4] = {};
+#pragma unroll
+    for (int block = 0; block < c.cluster_k; ++block) {
+      float part[4];
+      hopper::load_remote(part, hopper::address_in(part_at(sums.places, row, column), block));
+#pragma unroll
+      for (int e = 0; e < 4; ++e) all[e] += part[e];
+    }
+    T* const to = out + at_row * p.n + at_column;
+    if constexpr (c.repack > 0) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        if (at_column + e < main_n(p, c)) to[e] = T(all[e]);
+      }
+    } else {
+      store(to, Vector<T, 4>{T(all[0]), T(all[1]), T(all[2]), T(all[3])});
+    }
+  }
+}
+#endif

@@ -1,0 +1,79 @@
+#pragma once
+// From memory to shared memory: one thread of a block keeps the ring of stages filled.
+
+#if defined(HONE_HOPPER)
+template <Config c> struct Producer {
+  const TensorMap* const (&a_maps)[8];  // of each class
+  const TensorMap& b_map;
+  const int* copied;  // rows of b that are there, of each 64 (c.repack == 2)
+  Problem p;
+  Places<c> places;
+  int rank;
+
+  /// What is read once goes from L2 first; what many blocks read then stays.
+  template <bool once> HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
+    const hopper::u64 policy = once ? hopper::kEvictFirst : hopper::kEvictNormal;
+    if (for_all) {
+      hopper::copy_box(to, map, x, y, places.full(stage), policy, 3);
+    } else {
+      hopper::copy_box(to, map, x, y, places.full(stage), policy);
+    }
+  }
+
+  /// A part of the tile of a: with cluster_n blocks each fetches some rows for all.
+  HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
+    constexpr int kRows = c.bm / c.cluster_n;
+    const int first = c.cluster_n > 1 ? rank * kRows : 0;
+    copy<c.once == 1>(places.a(stage) + first * 128, map, k, work.map_row + first, stage, c.cluster_n > 1);
+  }
+
+  /// The tile of b, 64 columns after another.
+  HONE_DEVICE void fetch_b(const Work& work, int k, int stage) const {
+    constexpr int kRows = kDepth / c.cluster_m;
+    const int first = c.cluster_m > 1 ? rank * kRows : 0;
+#pragma unroll
+    for (int panel = 0; panel < c.bn / 64; ++panel) {
+      const hopper::u32 to = places.b(stage) + panel * (kDepth * 128) + first * 128;
+      copy<c.once == 2>(to, b_map, work.column_tile * c.bn + panel * 64, k + first, stage, c.cluster_m > 1);
+    }
+  }
+
+  HONE_DEVICE const TensorMap& a_map_of(int row_class) const {
+    const TensorMap* map = a_maps[0];
+#pragma unroll
+    for (int i = 1; i < 8; ++i) {
+      if (c.repack == 2 && row_class == i) map = a_maps[i];
+    }
+    return *map;
+  }
+
+  /// Waits until 64 rows of b are copied.
+  HONE_DEVICE void await(int rows) const {
+    const long wanted = min_of(64L, p.k - rows * 64L);
+    while (wanted > 0 && hopper::load_acquire(copied + rows) < wanted) {
+    }
+    hopper::fence_async_global();
+  }
+
+  HONE_DEVICE void run() const {
+    Ring<c> ring;
+    const long clusters = gridDim.x / cluster_of(c);
+    bool all_there = !copied_b(p, c) || c.repack != 2;
+    for (long index = blockIdx.x / cluster_of(c); index < work_of(p, c); index += clusters) {
+      const Work work = work_at<c>(p, index, rank);
+      const TensorMap& a_map = a_map_of(work.row_class);
+      const int shift = shift_of<c>(p, work.row_class);
+      if (!all_there && work.begin > 0) await(work.begin - 1);
+      for (int step = work.begin; step < work.end; ++step) {
+        hopper::barrier_wait(places.empty(ring.stage), ring.parity ^ 1);
+        hopper::barrier_arrive_expect(places.full(ring.stage), stage_bytes(c));
+        fetch_a(a_map, work, step * kDepth, ring.stage);
+        if (!all_there) await(step);
+        fetch_b(work, step * kDepth - shift, ring.stage);
+        ring.advance();
+      }
+      all_there = true;  // its first tile took all rows of b, or it is the only one
+    }
+  }
+};
+#endif

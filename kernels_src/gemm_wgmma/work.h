@@ -1,0 +1,130 @@
+#pragma once
+// Who computes what, and where things lie in shared memory.
+//
+// Rows of a that are no multiples of 16 bytes: with 8 rows to a class (fewer if k is even), rows i * 8 + j of one j lie a multiple of 16 bytes
+// apart and begin at the same place of a word, `shift` elements into it. The copy engine takes them from the beginning of that word, so that
+// column x of a class is column x - shift of a, and the rows of b that go with it begin `shift` rows above the first. The elements
+// before a row's first are those of another row; consumers clear them (a product with zero would let infinities through).
+
+/// 8 elements of 16, from element `from` (0 to 8) on.
+HONE_DEVICE void funnel(unsigned (&to)[4], const unsigned (&elements)[8], int from) {
+  unsigned all[8];
+#pragma unroll
+  for (int e = 0; e < 8; ++e) all[e] = from & 8 ? elements[min_of(e + 4, 7)] : elements[e];
+#pragma unroll
+  for (int e = 0; e < 6; ++e) all[e] = from & 4 ? all[e + 2] : all[e];
+#pragma unroll
+  for (int e = 0; e < 5; ++e) all[e] = from & 2 ? all[e + 1] : all[e];
+#pragma unroll
+  for (int e = 0; e < 4; ++e) to[e] = (unsigned)(((unsigned long)all[e + 1] << 32 | all[e]) >> (from & 1) * 16);
+}
+
+/// One piece of work of a block.
+struct Work {
+  long tile;                   // of the cluster
+  int row_tile, column_tile;   // of the block
+  int row_class, map_row;      // of the block's rows, and the first of them in the class
+  int begin, end;              // k-steps
+  int part;                    // -1: the tile is not split
+};
+
+/// Elements before the first one of a row of this class, in the same word.
+template <Config c> HONE_DEVICE int shift_of(Problem p, int row_class) { return c.repack == 2 ? (int)(row_class * p.k % 8) : 0; }
+/// Row of out that is row `row` of the work's tile.
+template <Config c> HONE_DEVICE long row_at(Problem p, const Work& work, int row) {
+  return (work.map_row + row) * classes_of(p, c) + work.row_class;
+}
+
+/// The class of a row tile, and its steps.
+template <Config c> HONE_DEVICE void place_rows(Problem p, Work& work) {
+  work.row_class = 0;
+  work.map_row = work.row_tile * c.bm;
+  if constexpr (c.repack == 2) {
+    const int tall = (int)(p.m % classes_of(p, c)), of_tall = (int)tiles_of_tall(p, c), of_low = (int)tiles_of_low(p, c);
+    const int beyond = work.row_tile - tall * of_tall;
+    const int tiles = beyond < 0 || of_low == 0 ? of_tall : of_low, index = beyond < 0 || of_low == 0 ? work.row_tile : beyond;
+    work.row_class = index / tiles + (tiles == of_low && beyond >= 0 ? tall : 0);
+    work.map_row = index % tiles * c.bm;
+    if (c.cluster_k == 1) work.end = (int)ceil_div(p.k + shift_of<c>(p, work.row_class), (long)kDepth);
+  }
+}
+
+/// Work number `index`, for the block of this place in its cluster. Row tiles run in groups of c.raster.
+template <Config c> HONE_DEVICE Work work_at(Problem p, long index, int rank) {
+  Work work;
+  const int steps = (int)steps_of(p, c);
+  work.part = -1;
+  work.tile = index;
+  work.begin = 0;
+  work.end = steps;
+  if constexpr (c.split > 1) {
+    const long unsplit = unsplit_of(p, c), rest = tiles_of(p, c) - unsplit;
+    if (index >= unsplit) {
+      const int parts = (int)parts_of(p, c);
+      work.part = (int)((index - unsplit) / rest);
+      work.tile = unsplit + (index - unsplit) % rest;
+      work.begin = steps * work.part / parts;
+      work.end = steps * (work.part + 1) / parts;
+    }
+  }
+  if (c.cluster_k > 1) {
+    work.begin = steps * rank / c.cluster_k;
+    work.end = steps * (rank + 1) / c.cluster_k;
+  }
+  const int place = c.cluster_k > 1 ? 0 : rank;  // of the block's tile in the cluster's
+  const int tile = (int)work.tile, high = (int)(tiles_m(p, c) / c.cluster_m), wide = (int)(tiles_n(p, c) / c.cluster_n);
+  const int per_group = c.raster * wide, group = tile / per_group, height = min_of(c.raster, high - group * c.raster);
+  const int within = tile % per_group;
+  work.row_tile = (group * c.raster + within % height) * c.cluster_m + place % c.cluster_m;
+  work.column_tile = within / height * c.cluster_n + place / c.cluster_m;
+  place_rows<c>(p, work);
+  return work;
+}
+
+#if defined(HONE_HOPPER)
+/// Shared memory: stages of a and b, staging for out, barriers.
+template <Config c> struct Places {
+  hopper::u32 base, barriers;
+  HONE_DEVICE explicit Places(const void* memory) {
+    base = (hopper::shared_address(memory) + 1023) / 1024 * 1024;
+    barriers = base + c.stages * stage_bytes(c) + staging_bytes(c);
+  }
+  HONE_DEVICE hopper::u32 a(int stage) const { return base + stage * stage_bytes(c); }
+  HONE_DEVICE hopper::u32 b(int stage) const { return a(stage) + c.bm * kDepth * 2; }
+  HONE_DEVICE hopper::u32 staging() const { return base + c.stages * stage_bytes(c); }
+  HONE_DEVICE hopper::u32 full(int stage) const { return barriers + stage * 8; }                   // the stage has arrived
+  HONE_DEVICE hopper::u32 empty(int stage) const { return barriers + (c.stages + stage) * 8; }     // it may be overwritten
+  HONE_DEVICE hopper::u32 turn(int group) const { return barriers + (2 * c.stages + group) * 8; }  // this warpgroup may multiply
+};
+
+/// A position in the ring of stages.
+template <Config c> struct Ring {
+  int stage = 0;
+  hopper::u32 parity = 0;
+  HONE_DEVICE void advance() {
+    if (++stage == c.stages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+  HONE_DEVICE void skip(int steps) {
+    stage += steps;
+    parity ^= stage / c.stages & 1;
+    stage %= c.stages;
+  }
+};
+
+/// One thread makes the barriers.
+template <Config c> HONE_DEVICE void make_barriers(const Places<c>& places) {
+  for (int stage = 0; stage < c.stages; ++stage) {
+    hopper::barrier_init(places.full(stage), 1);
+    hopper::barrier_init(places.empty(stage), sharers_of(c) * (c.turns ? 1 : c.consumers));
+  }
+  if constexpr (c.turns) {
+    hopper::barrier_init(places.turn(0), 1);
+    hopper::barrier_init(places.turn(1), 1);
+    hopper::barrier_arrive(places.turn(0));
+  }
+  hopper::fence_barrier_init();
+}
+#endif

@@ -1,0 +1,116 @@
+#pragma once
+// From registers to out.
+
+#if defined(HONE_HOPPER)
+/// The four lanes of a row exchange, so that each has 8 neighbouring columns instead of 2 in each of four places.
+HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
+  const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    const hopper::u32 got = __shfl_xor_sync(0xffffffffu, odd ? word[i] : word[i + 1], 1);
+    word[i] = odd ? got : word[i];
+    word[i + 1] = odd ? word[i + 1] : got;
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const hopper::u32 got = __shfl_xor_sync(0xffffffffu, upper ? word[i] : word[i + 2], 2);
+    word[i] = upper ? got : word[i];
+    word[i + 2] = upper ? word[i + 2] : got;
+  }
+}
+
+/// Columns j * 8 to j * 8 + 31 of one of a thread's rows (values of product i, its upper or lower half), 8 to each of four lanes.
+template <class T, Config c> HONE_DEVICE void take(hopper::u32 (&word)[4], const float* values, int j) {
+#pragma unroll
+  for (int e = 0; e < 4; ++e) word[e] = pair_of<T>(values[4 * (j + e)], values[4 * (j + e) + 1]);
+  exchange(word);
+}
+
+/// 16 bytes at a time: rows are aligned.
+template <class T, Config c> HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
+  const long column = (long)work.column_tile * c.bn + sums.thread % 4 * 8;
+#pragma unroll
+  for (int i = 0; i < sums.kProducts * 2; ++i) {
+    const long row = (long)work.row_tile * c.bm + sums.row_of(i / 2) + i % 2 * 8;
+    T* const to = out + row * sums.p.n + column;
+#pragma unroll
+    for (int j = 0; j < c.bn / 8; j += 4) {
+      hopper::u32 word[4];
+      take<T, c>(word, sums.values[i / 2] + i % 2 * 2, j);
+      if (row < sums.p.m && column + j * 8 < sums.p.n) {
+        store_global(reinterpret_cast<unsigned*>(to + j * 8), Vector<unsigned, 4>{word[0], word[1], word[2], word[3]});
+      }
+    }
+  }
+}
+
+/// Writes elements of a word that lie in columns 0 to width - 1; the first of it is column `column`.
+template <class T> HONE_DEVICE void write_some(T* line, const hopper::u32 (&word)[4], int column, int width) {
+#pragma unroll
+  for (int e = 0; e < 8; ++e) {
+    if (column + e >= 0 && column + e < width) line[column + e] = __builtin_bit_cast(T, (hopper::u16)(word[e / 2] >> e % 2 * 16));
+  }
+}
+
+/// 16 bytes at a time in rows that begin anywhere: a lane's word of out is made of the end of the word before its own and the beginning of its own.
+template <class T, Config c> HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
+  const int lane = sums.thread % 32, quarter = lane % 4, lane_before = lane / 4 * 4 + (quarter + 3) % 4;
+  const long first_column = (long)work.column_tile * c.bn;
+#pragma unroll
+  for (int i = 0; i < sums.kProducts * 2; ++i) {
+    const long row = row_at<c>(sums.p, work, sums.row_of(i / 2) + i % 2 * 8), at = row * sums.p.n + first_column;
+    const int shift = (int)(at % 8), from = 8 - shift;
+    const int width = row < sums.p.m ? (int)min_of(main_n(sums.p, c) - first_column, (long)c.bn) : 0;
+    T* const line = out + at;
+    hopper::u32 last[4] = {};
+#pragma unroll
+    for (int j = 0; j < c.bn / 8; j += 4) {
+      hopper::u32 word[4], all[8], both[4];
+      take<T, c>(word, sums.values[i / 2] + i % 2 * 2, j);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        all[e] = __shfl_sync(0xffffffffu, quarter == 3 ? last[e] : word[e], lane_before);
+        all[4 + e] = last[e] = word[e];
+      }
+      funnel(both, all, from);
+      const int column = (j + quarter) * 8 - shift;
+      if (column >= 0 && column + 8 <= width) {
+        store_global(reinterpret_cast<unsigned*>(line + column), Vector<unsigned, 4>{both[0], both[1], both[2], both[3]});
+      } else {
+        write_some(line, both, column, width);
+      }
+    }
+    if (quarter == 3 && shift > 0) {
+      hopper::u32 both[4];
+      funnel(both, {last[0], last[1], last[2], last[3]}, from);
+      write_some(line, both, c.bn - shift, width);
+    }
+  }
+}
+
+/// By way of shared memory: one 64 x 64 panel with the copy engine's swizzle after another. `buffer` is the one to use next.
+template <class T, Config c> HONE_DEVICE void write_staged(const Sums<T, c>& sums, const TensorMap& map, const Work& work, int& buffer) {
+  constexpr int kAcross = c.bn / 64;
+  const int thread = sums.thread, line = thread / 32 * 16 + thread / 8 % 2 * 8 + thread % 8, chunk = thread % 32 / 16;
+#pragma unroll
+  for (int panel = 0; panel < sums.kProducts * kAcross; ++panel) {
+    const hopper::u32 mine = sums.places.staging() + (sums.group * 2 + buffer) * 8192;
+    buffer ^= 1;
+    if (thread == 0) hopper::store_wait_read<1>();
+    hopper::named_barrier(1 + sums.group, 128);
+#pragma unroll
+    for (int j = 0; j < 8; j += 2) {
+      const float* s = sums.values[panel / kAcross] + panel % kAcross * 32 + 4 * j;
+      hopper::store_matrices(mine + line * 128 + ((j + chunk) ^ line % 8) * 16, pair_of<T>(s[0], s[1]), pair_of<T>(s[2], s[3]),
+                             pair_of<T>(s[4], s[5]), pair_of<T>(s[6], s[7]));
+    }
+    hopper::fence_async();
+    hopper::named_barrier(1 + sums.group, 128);
+    const int row = work.row_tile * c.bm + sums.first_row() + panel / kAcross * 64, column = work.column_tile * c.bn + panel % kAcross * 64;
+    if (thread == 0) {
+      if (row < sums.p.m && column < sums.p.n) hopper::store_box(map, column, row, mine);
+      hopper::store_commit();
+    }
+  }
+}
+#endif
