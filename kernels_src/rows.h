@@ -151,7 +151,8 @@ template <class T, auto c> struct Row {
   }
 };
 
-/// The rows of a block: `for (rows.begin(); rows.more(); rows.next()) { rows.await(); row = rows.row(); ... rows.meet(); join_row; ... rows.release(...); }`.
+/// The rows of a block:
+///   for (rows.begin(); rows.more(); rows.next()) { rows.await(); row = rows.row(); ... rows.meet(); join_row; ... rows.release(...); }
 /// With stages, `inputs` matrices of one shape are copied alike.
 template <class T, auto c, int inputs = 1> struct Rows {
   static constexpr int kVec = c.bytes / (int)sizeof(T), kRows = c.block / c.row_threads;

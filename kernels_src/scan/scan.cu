@@ -10,7 +10,8 @@ struct Problem {
 // up its tile, tells the sum, and adds up what the tiles before it told, until it meets one that told the sum of all before. Every element
 // is read once and written once.
 // A block that loads for itself (stages = 0) writes nothing before all tiles before its own are read: blocks fall in step, and while they
-// look back memory rests, 3 us in 11 on an H200. With stages, blocks stay, and the next tiles are on their way into shared memory meanwhile.
+// look back memory rests: on an H200, 684 us where 503 would do. With stages, blocks stay, and the next tiles are on their way into shared
+// memory meanwhile.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 512;  // threads in a block
   TUNE(4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is
