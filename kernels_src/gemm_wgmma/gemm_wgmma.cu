@@ -237,6 +237,12 @@ template <class T, Config c>
 HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chores, T* out, float* partial, const TensorMap& out_map) {
   // As many registers in all as there were before: 504 for a thread of each of the three warpgroups.
   constexpr int kFew = c.repack == 2 ? 88 : 40, kMany = c.repack == 2 ? 208 : 232;
+  // Maps come from memory, and what the first copy needs would be late.
+  if (threadIdx.x == 0) {
+    hopper::prefetch_map(producer.b_map);
+    if constexpr (c.repack < 2) hopper::prefetch_map(*producer.a_maps[0]);
+  }
+  if (c.staged && threadIdx.x == 128) hopper::prefetch_map(out_map);
   prepare(producer.places);
   if (threadIdx.x < 128) {
     if constexpr (c.consumers > 1) hopper::give_registers<kFew>();

@@ -73,10 +73,19 @@ template <Config c> HONE_DEVICE Work work_at(Problem p, long index, int rank) {
   }
   const int place = c.cluster_k > 1 ? 0 : rank;  // of the block's tile in the cluster's
   const int tile = (int)work.tile, high = (int)(tiles_m(p, c) / c.cluster_m), wide = (int)(tiles_n(p, c) / c.cluster_n);
-  const int per_group = c.raster * wide, group = tile / per_group, height = min_of(c.raster, high - group * c.raster);
-  const int within = tile % per_group;
-  work.row_tile = (group * c.raster + within % height) * c.cluster_m + place % c.cluster_m;
-  work.column_tile = within / height * c.cluster_n + place / c.cluster_m;
+  // Divisions by what is no constant take long, and the first copy waits for them: only the last group of rows may be less high than the others.
+  const int per_group = c.raster * wide, group = tile / per_group, within = tile - group * per_group;
+  int down, across;
+  if (c.raster == 1 || (group + 1) * c.raster <= high) {
+    down = within % c.raster;
+    across = within / c.raster;
+  } else {
+    const int height = high - group * c.raster;
+    down = within % height;
+    across = within / height;
+  }
+  work.row_tile = (group * c.raster + down) * c.cluster_m + place % c.cluster_m;
+  work.column_tile = across * c.cluster_n + place / c.cluster_m;
   place_rows<c>(p, work);
   return work;
 }

@@ -62,7 +62,8 @@ template <class T, Config c> HONE_DEVICE void write_anywhere(const Sums<T, c>& s
     const int shift = (int)(at % 8), from = 8 - shift;
     const int width = row < sums.p.m ? (int)min_of(main_n(sums.p, c) - first_column, (long)c.bn) : 0;
     T* const line = out + at;
-    hopper::u32 last[4] = {};
+    hopper::u32 last[4] = {}, cut[4] = {};
+    int cut_at = width;  // column of a word that goes on beyond the last column
 #pragma unroll
     for (int j = 0; j < c.bn / 8; j += 4) {
       hopper::u32 word[4], all[8], both[4];
@@ -76,15 +77,19 @@ template <class T, Config c> HONE_DEVICE void write_anywhere(const Sums<T, c>& s
       const int column = (j + quarter) * 8 - shift;
       if (column >= 0 && column + 8 <= width) {
         store_global(reinterpret_cast<unsigned*>(line + column), Vector<unsigned, 4>{both[0], both[1], both[2], both[3]});
-      } else {
+      } else if (j == 0 && column < 0) {
         write_some(line, both, column, width);
+      } else if (column < width) {
+        cut_at = column;
+#pragma unroll
+        for (int e = 0; e < 4; ++e) cut[e] = both[e];
       }
     }
-    if (quarter == 3 && shift > 0) {
-      hopper::u32 both[4];
-      funnel(both, {last[0], last[1], last[2], last[3]}, from);
-      write_some(line, both, c.bn - shift, width);
+    if (quarter == 3 && c.bn - shift < width) {  // the end of the last lane's last word
+      cut_at = c.bn - shift;
+      funnel(cut, {last[0], last[1], last[2], last[3]}, from);
     }
+    write_some(line, cut, cut_at, width);
   }
 }
 
