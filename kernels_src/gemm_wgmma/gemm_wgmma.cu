@@ -13,7 +13,7 @@ struct Config {
   TUNE(64, 128, 192, 256) int bn = 128;      // columns of a block's tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
   TUNE(false, true) bool turns = false;      // each has tiles of its own, so that one writes a tile while the other multiplies
-  TUNE(2, 3, 4, 5, 6, 7, 8, 10, 12) int stages = 4;  // k-steps of a and b in shared memory: enough to hide the latency of memory
+  TUNE(2, 3, 4, 5, 6, 7, 8, 10, 12) int stages = 6;  // k-steps of a and b in shared memory: enough to hide the latency of memory
   TUNE(1, 2) int cluster_m = 1;              // blocks one above the other that share columns of b: each fetches a part for both
   TUNE(1, 2) int cluster_n = 1;              // blocks side by side that share rows of a
   TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share one tile's sum over k, and add it up through each other's shared memory
