@@ -2,7 +2,8 @@
 // What is beside the product: copies of matrices whose rows are no multiples of 16 bytes, and last columns of out.
 
 /// Copies a matrix so that its rows begin at multiples of 16 bytes: words of 8 elements, each taken from two aligned ones.
-template <class T> HONE_DEVICE void pack(const T* from, T* to, long rows, long row) {
+template <class T>
+HONE_DEVICE void pack(const T* from, T* to, long rows, long row) {
   const unsigned per_row = (unsigned)ceil_div(row, 8L);
   const long count = rows * row;
 #pragma unroll
@@ -28,10 +29,11 @@ template <class T> HONE_DEVICE void pack(const T* from, T* to, long rows, long r
 }
 
 #if defined(HONE_HOPPER)
-/// The three warps of a block that neither fetch nor multiply. They take one row of b after another to copy, whichever warp is free, in their
-/// order, because the product begins with the first; then rows of out's last columns. A block that waits for copies waits only for rows that a
-/// running warp has taken, so that it does not matter which blocks run at the same time.
-template <class T, Config c> struct Chores {
+/// The three warps of a block that neither fetch nor multiply. They take one row of b after another to copy, whichever warp is free, in
+/// their order, because the product begins with the first; then rows of out's last columns. A block that waits for copies waits only for
+/// rows that a running warp has taken, so that it does not matter which blocks run at the same time.
+template <class T, Config c>
+struct Chores {
   static constexpr int kRows = 8;  // of one chore at the edge
   Problem p;
   const T *a, *b;

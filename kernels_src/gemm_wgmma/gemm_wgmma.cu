@@ -6,8 +6,8 @@ struct Problem {
   long m = 1024, n = 1024, k = 1024;
 };
 
-// Some warpgroups (128 threads) multiply, one thread of another has the copy engine bring tiles of a and b into a ring of stages ahead of them.
-// Blocks stay and take tile after tile of out.
+// Some warpgroups (128 threads) multiply, one thread of another has the copy engine bring tiles of a and b into a ring of stages ahead of
+// them. Blocks stay and take tile after tile of out.
 struct Config {
   TUNE(64, 128, 256) int bm = 128;           // rows of a block's tile: larger tiles read a and b less often, smaller ones are more
   TUNE(64, 128, 192, 256) int bn = 128;      // columns of a block's tile
@@ -19,10 +19,10 @@ struct Config {
   TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share one tile's sum over k, and add it up through each other's shared memory
   TUNE(1, 2, 4, 8, 16) int raster = 8;       // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 4, 8) int split = 1;            // parts of k for tiles that would leave multiprocessors idle. Costs a second pass
-  TUNE(78, 112, 114, 128, 132, 264) int blocks = 132;  // that stay on the device: its multiprocessors (or a rounder number), or twice as many
+  TUNE(78, 112, 114, 128, 132, 264) int blocks = 132;  // that stay on the device: its multiprocessors or a rounder number, or twice
   TUNE(false, true) bool staged = false;     // tiles leave by way of shared memory and the copy engine instead of from registers
-  // The copy engine takes rows that are multiples of 16 bytes apart. Where they are not: 1 copies a and b first; 2 leaves a where it is and takes
-  // every eighth row of it together (work.h), and copies b while the product has begun (chores.h).
+  // The copy engine takes rows that are multiples of 16 bytes apart. Where they are not: 1 copies a and b first; 2 leaves a where it is and
+  // takes every eighth row of it together (work.h), and copies b while the product has begun (chores.h).
   TUNE(0, 1, 2) int repack = 0;
   TUNE(0, 1, 2) int once = 0;                // a (1) or b (2) is read once and need not stay in L2
   TUNE(128, 256) int fetch = 128;            // bytes that L2 reads at a time
@@ -131,7 +131,9 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 }
 
 constexpr Launch launch_gemm_wgmma_pack(Problem p, Config c) {
-  return {.grid = {ceil_div(max_of(p.m * ceil_div(p.k, 8L), p.k * ceil_div(p.n, 8L)), 4L * 256), 2}, .block = {256}, .enabled = c.repack == 1};
+  return {.grid = {ceil_div(max_of(p.m * ceil_div(p.k, 8L), p.k * ceil_div(p.n, 8L)), 4L * 256), 2},
+          .block = {256},
+          .enabled = c.repack == 1};
 }
 constexpr Launch launch_gemm_wgmma(Problem p, Config c) {
   return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
@@ -324,7 +326,8 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
                         TENSOR_MAP(a, .size = {class_columns(p, c, 7), class_rows(p, c, 7)}, .box = {kDepth, c.bm / c.cluster_n},
                                    .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 7), .l2 = c.fetch)
                         const __grid_constant__ TensorMap a_map_7,
-                        TENSOR_MAP(b, .size = {c.repack < 2 || copied_b(p, c) ? 0 : p.n, p.k}, .box = {64, kDepth}, .swizzle = 128, .l2 = c.fetch)
+                        TENSOR_MAP(b, .size = {c.repack < 2 || copied_b(p, c) ? 0 : p.n, p.k}, .box = {64, kDepth}, .swizzle = 128,
+                                   .l2 = c.fetch)
                         const __grid_constant__ TensorMap b_map,
                         TENSOR_MAP(packed_b, .size = {c.repack == 2 && copied_b(p, c) ? main_n(p, c) : 0, p.k}, .box = {64, kDepth},
                                    .swizzle = 128, .stride = {1, padded(p.n)}, .l2 = c.fetch)
@@ -343,7 +346,8 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
 /// Adds the parts of k of split tiles, in their order: the result does not depend on which block ended first.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(256)
-void gemm_wgmma_sum(OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) const float* __restrict__ partial,
+void gemm_wgmma_sum(OUT(p.m * p.n) T* __restrict__ out,
+                    WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) const float* __restrict__ partial,
                     Problem p) {
   const long slots = rest_of(p, c) * cluster_of(c);
   const int slot = (int)blockIdx.y, rank = slot % cluster_of(c);

@@ -3,7 +3,8 @@
 
 #if defined(HONE_HOPPER)
 /// A split tile's part, to memory.
-template <class T, Config c> HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Work& work) {
+template <class T, Config c>
+HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Work& work) {
   const long slot = (work.part * rest_of(sums.p, c) + work.tile - unsplit_of(sums.p, c)) * cluster_of(c) + sums.rank;
   float* const to = partial + slot * (c.bm * c.bn) + sums.thread % 4 * 2;
 #pragma unroll
@@ -18,10 +19,12 @@ template <class T, Config c> HONE_DEVICE void write_partial(const Sums<T, c>& su
 }
 
 /// The cluster's parts of one sum: each block leaves its own where its stages were, then adds up some rows of all.
-template <Config c> HONE_DEVICE hopper::u32 part_at(const Places<c>& places, int row, int column) {
+template <Config c>
+HONE_DEVICE hopper::u32 part_at(const Places<c>& places, int row, int column) {
   return places.base + (row * pitch_of(c) + column) * 4;
 }
-template <class T, Config c> HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
+template <class T, Config c>
+HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
   hopper::named_barrier(1, 128 * c.consumers);  // every warpgroup has read the last stages
 #pragma unroll
   for (int i = 0; i < sums.kProducts * 2; ++i) {
@@ -32,7 +35,8 @@ template <class T, Config c> HONE_DEVICE void leave_part(const Sums<T, c>& sums)
     }
   }
 }
-template <class T, Config c> HONE_DEVICE void add_parts(const Sums<T, c>& sums, T* out) {
+template <class T, Config c>
+HONE_DEVICE void add_parts(const Sums<T, c>& sums, T* out) {
   constexpr int kRows = c.bm / c.cluster_k;
   const Problem p = sums.p;
   const Work work = work_at<c>(p, blockIdx.x / cluster_of(c), sums.rank);

@@ -2,7 +2,8 @@
 // From memory to shared memory: one thread of a block keeps the ring of stages filled.
 
 #if defined(HONE_HOPPER)
-template <Config c> struct Producer {
+template <Config c>
+struct Producer {
   const TensorMap* const (&a_maps)[8];  // of each class
   const TensorMap& b_map;
   const int* copied;  // rows of b that are there, of each 64 (c.repack == 2)
@@ -11,7 +12,8 @@ template <Config c> struct Producer {
   int rank;
 
   /// What is read once goes from L2 first; what many blocks read then stays.
-  template <bool once> HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
+  template <bool once>
+  HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
     const hopper::u64 policy = once ? hopper::kEvictFirst : hopper::kEvictNormal;
     if (for_all) {
       hopper::copy_box(to, map, x, y, places.full(stage), policy, 3);

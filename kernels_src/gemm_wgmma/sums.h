@@ -2,9 +2,13 @@
 // Products of a warpgroup, and how its threads hold them.
 
 #if defined(HONE_HOPPER)
-template <class T> HONE_DEVICE hopper::u32 pair_of(float low, float high) { return (hopper::u32)T(low).bits | (hopper::u32)T(high).bits << 16; }
+template <class T>
+HONE_DEVICE hopper::u32 pair_of(float low, float high) {
+  return (hopper::u32)T(low).bits | (hopper::u32)T(high).bits << 16;
+}
 
-template <class T, Config c> struct Sums {
+template <class T, Config c>
+struct Sums {
   static constexpr int kProducts = rows_of(c) / 64;  // one above the other
   Problem p;
   Places<c> places;

@@ -1,9 +1,9 @@
 #pragma once
 // Who computes what, and where things lie in shared memory.
 //
-// Rows of a that are no multiples of 16 bytes: with 8 rows to a class (fewer if k is even), rows i * 8 + j of one j lie a multiple of 16 bytes
-// apart and begin at the same place of a word, `shift` elements into it. The copy engine takes them from the beginning of that word, so that
-// column x of a class is column x - shift of a, and the rows of b that go with it begin `shift` rows above the first. The elements
+// Rows of a that are no multiples of 16 bytes: with 8 classes (fewer if k is even), the rows i * 8 + j of class j lie a multiple of 16
+// bytes apart and begin at the same place of a word, `shift` elements into it. The copy engine takes them from the beginning of that word,
+// so that column x of a class is column x - shift of a, and the rows of b that go with it begin `shift` rows above the first. The elements
 // before a row's first are those of another row; consumers clear them (a product with zero would let infinities through).
 
 /// 8 elements of 16, from element `from` (0 to 8) on.
@@ -21,22 +21,27 @@ HONE_DEVICE void funnel(unsigned (&to)[4], const unsigned (&elements)[8], int fr
 
 /// One piece of work of a block.
 struct Work {
-  long tile;                   // of the cluster
-  int row_tile, column_tile;   // of the block
-  int row_class, map_row;      // of the block's rows, and the first of them in the class
-  int begin, end;              // k-steps
-  int part;                    // -1: the tile is not split
+  long tile;                  // of the cluster
+  int row_tile, column_tile;  // of the block
+  int row_class, map_row;     // of the block's rows, and the first of them in the class
+  int begin, end;             // k-steps
+  int part;                   // -1: the tile is not split
 };
 
 /// Elements before the first one of a row of this class, in the same word.
-template <Config c> HONE_DEVICE int shift_of(Problem p, int row_class) { return c.repack == 2 ? (int)(row_class * p.k % 8) : 0; }
+template <Config c>
+HONE_DEVICE int shift_of(Problem p, int row_class) {
+  return c.repack == 2 ? (int)(row_class * p.k % 8) : 0;
+}
 /// Row of out that is row `row` of the work's tile.
-template <Config c> HONE_DEVICE long row_at(Problem p, const Work& work, int row) {
+template <Config c>
+HONE_DEVICE long row_at(Problem p, const Work& work, int row) {
   return (work.map_row + row) * classes_of(p, c) + work.row_class;
 }
 
 /// The class of a row tile, and its steps.
-template <Config c> HONE_DEVICE void place_rows(Problem p, Work& work) {
+template <Config c>
+HONE_DEVICE void place_rows(Problem p, Work& work) {
   work.row_class = 0;
   work.map_row = work.row_tile * c.bm;
   if constexpr (c.repack == 2) {
@@ -50,7 +55,8 @@ template <Config c> HONE_DEVICE void place_rows(Problem p, Work& work) {
 }
 
 /// Work number `index`, for the block of this place in its cluster. Row tiles run in groups of c.raster.
-template <Config c> HONE_DEVICE Work work_at(Problem p, long index, int rank) {
+template <Config c>
+HONE_DEVICE Work work_at(Problem p, long index, int rank) {
   Work work;
   const int steps = (int)steps_of(p, c);
   work.part = -1;
@@ -73,7 +79,8 @@ template <Config c> HONE_DEVICE Work work_at(Problem p, long index, int rank) {
   }
   const int place = c.cluster_k > 1 ? 0 : rank;  // of the block's tile in the cluster's
   const int tile = (int)work.tile, high = (int)(tiles_m(p, c) / c.cluster_m), wide = (int)(tiles_n(p, c) / c.cluster_n);
-  // Divisions by what is no constant take long, and the first copy waits for them: only the last group of rows may be less high than the others.
+  // Divisions by what is no constant take long, and the first copy waits for them: only the last group of rows may be less high than the
+  // others.
   const int per_group = c.raster * wide, group = tile / per_group, within = tile - group * per_group;
   int down, across;
   if (c.raster == 1 || (group + 1) * c.raster <= high) {
@@ -92,7 +99,8 @@ template <Config c> HONE_DEVICE Work work_at(Problem p, long index, int rank) {
 
 #if defined(HONE_HOPPER)
 /// Shared memory: stages of a and b, staging for out, barriers.
-template <Config c> struct Places {
+template <Config c>
+struct Places {
   hopper::u32 base, barriers;
   HONE_DEVICE explicit Places(const void* memory) {
     base = (hopper::shared_address(memory) + 1023) / 1024 * 1024;
@@ -107,7 +115,8 @@ template <Config c> struct Places {
 };
 
 /// A position in the ring of stages.
-template <Config c> struct Ring {
+template <Config c>
+struct Ring {
   int stage = 0;
   hopper::u32 parity = 0;
   HONE_DEVICE void advance() {
@@ -124,7 +133,8 @@ template <Config c> struct Ring {
 };
 
 /// One thread makes the barriers.
-template <Config c> HONE_DEVICE void make_barriers(const Places<c>& places) {
+template <Config c>
+HONE_DEVICE void make_barriers(const Places<c>& places) {
   for (int stage = 0; stage < c.stages; ++stage) {
     hopper::barrier_init(places.full(stage), 1);
     hopper::barrier_init(places.empty(stage), sharers_of(c) * (c.turns ? 1 : c.consumers));

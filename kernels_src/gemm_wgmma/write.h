@@ -20,14 +20,16 @@ HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
 }
 
 /// Columns j * 8 to j * 8 + 31 of one of a thread's rows (values of product i, its upper or lower half), 8 to each of four lanes.
-template <class T, Config c> HONE_DEVICE void take(hopper::u32 (&word)[4], const float* values, int j) {
+template <class T, Config c>
+HONE_DEVICE void take(hopper::u32 (&word)[4], const float* values, int j) {
 #pragma unroll
   for (int e = 0; e < 4; ++e) word[e] = pair_of<T>(values[4 * (j + e)], values[4 * (j + e) + 1]);
   exchange(word);
 }
 
 /// 16 bytes at a time: rows are aligned.
-template <class T, Config c> HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
+template <class T, Config c>
+HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
   const long column = (long)work.column_tile * c.bn + sums.thread % 4 * 8;
 #pragma unroll
   for (int i = 0; i < sums.kProducts * 2; ++i) {
@@ -45,15 +47,18 @@ template <class T, Config c> HONE_DEVICE void write(const Sums<T, c>& sums, T* o
 }
 
 /// Writes elements of a word that lie in columns 0 to width - 1; the first of it is column `column`.
-template <class T> HONE_DEVICE void write_some(T* line, const hopper::u32 (&word)[4], int column, int width) {
+template <class T>
+HONE_DEVICE void write_some(T* line, const hopper::u32 (&word)[4], int column, int width) {
 #pragma unroll
   for (int e = 0; e < 8; ++e) {
     if (column + e >= 0 && column + e < width) line[column + e] = __builtin_bit_cast(T, (hopper::u16)(word[e / 2] >> e % 2 * 16));
   }
 }
 
-/// 16 bytes at a time in rows that begin anywhere: a lane's word of out is made of the end of the word before its own and the beginning of its own.
-template <class T, Config c> HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
+/// 16 bytes at a time in rows that begin anywhere: a lane's word of out is made of the end of the word before its own and the beginning of
+/// its own.
+template <class T, Config c>
+HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
   const int lane = sums.thread % 32, quarter = lane % 4, lane_before = lane / 4 * 4 + (quarter + 3) % 4;
   const long first_column = (long)work.column_tile * c.bn;
 #pragma unroll
@@ -94,7 +99,8 @@ template <class T, Config c> HONE_DEVICE void write_anywhere(const Sums<T, c>& s
 }
 
 /// By way of shared memory: one 64 x 64 panel with the copy engine's swizzle after another. `buffer` is the one to use next.
-template <class T, Config c> HONE_DEVICE void write_staged(const Sums<T, c>& sums, const TensorMap& map, const Work& work, int& buffer) {
+template <class T, Config c>
+HONE_DEVICE void write_staged(const Sums<T, c>& sums, const TensorMap& map, const Work& work, int& buffer) {
   constexpr int kAcross = c.bn / 64;
   const int thread = sums.thread, line = thread / 32 * 16 + thread / 8 % 2 * 8 + thread % 8, chunk = thread % 32 / 16;
 #pragma unroll
