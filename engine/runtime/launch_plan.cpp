@@ -53,6 +53,7 @@ Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, con
       HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
       planned.elements = std::max<std::int64_t>(1, elements.integer());
       planned.bytes *= static_cast<std::size_t>(planned.elements);
+      planned.zeroed = planned.zeroed && elements.integer() > 0;  // a configuration without use for it does not pay for clearing it
     }
   }
   return arguments;

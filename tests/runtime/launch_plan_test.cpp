@@ -45,6 +45,20 @@ TEST_CASE("workspaces have at least one element, and their extent follows the co
   CHECK(partial_bytes("spread=1,bm=64,bn=64,bk=8") == 4 + 16 * 2 * 64 * 64 * 4);
 }
 
+TEST_CASE("a workspace that a configuration has no use for is not cleared before each launch") {
+  const KernelSpec& gemm = **find_builtin_kernel("gemm_wgmma");
+  const auto cleared = [&](std::int64_t k, const char* configuration) {
+    const Problem problem = make_problem(gemm, DType::kBF16, {{"m", 512}, {"n", 512}, {"k", k}}).value();
+    std::size_t bytes = 0;
+    for (const auto& argument : launch_arguments(gemm, problem, parse_configuration(gemm.parameters, configuration).value()).value()) {
+      bytes += argument.zeroed ? argument.bytes : 0;
+    }
+    return bytes;
+  };
+  CHECK(cleared(512, "repack=0") == 0);
+  CHECK(cleared(511, "repack=2") == 4 * (2 + 8));  // two counters, and one for each 64 of 511 rows
+}
+
 TEST_CASE("an architecture stands for a device that need not be here") {
   std::string known;
   for (const auto& plugin : builtin_registry().devices()) {
