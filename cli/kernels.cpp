@@ -43,7 +43,7 @@ Json describe_json(const KernelSpec& spec) {
   }
   Json constraints = Json::array();
   for (const Constraint& constraint : spec.constraints) {
-    constraints.push_back({{"text", constraint.condition.text()}, {"line", constraint.line}});
+    constraints.push_back({{"text", constraint.condition.text()}, {"line", constraint.line}, {"comment", constraint.comment}});
   }
   Json arguments = Json::array();
   constexpr std::array<std::string_view, 5> kDirections{"in", "out", "inout", "workspace", "scalar"};
@@ -64,9 +64,11 @@ std::string describe_text(const KernelSpec& spec) {
     rows.push_back({"  " + parameter.name, fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), parameter.default_value.text()), parameter.comment});
   }
   lines += table(rows) + (spec.constraints.empty() ? "" : "\nconstraints\n");
+  rows.clear();
   for (const Constraint& constraint : spec.constraints) {
-    lines += fmt::format("  {}\n", constraint.condition.text());
+    rows.push_back({"  " + constraint.condition.text(), constraint.comment});
   }
+  lines += table(rows);
   lines += "\nlaunch with\n";
   for (const Argument& argument : spec.arguments) {
     if (argument.direction != Direction::kWorkspace) {

@@ -11,6 +11,10 @@ target_compile_options(hone_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -W
 # The shared fmt halves the time to compile; a portable binary carries it instead.
 set(HONE_FMT $<IF:$<BOOL:${HONE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>)
 target_link_libraries(hone_flags INTERFACE ${HONE_FMT})
+if(HONE_UNITY_BUILD)
+  # A struct of one source file, with a member of that file's anonymous namespace, is no struct of a header.
+  target_compile_options(hone_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(HONE_DEVELOPER_MODE)
   target_compile_options(hone_flags INTERFACE -Werror)
 endif()
@@ -137,5 +141,9 @@ function(hone_add_test name)
   set_tests_properties(${entries} PROPERTIES LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77)
   if(ARG_TIMEOUT)
     set_tests_properties(${entries} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  endif()
+  if(HONE_SANITIZE MATCHES address)
+    # GCC 12's LeakSanitizer faults over the thread-local storage of libraries that are opened at run time, as NVRTC is.
+    set_tests_properties(${entries} PROPERTIES ENVIRONMENT ASAN_OPTIONS=intercept_tls_get_addr=0)
   endif()
 endfunction()

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/kernel/comments.hpp"
+
 namespace hone::kernel {
 namespace {
 
@@ -96,16 +98,19 @@ AstReader::Note AstReader::note(const Expression& piece) const {
     }
   }
   // What was turned around is told in its new form, unless inlined functions have made that unreadable.
-  Note derived{line_of(piece), text};
+  Note derived{line_of(piece), text, {}};
   for (const auto& known : remembered_) {
     if (text.size() < kReadable || known.note.text.empty()) {
       continue;
     }
     const auto negated = Expression::make(Operator::kNot, {known.piece}).conjuncts();
     if (negated.size() == 1 && negated[0].text() == text) {
-      derived = {known.note.line, fmt::format("!({})", known.note.text)};
+      derived = {known.note.line, fmt::format("!({})", known.note.text), {}};
     }
   }
+  const auto beside = std::ranges::find_if(
+      remembered_, [&](const Remembered& known) { return known.note.line == derived.line && !known.note.comment.empty(); });
+  derived.comment = beside == remembered_.end() ? std::string{} : beside->note.comment;
   return derived;
 }
 
@@ -116,7 +121,7 @@ void AstReader::remember(CXCursor e, const Form& form, const Frame& frame) {
   const bool known =
       std::any_of(remembered_.begin(), remembered_.end(), [&](const Remembered& r) { return &r.piece.node() == &form.scalar.node(); });
   if (!known) {
-    remembered_.push_back({form.scalar, {static_cast<int>(unit_.location(e).line), unit_.source(e)}});
+    remembered_.push_back({form.scalar, {static_cast<int>(unit_.location(e).line), unit_.source(e), comment_of(unit_, e)}});
   }
 }
 

@@ -37,6 +37,7 @@ class AstReader {
   struct Note {
     int line = 0;
     std::string text;
+    std::string comment;  ///< beside it
   };
   [[nodiscard]] Note note(const Expression& piece) const;
 

@@ -217,6 +217,14 @@ std::size_t Unit::end_offset(CXCursor cursor) const {
   return offset;
 }
 
+std::string_view Unit::file_text(CXCursor cursor) const {
+  CXFile file = nullptr;
+  clang_.getExpansionLocation(clang_.getCursorLocation(cursor), &file, nullptr, nullptr, nullptr);
+  std::size_t size = 0;
+  const char* text = file == nullptr ? nullptr : clang_.getFileContents(unit_, file, &size);
+  return text == nullptr ? std::string_view{} : std::string_view(text, size);
+}
+
 std::string Unit::source(CXCursor cursor) const {
   const std::size_t begin = offset(cursor), end = end_offset(cursor);
   const bool here = physical_file(cursor) == main_.path && begin < end && end <= main_.text.size();

@@ -68,6 +68,8 @@ class Unit {
   [[nodiscard]] std::string physical_file(CXCursor cursor) const;
   [[nodiscard]] std::size_t offset(CXCursor cursor) const;
   [[nodiscard]] std::size_t end_offset(CXCursor cursor) const;
+  /// All that is written in its file.
+  [[nodiscard]] std::string_view file_text(CXCursor cursor) const;
   /// The source text of a cursor of the main file; empty if it is elsewhere.
   [[nodiscard]] std::string source(CXCursor cursor) const;
   /// The first tokens of a cursor, at most `most`.

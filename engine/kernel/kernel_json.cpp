@@ -50,7 +50,7 @@ json to_json(const Parameter& p) {
 
 json to_json(const ProblemField& f) { return {{"name", f.name}, {"default", f.default_value}, {"comment", f.comment}}; }
 
-json to_json(const Constraint& c) { return {{"condition", to_json(c.condition)}, {"text", c.text}, {"line", c.line}}; }
+json to_json(const Constraint& c) { return {{"condition", to_json(c.condition)}, {"text", c.text}, {"line", c.line}, {"comment", c.comment}}; }
 
 json to_json(const Argument& a) {
   return {{"name", a.name},
@@ -144,7 +144,7 @@ ProblemField read_problem_field(const json& j) {
 }
 
 Constraint read_constraint(const json& j) {
-  return {read_expression(j.at("condition")), j.at("text").get<std::string>(), j.at("line").get<int>()};
+  return {read_expression(j.at("condition")), j.at("text").get<std::string>(), j.at("line").get<int>(), j.at("comment").get<std::string>()};
 }
 
 Argument read_argument(const json& j) {

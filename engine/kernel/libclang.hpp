@@ -22,7 +22,7 @@ namespace hone::kernel {
   X(getCursorUnaryOperatorKind) X(getIncludedFile) X(isCursorDefinition) X(equalCursors) X(Cursor_isNull) X(getCursorSemanticParent)       \
   X(getEnumConstantDeclValue) X(getClangVersion) X(isConstQualifiedType) X(getCursorResultType) X(hashCursor)                            \
   X(Cursor_getTemplateArgumentKind) X(Cursor_getNumTemplateArguments) X(Cursor_getTemplateArgumentType)                                  \
-  X(Cursor_getTemplateArgumentValue)
+  X(Cursor_getTemplateArgumentValue) X(getFileContents)
 
 struct Libclang {
 #define HONE_MEMBER(name) decltype(&::clang_##name) name = nullptr;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/kernel/comments.hpp"
 #include "hone/digest.hpp"
 #include "hone/kernel_headers.hpp"
 
@@ -138,7 +139,7 @@ void KernelReader::read_valid() {
   const int line = static_cast<int>(unit_.location(valid->second).line);
   for (const Expression& conjunct : form.scalar.conjuncts()) {
     const auto note = reader.note(conjunct);
-    spec_.constraints.push_back({conjunct, one_line(note.text), note.line == 0 ? line : note.line});
+    spec_.constraints.push_back({conjunct, one_line(note.text), note.line == 0 ? line : note.line, note.comment});
   }
 }
 

@@ -11,11 +11,6 @@
 
 namespace hone::kernel {
 
-/// The comment that belongs to a declaration: behind it on its line (and continued below, at the same column), or above it.
-std::string comment_of(std::string_view text, std::size_t begin, std::size_t end);
-/// The comment that a file begins with, as one paragraph.
-std::string leading_comment(std::string_view text);
-
 /// The declarations of a kernel file that mean something to Hone.
 struct Declarations {
   CXCursor problem{}, config{};

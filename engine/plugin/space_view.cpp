@@ -34,7 +34,7 @@ hone_position nearest(const void* self, const std::uint16_t* digits) { return to
 std::size_t sample(const void* self, std::uint64_t seed, std::size_t count, hone_position* positions) {
   std::mt19937_64 random(seed);
   const std::vector<Count> drawn = space_of(self).sample(random, count);
-  std::ranges::transform(drawn, positions, [](Count position) { return to_c(position); });
+  std::ranges::transform(drawn, positions, [](Count one) { return to_c(one); });
   return drawn.size();
 }
 
@@ -44,7 +44,7 @@ std::size_t neighbours(const void* self, hone_position position, std::int32_t ki
   }
   const std::vector<Count> found =
       space_of(self).neighbours(from_c(position), kind == HONE_ADJACENT ? Neighbourhood::kAdjacent : Neighbourhood::kHamming);
-  std::ranges::transform(found | std::views::take(capacity), positions, [](Count position) { return to_c(position); });
+  std::ranges::transform(found | std::views::take(capacity), positions, [](Count one) { return to_c(one); });
   return found.size();
 }
 

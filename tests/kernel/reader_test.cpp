@@ -40,7 +40,7 @@ template <class U> constexpr int lanes(int bytes = 16) { return bytes / (int)siz
 
 template <class T> constexpr bool valid(Problem q, Config k, Device dev) {
   static_assert(kWarp == 32);
-  if (k.block > dev.threads_per_block) return false;
+  if (k.block > dev.threads_per_block) return false;  // the device's limit
   if (k.order == Order::columns) {
     if (k.split > 1) return false;
   }
@@ -162,6 +162,8 @@ TEST_CASE("valid becomes conjuncts that know their line and their text") {
   REQUIRE(spec.constraints.size() == 4);
   CHECK(spec.constraints[0].condition.text() == "c.block <= d.threads_per_block");
   CHECK(spec.constraints[0].line == 31);
+  CHECK(spec.constraints[0].comment == "the device's limit");
+  CHECK(spec.constraints[1].comment == "");
   CHECK(spec.constraints[1].condition.text() == "c.order != 7 || c.split <= 1");
   CHECK(spec.constraints[2].condition.text() == "(p.k + c.split - 1) / c.split % (16 / sizeof(T) * 2) == 0");
   CHECK(spec.constraints[2].text == "slice % tile(lanes<T>()) == 0");

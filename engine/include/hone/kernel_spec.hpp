@@ -41,6 +41,7 @@ struct Constraint {
   Expression condition;
   std::string text;  ///< as written in the source
   int line = 0;
+  std::string comment = {};  ///< beside it in the source
 };
 
 /// How a kernel uses an argument. Inputs are random, outputs poisoned before a run, in-place arguments restored before each.
