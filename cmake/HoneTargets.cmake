@@ -15,6 +15,10 @@ if(HONE_UNITY_BUILD)
   # A struct of one source file, with a member of that file's anonymous namespace, is no struct of a header.
   target_compile_options(hone_flags INTERFACE -Wno-subobject-linkage)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # The compiler collects garbage less often: a tenth of its time, for some hundred megabytes.
+  target_compile_options(hone_flags INTERFACE "SHELL:--param ggc-min-expand=400" "SHELL:--param ggc-min-heapsize=500000")
+endif()
 if(HONE_DEVELOPER_MODE)
   target_compile_options(hone_flags INTERFACE -Werror)
 endif()

@@ -11,7 +11,7 @@ namespace hone::search {
 namespace {
 
 constexpr std::size_t kModelled = 200;  // records that a source's model is made from: half the fastest, half spread over the rest
-constexpr int kIterations = 25;
+constexpr int kSourceIterations = 25;
 
 std::size_t good(const plugin::Prior& prior) {
   return static_cast<std::size_t>(std::ranges::count_if(prior.observations, &plugin::Observation::timed));
@@ -88,7 +88,7 @@ Source::Fit Source::fit(const Metric& metric) const {
   }
   targets.y = y;
   Evidence evidence(metric, std::move(targets));
-  fit.hyper = maximum_a_posteriori(evidence, evidence.centre(), kIterations);
+  fit.hyper = maximum_a_posteriori(evidence, evidence.centre(), kSourceIterations);
   Posterior posterior(metric);
   posterior.reset(fit.hyper);
   for (const plugin::Digits& point : fit.digits) {

@@ -9,7 +9,7 @@
 namespace hone::search {
 namespace {
 
-constexpr float kSmallestVariance = 1e-8F;
+constexpr float kVarianceFloor = 1e-8F;
 constexpr float kNoGain = 1e-12F;
 constexpr std::size_t kLeaders = 3;  // whose neighbours are candidates where a space is not listed whole
 
@@ -17,7 +17,7 @@ constexpr std::size_t kLeaders = 3;  // whose neighbours are candidates where a 
 void expected_improvement(const std::vector<float>& mean, const std::vector<float>& variance, float target, std::vector<float>& gain) {
   gain.resize(mean.size());
   for (std::size_t i = 0; i < mean.size(); ++i) {
-    const float deviation = std::sqrt(std::max(variance[i], kSmallestVariance)), z = (target - mean[i]) / deviation;
+    const float deviation = std::sqrt(std::max(variance[i], kVarianceFloor)), z = (target - mean[i]) / deviation;
     const float density = 0.39894228F * fast_exp(-0.5F * z * z), t = 1.0F / (1.0F + 0.2316419F * std::abs(z));
     const float tail = density * t * (0.31938153F + t * (-0.356563782F + t * (1.781477937F + t * (-1.821255978F + t * 1.330274429F))));
     gain[i] = deviation * std::max(z * (z > 0.0F ? 1.0F - tail : tail) + density, 0.0F);
@@ -198,7 +198,7 @@ plugin::Position Surrogate::most_promising() {
       continue;
     }
     chosen = !chosen || gain[i] > gain[*chosen] ? i : chosen;
-    const float deviations = (mean[i] - model.best()) / std::sqrt(std::max(variance[i], kSmallestVariance));
+    const float deviations = (mean[i] - model.best()) / std::sqrt(std::max(variance[i], kVarianceFloor));
     if (!likeliest || deviations < least) {
       likeliest = i;
       least = deviations;
