@@ -64,11 +64,9 @@ std::string describe_text(const KernelSpec& spec) {
     rows.push_back({"  " + parameter.name, fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), parameter.default_value.text()), parameter.comment});
   }
   lines += table(rows) + (spec.constraints.empty() ? "" : "\nconstraints\n");
-  rows.clear();
   for (const Constraint& constraint : spec.constraints) {
-    rows.push_back({"  " + constraint.condition.text(), constraint.comment});
+    lines += fmt::format("  {}{}{}\n", constraint.condition.text(), constraint.comment.empty() ? "" : "  // ", constraint.comment);
   }
-  lines += table(rows);
   lines += "\nlaunch with\n";
   for (const Argument& argument : spec.arguments) {
     if (argument.direction != Direction::kWorkspace) {

@@ -40,6 +40,7 @@ TEST_CASE("kernels: the built-in ones, and one described") {
   CHECK(softmax["parameters"].size() >= 3);
   CHECK(softmax["arguments"][0]["direction"] == "in");
   CHECK(run({"kernels", "softmax"}).out.find("constraints") != std::string::npos);
+  CHECK(run({"kernels", "gemm"}).out.find("  // whole warps along m\n") != std::string::npos);
 }
 
 TEST_CASE("space: counts, and samples that are valid") {
