@@ -1,6 +1,6 @@
 #pragma once
 // Bulk copies between device and shared memory (cp.async.bulk, Hopper): one thread starts them, no registers and no instructions are taken
-// while bytes are under way. Only for configurations whose `valid` asks for compute capability 9.0; elsewhere the functions are empty.
+// while bytes are under way. Only for configurations whose `valid` asks for compute capability 9.0; elsewhere the functions copy at once.
 #include <hone/kernel.h>
 
 #if defined(__CUDACC__)
@@ -8,8 +8,14 @@ HONE_DEVICE unsigned shared_address(const void* at) { return (unsigned)__cvta_ge
 
 using Arrival = unsigned long long;  // an mbarrier: completes a phase when the bytes it expects have arrived
 
-HONE_DEVICE void prepare_arrival(Arrival* arrival) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(shared_address(arrival)) : "memory");
+/// Before a barrier. A phase is complete after `count` arrivals, and when the bytes that it expects are there.
+HONE_DEVICE void prepare_arrival(Arrival* arrival, int count = 1) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1; fence.mbarrier_init.release.cluster;" ::"r"(shared_address(arrival)), "r"(count)
+               : "memory");
+}
+/// What this thread has written is seen by those that await the phase.
+HONE_DEVICE void arrive(Arrival* arrival) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(arrival)) : "memory");
 }
 HONE_DEVICE void await_arrival(Arrival* arrival, unsigned phase) {
   asm volatile("{ .reg .pred done; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done bra AGAIN; }" ::"r"(
@@ -55,12 +61,28 @@ template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, u
 HONE_DEVICE void fence_for_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 template <int pending> HONE_DEVICE void bulk_stores_left() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
 #else
-using Arrival = unsigned long long;
-HONE_DEVICE void prepare_arrival(Arrival*) {}
-HONE_DEVICE void await_arrival(Arrival*, unsigned) {}
-HONE_DEVICE void expect_bytes(Arrival*, unsigned) {}
-template <bool stream> HONE_DEVICE void bulk_load(void*, const void*, unsigned, Arrival*) {}
-template <bool stream> HONE_DEVICE void bulk_store(void*, const void*, unsigned) {}
+// Without the hardware a copy is done when it is asked for; the threads of a block take turns, so nothing needs to be atomic.
+struct Arrival {
+  int count, missing;
+  unsigned phase;
+};
+
+HONE_DEVICE void prepare_arrival(Arrival* arrival, int count = 1) { *arrival = {count, count, 0}; }
+HONE_DEVICE void arrive(Arrival* arrival) {
+  if (--arrival->missing == 0) {
+    arrival->missing = arrival->count;
+    arrival->phase ^= 1;
+  }
+}
+HONE_DEVICE void await_arrival(const volatile Arrival* arrival, unsigned phase) {
+  while (arrival->phase == phase) __nanosleep(1);
+}
+HONE_DEVICE void expect_bytes(Arrival* arrival, unsigned) { arrive(arrival); }
+HONE_DEVICE void copy_now(void* to, const void* from, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) static_cast<unsigned char*>(to)[i] = static_cast<const unsigned char*>(from)[i];
+}
+template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, unsigned bytes, Arrival*) { copy_now(to, from, bytes); }
+template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, unsigned bytes) { copy_now(to, from, bytes); }
 HONE_DEVICE void fence_for_bulk() {}
 template <int pending> HONE_DEVICE void bulk_stores_left() {}
 #endif

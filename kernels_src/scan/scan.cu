@@ -10,15 +10,15 @@ struct Problem {
 // up its tile, tells the sum, and adds up what the tiles before it told, until it meets one that told the sum of all before. Every element
 // is read once and written once.
 // A block that loads for itself (stages = 0) writes nothing before all tiles before its own are read: blocks fall in step, and while they
-// look back memory rests: on an H200, 684 us where 503 would do. With stages, blocks stay, and the next tiles are on their way into shared
-// memory meanwhile.
+// look back memory rests: on an H200, 684 us where 503 would do. With stages, blocks stay: one thread moves tiles into and out of shared
+// memory, one warp looks back, and the others sum up a tile while the one before it is looked after.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 512;  // threads in a block
   TUNE(4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is
   TUNE(1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16) int held = 8;  // words that a thread holds. Larger tiles look back less often, smaller ones
                                                   // wait less. With stages a thread's words lie side by side: odd, so that 8 threads that
                                                   // read at once hit different banks
-  TUNE(0, 2, 3, 4, 5, 6) int stages = 0;          // tiles in shared memory, on their way in or out (bulk copies); 0: through registers
+  TUNE(0, 2, 3, 4, 6, 8) int stages = 0;          // tiles in shared memory, on their way in or out (bulk copies); 0: through registers
   TUNE(0, 1, 2, 4) int resident = 0;              // with stages, blocks on each multiprocessor, which go from tile to tile
   TUNE(1, 2, 4) int looks = 1;                    // tiles a lane looks at: a warp passes 32 times as many with one latency
   TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
@@ -32,14 +32,16 @@ struct Config {
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.held * vec<T>(c); }
 HONE_BOTH constexpr long shared_bytes(Config c) { return (long)c.stages * c.block * c.held * c.bytes; }
+/// With stages, a warp more looks back and one moves tiles.
+HONE_BOTH constexpr int threads_of(Config c) { return c.stages == 0 ? c.block : c.block + 64; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                // a word holds at least one element
-  if (c.block > d.threads_per_block) return false;                           // the device's limit
+  if (threads_of(c) > d.threads_per_block) return false;                     // the device's limit
   if (!c.tickets && d.compute_capability == 0) return false;                 // the cpu device starts blocks in any order
   if (c.stages == 0 && c.resident > 0) return false;                         // nothing ahead: blocks that stay gain nothing
   if (c.stages > 0 && c.resident == 0) return false;                         // and what is ahead is for a block that stays
-  if (c.stages > 0 && d.compute_capability < 90) return false;               // bulk copies came with Hopper
+  if (c.stages > 0 && d.compute_capability > 0 && d.compute_capability < 90) return false;  // bulk copies came with Hopper
   if (c.stages > 0 && (c.bytes < 16 || !c.tickets)) return false;            // move words of 16 bytes; the next ticket comes meanwhile
   if (c.stages > 0 && c.held % 2 == 0) return false;                         // bank conflicts
   if (c.stages > 0 && c.min_blocks != max_of(c.resident, 1)) return false;   // says the same
@@ -48,13 +50,13 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (shared_bytes(c) + 2048 > d.shared_memory_per_block) return false;      // the device's limit, beside the partial sums
   if ((shared_bytes(c) + 3072) * max_of(c.resident, 1) > d.shared_memory_per_multiprocessor) return false;  // more blocks only queue
   if (c.resident * d.multiprocessors * tile_elements<T>(c) > p.n) return false;  // a block that stays has a tile
-  if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;   // they could not be resident
+  if (threads_of(c) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
   return c.min_blocks == 1 || (c.held * vec<T>(c) + 24) * c.block * c.min_blocks <= d.registers_per_multiprocessor;  // spills
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
   const long tiles = ceil_div(p.n, tile_elements<T>(c));
-  return {.grid = {c.stages == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)}, .block = {c.block}, .shared = shared_bytes(c)};
+  return {.grid = {c.stages == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)}, .block = {threads_of(c)}, .shared = shared_bytes(c)};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -156,16 +158,23 @@ template <int held, int vec> HONE_DEVICE float scan_warp(float (&value)[held][ve
 }
 
 // ---- a block's tile --------------------------------------------------------------------------------------------------------------------
-/// What the tile's threads share.
+/// Tells the sum of a tile and gives that of all before it; called by a whole warp.
+template <Config c> HONE_DEVICE float look_back(float of_tile, long tile, volatile Told* told) {
+  const bool first = threadIdx.x % 32 == 0;
+  if (first) told[tile] = tell(tile == 0 ? kOfAll : kOfTile, of_tile);
+  const float before_tile = sum_before<c>(told, tile);
+  if (first) told[tile] = tell(kOfAll, before_tile + of_tile);
+  return before_tile;
+}
+
+/// What the threads of a block with one tile share.
 struct Shared {
   float of_warp[32], before_tile;
-  long tile[8];  // the one in each stage; behind the last, none
-  int next;
+  int tile;
 };
 
-/// The sum of all elements before this warp's, of which the tile has `sum`. Between two calls lies a barrier. `meanwhile` is called by the
-/// block's last thread while the first warp looks back.
-template <Config c, class Work> HONE_DEVICE float before_warp(float sum, long tile, volatile Told* told, Shared& shared, Work meanwhile) {
+/// The sum of all elements before this warp's, of which the tile has `sum`.
+template <Config c> HONE_DEVICE float before_warp(float sum, long tile, volatile Told* told, Shared& shared) {
   constexpr int kWarps = c.block / 32;
   const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
   if (lane == 0) shared.of_warp[warp] = sum;
@@ -173,15 +182,8 @@ template <Config c, class Work> HONE_DEVICE float before_warp(float sum, long ti
   const float through = scan_lanes(lane < kWarps ? shared.of_warp[lane] : 0.0f);
   const float before = warp == 0 ? 0.0f : __shfl_sync(0xffffffffu, through, max_of(warp - 1, 0));
   if (warp == 0) {
-    const float of_tile = __shfl_sync(0xffffffffu, through, 31);
-    if (lane == 0) told[tile] = tell(tile == 0 ? kOfAll : kOfTile, of_tile);
-    const float before_tile = sum_before<c>(told, tile);
-    if (lane == 0) {
-      told[tile] = tell(kOfAll, before_tile + of_tile);
-      shared.before_tile = before_tile;
-    }
-  } else if (threadIdx.x == c.block - 1) {
-    meanwhile();
+    const float before_tile = look_back<c>(__shfl_sync(0xffffffffu, through, 31), tile, told);
+    if (lane == 0) shared.before_tile = before_tile;
   }
   __syncthreads();
   return shared.before_tile + before;
@@ -223,117 +225,199 @@ template <class T, Config c> struct Tile {
 /// A block with one tile: a warp has neighbouring words, so that no element goes through shared memory.
 template <class T, Config c> HONE_DEVICE void scan_tile(const T* x, T* y, volatile Told* told, int* started, Shared& shared, long n) {
   if constexpr (c.tickets) {  // so a block waits for blocks that run already
-    if (threadIdx.x == 0) shared.next = atomicAdd(started, 1);
+    if (threadIdx.x == 0) shared.tile = atomicAdd(started, 1);
     __syncthreads();
   }
-  const long tile = c.tickets ? shared.next : (int)blockIdx.x, begin = tile * tile_elements<T>(c);
+  const long tile = c.tickets ? shared.tile : (int)blockIdx.x, begin = tile * tile_elements<T>(c);
   const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
   const Tile<T, c> part = {x, y, begin + ((long)warp * (32 * c.held) + lane) * vec<T>(c), n, begin + tile_elements<T>(c) <= n};
   float value[c.held][vec<T>(c)];
   part.load(value);
-  const float before = before_warp<c>(scan_warp(value), tile, told, shared, [] {});
+  const float before = before_warp<c>(scan_warp(value), tile, told, shared);
   part.store(value, before);
 }
 
-/// A block that goes from tile to tile: its last thread has tiles copied into the stages, and out of them.
+// ---- a block that stays ----------------------------------------------------------------------------------------------------------------
+/// A place for a tile in shared memory. Each use of it is a phase of its arrivals.
+struct Stage {
+  Arrival loaded, summed, known, written;  // the tile; the sums of its warps; those before them; the results
+  long tile;                               // behind the last, none
+  float of_warp[32];                       // sum of each warp's elements, then of all elements before them
+};
+
+/// The stages in turn.
+template <int stages> struct Turn {
+  int stage = 0;
+  unsigned phase = 0;
+
+  HONE_DEVICE void next() {
+    stage = stage + 1 == stages ? 0 : stage + 1;
+    phase ^= stage == 0;
+  }
+};
+
 template <class T, Config c> struct Tiles {
-  static constexpr int kVec = vec<T>(c), kLast = c.block - 1;
+  static constexpr int kVec = vec<T>(c), kWarps = c.block / 32;
   static constexpr long kTile = tile_elements<T>(c);
   using TileWord = Word<T, kVec>;
+  using StageTurn = Turn<c.stages>;
   const T* x;
   T* y;
   long n;
   volatile Told* told;
   int* started;
-  T* stages;
-  Arrival* arrivals;
-  Shared& shared;
+  T* elements;  // of all stages
+  Stage* stages;
 
   /// Of a tile, what bulk copies move: whole words. The few elements behind the last word of x are the threads' own.
   HONE_DEVICE unsigned bytes(long tile) const { return (unsigned)(min_of(kTile, n - tile * kTile) / kVec * 16); }
+  HONE_DEVICE bool over(long tile) const { return tile * kTile >= n; }
 
-  HONE_DEVICE void fetch(int stage) const {
-    const long tile = atomicAdd(started, 1);  // taken in the order in which the block works, so the earliest unfinished tile never waits
-    shared.tile[stage] = tile;
-    if (tile * kTile >= n) return;
-    expect_bytes(&arrivals[stage], bytes(tile));
-    if (bytes(tile) > 0) bulk_load<c.stream_load>(stages + stage * kTile, x + tile * kTile, bytes(tile), &arrivals[stage]);
+  HONE_DEVICE void fetch(int stage, long tile) const {
+    stages[stage].tile = tile;
+    const unsigned wanted = over(tile) ? 0 : bytes(tile);
+    expect_bytes(&stages[stage].loaded, wanted);
+    if (wanted > 0) bulk_load<c.stream_load>(elements + stage * kTile, x + tile * kTile, wanted, &stages[stage].loaded);
   }
 
-  HONE_DEVICE void take(const T* stage, long left, float (&value)[c.held][kVec]) const {
+  /// One thread has tiles copied into the stages, and out of them. Their numbers are taken in the order in which the block works, so the
+  /// earliest unfinished tile never waits; each is taken early, for it is a round trip to memory.
+  HONE_DEVICE void move() const {
+    long next = atomicAdd(started, 1);
+    for (int s = 0; s < c.stages; ++s) {
+      fetch(s, next);
+      next = atomicAdd(started, 1);
+    }
+    for (StageTurn at; !over(stages[at.stage].tile); at.next()) {
+      const long tile = stages[at.stage].tile;
+      await_arrival(&stages[at.stage].written, at.phase);
+      if (bytes(tile) > 0) bulk_store<c.stream_store>(y + tile * kTile, elements + at.stage * kTile, bytes(tile));
+      bulk_stores_left<0>();
+      fetch(at.stage, next);
+      next = atomicAdd(started, 1);
+    }
+  }
+
+  /// One warp finds out what is before each tile, and before each warp's elements of it.
+  HONE_DEVICE void look() const {
+    const int lane = (int)(threadIdx.x % 32);
+    for (StageTurn at;; at.next()) {
+      Stage& stage = stages[at.stage];
+      await_arrival(&stage.loaded, at.phase);
+      if (over(stage.tile)) return;
+      await_arrival(&stage.summed, at.phase);
+      const float through = scan_lanes(lane < kWarps ? stage.of_warp[lane] : 0.0f), before = __shfl_up_sync(0xffffffffu, through, 1);
+      const float before_tile = look_back<c>(__shfl_sync(0xffffffffu, through, 31), stage.tile, told);
+      stage.of_warp[lane] = lane == 0 ? before_tile : before_tile + before;
+      __syncwarp();
+      if (lane == 0) arrive(&stage.known);
+    }
+  }
+
+  /// Sums up what this thread has of a tile: value[k][e] becomes the sum up to it.
+  HONE_DEVICE float sum_up(int stage, float (&value)[c.held][kVec]) const {
+    const T* const here = elements + stage * kTile;
+    const long left = n - stages[stage].tile * kTile;
+    float sum = 0;
 #pragma unroll
     for (int k = 0; k < c.held; ++k) {
       const long at = ((long)threadIdx.x * c.held + k) * kVec;
-      const TileWord word = at + kVec <= left ? load_word<T, kVec>(stage + at) : TileWord{};
+      const TileWord word = at + kVec <= left ? load_word<T, kVec>(here + at) : TileWord{};
 #pragma unroll
       for (int e = 0; e < kVec; ++e) value[k][e] = word[e];
       if (at < left && at + kVec > left) {
         for (int e = 0; e < kVec; ++e) value[k][e] = at + e < left ? (float)x[n - left + at + e] : 0.0f;
       }
+#pragma unroll
+      for (int e = 1; e < kVec; ++e) value[k][e] += value[k][e - 1];
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) value[k][e] += sum;
+      sum = value[k][kVec - 1];
     }
+    return sum;
   }
-  HONE_DEVICE void put(T* stage, long left, float (&value)[c.held][kVec], float before) const {
+
+  HONE_DEVICE void put(int stage, float (&value)[c.held][kVec], float before) const {
+    T* const here = elements + stage * kTile;
+    const long left = n - stages[stage].tile * kTile;
 #pragma unroll
     for (int k = 0; k < c.held; ++k) {
       const long at = ((long)threadIdx.x * c.held + k) * kVec;
 #pragma unroll
       for (int e = 0; e < kVec; ++e) value[k][e] += before;
-      store(stage + at, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
+      store(here + at, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
       if (at < left && at + kVec > left) {
         for (int e = 0; e < kVec && at + e < left; ++e) y[n - left + at + e] = T(value[k][e]);
       }
     }
   }
 
+  /// The other threads: the sums of a tile are told before the results of the one before it are written, so that nobody waits for a look
+  /// back that is under way. A tile is read twice from shared memory, which has the time.
+  HONE_DEVICE void add_up() const {
+    const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
+    StageTurn last;
+    float lanes_before = 0;
+    for (StageTurn at;; at.next()) {
+      Stage& stage = stages[at.stage];
+      await_arrival(&stage.loaded, at.phase);
+      const bool done = over(stage.tile), first = at.stage == last.stage && at.phase == last.phase;
+      float value[c.held][kVec], through = 0;
+      if (!done) {
+        through = scan_lanes(sum_up(at.stage, value));
+        if (lane == 31) {
+          stage.of_warp[warp] = through;
+          arrive(&stage.summed);
+        }
+      }
+      if (!first) {
+        sum_up(last.stage, value);
+        await_arrival(&stages[last.stage].known, last.phase);
+        put(last.stage, value, stages[last.stage].of_warp[warp] + lanes_before);
+        fence_for_bulk();
+        __syncwarp();
+        if (lane == 0) arrive(&stages[last.stage].written);
+      }
+      if (done) return;
+      const float before = __shfl_up_sync(0xffffffffu, through, 1);
+      lanes_before = lane == 0 ? 0.0f : before;
+      last = at;
+    }
+  }
+
   HONE_DEVICE void run() const {
-    if (threadIdx.x == kLast) {
-      for (int s = 0; s < c.stages; ++s) prepare_arrival(&arrivals[s]);
-      for (int s = 0; s < c.stages - 1; ++s) fetch(s);
+    if (threadIdx.x == 0) {
+      for (int s = 0; s < c.stages; ++s) {
+        prepare_arrival(&stages[s].loaded);
+        prepare_arrival(&stages[s].summed, kWarps);
+        prepare_arrival(&stages[s].known);
+        prepare_arrival(&stages[s].written, kWarps);
+      }
     }
     __syncthreads();
-    int stage = 0;
-    for (unsigned phase = 0;; phase ^= stage == 0) {
-      const long tile = shared.tile[stage], left = n - tile * kTile;
-      if (left <= 0) break;
-      T* const here = stages + stage * kTile;
-      await_arrival(&arrivals[stage], phase);
-      float value[c.held][kVec];
-      take(here, left, value);
-      float sum = 0;
-#pragma unroll
-      for (int k = 0; k < c.held; ++k) {
-#pragma unroll
-        for (int e = 0; e < kVec; ++e) sum = value[k][e] += sum;
-      }
-      const float through = scan_lanes(sum);
-      const float lanes_before = __shfl_up_sync(0xffffffffu, through, 1);
-      const float before = before_warp<c>(__shfl_sync(0xffffffffu, through, 31), tile, told, shared, [&] {
-        bulk_stores_left<0>();  // the tile before this one has left its stage
-        fetch(stage == 0 ? c.stages - 1 : stage - 1);
-      });
-      put(here, left, value, threadIdx.x % 32 == 0 ? before : before + lanes_before);
-      fence_for_bulk();
-      __syncthreads();
-      if (threadIdx.x == kLast && bytes(tile) > 0) bulk_store<c.stream_store>(y + tile * kTile, here, bytes(tile));
-      stage = stage + 1 == c.stages ? 0 : stage + 1;
+    if (threadIdx.x < c.block) {
+      add_up();
+    } else if (threadIdx.x < c.block + 32) {
+      look();
+    } else if (threadIdx.x == c.block + 32) {
+      move();
     }
-    if (threadIdx.x == kLast) bulk_stores_left<0>();
   }
 };
 
 // The first 8 bytes count the blocks that have started, the others are what tiles tell: one workspace is one memory set.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y,
           WORKSPACE_ZEROED(1 + ceil_div(p.n, tile_elements<T>(c))) double* tiles, Problem p) {
-  __shared__ Shared shared;
   int* started = reinterpret_cast<int*>(tiles);
   volatile Told* told = reinterpret_cast<volatile Told*>(tiles + 1);
   if constexpr (c.stages == 0) {
+    __shared__ Shared shared;
     scan_tile<T, c>(x, y, told, started, shared, p.n);
   } else {
-    __shared__ Arrival arrivals[c.stages];
-    SHARED_DYNAMIC(T, stages);
-    Tiles<T, c>{x, y, p.n, told, started, stages, arrivals, shared}.run();
+    __shared__ Stage stages[c.stages];
+    SHARED_DYNAMIC(T, elements);
+    Tiles<T, c>{x, y, p.n, told, started, elements, stages}.run();
   }
 }
