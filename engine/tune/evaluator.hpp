@@ -21,6 +21,7 @@ class Evaluator {
   /// How many more proposals it can use now to keep the device busy.
   [[nodiscard]] virtual std::size_t wanted() const = 0;
   [[nodiscard]] virtual std::size_t in_flight() const = 0;
+  /// The very first one is measured before any other.
   virtual void submit(std::vector<Proposal> proposals) = 0;
   /// Seconds since it was made; in a replay, the recorded seconds of what it answered.
   [[nodiscard]] virtual double elapsed() const = 0;

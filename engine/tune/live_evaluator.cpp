@@ -46,28 +46,15 @@ class LiveEvaluator final : public Evaluator {
                                           [this](CompilePool::Done done) { compiled(std::move(done)); });
   }
 
-  /// Compiles the reference, or takes it from the store.
+  /// Begins to open the device and, where the store has it not, to compile the reference. Neither is waited for.
   Result<void> prepare() {
-    const CompiledKey key = key_of("reference");
-    HONE_ASSIGN(std::optional<Compiled> cached, find_cached(key));
-    if (!cached) {
-      HONE_ASSIGN(auto process, WorkerProcess::spawn(context_, executable_));
-      wire::Message setup = setup_;
-      setup["measure"] = false;
-      HONE_TRY(converse(*process, setup, kOpenDeadline));
-      HONE_ASSIGN(const wire::Message reply,
-                  converse(*process, {{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}}, kOpenDeadline));
-      const wire::Message& result = reply.at("results").at(0);
-      if (result.contains("error")) {
-        Error error = wire::error_from(result.at("error"));
-        error.message = fmt::format("the reference of {} does not compile:\n{}", request_.spec.name, error.message);
-        return error;
-      }
-      cached = wire::compiled_from(result.at("compiled"));
-      HONE_TRY(keep(key, *cached));
+    HONE_ASSIGN(const std::optional<Compiled> cached, find_cached(key_of("reference")));
+    if (cached) {
+      reference_ = wire::to_message(*cached);
+    } else {
+      HONE_TRY(compile_reference());
     }
-    setup_["reference"] = wire::to_message(*cached);
-    return {};
+    return start_device();
   }
 
   [[nodiscard]] std::size_t wanted() const override {
@@ -86,6 +73,10 @@ class LiveEvaluator final : public Evaluator {
   void submit(std::vector<Proposal> proposals) override {
     std::vector<Proposal> uncached;
     for (Proposal& proposal : proposals) {
+      if (!first_) {
+        first_ = proposal.position;
+        first_waits_ = true;
+      }
       const auto cached = find_cached(key_of(text(request_.spec.parameters, proposal.configuration)));
       if (cached && *cached) {
         ready_.push_back({std::move(proposal), **cached, 0.0});
@@ -133,7 +124,7 @@ class LiveEvaluator final : public Evaluator {
       alive.push_back(i);
     }
     while (!alive.empty()) {
-      HONE_TRY(open_device());
+      HONE_TRY(await_bench());
       wire::Message candidates = wire::Message::array();
       for (const std::size_t i : alive) {
         HONE_ASSIGN(const Compiled compiled, compiled_of(finalists[i]));
@@ -177,13 +168,17 @@ class LiveEvaluator final : public Evaluator {
 
   /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured, and a few to spare.
   [[nodiscard]] std::size_t depth() const {
+    const std::size_t most = pool_->workers() * pool_->batch_size();
     if (!request_.device.info.compile_overlaps) {
-      return trials_done_ == 0 ? 1 : pool_->workers() * pool_->batch_size();
+      return trials_done_ == 0 ? 1 : most;
     }
-    const double trial_seconds = trials_done_ == 0 ? 0.1 : busy_seconds_ / static_cast<double>(trials_done_);
+    if (trials_done_ < 2) {
+      return std::min(most + 4, kMostReady);  // the first trial says little: it computes the reference as well
+    }
+    const double trial_seconds = (busy_seconds_ - first_seconds_) / static_cast<double>(trials_done_ - 1);
     const double rate = pool_->mean_seconds() * static_cast<double>(pool_->batch_size()) / std::max(trial_seconds, 1e-4);
     const auto needed = static_cast<std::size_t>(2.0 * std::min(rate, 1e4)) + 4;
-    return std::min({needed, pool_->workers() * pool_->batch_size() + 4, kMostReady});
+    return std::min({needed, most + 4, kMostReady});
   }
 
   [[nodiscard]] double trial_deadline() const {
@@ -204,15 +199,86 @@ class LiveEvaluator final : public Evaluator {
     return std::move(*answer);
   }
 
-  Result<void> open_device() {
-    if (device_ && device_->alive()) {
-      return {};
+  /// The error in a worker's reply, if there is one, ends the session.
+  bool failed(const Result<wire::Message>& reply, std::string_view what) {
+    if (!reply) {
+      failure_ = Error{reply.error().code, fmt::format("{}: {}", what, reply.error().message)};
+    } else if (reply->contains("error")) {
+      failure_ = wire::error_from(reply->at("error"));
     }
+    return failure_.has_value();
+  }
+
+  Result<void> compile_reference() {
+    HONE_ASSIGN(reference_compiler_, WorkerProcess::spawn(context_, executable_));
+    wire::Message setup = setup_;
+    setup["measure"] = false;
+    reference_compiler_->request(setup, Seconds(kOpenDeadline), [this](const Result<wire::Message>& reply) {
+      if (!failed(reply, "preparing the reference")) {
+        reference_compiler_->request({{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}},
+                                     Seconds(kOpenDeadline), [this](const Result<wire::Message>& done) { reference_compiled(done); });
+      }
+    });
+    return {};
+  }
+
+  void reference_compiled(const Result<wire::Message>& reply) {
+    if (failed(reply, "compiling the reference")) {
+      return;
+    }
+    const wire::Message& result = reply->at("results").at(0);
+    if (result.contains("error")) {
+      failure_ = wire::error_from(result.at("error"));
+      failure_->message = fmt::format("the reference of {} does not compile:\n{}", request_.spec.name, failure_->message);
+      return;
+    }
+    reference_ = result.at("compiled");
+    reference_compiler_.reset();
+    if (const Result<void> kept = keep(key_of("reference"), wire::compiled_from(*reference_)); !kept) {
+      failure_ = kept.error();
+      return;
+    }
+    make_bench();
+  }
+
+  /// Starts the measuring worker without blocking the compile pool.
+  Result<void> start_device() {
     HONE_ASSIGN(device_, WorkerProcess::spawn(context_, executable_));
+    stage_ = Stage::kOpening;
     wire::Message setup = setup_;
     setup["measure"] = true;
-    HONE_TRY(converse(*device_, setup, kOpenDeadline));
+    device_->request(setup, Seconds(kOpenDeadline), [this](const Result<wire::Message>& reply) {
+      if (!failed(reply, "opening the device")) {
+        stage_ = Stage::kOpen;
+        make_bench();
+      }
+    });
     return {};
+  }
+
+  /// The device's buffers need the reference.
+  void make_bench() {
+    if (stage_ != Stage::kOpen || !reference_) {
+      return;
+    }
+    stage_ = Stage::kFilling;
+    device_->request({{"op", "bench"}, {"reference", *reference_}}, Seconds(kOpenDeadline), [this](const Result<wire::Message>& reply) {
+      if (!failed(reply, "opening the device")) {
+        stage_ = Stage::kReady;
+        feed_device();
+      }
+    });
+  }
+
+  Result<void> await_bench() {
+    if (!device_ || !device_->alive()) {
+      HONE_TRY(start_device());
+    }
+    while (stage_ != Stage::kReady && !failure_) {
+      context_.restart();
+      context_.run_one();
+    }
+    return failure_ ? Result<void>(*failure_) : Result<void>();
   }
 
   void compiled(CompilePool::Done done) {
@@ -232,21 +298,35 @@ class LiveEvaluator final : public Evaluator {
     trial.outcome = done.failure;
     trial.detail = done.compiled.error().message;
     trial.seconds.compile = done.seconds;
+    first_waits_ = first_waits_ && trial.position != *first_;
     finished_.push_back(std::move(trial));
     feed_device();
   }
 
+  /// The next to be measured. The first proposal goes first, whatever else is compiled by then.
+  [[nodiscard]] std::deque<ReadyTrial>::iterator next_ready() {
+    return first_waits_ ? std::find_if(ready_.begin(), ready_.end(), [this](const ReadyTrial& r) { return r.proposal.position == *first_; })
+                        : ready_.begin();
+  }
+
   void feed_device() {
     const bool must_wait = !request_.device.info.compile_overlaps && pool_->pending() > 0;
-    if (on_device_ || opening_ || ready_.empty() || must_wait || closed_ || failure_) {
+    const auto next = next_ready();
+    if (on_device_ || next == ready_.end() || must_wait || closed_ || failure_) {
       return;
     }
     if (!device_ || !device_->alive()) {
-      reopen();
+      if (const Result<void> started = start_device(); !started) {
+        failure_ = started.error();
+      }
       return;
     }
-    current_ = std::move(ready_.front());
-    ready_.pop_front();
+    if (stage_ != Stage::kReady) {
+      return;
+    }
+    first_waits_ = false;
+    current_ = std::move(*next);
+    ready_.erase(next);
     wire::Message message{{"op", "trial"},
                           {"configuration", text(request_.spec.parameters, current_.proposal.configuration)},
                           {"compiled", wire::to_message(current_.compiled)}};
@@ -259,35 +339,14 @@ class LiveEvaluator final : public Evaluator {
     device_->request(message, Seconds(trial_deadline()), [this](Result<wire::Message> reply) { measured(std::move(reply)); });
   }
 
-  /// Starts the measuring worker without blocking the compile pool.
-  void reopen() {
-    auto process = WorkerProcess::spawn(context_, executable_);
-    if (!process) {
-      failure_ = process.error();
-      return;
-    }
-    device_ = std::move(process).value();
-    opening_ = true;
-    wire::Message setup = setup_;
-    setup["measure"] = true;
-    device_->request(setup, Seconds(kOpenDeadline), [this](Result<wire::Message> reply) {
-      opening_ = false;
-      if (!reply) {
-        failure_ = Error{reply.error().code, "opening the device: " + reply.error().message};
-      } else if (reply->contains("error")) {
-        failure_ = wire::error_from(reply->at("error"));
-      } else {
-        feed_device();
-      }
-    });
-  }
-
   void measured(Result<wire::Message> reply) {
     on_device_ = false;
     last_trial_end_ = Clock::now();
     const double seconds = Seconds(last_trial_end_ - trial_start_).count();
     busy_seconds_ += seconds;
-    ++trials_done_;
+    if (++trials_done_ == 1) {
+      first_seconds_ = seconds;
+    }
     Trial trial;
     trial.configuration = current_.proposal.configuration;
     trial.position = current_.proposal.position;
@@ -359,21 +418,27 @@ class LiveEvaluator final : public Evaluator {
     return false;
   }
 
+  /// Of the measuring worker: the device opens, is open, gets the buffers and the reference, takes trials.
+  enum class Stage { kOpening, kOpen, kFilling, kReady };
+
   const TuneRequest& request_;
   Store* store_;
   std::filesystem::path executable_;
   wire::Message setup_;
   boost::asio::io_context context_;
   std::unique_ptr<CompilePool> pool_;
-  std::unique_ptr<WorkerProcess> device_;
+  std::unique_ptr<WorkerProcess> reference_compiler_, device_;
+  std::optional<wire::Message> reference_;  ///< compiled
+  Stage stage_ = Stage::kOpening;
   std::deque<ReadyTrial> ready_;
   ReadyTrial current_;
   std::vector<Trial> finished_;
   std::optional<Error> failure_;
   std::optional<double> incumbent_us_;
-  bool on_device_ = false, opening_ = false, closed_ = false;
+  std::optional<Count> first_;  ///< position of the first proposal
+  bool first_waits_ = false, on_device_ = false, closed_ = false;
   std::size_t trials_done_ = 0;
-  double busy_seconds_ = 0.0, default_seconds_ = 0.0;
+  double busy_seconds_ = 0.0, first_seconds_ = 0.0, default_seconds_ = 0.0;
   std::optional<Clock::time_point> first_trial_;
   Clock::time_point start_ = Clock::now(), trial_start_, last_trial_end_;
 };

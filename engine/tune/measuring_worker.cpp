@@ -12,6 +12,12 @@ namespace hone {
 
 using wire::Message;
 
+namespace {
+
+constexpr std::size_t kWarmUpBytes = 256;
+
+}  // namespace
+
 /// A trial and how it ended for the process.
 struct TrialReply {
   Trial trial;
@@ -37,11 +43,18 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   worker->problem_ = wire::problem_from(setup.at("problem"));
   worker->settings_ = wire::settings_from(setup.at("settings"));
   worker->seed_ = setup.at("seed");
-  worker->reference_ = wire::compiled_from(setup.at("reference"));
   HONE_ASSIGN(worker->device_, plugin.open(info));
-  HONE_ASSIGN(worker->bench_, Bench::create(*worker->device_, worker->spec_, worker->problem_, worker->reference_));
-  HONE_TRY(worker->add_ragged());
+  // A device compiles code of its own on first use; now the reference is still being compiled.
+  HONE_ASSIGN(const std::unique_ptr<Buffer> some, worker->device_->allocate(kWarmUpBytes));
+  HONE_TRY(worker->device_->fill(some->address(), kWarmUpBytes, 0));
+  HONE_TRY(worker->device_->checksum(some->address(), kWarmUpBytes));
   return worker;
+}
+
+Result<void> MeasuringWorker::make_bench(const Message& request) {
+  reference_ = wire::compiled_from(request.at("reference"));
+  HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_));
+  return add_ragged();
 }
 
 Message MeasuringWorker::trial(const Message& request) {

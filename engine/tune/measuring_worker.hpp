@@ -20,10 +20,12 @@ struct TrialReply;
 
 class MeasuringWorker {
  public:
-  /// `setup` holds the kernel, the problem, the settings and the compiled reference.
+  /// Opens the device. `setup` holds the kernel, the problem and the settings.
   static Result<std::unique_ptr<MeasuringWorker>> create(WorkerChannel& channel, const DevicePlugin& plugin, const DeviceInfo& info,
                                                          const wire::Message& setup);
 
+  /// Makes the buffers, once: `request` holds the compiled reference. Trials come after it.
+  Result<void> make_bench(const wire::Message& request);
   /// One configuration, alone.
   wire::Message trial(const wire::Message& request);
   /// Several, on fresh inputs and timed in turns.

@@ -184,11 +184,16 @@ class Session {
     return nullptr;
   }
 
-  /// The default goes first and alone: it sets the deadlines, and a kernel whose default fails is broken or misdescribed.
+  /// The default goes first: it sets the deadlines, and a kernel whose default fails is broken or misdescribed. Compilers that would idle
+  /// meanwhile get proposals.
   Result<void> try_default() {
     if (default_trial() == nullptr) {
+      tried_.insert(default_position_);
       evaluator_->submit({{default_position_, space_.at(default_position_)}});
-      while (evaluator_->in_flight() > 0) {
+      while (default_trial() == nullptr && evaluator_->in_flight() > 0) {
+        if (request_.recorded == nullptr) {
+          propose();
+        }
         HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(std::numeric_limits<double>::infinity()));
         HONE_TRY(record(std::move(finished)));
       }

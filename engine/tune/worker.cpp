@@ -70,6 +70,10 @@ class Worker {
     if (operation == "compile") {
       return compiling_->compile(request);
     }
+    if (operation == "bench") {
+      const Result<void> ready = measuring_->make_bench(request);
+      return ready ? Message{{"ready", true}} : Message{{"error", wire::to_message(ready.error())}};
+    }
     return operation == "trial" ? measuring_->trial(request) : measuring_->finals(request);
   }
 

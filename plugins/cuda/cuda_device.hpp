@@ -32,7 +32,7 @@ class CudaDevice final : public Device {
   Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override;
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                              const Problem& problem) override;
-  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                        const Problem& problem) override;
   Result<void> synchronize() override;
   Result<std::vector<double>> time(const TimeRequest& request) override;
@@ -58,7 +58,7 @@ class CudaDevice final : public Device {
   StreamHandle stream_ = nullptr;
   std::vector<EventPair> events_;
   std::unique_ptr<Utilities> utilities_;                     ///< made on first use: a machine that only launches needs no NVRTC
-  std::unique_ptr<Buffer> flush_;                            ///< overwritten before a sample so that L2 holds nothing of the arguments
+  std::unique_ptr<Buffer> flush_;                            ///< zeros, read before a sample so that L2 holds nothing of the arguments
   std::map<std::string, std::weak_ptr<Library>> libraries_;  ///< by artifact digest
 };
 

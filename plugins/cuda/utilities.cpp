@@ -87,6 +87,7 @@ Result<void> Utilities::load(const DeviceInfo& info) {
   HONE_ASSIGN(compare_, library_->kernel("hone_compare"));
   HONE_ASSIGN(first_, library_->kernel("hone_first"));
   HONE_ASSIGN(checksum_, library_->kernel("hone_checksum"));
+  HONE_ASSIGN(displace_, library_->kernel("hone_displace"));
   const ContextScope scope(*context_);
   if (const Status status = context_->api().mem_alloc(&summary_, sizeof(Summary)); status != status::kSuccess) {
     return driver_error(context_->api(), status, "no memory for the device's own results", ErrorCode::kUnavailable);
@@ -169,6 +170,12 @@ Result<std::uint64_t> Utilities::checksum(StreamHandle stream, const void* sourc
   HONE_TRY(launch(checksum_, stream, (bytes + 7) / 8, parameters.data()));
   HONE_ASSIGN(const Summary summary, read(stream));
   return summary.checksum;
+}
+
+Result<void> Utilities::displace(StreamHandle stream, const void* zeros, std::size_t bytes) {
+  std::uint64_t words = bytes / 16;
+  std::array<void*, 3> parameters{&zeros, &words, &summary_};
+  return launch(displace_, stream, words, parameters.data());
 }
 
 }  // namespace cuda

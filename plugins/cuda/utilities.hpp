@@ -1,5 +1,5 @@
 #pragma once
-// The device-side helpers of utility.cu: random inputs, comparison, checksums.
+// The device-side helpers of utility.cu: random inputs, comparison, checksums, emptying the L2.
 
 #include <memory>
 #include <string>
@@ -23,6 +23,8 @@ class Utilities {
   Result<Comparison> compare(StreamHandle stream, const void* actual, DType dtype, const double* expected, std::size_t count,
                              const Tolerance& tolerance);
   Result<std::uint64_t> checksum(StreamHandle stream, const void* source, std::size_t bytes);
+  /// Reads `bytes` of zeros: if they are several times the L2, it then holds nothing else.
+  Result<void> displace(StreamHandle stream, const void* zeros, std::size_t bytes);
 
  private:
   struct Summary;
@@ -34,7 +36,7 @@ class Utilities {
 
   std::shared_ptr<PrimaryContext> context_;
   std::shared_ptr<Library> library_;
-  KernelHandle randomize_ = nullptr, squares_ = nullptr, compare_ = nullptr, first_ = nullptr, checksum_ = nullptr;
+  KernelHandle randomize_ = nullptr, squares_ = nullptr, compare_ = nullptr, first_ = nullptr, checksum_ = nullptr, displace_ = nullptr;
   Address summary_ = 0;
   std::size_t most_blocks_ = 1;
 };
