@@ -180,15 +180,21 @@ Result<std::unique_ptr<LoadedKernel>> CudaDevice::load(const Compiled& compiled,
   return std::unique_ptr<LoadedKernel>(std::move(kernel));
 }
 
-Result<std::unique_ptr<LoadedKernel>> CudaDevice::load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
+Result<std::unique_ptr<LoadedKernel>> CudaDevice::load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
                                                                  const Problem& problem) {
-  std::vector<PassLaunch> passes = plan;
-  for (PassLaunch& pass : passes) {
-    pass.grid[0] = (pass.extent + kReferenceBlock - 1) / kReferenceBlock;
-    pass.block[0] = kReferenceBlock;
-    pass.arguments.insert(pass.arguments.begin(), kExtentParameter);
+  if (extent < 1) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: its extent is {}; at least 1 is needed", reference.function, extent)};
   }
-  return load(compiled, passes, problem);
+  PassLaunch pass;
+  pass.grid[0] = (extent + kReferenceBlock - 1) / kReferenceBlock;
+  pass.block[0] = kReferenceBlock;
+  pass.arguments = {kExtentParameter};
+  pass.arguments.insert(pass.arguments.end(), reference.arguments.begin(), reference.arguments.end());
+  const std::vector<PassLaunch> plan{pass};
+  HONE_ASSIGN(std::shared_ptr<Library> code, library(compiled));
+  const CudaKernel::Request request{.compiled = &compiled, .plan = &plan, .problem = &problem, .info = &info_, .extent = extent};
+  HONE_ASSIGN(std::unique_ptr<CudaKernel> kernel, CudaKernel::create(context_, std::move(code), request));
+  return std::unique_ptr<LoadedKernel>(std::move(kernel));
 }
 
 Result<void> CudaDevice::synchronize() {
