@@ -51,7 +51,7 @@ template <class T> REFERENCE(1) void full_sum_reference(long, const T* x, double
 }
 
 /// The sum over the block's threads, in all of them.
-template <Config c> HONE_DEVICE float sum_of_block(float sum, float* of_warp) {
+template <Config c> HONE_DEVICE double sum_of_block(double sum, double* of_warp) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
   __syncthreads();
@@ -63,12 +63,13 @@ template <Config c> HONE_DEVICE float sum_of_block(float sum, float* of_warp) {
   return sum;
 }
 
-template <class T, Config c> HONE_DEVICE float sum_of_thread(const T* x, long n) {
+/// What a tile adds is small enough for float; the sum of many tiles is not: with float its error grows with n.
+template <class T, Config c> HONE_DEVICE double sum_of_thread(const T* x, long n) {
   constexpr int kVec = c.bytes / (int)sizeof(T);
   constexpr long kTile = (long)c.block * c.in_flight;
   const long words = n / kVec, tiles = ceil_div(words, kTile), share = ceil_div(tiles, (long)gridDim.x);
   const long begin = c.contiguous ? blockIdx.x * share : blockIdx.x, end = c.contiguous ? min_of(begin + share, tiles) : tiles;
-  float sums[c.in_flight] = {};
+  double sum = 0;
   for (long tile = begin; tile < end; tile += c.contiguous ? 1 : gridDim.x) {
     const long first = tile * kTile + threadIdx.x;
     const bool whole = first - threadIdx.x + kTile <= words;
@@ -78,26 +79,27 @@ template <class T, Config c> HONE_DEVICE float sum_of_thread(const T* x, long n)
       const bool there = whole || first + j * c.block < words;
       word[j] = there ? load_word<T, kVec, c.stream_load>(x + (first + j * c.block) * kVec) : splat<T, kVec>(0.0f);
     }
+    float of_tile = 0;
 #pragma unroll
     for (int j = 0; j < c.in_flight; ++j) {
+      float of_word = 0;
 #pragma unroll
-      for (int e = 0; e < kVec; ++e) sums[j] += word[j][e];
+      for (int e = 0; e < kVec; ++e) of_word += word[j][e];
+      of_tile += of_word;
     }
+    sum += of_tile;
   }
   const long tail = words * kVec + threadIdx.x;  // fewer elements than a word
-  float sum = blockIdx.x == 0 && tail < n ? (float)x[tail] : 0.0f;
-#pragma unroll
-  for (int j = 0; j < c.in_flight; ++j) sum += sums[j];
-  return sum;
+  return blockIdx.x == 0 && tail < n ? sum + (double)(float)x[tail] : sum;
 }
 
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block)
-void full_sum(IN(p.n) const T* __restrict__ x, OUT(1) T* __restrict__ y, WORKSPACE(kMostBlocks) float* sums, WORKSPACE_ZEROED(1) int* done,
+void full_sum(IN(p.n) const T* __restrict__ x, OUT(1) T* __restrict__ y, WORKSPACE(kMostBlocks) double* sums, WORKSPACE_ZEROED(1) int* done,
               Problem p) {
-  __shared__ float of_warp[32];
+  __shared__ double of_warp[32];
   __shared__ bool last;
-  float sum = sum_of_block<c>(sum_of_thread<T, c>(x, p.n), of_warp);
+  double sum = sum_of_block<c>(sum_of_thread<T, c>(x, p.n), of_warp);
   if (threadIdx.x == 0) {
     sums[blockIdx.x] = sum;
     __threadfence();  // the sum is there before it is counted
@@ -109,5 +111,5 @@ void full_sum(IN(p.n) const T* __restrict__ x, OUT(1) T* __restrict__ y, WORKSPA
   sum = 0;
   for (int b = (int)threadIdx.x; b < (int)gridDim.x; b += c.block) sum += __ldcg(sums + b);
   sum = sum_of_block<c>(sum, of_warp);
-  if (threadIdx.x == 0) y[0] = T(sum);
+  if (threadIdx.x == 0) y[0] = T((float)sum);
 }
