@@ -35,12 +35,11 @@ struct Config {
   TUNE(1, 2, 3, 4) int terms = 1;          // the problem's
   TUNE(1, 2, 3, 4) int activation = 1;     // the problem's
 };
+#include "../product.h"
 
 HONE_BOTH constexpr int threads_of(Config c) { return c.bm / c.tm * (c.bn / c.tn) * c.slices; }
-/// Whether neighbours in memory differ in k: such a tile is turned on its way into shared memory.
-HONE_BOTH constexpr bool a_is_deep(Config c) { return c.layout <= 2; }
-HONE_BOTH constexpr bool b_is_deep(Config c) { return c.layout == 2 || c.layout == 4; }
-/// Elements of one access to a deep operand. cp.async turns a tile only if it carries single floats.
+/// Elements of one access to a deep operand, whose tile is turned on its way into shared memory. cp.async turns only what it carries as
+/// single floats.
 HONE_BOTH constexpr int deep_vec(Config c) { return c.async ? 1 : c.vec; }
 /// Threads that read a line of a deep tile of `rows` lines.
 HONE_BOTH constexpr int deep_lanes(Config c, int rows) { return min_of(c.bk / deep_vec(c), max_of(c.along, threads_of(c) / rows)); }
@@ -145,18 +144,7 @@ template <class T> constexpr Cost cost(Problem p) {
 template <class T>
 REFERENCE(p.m * p.n)
 void gemm_reference(long i, const T* a, const T* b, const T* added, const T* bias, double* out, float alpha, float beta, Problem p) {
-  const long row = i / p.n, column = i % p.n;
-  const long a_row = p.layout <= 2 ? p.k : 1, a_k = p.layout <= 2 ? 1 : p.m;
-  const long b_column = p.layout % 2 == 0 ? p.k : 1, b_k = p.layout % 2 == 0 ? 1 : p.n;
-  double sum = 0;
-  for (long k = 0; k < p.k; ++k) sum += (double)(float)a[row * a_row + k * a_k] * (double)(float)b[column * b_column + k * b_k];
-  double x = alpha * sum;
-  if (p.terms == 2 || p.terms == 4) x += (double)beta * (double)(float)added[i];
-  if (p.terms >= 3) x += (double)(float)bias[column];
-  if (p.activation == 2) x = fmax(x, 0.0);
-  if (p.activation == 3) x = x * 0.5 * (1.0 + erf(x * 0.70710678118654752));
-  if (p.activation == 4) x = x / (1.0 + exp(-x));
-  out[i] = x;
+  out[i] = product_at(i, a, b, added, bias, alpha, beta, p);
 }
 
 // These speak of Problem and Config.

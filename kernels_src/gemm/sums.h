@@ -1,38 +1,5 @@
 #pragma once
-// One thread's sums, and how they become elements of out.
-
-/// activation(alpha * sum + beta * added + bias), for a word of a row.
-template <class T, Config c> struct Finish {
-  const T *added, *bias;
-  float alpha, beta;
-
-  static HONE_DEVICE float activate(float x) {
-    if constexpr (c.activation == 2) x = fmaxf(x, 0.0f);
-    if constexpr (c.activation == 3) x = 0.5f * x * (1.0f + erff(x * 0.70710678f));
-    if constexpr (c.activation == 4) x = x / (1.0f + expf(-x));
-    return x;
-  }
-
-  template <int width> HONE_DEVICE void write(T* out, const Vector<float, width>& sums, long row, long column, long n) const {
-    Vector<float, width> x = sums;
-#pragma unroll
-    for (int e = 0; e < width; ++e) x[e] *= alpha;
-    if constexpr (c.terms % 2 == 0) {
-      const Vector<T, width> word = load<width>(added + row * n + column);
-#pragma unroll
-      for (int e = 0; e < width; ++e) x[e] += beta * (float)word[e];
-    }
-    if constexpr (c.terms >= 3) {
-      const Vector<T, width> word = load<width>(bias + column);
-#pragma unroll
-      for (int e = 0; e < width; ++e) x[e] += (float)word[e];
-    }
-    Vector<T, width> word;
-#pragma unroll
-    for (int e = 0; e < width; ++e) word[e] = T(activate(x[e]));
-    store(out + row * n + column, word);
-  }
-};
+// One thread's sums, and how they are added up.
 
 /// Waits for all threads of the block, or of all blocks of the cluster.
 template <int cluster> HONE_DEVICE void join_barrier() {

@@ -1,11 +1,15 @@
-// Matrix product on tensor cores, a warp at a time: out[m, n] = sum over k of a[m, k] * b[k, n]; row-major, any m, n, k, accumulated in float.
+// Matrix product on tensor cores, a warp at a time: out = activation(alpha * a b + beta * added + bias), either one transposed or not, any
+// m, n, k; sums in float.
 #include <hone/kernel.h>
 
 struct Problem {
   long m = 1024, n = 1024, k = 1024;
+  long layout = 1;      // how a and b lie in memory: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
+  long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
+  long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
-// A block computes bm x bn of out, a warp wm x wn of that, for bk columns of a and rows of b at a time. Those wait in shared memory in words of
+// A block computes bm x bn of out, a warp wm x wn of that, for bk of k at a time. Tiles of a and b wait in shared memory in words of
 // 16 bytes, which change places so that eight lanes that read a column of words meet in no bank.
 struct Config {
   TUNE(16, 32, 64, 128, 256) int bm = 64;     // rows of the block's tile: larger tiles read a and b less often, smaller ones give more blocks
@@ -14,11 +18,15 @@ struct Config {
   TUNE(16, 32, 64, 128) int wm = 32;          // rows a warp computes: more reuse of what it reads, more registers
   TUNE(16, 32, 64, 128) int wn = 32;          // columns a warp computes
   TUNE(2, 3, 4, 5, 6) int stages = 2;         // steps in shared memory: one is used while the others arrive
-  TUNE(1, 2, 4, 8) int vec = 1;               // elements in one access: rows are multiples of it. 1 takes rows that begin anywhere
+  TUNE(1, 2, 4, 8) int vec = 1;               // elements in one access: lines are multiples of it. 1 takes lines that begin anywhere
   TUNE(1, 2, 4, 8, 16) int split = 1;         // blocks that share the sum over k: few tiles must fill the device. Costs a second pass
   TUNE(0, 1, 2) int once = 0;                 // a (1) or b (2) is read once and need not stay in L2
   TUNE(1, 4, 8) int raster = 4;               // row tiles that run side by side, so that the columns of b they share stay in L2
+  TUNE(1, 2, 3, 4) int layout = 1;            // the problem's: code is made for one
+  TUNE(1, 2, 3, 4) int terms = 1;             // the problem's
+  TUNE(1, 2, 3, 4) int activation = 1;        // the problem's
 };
+#include "../product.h"
 
 HONE_BOTH constexpr int threads_of(Config c) { return c.bm / c.wm * (c.bn / c.wn) * 32; }
 HONE_BOTH constexpr int stage_bytes(Config c) { return (c.bm + c.bn) * c.bk * 2; }
@@ -34,14 +42,17 @@ HONE_BOTH constexpr int registers_of(Config c) {
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability < 80) return false;                             // mma of bf16 and cp.async
+  if (c.layout != p.layout) return false;                                  // made for another layout
+  if (c.terms != p.terms) return false;                                    // for other terms
+  if (c.activation != p.activation) return false;                          // for another activation
   if (c.bm % c.wm != 0) return false;                                      // whole warps along m
   if (c.bn % c.wn != 0) return false;                                      // and along n
   if (threads_of(c) < 64) return false;                                    // one warp cannot hide its own latency
   if (threads_of(c) > 512) return false;                                   // more synchronize too much
   if (c.vec < 8 && c.once != 0) return false;                              // a matter of wide reads
   if (c.vec == 1 && c.stages != 2) return false;                           // by way of registers one step is on its way, not more
-  if (p.k % c.vec != 0) return false;                                      // rows of a are whole aligned words
-  if (p.n % c.vec != 0) return false;                                      // and those of b and out
+  if ((a_is_deep(c) ? p.k : p.m) % c.vec != 0) return false;               // lines of a are whole aligned words
+  if ((b_is_deep(c) ? p.k : p.n) % c.vec != 0) return false;               // and those of b
   if (registers_of(c) > 255) return false;                                 // a thread has no more
   if (registers_of(c) * threads_of(c) > d.registers_per_multiprocessor) return false;  // nor has a block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;           // the device's limit
@@ -61,15 +72,14 @@ constexpr Launch launch_gemm_mma_sum(Problem p, Config c) {
 
 template <class T> constexpr Cost cost(Problem p) {
   return {.flops = 2.0 * p.m * p.n * p.k,
-          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + 1.0 * p.m * p.n) * sizeof(T),
+          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + (p.terms % 2 == 0 ? 2.0 : 1.0) * p.m * p.n) * sizeof(T),
           .sum_length = 1.0 * p.k};
 }
 
-template <class T> REFERENCE(p.m * p.n) void gemm_mma_reference(long i, const T* a, const T* b, double* out, Problem p) {
-  const long row = i / p.n, column = i % p.n;
-  double sum = 0;
-  for (long k = 0; k < p.k; ++k) sum += (double)(float)a[row * p.k + k] * (double)(float)b[k * p.n + column];
-  out[i] = sum;
+template <class T>
+REFERENCE(p.m * p.n)
+void gemm_mma_reference(long i, const T* a, const T* b, const T* added, const T* bias, double* out, float alpha, float beta, Problem p) {
+  out[i] = product_at(i, a, b, added, bias, alpha, beta, p);
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -145,7 +155,7 @@ struct Unaligned {
   int shift, count;  // first element in `low`; how many of the 8 are wanted
 };
 
-/// A matrix of rows x columns that lie packed, in tiles of kLines lines and kWords words.
+/// A matrix whose lines lie packed (rows of `columns` elements, as memory has them), in tiles of kLines lines and kWords words.
 template <class T, Config c, int kLines, int kWords, bool kOnce> struct Tile {
   static constexpr int kThreads = threads_of(c), kCarried = ceil_div(kLines * kWords, kThreads);
   const T* from;
@@ -213,6 +223,9 @@ template <class T, Config c, int kLines, int kWords, bool kOnce> struct Tile {
 };
 
 // ---- products -----------------------------------------------------------------------------------------------------------------------------
+/// Whether rows of out are whole pairs: those of b tell, if they are as long.
+template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_deep(c) || p.n % 2 == 0); }
+
 /// One warp's sums: lane l holds rows l / 4 and 8 below, columns l % 4 * 2 and the next, of each 16 x 8 part.
 template <class T, Config c> struct Sums {
   static constexpr int kDown = c.wm / 16, kAcross = c.wn / 8;
@@ -226,19 +239,33 @@ template <class T, Config c> struct Sums {
     first_column = warp % kWarpsAcross * c.wn;
   }
 
-  HONE_DEVICE void add(unsigned stage) {
+  /// 16 x 16 of a: k from 8 on are the last two matrices. In a tile whose lines are k, eight of them are a matrix that is turned.
+  static HONE_DEVICE void read_a(unsigned (&to)[4], unsigned tile, int row, int k) {
     const int lane = (int)threadIdx.x % 32;
+    if constexpr (a_is_deep(c)) {
+      load_matrices(to, tile + place_in_tile<c.bk / 8>(row + lane % 16, k / 8 + lane / 16));
+    } else {
+      load_transposed(to, tile + place_in_tile<c.bm / 8>(k + lane / 16 * 8 + lane % 8, row / 8 + lane / 8 % 2));
+    }
+  }
+  /// 16 x 16 of b: columns from 8 on are the last two matrices.
+  static HONE_DEVICE void read_b(unsigned (&to)[4], unsigned tile, int column, int k) {
+    const int lane = (int)threadIdx.x % 32;
+    if constexpr (b_is_deep(c)) {
+      load_matrices(to, tile + place_in_tile<c.bk / 8>(column + lane / 16 * 8 + lane % 8, k / 8 + lane / 8 % 2));
+    } else {
+      load_transposed(to, tile + place_in_tile<c.bn / 8>(k + lane % 16, column / 8 + lane / 16));
+    }
+  }
+
+  HONE_DEVICE void add(unsigned stage) {
 #pragma unroll
     for (int k = 0; k < c.bk; k += 16) {
       unsigned a[kDown][4], b[kAcross / 2][4];
 #pragma unroll
-      for (int i = 0; i < kDown; ++i) {
-        load_matrices(a[i], stage + place_in_tile<c.bk / 8>(first_row + i * 16 + lane % 16, k / 8 + lane / 16));
-      }
+      for (int i = 0; i < kDown; ++i) read_a(a[i], stage, first_row + i * 16, k);
 #pragma unroll
-      for (int j = 0; j < kAcross / 2; ++j) {
-        load_transposed(b[j], stage + c.bm * c.bk * 2 + place_in_tile<c.bn / 8>(k + lane % 16, (first_column + j * 16) / 8 + lane / 16));
-      }
+      for (int j = 0; j < kAcross / 2; ++j) read_b(b[j], stage + c.bm * c.bk * 2, first_column + j * 16, k);
 #pragma unroll
       for (int i = 0; i < kDown; ++i) {
 #pragma unroll
@@ -250,7 +277,8 @@ template <class T, Config c> struct Sums {
     }
   }
 
-  template <class To> HONE_DEVICE void write(To* to, const Place& at, Problem p) const {
+  /// Calls visit(row, column, pair) for neighbouring sums, of which those beyond the matrix are not wanted.
+  template <class Visit> HONE_DEVICE void visit(const Place& at, Problem p, Visit visit) const {
     const int lane = (int)threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < kDown * 2; ++i) {
@@ -259,23 +287,38 @@ template <class T, Config c> struct Sums {
 #pragma unroll
       for (int j = 0; j < kAcross; ++j) {
         const long column = at.column + first_column + j * 8 + lane % 4 * 2;
-        const float* const pair = values[i / 2][j] + i % 2 * 2;
-        if (c.vec > 1) {
-          if (column < p.n) store(to + row * p.n + column, Vector<To, 2>{To(pair[0]), To(pair[1])});
-        } else {
-          if (column < p.n) to[row * p.n + column] = To(pair[0]);
-          if (column + 1 < p.n) to[row * p.n + column + 1] = To(pair[1]);
-        }
+        if (column < p.n) visit(row, column, Vector<float, 2>{values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]});
       }
     }
+  }
+
+  HONE_DEVICE void write(float* to, const Place& at, Problem p) const {
+    visit(at, p, [&](long row, long column, const Vector<float, 2>& pair) {
+      if (whole_pairs<c>(p)) {
+        store(to + row * p.n + column, pair);
+      } else {
+        to[row * p.n + column] = pair[0];
+        if (column + 1 < p.n) to[row * p.n + column + 1] = pair[1];
+      }
+    });
+  }
+  HONE_DEVICE void write(T* out, const Finish<T, c>& finish, const Place& at, Problem p) const {
+    visit(at, p, [&](long row, long column, const Vector<float, 2>& pair) {
+      if (whole_pairs<c>(p)) {
+        finish.write(out, pair, row, column, p.n);
+      } else {
+        finish.template write<1>(out, {pair[0]}, row, column, p.n);
+        if (column + 1 < p.n) finish.template write<1>(out, {pair[1]}, row, column + 1, p.n);
+      }
+    });
   }
 };
 
 /// Adds up a share of k.
 template <class T, Config c> struct Block {
   static constexpr int kA = c.bm * c.bk * 2;  // bytes of a's tile
-  Tile<T, c, c.bm, c.bk / 8, c.once == 1> a;
-  Tile<T, c, c.bk, c.bn / 8, c.once == 2> b;
+  Tile<T, c, a_is_deep(c) ? c.bm : c.bk, (a_is_deep(c) ? c.bk : c.bm) / 8, c.once == 1> a;
+  Tile<T, c, b_is_deep(c) ? c.bn : c.bk, (b_is_deep(c) ? c.bk : c.bn) / 8, c.once == 2> b;
   Problem p;
   Place at;
   unsigned shared;
@@ -288,8 +331,16 @@ template <class T, Config c> struct Block {
     int present = 0;
     for (long k = at.k_begin; k < at.k_end + c.bk; k += c.bk) {
       if (k < at.k_end) {
-        a.fetch(words_a, at.row, k, p.m, at.k_end);
-        b.fetch(words_b, k, at.column, at.k_end, p.n);
+        if constexpr (a_is_deep(c)) {
+          a.fetch(words_a, at.row, k, p.m, at.k_end);
+        } else {
+          a.fetch(words_a, k, at.row, at.k_end, p.m);
+        }
+        if constexpr (b_is_deep(c)) {
+          b.fetch(words_b, at.column, k, p.n, at.k_end);
+        } else {
+          b.fetch(words_b, k, at.column, at.k_end, p.n);
+        }
       }
       if (k > at.k_begin) sums.add(stage(present));
       present ^= 1;
@@ -303,8 +354,16 @@ template <class T, Config c> struct Block {
 
   HONE_DEVICE void start(int index, long k) const {
     if (k < at.k_end) {
-      a.start(stage(index), at.row, k, p.m, at.k_end);
-      b.start(stage(index) + kA, k, at.column, at.k_end, p.n);
+      if constexpr (a_is_deep(c)) {
+        a.start(stage(index), at.row, k, p.m, at.k_end);
+      } else {
+        a.start(stage(index), k, at.row, at.k_end, p.m);
+      }
+      if constexpr (b_is_deep(c)) {
+        b.start(stage(index) + kA, at.column, k, p.n, at.k_end);
+      } else {
+        b.start(stage(index) + kA, k, at.column, at.k_end, p.n);
+      }
     }
     end_group();
   }
@@ -328,11 +387,15 @@ template <class T, Config c> struct Block {
 
 template <class T, Config c>
 KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c))
-void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b, OUT(p.m * p.n) T* __restrict__ out,
-              WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) float* __restrict__ partial, Problem p) {
+void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
+              IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
+              OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) float* __restrict__ partial,
+              SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, shared);
-  const Block<T, c> block{{a, p.m, p.k}, {b, p.k, p.n}, p, place_of<c>(p), shared_address(shared)};
+  const long a_lines = a_is_deep(c) ? p.m : p.k, a_line = a_is_deep(c) ? p.k : p.m;
+  const long b_lines = b_is_deep(c) ? p.n : p.k, b_line = b_is_deep(c) ? p.k : p.n;
+  const Block<T, c> block{{a, a_lines, a_line}, {b, b_lines, b_line}, p, place_of<c>(p), shared_address(shared)};
   Sums<T, c> sums;
   if constexpr (c.vec == 1) {
     block.accumulate(sums);
@@ -342,7 +405,7 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
   if constexpr (c.split > 1) {
     sums.write(partial + blockIdx.y * (p.m * p.n), block.at, p);
   } else {
-    sums.write(out, block.at, p);
+    sums.write(out, {added, bias, alpha, beta}, block.at, p);
   }
 #endif
 }
@@ -350,12 +413,15 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
 /// Adds the shares of k, in their order: the result does not depend on which block ended first.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(256)
-void gemm_mma_sum(OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) const float* __restrict__ partial,
-                  Problem p) {
+void gemm_mma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
+                  OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) const float* __restrict__ partial,
+                  SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   const long i = blockIdx.x * 256L + threadIdx.x;
   if (i >= p.m * p.n) return;
   float sum = 0;
 #pragma unroll
   for (int s = 0; s < c.split; ++s) sum += partial[s * (p.m * p.n) + i];
-  out[i] = T(sum);
+  const Finish<T, c> finish = {added, bias, alpha, beta};
+  const long row = Finish<T, c>::kBiased ? i / p.n : 0;  // a division that most need not wait for
+  finish.template write<1>(out, {sum}, row, i - row * p.n, p.n);
 }

@@ -1,17 +1,17 @@
 #pragma once
 // What is beside the product: copies of matrices whose rows are no multiples of 16 bytes, and last columns of out.
 
-/// Copies a matrix so that its rows begin at multiples of 16 bytes: words of 8 elements, each taken from two aligned ones.
+/// Copies a matrix so that its lines begin at multiples of 16 bytes: words of 8 elements, each taken from two aligned ones.
 template <class T>
-HONE_DEVICE void pack(const T* from, T* to, long rows, long row) {
-  const unsigned per_row = (unsigned)ceil_div(row, 8L);
-  const long count = rows * row;
+HONE_DEVICE void pack(const T* from, T* to, long lines, long length) {
+  const unsigned per_line = (unsigned)ceil_div(length, 8L);
+  const long count = lines * length;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const unsigned index = (blockIdx.x * 4 + i) * 256 + threadIdx.x;
-    if (index >= rows * per_row) continue;
-    const unsigned line = index / per_row, word_of_line = index % per_row;
-    const long first = line * row + word_of_line * 8, begin = first / 8 * 8;
+    if (index >= lines * per_line) continue;
+    const unsigned line = index / per_line, word_of_line = index % per_line;
+    const long first = line * length + word_of_line * 8, begin = first / 8 * 8;
     const int shift = (int)(first % 8);
     Vector<T, 8> word;
     if (begin + 16 <= count) {
@@ -24,7 +24,7 @@ HONE_DEVICE void pack(const T* from, T* to, long rows, long row) {
 #pragma unroll
       for (int e = 0; e < 8; ++e) word[e] = first + e < count ? from[first + e] : T(0.0f);
     }
-    store(to + line * padded(row) + word_of_line * 8, word);
+    store(to + line * padded(length) + word_of_line * 8, word);
   }
 }
 
@@ -39,6 +39,7 @@ struct Chores {
   const T *a, *b;
   T *packed_b, *out;
   int* progress;  // rows taken, chores at the edge taken, then how many rows are copied of each 64
+  Finish<T, c> finish;
 
   HONE_DEVICE static int lane() { return (int)threadIdx.x % 32; }
   HONE_DEVICE static int all_of(int first_lane) { return __shfl_sync(0xffffffffu, first_lane, 0); }
@@ -140,7 +141,7 @@ struct Chores {
     for (int i = 0; i < kRows; ++i) {
 #pragma unroll
       for (int distance = 16; distance > 0; distance /= 2) sums[i] += __shfl_xor_sync(0xffffffffu, sums[i], distance);
-      if (lane() == i && row + i < p.m) out[(row + i) * p.n + column] = T(sums[i]);
+      if (lane() == i && row + i < p.m) finish.template write<1>(out, {sums[i]}, row + i, column, p.n);
     }
   }
 };

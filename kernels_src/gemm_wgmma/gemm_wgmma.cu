@@ -1,9 +1,13 @@
-// Matrix product on Hopper's tensor cores: out[m, n] = sum over k of a[m, k] * b[k, n]; row-major, any m, n, k, accumulated in float.
+// Matrix product on Hopper's tensor cores: out = activation(alpha * a b + beta * added + bias), either one transposed or not, any m, n, k;
+// sums in float.
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
 
 struct Problem {
   long m = 1024, n = 1024, k = 1024;
+  long layout = 1;      // how a and b lie in memory: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
+  long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
+  long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
 // Some warpgroups (128 threads) multiply, one thread of another has the copy engine bring tiles of a and b into a ring of stages ahead of
@@ -21,14 +25,18 @@ struct Config {
   TUNE(1, 2, 4, 8) int split = 1;            // parts of k for tiles that would leave multiprocessors idle. Costs a second pass
   TUNE(78, 112, 114, 128, 132, 264) int blocks = 132;  // that stay on the device: its multiprocessors or a rounder number, or twice
   TUNE(false, true) bool staged = false;     // tiles leave by way of shared memory and the copy engine instead of from registers
-  // The copy engine takes rows that are multiples of 16 bytes apart. Where they are not: 1 copies a and b first; 2 leaves a where it is and
-  // takes every eighth row of it together (work.h), and copies b while the product has begun (chores.h).
+  // The copy engine takes lines that are multiples of 16 bytes apart. Where they are not: 1 copies a or b or both first; 2 (for layout 1)
+  // leaves a where it is and takes every eighth row of it together (work.h), and copies b while the product has begun (chores.h).
   TUNE(0, 1, 2) int repack = 0;
   TUNE(0, 1, 2) int once = 0;                // a (1) or b (2) is read once and need not stay in L2
   TUNE(128, 256) int fetch = 128;            // bytes that L2 reads at a time
+  TUNE(1, 2, 3, 4) int layout = 1;           // the problem's: code is made for one
+  TUNE(1, 2, 3, 4) int terms = 1;            // the problem's
+  TUNE(1, 2, 3, 4) int activation = 1;       // the problem's
 };
+#include "../product.h"
 
-constexpr int kDepth = 64;       // of a k-step: 128 bytes, the widest swizzle
+constexpr int kDepth = 64;       // of a k-step: 128 bytes, the widest swizzle; as many elements of a line that runs along m or n
 constexpr int kMostBlocks = 264;
 
 // ---- sizes --------------------------------------------------------------------------------------------------------------------------------
@@ -65,8 +73,16 @@ HONE_BOTH constexpr long class_rows(Problem p, Config c, long j) { return ceil_d
 /// The last one or two columns, where they would cost a column of tiles: those who copy b add them up.
 HONE_BOTH constexpr long edge_of(Problem p, Config c) { return c.repack == 2 && p.n > 64 && p.n % 64 <= 2 ? p.n % 64 : 0; }
 HONE_BOTH constexpr long main_n(Problem p, Config c) { return p.n - edge_of(p, c); }
-/// Whether b's rows need a copy.
-HONE_BOTH constexpr bool copied_b(Problem p, Config c) { return c.repack == 1 || (c.repack == 2 && p.n % 8 != 0); }
+/// A line of an operand: what lies side by side in memory. Whether lines need a copy.
+HONE_BOTH constexpr long lines_a(Problem p, Config c) { return a_is_deep(c) ? p.m : p.k; }
+HONE_BOTH constexpr long lines_b(Problem p, Config c) { return b_is_deep(c) ? p.n : p.k; }
+HONE_BOTH constexpr long line_a(Problem p, Config c) { return a_is_deep(c) ? p.k : p.m; }
+HONE_BOTH constexpr long line_b(Problem p, Config c) { return b_is_deep(c) ? p.k : p.n; }
+HONE_BOTH constexpr bool copied_a(Problem p, Config c) { return c.repack == 1 && line_a(p, c) % 8 != 0; }
+HONE_BOTH constexpr bool copied_b(Problem p, Config c) { return c.repack > 0 && line_b(p, c) % 8 != 0; }
+/// Lines of one box of the copy engine.
+HONE_BOTH constexpr int box_a(Config c) { return (a_is_deep(c) ? c.bm : kDepth) / c.cluster_n; }
+HONE_BOTH constexpr int box_b(Config c) { return (b_is_deep(c) ? c.bn : kDepth) / c.cluster_m; }
 
 HONE_BOTH constexpr long tiles_m(Problem p, Config c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
 HONE_BOTH constexpr long tiles_n(Problem p, Config c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }
@@ -87,12 +103,15 @@ HONE_BOTH constexpr long work_of(Problem p, Config c) {
 }
 /// Floats from one row of sums in shared memory to the next: 8 more than it needs, against bank conflicts.
 HONE_BOTH constexpr int pitch_of(Config c) { return c.bn + 8; }
-/// Elements from one row of a copy to the next: rows of boxes, 128 bytes, are lines of L2.
-HONE_BOTH constexpr long padded(long row) { return round_up(row, 64L); }
-HONE_BOTH constexpr bool aligned(Problem p) { return p.k % 8 == 0 && p.n % 8 == 0; }
+/// Elements from one line of a copy to the next: lines of boxes, 128 bytes, are lines of L2.
+HONE_BOTH constexpr long padded(long line) { return round_up(line, 64L); }
+HONE_BOTH constexpr bool aligned(Problem p, Config c) { return line_a(p, c) % 8 == 0 && line_b(p, c) % 8 == 0 && p.n % 8 == 0; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma is Hopper's alone
+  if (c.layout != p.layout) return false;                                    // made for another layout
+  if (c.terms != p.terms) return false;                                      // for other terms
+  if (c.activation != p.activation) return false;                            // for another activation
   if (c.turns && c.consumers != 2) return false;                             // they take turns in pairs
   if (c.turns && c.bm > 128) return false;                                   // the sums alone would fill the registers
   if (!c.turns && c.bm % (64 * c.consumers) != 0) return false;              // a product has 64 rows
@@ -113,7 +132,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.blocks % cluster_of(c) != 0) return false;                           // whole clusters
   if (c.cluster_m > 1 && c.cluster_m > ceil_div(p.m, (long)c.bm)) return false;  // a block without a tile
   if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // the same along n
-  if ((c.repack == 0) != aligned(p)) return false;                           // needless, or needed
+  if ((c.repack == 0) != aligned(p, c)) return false;                        // needless, or needed
+  if (c.repack == 2 && c.layout != 1) return false;                          // classes are of rows that run along k, beside a b that does not
   if (c.repack > 0 && c.staged) return false;                                // out's rows are no multiples of 16 bytes either
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes take different rows of b
   if (c.repack == 2 && c.split > 1) return false;                            // a block's first tile waits for all of b
@@ -131,9 +151,12 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 }
 
 constexpr Launch launch_gemm_wgmma_pack(Problem p, Config c) {
-  return {.grid = {ceil_div(max_of(p.m * ceil_div(p.k, 8L), p.k * ceil_div(p.n, 8L)), 4L * 256), 2},
+  return {.grid = {ceil_div(max_of(copied_a(p, c) ? lines_a(p, c) * ceil_div(line_a(p, c), 8L) : 1,
+                                   copied_b(p, c) ? lines_b(p, c) * ceil_div(line_b(p, c), 8L) : 1),
+                            4L * 256),
+                   2},
           .block = {256},
-          .enabled = c.repack == 1};
+          .enabled = c.repack == 1 && (copied_a(p, c) || copied_b(p, c))};
 }
 constexpr Launch launch_gemm_wgmma(Problem p, Config c) {
   return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
@@ -155,15 +178,14 @@ constexpr Launch launch_gemm_wgmma_sum(Problem p, Config c) {
 
 template <class T> constexpr Cost cost(Problem p) {
   return {.flops = 2.0 * p.m * p.n * p.k,
-          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + 1.0 * p.m * p.n) * sizeof(T),
+          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + (p.terms % 2 == 0 ? 2.0 : 1.0) * p.m * p.n) * sizeof(T),
           .sum_length = 1.0 * p.k};
 }
 
-template <class T> REFERENCE(p.m * p.n) void gemm_wgmma_reference(long i, const T* a, const T* b, double* out, Problem p) {
-  const long row = i / p.n, column = i % p.n;
-  double sum = 0;
-  for (long k = 0; k < p.k; ++k) sum += (double)(float)a[row * p.k + k] * (double)(float)b[k * p.n + column];
-  out[i] = sum;
+template <class T>
+REFERENCE(p.m * p.n)
+void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const T* bias, double* out, float alpha, float beta, Problem p) {
+  out[i] = product_at(i, a, b, added, bias, alpha, beta, p);
 }
 
 // ---- the kernels --------------------------------------------------------------------------------------------------------------------------
@@ -176,7 +198,7 @@ template <class T> REFERENCE(p.m * p.n) void gemm_wgmma_reference(long i, const 
 
 #if defined(HONE_HOPPER)
 /// What a warpgroup that multiplies does.
-template <class T, Config c> HONE_DEVICE void consume(Sums<T, c>& sums, T* out, float* partial, const TensorMap& out_map) {
+template <class T, Config c> HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap& out_map) {
   const Problem p = sums.p;
   Ring<c> ring;
   hopper::u32 turn = 0;
@@ -198,12 +220,15 @@ template <class T, Config c> HONE_DEVICE void consume(Sums<T, c>& sums, T* out, 
       leave_part(sums);
     } else if (c.split > 1 && work.part >= 0) {
       write_partial(sums, partial, work);
-    } else if constexpr (c.staged) {
-      write_staged(sums, out_map, work, buffer);
-    } else if constexpr (c.repack > 0) {
-      write_anywhere(sums, out, work);
     } else {
-      write(sums, out, work);
+      complete(sums, finish, work);
+      if constexpr (c.staged) {
+        write_staged(sums, out_map, work, buffer);
+      } else if constexpr (c.repack > 0) {
+        write_anywhere(sums, out, work);
+      } else {
+        write(sums, out, work);
+      }
     }
   }
   if (c.staged && sums.thread == 0) hopper::store_wait_read<0>();
@@ -224,19 +249,19 @@ template <Config c> HONE_DEVICE void prepare(const Places<c>& places) {
 template <class T, Config c>
 KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(256)
 void gemm_wgmma_pack(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
-                     WORKSPACE(c.repack == 1 ? p.m * padded(p.k) : 1) T* __restrict__ packed_a,
-                     WORKSPACE(copied_b(p, c) ? p.k * padded(p.n) : 1) T* packed_b, Problem p) {
+                     WORKSPACE(copied_a(p, c) ? lines_a(p, c) * padded(line_a(p, c)) : 1) T* __restrict__ packed_a,
+                     WORKSPACE(copied_b(p, c) ? lines_b(p, c) * padded(line_b(p, c)) : 1) T* packed_b, Problem p) {
   if (blockIdx.y == 0) {
-    pack(a, packed_a, p.m, p.k);
+    if (copied_a(p, c)) pack(a, packed_a, lines_a(p, c), line_a(p, c));
   } else {
-    pack(b, packed_b, p.k, p.n);
+    if (copied_b(p, c)) pack(b, packed_b, lines_b(p, c), line_b(p, c));
   }
 }
 
 #if defined(HONE_HOPPER)
 /// A block's share. The first warpgroup fetches (and sees to chores), the others multiply.
 template <class T, Config c>
-HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chores, T* out, float* partial, const TensorMap& out_map) {
+HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chores, float* partial, const TensorMap& out_map) {
   // As many registers in all as there were before: 504 for a thread of each of the three warpgroups.
   constexpr int kFew = c.repack == 2 ? 88 : 40, kMany = c.repack == 2 ? 208 : 232;
   // Maps come from memory, and what the first copy needs would be late.
@@ -259,10 +284,10 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chore
     if constexpr (c.consumers > 1) hopper::take_registers<kMany>();
     if constexpr (c.repack == 2) chores.help();
     Sums<T, c> sums{producer.p, producer.places, producer.rank, (int)threadIdx.x / 128 - 1, (int)threadIdx.x % 128};
-    consume(sums, out, partial, out_map);
+    consume(sums, chores.finish, chores.out, partial, out_map);
     if constexpr (c.cluster_k > 1) {
       hopper::cluster_sync();
-      add_parts(sums, out);
+      add_parts(sums, chores.finish, chores.out);
     }
   }
   if constexpr (cluster_of(c) > 1) hopper::cluster_sync();  // a block must not end while its shared memory is another's
@@ -271,27 +296,30 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chore
 
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
-void gemm_wgmma(OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
-                TENSOR_MAP(a, .size = {c.repack == 0 ? p.k : 0, p.m}, .box = {kDepth, c.bm / c.cluster_n}, .swizzle = 128, .l2 = c.fetch)
+void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
+                OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
+                TENSOR_MAP(a, .size = {c.repack == 2 || copied_a(p, c) ? 0 : line_a(p, c), lines_a(p, c)}, .box = {64, box_a(c)},
+                           .swizzle = 128, .l2 = c.fetch)
                 const __grid_constant__ TensorMap a_map,
-                TENSOR_MAP(b, .size = {c.repack == 0 ? p.n : 0, p.k}, .box = {64, kDepth / c.cluster_m}, .swizzle = 128, .l2 = c.fetch)
+                TENSOR_MAP(b, .size = {c.repack == 2 || copied_b(p, c) ? 0 : line_b(p, c), lines_b(p, c)}, .box = {64, box_b(c)},
+                           .swizzle = 128, .l2 = c.fetch)
                 const __grid_constant__ TensorMap b_map,
-                TENSOR_MAP(packed_a, .size = {c.repack == 1 ? p.k : 0, p.m}, .box = {kDepth, c.bm / c.cluster_n}, .swizzle = 128,
-                           .stride = {1, padded(p.k)}, .l2 = c.fetch)
+                TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
+                           .stride = {1, padded(line_a(p, c))}, .l2 = c.fetch)
                 const __grid_constant__ TensorMap packed_a_map,
-                TENSOR_MAP(packed_b, .size = {c.repack == 1 ? p.n : 0, p.k}, .box = {64, kDepth / c.cluster_m}, .swizzle = 128,
-                           .stride = {1, padded(p.n)}, .l2 = c.fetch)
+                TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)},
+                           .swizzle = 128, .stride = {1, padded(line_b(p, c))}, .l2 = c.fetch)
                 const __grid_constant__ TensorMap packed_b_map,
                 TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {64, 64}, .swizzle = 128)
                 const __grid_constant__ TensorMap out_map,
-                Problem p) {
+                SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
   if constexpr (c.repack < 2) {
     SHARED_DYNAMIC(unsigned char, memory);
-    const TensorMap& rows = c.repack == 0 ? a_map : packed_a_map;
+    const TensorMap &rows = copied_a(p, c) ? packed_a_map : a_map, &columns = copied_b(p, c) ? packed_b_map : b_map;
     const TensorMap* const a_maps[8] = {&rows, &rows, &rows, &rows, &rows, &rows, &rows, &rows};
-    multiply<T, c>(Producer<c>{a_maps, c.repack == 0 ? b_map : packed_b_map, nullptr, p, Places<c>(memory), rank_of<c>()}, {p}, out,
-                   partial, out_map);
+    multiply<T, c>(Producer<c>{a_maps, columns, nullptr, p, Places<c>(memory), rank_of<c>()},
+                   {p, nullptr, nullptr, nullptr, out, nullptr, {added, bias, alpha, beta}}, partial, out_map);
   }
 #endif
 }
@@ -299,8 +327,10 @@ void gemm_wgmma(OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? kMos
 /// The same with a in classes of rows, and chores.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
-void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b, OUT(p.m * p.n) T* __restrict__ out,
-                        WORKSPACE(copied_b(p, c) ? p.k * padded(p.n) : 1) T* packed_b,
+void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
+                        IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
+                        IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
+                        WORKSPACE(copied_b(p, c) ? lines_b(p, c) * padded(line_b(p, c)) : 1) T* packed_b,
                         WORKSPACE_ZEROED(c.repack == 2 ? 2 + ceil_div(p.k, 64L) : 0) int* progress,
                         TENSOR_MAP(a, .size = {class_columns(p, c, 0), class_rows(p, c, 0)}, .box = {kDepth, c.bm / c.cluster_n},
                                    .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 0), .l2 = c.fetch)
@@ -332,13 +362,13 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
                         TENSOR_MAP(packed_b, .size = {c.repack == 2 && copied_b(p, c) ? main_n(p, c) : 0, p.k}, .box = {64, kDepth},
                                    .swizzle = 128, .stride = {1, padded(p.n)}, .l2 = c.fetch)
                         const __grid_constant__ TensorMap packed_b_map,
-                        Problem p) {
+                        SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
   if constexpr (c.repack == 2) {
     SHARED_DYNAMIC(unsigned char, memory);
     const TensorMap* const a_maps[8] = {&a_map_0, &a_map_1, &a_map_2, &a_map_3, &a_map_4, &a_map_5, &a_map_6, &a_map_7};
     multiply<T, c>(Producer<c>{a_maps, copied_b(p, c) ? packed_b_map : b_map, progress + 2, p, Places<c>(memory), rank_of<c>()},
-                   {p, a, b, packed_b, out, progress}, out, nullptr, a_map_0);
+                   {p, a, b, packed_b, out, progress, {added, bias, alpha, beta}}, nullptr, a_map_0);
   }
 #endif
 }
@@ -346,9 +376,12 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
 /// Adds the parts of k of split tiles, in their order: the result does not depend on which block ended first.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(256)
-void gemm_wgmma_sum(OUT(p.m * p.n) T* __restrict__ out,
+void gemm_wgmma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
+                    IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
+                    OUT(p.m * p.n) T* __restrict__ out,
                     WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) const float* __restrict__ partial,
-                    Problem p) {
+                    SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
+  const Finish<T, c> finish = {added, bias, alpha, beta};
   const long slots = rest_of(p, c) * cluster_of(c);
   const int slot = (int)blockIdx.y, rank = slot % cluster_of(c);
   const Work work = work_at<c>(p, unsplit_of(p, c) + slot / cluster_of(c), rank);
@@ -366,7 +399,7 @@ void gemm_wgmma_sum(OUT(p.m * p.n) T* __restrict__ out,
     if (at_row >= p.m) continue;
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      if (at_column + e < p.n) out[at_row * p.n + at_column + e] = T(sums[e]);
+      if (at_column + e < p.n) finish.template write<1>(out, {sums[e]}, at_row, at_column + e, p.n);
     }
   }
 }

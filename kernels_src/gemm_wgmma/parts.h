@@ -36,7 +36,7 @@ HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
   }
 }
 template <class T, Config c>
-HONE_DEVICE void add_parts(const Sums<T, c>& sums, T* out) {
+HONE_DEVICE void add_parts(const Sums<T, c>& sums, const Finish<T, c>& finish, T* out) {
   constexpr int kRows = c.bm / c.cluster_k;
   const Problem p = sums.p;
   const Work work = work_at<c>(p, blockIdx.x / cluster_of(c), sums.rank);
@@ -52,14 +52,13 @@ HONE_DEVICE void add_parts(const Sums<T, c>& sums, T* out) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) all[e] += part[e];
     }
-    T* const to = out + at_row * p.n + at_column;
     if constexpr (c.repack > 0) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        if (at_column + e < main_n(p, c)) to[e] = T(all[e]);
+        if (at_column + e < main_n(p, c)) finish.template write<1>(out, {all[e]}, at_row, at_column + e, p.n);
       }
     } else {
-      store(to, Vector<T, 4>{T(all[0]), T(all[1]), T(all[2]), T(all[3])});
+      finish.template write<4>(out, {all[0], all[1], all[2], all[3]}, at_row, at_column, p.n);
     }
   }
 }

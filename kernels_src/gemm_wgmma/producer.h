@@ -22,21 +22,23 @@ struct Producer {
     }
   }
 
-  /// A part of the tile of a: with cluster_n blocks each fetches some rows for all.
+  /// The tile of a: lines along k, or 64 rows after another of lines along m. With cluster_n blocks each fetches some lines for all.
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
-    constexpr int kRows = c.bm / c.cluster_n;
-    const int first = c.cluster_n > 1 ? rank * kRows : 0;
-    copy<c.once == 1>(places.a(stage) + first * 128, map, k, work.map_row + first, stage, c.cluster_n > 1);
+    const int first = c.cluster_n > 1 ? rank * box_a(c) : 0;
+#pragma unroll
+    for (int panel = 0; panel < (a_is_deep(c) ? 1 : c.bm / 64); ++panel) {
+      const int x = a_is_deep(c) ? k : work.map_row + panel * 64, y = a_is_deep(c) ? work.map_row : k;
+      copy<c.once == 1>(places.a(stage) + panel * (kDepth * 128) + first * 128, map, x, y + first, stage, c.cluster_n > 1);
+    }
   }
 
-  /// The tile of b, 64 columns after another.
+  /// The tile of b: lines along k, or 64 columns after another of lines along n.
   HONE_DEVICE void fetch_b(const Work& work, int k, int stage) const {
-    constexpr int kRows = kDepth / c.cluster_m;
-    const int first = c.cluster_m > 1 ? rank * kRows : 0;
+    const int first = c.cluster_m > 1 ? rank * box_b(c) : 0, column = work.column_tile * c.bn;
 #pragma unroll
-    for (int panel = 0; panel < c.bn / 64; ++panel) {
-      const hopper::u32 to = places.b(stage) + panel * (kDepth * 128) + first * 128;
-      copy<c.once == 2>(to, b_map, work.column_tile * c.bn + panel * 64, k + first, stage, c.cluster_m > 1);
+    for (int panel = 0; panel < (b_is_deep(c) ? 1 : c.bn / 64); ++panel) {
+      const int x = b_is_deep(c) ? k : column + panel * 64, y = b_is_deep(c) ? column : k;
+      copy<c.once == 2>(places.b(stage) + panel * (kDepth * 128) + first * 128, b_map, x, y + first, stage, c.cluster_m > 1);
     }
   }
 

@@ -38,15 +38,17 @@ struct Sums {
     hopper::named_barrier(1 + group, 128);
   }
 
-  /// Operands both in shared memory: a's lines run along k, b's along n.
+  /// Operands both in shared memory. 16 of k are 32 bytes of lines along k, or 16 lines of 128 bytes.
   HONE_DEVICE void multiply(int stage, bool first) {
-    const hopper::u32 rows = places.a(stage) + first_row() * 128;
-    const hopper::u64 a = hopper::operand(rows, 16, 1024), b = hopper::operand(places.b(stage), kDepth * 128, 1024);
+    constexpr int kPanel = kDepth * 128, kStepA = a_is_deep(c) ? 32 : 2048, kStepB = b_is_deep(c) ? 32 : 2048;
+    const hopper::u64 a = hopper::operand(places.a(stage) + first_row() * 128, a_is_deep(c) ? 16 : kPanel, 1024);
+    const hopper::u64 b = hopper::operand(places.b(stage), b_is_deep(c) ? 16 : kPanel, 1024);
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
 #pragma unroll
       for (int i = 0; i < kProducts; ++i) {
-        hopper::multiply_add<T, c.bn, false, true>(values[i], a + (k * 32 + i * 64 * 128) / 16, b + k * 2048 / 16, !first || k > 0);
+        hopper::multiply_add<T, c.bn, !a_is_deep(c), !b_is_deep(c)>(values[i], a + (k * kStepA + i * 64 * 128) / 16, b + k * kStepB / 16,
+                                                                    !first || k > 0);
       }
     }
   }

@@ -19,6 +19,52 @@ HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
   }
 }
 
+/// What is added to a thread's sums in columns j * 8 to j * 8 + 31 of a row, a pair in each word.
+template <class T, Config c>
+HONE_DEVICE void read_added(hopper::u32 (&word)[4], const T* line, long column, long width) {
+  const int quarter = threadIdx.x % 4;
+  if constexpr (c.repack == 0) {  // lines are whole words: as exchange() gives them away, it takes them
+    const Vector<T, 8> eight = column + quarter * 8 < width ? load<8>(line + column + quarter * 8) : Vector<T, 8>{};
+    const auto words = __builtin_bit_cast(Vector<hopper::u32, 4>, eight);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) word[e] = words[e];
+    exchange(word);
+  } else {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const long at = column + e * 8 + quarter * 2;
+      word[e] = (at < width ? line[at].bits : 0u) | (at + 1 < width ? (hopper::u32)line[at + 1].bits : 0u) << 16;
+    }
+  }
+}
+
+template <class T>
+HONE_DEVICE float half_of(hopper::u32 word, int which) {
+  return (float)__builtin_bit_cast(T, (hopper::u16)(word >> which * 16));
+}
+
+/// Makes elements of out of a thread's sums: what they lack but rounding.
+template <class T, Config c>
+HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T, c>& finish, const Work& work) {
+  if (finish.is_plain()) return;
+  const long first = (long)work.column_tile * c.bn, n = main_n(sums.p, c);
+#pragma unroll
+  for (int i = 0; i < sums.kProducts * 2; ++i) {
+    const long row = row_at<c>(sums.p, work, sums.row_of(i / 2) + i % 2 * 8);
+#pragma unroll
+    for (int j = 0; j < c.bn / 8; j += 4) {
+      hopper::u32 added[4] = {};
+      if constexpr (Finish<T, c>::kAdded) read_added<T, c>(added, finish.added + row * sums.p.n, first + j * 8, row < sums.p.m ? n : 0);
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        float& x = sums.values[i / 2][4 * (j + e / 2) + i % 2 * 2 + e % 2];
+        const long column = first + (j + e / 2) * 8 + sums.thread % 4 * 2 + e % 2;
+        x = finish.element(x, half_of<T>(added[e / 2], e % 2), Finish<T, c>::kBiased && column < n ? (float)finish.bias[column] : 0.0f);
+      }
+    }
+  }
+}
+
 /// Columns j * 8 to j * 8 + 31 of one of a thread's rows (values of product i, its upper or lower half), 8 to each of four lanes.
 template <class T, Config c>
 HONE_DEVICE void take(hopper::u32 (&word)[4], const float* values, int j) {

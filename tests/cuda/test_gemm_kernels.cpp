@@ -5,6 +5,8 @@
 #include <random>
 
 #include "hone/configuration.hpp"
+#include "hone/launch_plan.hpp"
+#include "hone/lookup.hpp"
 #include "hone/search_space.hpp"
 #include "plugins/cuda/loaded_kernel.hpp"
 #include "test_kernels.hpp"
@@ -131,6 +133,75 @@ TEST_CASE("rows of no whole words: both ways to deal with them compile, and clas
   const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
   REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
   CHECK(static_reject(*by_classes, compiled[0]->resources, hopper) == "");
+}
+
+TEST_CASE("every layout has configurations for lines of whole words and for ragged ones, and something is there for an untuned problem") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  for (const char* kernel : {"gemm_wgmma", "gemm_mma"}) {
+    const KernelSpec& spec = **find_builtin_kernel(kernel);
+    for (std::int64_t layout = 1; layout <= 4; ++layout) {
+      for (const Shape& extents :
+           {Shape{{"m", 512}, {"n", 1024}, {"k", 2048}}, Shape{{"m", 333}, {"n", 1777}, {"k", 511}}, Shape{{"m", 1}, {"n", 3}, {"k", 1}}}) {
+        Shape shape = extents;
+        shape.insert(shape.end(), {{"layout", layout}, {"terms", 5 - layout}, {"activation", layout}});
+        const Problem problem = make_problem(spec, DType::kF16, shape).value();
+        CAPTURE(kernel);
+        CAPTURE(text(problem.shape));
+        const auto choice = choose(spec, problem, hopper, nullptr);
+        REQUIRE_MESSAGE(choice.ok(), choice.error().message);
+        const auto space = space_of(spec, problem, hopper);
+        REQUIRE_MESSAGE(space.ok(), space.error().message);
+        CHECK(space->contains(choice->configuration));
+        std::mt19937_64 random(7);
+        for (const auto position : space->sample(random, 20)) {
+          const auto plan = plan_launch(spec, problem, space->at(position), hopper);
+          REQUIRE_MESSAGE(plan.ok(), text(spec.parameters, space->at(position)) << ": " << plan.error().message);
+          CHECK(static_reject(*plan, {}, hopper) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("only operands whose lines are ragged are copied") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  const auto workspace_of = [&](std::int64_t layout, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", m}, {"n", n}, {"k", k}, {"layout", layout}}).value();
+    const auto configuration =
+        parse_configuration(spec.parameters, "bm=64,bn=64,consumers=1,stages=6,raster=1,repack=1,layout=" + std::to_string(layout)).value();
+    CHECK(space_of(spec, problem, hopper)->contains(configuration));
+    const auto plan = plan_launch(spec, problem, configuration, hopper);
+    REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+    std::vector<std::int64_t> elements{static_cast<std::int64_t>(plan->size())};
+    for (const LaunchArgument& argument : launch_arguments(spec, problem, configuration).value()) {
+      if (argument.name == "packed_a" || argument.name == "packed_b") {
+        elements.push_back(argument.elements);
+      }
+    }
+    return elements;
+  };
+  CHECK(workspace_of(1, 512, 1001, 512) == std::vector<std::int64_t>{2, 1, 512 * 1024});
+  CHECK(workspace_of(2, 512, 1001, 512) == std::vector<std::int64_t>{1, 1, 1});
+  CHECK(workspace_of(3, 511, 1024, 512) == std::vector<std::int64_t>{2, 512 * 512, 1});
+  CHECK(workspace_of(4, 511, 1024, 509) == std::vector<std::int64_t>{2, 509 * 512, 1024 * 512});
+}
+
+TEST_CASE("products of operands that are transposed compile, with all that is done to a sum") {
+  const Shape whole{{"m", 512}, {"n", 1024}, {"k", 2048}};
+  const auto variant = [](Shape shape, std::int64_t layout, std::int64_t terms, std::int64_t activation) {
+    shape.insert(shape.end(), {{"layout", layout}, {"terms", terms}, {"activation", activation}});
+    return shape;
+  };
+  const Shape ragged{{"m", 333}, {"n", 1777}, {"k", 511}};
+  const DeviceInfo hopper = large("sm_90a", 90);
+  compile_some("gemm_wgmma", variant(whole, 2, 4, 2), hopper, 1, 1);
+  compile_some("gemm_wgmma", variant(whole, 3, 2, 4), hopper, 1, 2);
+  compile_some("gemm_wgmma", variant(ragged, 4, 3, 3), hopper, 1, 3);
+  compile_some("gemm_wgmma", variant(ragged, 1, 4, 2), hopper, 1, 4);
+  compile_some("gemm_mma", variant(whole, 2, 4, 2), large("sm_80", 80), 1, 1);
+  compile_some("gemm_mma", variant(whole, 3, 2, 4), hopper, 1, 2);
+  compile_some("gemm_mma", variant(ragged, 4, 3, 3), large("sm_100a", 100), 1, 3);
 }
 
 TEST_CASE("products of warps compile for each family") {

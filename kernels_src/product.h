@@ -1,0 +1,66 @@
+#pragma once
+// What the matrix products have in common: how their operands lie, and what becomes of a sum. `Problem` and `Config` both have `layout`,
+// `terms` and `activation`.
+
+/// Whether neighbours in memory differ in k.
+HONE_BOTH constexpr bool a_is_deep(Config c) { return c.layout <= 2; }
+HONE_BOTH constexpr bool b_is_deep(Config c) { return c.layout == 2 || c.layout == 4; }
+
+/// Element i of out, in double.
+template <class T>
+HONE_BOTH double product_at(long i, const T* a, const T* b, const T* added, const T* bias, float alpha, float beta, Problem p) {
+  const long row = i / p.n, column = i % p.n;
+  const long a_row = p.layout <= 2 ? p.k : 1, a_k = p.layout <= 2 ? 1 : p.m;
+  const long b_column = p.layout % 2 == 0 ? p.k : 1, b_k = p.layout % 2 == 0 ? 1 : p.n;
+  double sum = 0;
+  for (long k = 0; k < p.k; ++k) sum += (double)(float)a[row * a_row + k * a_k] * (double)(float)b[column * b_column + k * b_k];
+  double x = alpha * sum;
+  if (p.terms == 2 || p.terms == 4) x += (double)beta * (double)(float)added[i];
+  if (p.terms >= 3) x += (double)(float)bias[column];
+  if (p.activation == 2) x = fmax(x, 0.0);
+  if (p.activation == 3) x = x * 0.5 * (1.0 + erf(x * 0.70710678118654752));
+  if (p.activation == 4) x = x / (1.0 + exp(-x));
+  return x;
+}
+
+/// activation(alpha * sum + beta * added + bias).
+template <class T, Config c> struct Finish {
+  static constexpr bool kAdded = c.terms % 2 == 0, kBiased = c.terms >= 3;
+  const T *added, *bias;
+  float alpha, beta;
+
+  /// Whether there is nothing to do.
+  HONE_DEVICE bool is_plain() const { return c.terms == 1 && c.activation == 1 && alpha == 1.0f; }
+
+  HONE_DEVICE float element(float sum, float added_x, float bias_x) const {
+    float x = sum * alpha;
+    if constexpr (kAdded) x += beta * added_x;
+    if constexpr (kBiased) x += bias_x;
+    if constexpr (c.activation == 2) x = fmaxf(x, 0.0f);
+    if constexpr (c.activation == 3) x = 0.5f * x * (1.0f + erff(x * 0.70710678f));
+    if constexpr (c.activation == 4) x = x / (1.0f + expf(-x));
+    return x;
+  }
+
+  /// A word of a row of n elements.
+  template <int width> HONE_DEVICE Vector<float, width> word(const Vector<float, width>& sums, long row, long column, long n) const {
+    Vector<T, width> added_word, bias_word;
+    if constexpr (kAdded) added_word = load<width>(added + row * n + column);
+    if constexpr (kBiased) bias_word = load<width>(bias + column);
+    Vector<float, width> x;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      x[e] = element(sums[e], kAdded ? (float)added_word[e] : 0.0f, kBiased ? (float)bias_word[e] : 0.0f);
+    }
+    return x;
+  }
+  HONE_DEVICE float at(float sum, long row, long column, long n) const { return word<1>({sum}, row, column, n)[0]; }
+
+  template <int width> HONE_DEVICE void write(T* out, const Vector<float, width>& sums, long row, long column, long n) const {
+    const Vector<float, width> x = word(sums, row, column, n);
+    Vector<T, width> rounded;
+#pragma unroll
+    for (int e = 0; e < width; ++e) rounded[e] = T(x[e]);
+    store(out + row * n + column, rounded);
+  }
+};
