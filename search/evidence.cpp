@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "search/wide.hpp"
+
 namespace hone::search {
 
 double matern(double squared, double& slope) {
@@ -13,20 +15,57 @@ double matern(double squared, double& slope) {
 }
 
 /// Four sums at a time: the compiler may not reorder one.
-double dot(const double* a, const double* b, std::size_t n) {
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+HONE_WIDE double dot(const double* a, const double* b, std::size_t n) {
+  double sum[4] = {};
   std::size_t i = 0;
   for (; i + 3 < n; i += 4) {
-    s0 += a[i] * b[i];
-    s1 += a[i + 1] * b[i + 1];
-    s2 += a[i + 2] * b[i + 2];
-    s3 += a[i + 3] * b[i + 3];
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      sum[lane] += a[i + lane] * b[i + lane];
+    }
   }
   for (; i < n; ++i) {
-    s0 += a[i] * b[i];
+    sum[0] += a[i] * b[i];
   }
-  return s0 + s1 + s2 + s3;
+  return sum[0] + sum[1] + sum[2] + sum[3];
 }
+
+namespace {
+
+/// The inverse of a lower triangular matrix.
+HONE_WIDE void invert_factor(const double* factor, std::size_t n, double* inverse) {
+  std::fill_n(inverse, n * n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    double* const row = inverse + i * n;
+    for (std::size_t j = 0; j < i; ++j) {
+      const double l = factor[i * n + j];
+      const double* const other = inverse + j * n;
+      for (std::size_t c = 0; c <= j; ++c) {
+        row[c] -= l * other[c];
+      }
+    }
+    const double scale = 1.0 / factor[i * n + i];
+    for (std::size_t c = 0; c < i; ++c) {
+      row[c] *= scale;
+    }
+    row[i] = scale;
+  }
+}
+
+/// The lower triangle of A^T A, A lower triangular.
+HONE_WIDE void square(const double* a, std::size_t n, double* result) {
+  std::fill_n(result, n * n, 0.0);
+  for (std::size_t t = 0; t < n; ++t) {
+    const double* const row = a + t * n;
+    for (std::size_t i = 0; i <= t; ++i) {
+      double* const into = result + i * n;
+      for (std::size_t j = 0; j <= i; ++j) {
+        into[j] += row[i] * row[j];
+      }
+    }
+  }
+}
+
+}  // namespace
 
 Evidence::Evidence(const Metric& metric, Targets targets)
     : n_(targets.points.size()),
@@ -117,32 +156,9 @@ double Evidence::solve() {
 
 /// inverse_: the lower triangle of the inverse covariance.
 void Evidence::invert() {
-  std::vector<double> inverse_factor(n_ * n_, 0.0);
-  for (std::size_t i = 0; i < n_; ++i) {
-    double* row = &inverse_factor[i * n_];
-    for (std::size_t j = 0; j < i; ++j) {
-      const double l = factor_[i * n_ + j];
-      const double* other = &inverse_factor[j * n_];
-      for (std::size_t c = 0; c <= j; ++c) {
-        row[c] -= l * other[c];
-      }
-    }
-    const double scale = 1.0 / factor_[i * n_ + i];
-    for (std::size_t c = 0; c < i; ++c) {
-      row[c] *= scale;
-    }
-    row[i] = scale;
-  }
-  std::ranges::fill(inverse_, 0.0);
-  for (std::size_t t = 0; t < n_; ++t) {
-    const double* row = &inverse_factor[t * n_];
-    for (std::size_t i = 0; i <= t; ++i) {
-      double* into = &inverse_[i * n_];
-      for (std::size_t j = 0; j <= i; ++j) {
-        into[j] += row[i] * row[j];
-      }
-    }
-  }
+  std::vector<double> inverse_factor(n_ * n_);
+  invert_factor(factor_.data(), n_, inverse_factor.data());
+  square(inverse_factor.data(), n_, inverse_.data());
 }
 
 void Evidence::differentiate(const Hyper& hyper, Hyper& gradient) const {

@@ -22,8 +22,9 @@ inline float fast_exp(float x) {
   return p * std::bit_cast<float>((whole + 127) << 23);
 }
 
-/// Row i of `rows_` is row i of L^-1 K(observed, candidates), L the factor of the observations' covariance: an observation costs one row,
-/// and means and variances need no more than that (Rasmussen and Williams 2006, gaussianprocess.org/gpml, algorithm 2.1).
+/// Keeps L^-1 K(observed, candidates), L the factor of the observations' covariance: an observation costs one row, and means and variances
+/// need no more than that (Rasmussen and Williams 2006, gaussianprocess.org/gpml, algorithm 2.1). A tile of candidates has its part of all
+/// rows in one place, since a new row needs all those before it.
 class Posterior {
  public:
   /// `metric` must outlive it.
@@ -37,7 +38,7 @@ class Posterior {
     std::vector<std::uint16_t> digits;
     std::vector<double> trends;
   };
-  /// Many at once are faster than one by one: they go through the candidates together, in blocks that stay in the cache.
+  /// Many at once are faster than one by one: a tile stays in the cache for all of them.
   void add(std::vector<Observed> observed);
   /// Takes the latest observation back.
   void pop();
@@ -56,19 +57,21 @@ class Posterior {
   [[nodiscard]] double covariance(const Observed& a, const Observed& b) const;
   [[nodiscard]] std::vector<double> factor(const Observed& observed) const;
   [[nodiscard]] std::vector<double> whitened(const std::vector<double>& y) const;
-  void correlate(const std::uint16_t* digits, std::size_t begin, std::size_t end, float* row) const;
-  void extend(std::size_t observation, std::size_t begin, std::size_t end);
+  struct Newcomer;
+  [[nodiscard]] Newcomer newcomer(const std::uint16_t* digits) const;
+  void extend(std::size_t tile, std::size_t observation, const Newcomer& newcomer);
+  void forget();
 
   const Metric& metric_;
   std::size_t count_ = 0;
-  std::vector<std::vector<float>> coordinates_;     ///< by coordinate, of each candidate
+  std::vector<std::vector<float>> coordinates_;     ///< by coordinate, of each candidate; filled up to whole tiles, as the next two are
   std::vector<std::vector<std::uint16_t>> digits_;  ///< by parameter, of each candidate
   std::vector<std::vector<float>> trends_;
   std::vector<float> weights_, variance_;
   double signal_ = 1.0, noise_ = 1e-3;
   std::vector<Observed> observed_;
   std::vector<std::vector<double>> factor_;
-  std::vector<std::vector<float>> rows_;
+  std::vector<std::vector<float>> tiles_;  ///< of each tile, by observation, of each candidate
 };
 
 }  // namespace hone::search

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "search/wide.hpp"
+
 namespace hone::search {
 namespace {
 
@@ -14,9 +16,8 @@ constexpr float kNoGain = 1e-12F;
 constexpr std::size_t kLeaders = 3;  // whose neighbours are candidates where a space is not listed whole
 
 /// Expected improvement on `target`, in the units of the mean; the normal tail after Abramowitz and Stegun 26.2.17, to 7.5e-8.
-void expected_improvement(const std::vector<float>& mean, const std::vector<float>& variance, float target, std::vector<float>& gain) {
-  gain.resize(mean.size());
-  for (std::size_t i = 0; i < mean.size(); ++i) {
+HONE_WIDE void expected_improvement(const float* mean, const float* variance, float target, std::size_t count, float* gain) {
+  for (std::size_t i = 0; i < count; ++i) {
     const float deviation = std::sqrt(std::max(variance[i], kVarianceFloor)), z = (target - mean[i]) / deviation;
     const float density = 0.39894228F * fast_exp(-0.5F * z * z), t = 1.0F / (1.0F + 0.2316419F * std::abs(z));
     const float tail = density * t * (0.31938153F + t * (-0.356563782F + t * (1.781477937F + t * (-1.821255978F + t * 1.330274429F))));
@@ -185,29 +186,30 @@ Model& Surrogate::model_in_turn() {
 plugin::Position Surrogate::most_promising() {
   Model& model = model_in_turn();
   const std::vector<float>&mean = model.mean(), &variance = model.variance();
-  std::vector<float> gain;
-  expected_improvement(mean, variance, model.best(), gain);
+  std::vector<float> gain(mean.size());
+  expected_improvement(mean.data(), variance.data(), model.best(), gain.size(), gain.data());
   if (settings_.feasibility && failed_) {
     const std::vector<float> share = model.feasibility(known_);
     std::ranges::transform(gain, share, gain.begin(), std::multiplies<>());
   }
-  std::optional<std::size_t> chosen, likeliest;
-  float least = 0.0F;
-  for (std::size_t i = 0; i < gain.size(); ++i) {
-    if (free_[i] == 0) {
-      continue;
+  std::optional<std::size_t> chosen = largest_free(gain);
+  if (chosen && gain[*chosen] <= kNoGain) {  // no improvement in sight: the least unlikely one
+    for (std::size_t i = 0; i < gain.size(); ++i) {
+      gain[i] = (model.best() - mean[i]) / std::sqrt(std::max(variance[i], kVarianceFloor));
     }
-    chosen = !chosen || gain[i] > gain[*chosen] ? i : chosen;
-    const float deviations = (mean[i] - model.best()) / std::sqrt(std::max(variance[i], kVarianceFloor));
-    if (!likeliest || deviations < least) {
-      likeliest = i;
-      least = deviations;
+    chosen = largest_free(gain);
+  }
+  return chosen ? candidates_.position(*chosen) : taken_.any(random_);
+}
+
+std::optional<std::size_t> Surrogate::largest_free(const std::vector<float>& values) const {
+  std::optional<std::size_t> largest;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (free_[i] != 0 && (!largest || values[i] > values[*largest])) {
+      largest = i;
     }
   }
-  if (!chosen) {
-    return taken_.any(random_);
-  }
-  return candidates_.position(gain[*chosen] > kNoGain ? *chosen : *likeliest);  // no improvement in sight: the least unlikely one
+  return largest;
 }
 
 }  // namespace hone::search

@@ -45,6 +45,8 @@ class Surrogate {
   plugin::Position most_promising();
   std::optional<plugin::Position> best_elsewhere();
   Model& model_in_turn();
+  /// The first of the largest values, of those candidates that are free.
+  [[nodiscard]] std::optional<std::size_t> largest_free(const std::vector<float>& values) const;
   void renew_candidates();
   void take(plugin::Position position);
   [[nodiscard]] std::vector<plugin::Position> leaders() const;
