@@ -90,7 +90,7 @@ struct Normalizer {
 
 // ---- weights ---------------------------------------------------------------------------------------------------------------------------
 enum class Weights {
-  late,   // loaded when the row's statistics are known: the fewest registers
+  late,   // loaded word by word as they are used: the fewest registers
   early,  // loaded before the threads of a row wait for each other: their latency hides behind the wait
   kept,   // loaded once and held for all rows of the block
 };
@@ -98,14 +98,14 @@ enum class Weights {
 /// Words of a vector for the words of a row. Where a row starts in the middle of a word (`aligned` is false), words of x are no words of
 /// the weights: then each is put together from elements, one word at a time, because together they would take most of the registers.
 template <class T, auto c> struct WeightsOfRow {
-  static constexpr int kVec = c.bytes / (int)sizeof(T);
+  static constexpr int kVec = c.bytes / (int)sizeof(T), kHeld = c.held / kVec;
   const T* weights;
-  Word<T, kVec> held[c.held];
+  Word<T, kVec> held[kHeld];
 
   HONE_DEVICE void load(const Row<T, c>& row, bool aligned) {
     if (!aligned) return;
 #pragma unroll
-    for (int k = 0; k < c.held; ++k) {
+    for (int k = 0; k < kHeld; ++k) {
       if (row.has(k)) held[k] = load_word<T, kVec>(weights + row.column(k));
     }
   }
@@ -132,7 +132,7 @@ struct Config {
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
   TUNE(1, 2, 4, 8, 16) int cluster = 1;              // blocks that share a row: long rows stay on chip, few rows fill the device
   TUNE(4, 8, 16) int bytes = 16;                     // of one access: 16 is the widest there is, less gives short rows more threads
-  TUNE(1, 2, 4, 8, 16) int held = 4;                 // words of a row that a thread holds in registers
+  TUNE(4, 8, 16, 32, 64) int held = 32;              // elements of a row that a thread holds in registers
   TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory, as far as it fits, instead of read again
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
@@ -140,17 +140,17 @@ struct Config {
   TUNE(0, 1, 2, 3, 4, 8) int resident = 0;           // 0: a block for each row; else so many on a multiprocessor, which go from row to row
   TUNE(false, true) bool twice = kBiased;            // the threads of a row join sums twice (mean, then squares) instead of moments once:
                                                      // half of the instructions, but one more wait for each other
-  TUNE(Weights::late, Weights::early, Weights::kept) Weights weights = Weights::early;  // when they are loaded
+  TUNE(Weights::late, Weights::early, Weights::kept) Weights weights = Weights::late;   // when they are loaded
   TUNE(false, true) bool stream_load = true;         // lines of x leave the caches first: the weights stay in L1
   TUNE(false, true) bool stream_store = false;       // lines of y leave the cache first
-  TUNE(1, 2, 4, 8) int min_blocks = 1;               // resident on a multiprocessor: caps the registers of a thread
+  TUNE(1, 2, 4, 8) int min_blocks = kResidual ? 2 : 4;  // resident on a multiprocessor: caps the registers of a thread
 };
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 
 /// Words for each thread behind those it holds.
 template <class T> HONE_BOTH constexpr long rest(Problem p, Config c) {
-  return words_behind(p.cols / vec<T>(c), c.row_threads * c.cluster, c.held, c.in_flight);
+  return words_behind(p.cols / vec<T>(c), c.row_threads * c.cluster, c.held / vec<T>(c), c.in_flight);
 }
 
 constexpr long kKeptBytes = 208 << 10;  // of a multiprocessor's shared memory, at most
@@ -169,6 +169,9 @@ template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
 
 HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)); }
 
+/// Whether threads are dealt out as in the default, which is there for any shape.
+HONE_BOTH constexpr bool usual(Config c) { return c.block == 256 && c.row_threads == 256 && c.cluster == 1 && c.held == 32; }
+
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                     // a word holds at least one element
   if (c.block > d.threads_per_block) return false;                                // the device's limit
@@ -184,19 +187,24 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.resident * c.block > d.threads_per_multiprocessor) return false;          // more blocks than fit only queue
   if (c.weights == Weights::kept && c.resident == 0) return false;                // one row: early says the same
   if (c.weights == Weights::kept && p.cols % vec<T>(c) != 0) return false;        // a thread's columns differ from row to row
-  if (c.held * vec<T>(c) > 64) return false;                                      // held elements are floats in registers
+  if (c.held < vec<T>(c)) return false;                                           // a thread holds at least one word
   if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
   if (c.row_threads < vec<T>(c)) return false;                                    // a thread takes one element of an edge
   if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;        // they could not be resident
-  if (c.min_blocks > 1 && (c.held * vec<T>(c) + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
+  if (c.min_blocks > 1 && (c.held + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 32 * c.row_threads) return false;  // rows so long are for all threads of a block
   if (c.row_threads > 256 && c.row_threads * vec<T>(c) > p.cols) return false;    // threads without an element
   if (c.cluster > 1 && c.cluster * c.row_threads * vec<T>(c) > p.cols) return false;  // threads without an element
-  if (c.held > 4 && (c.held / 2) * c.cluster * c.row_threads >= p.cols / vec<T>(c)) return false;  // registers that no element reaches
+  if (c.held > 32 && (c.held / 2) * c.cluster * c.row_threads >= p.cols) return false;  // registers that no element reaches
   if (c.twice && !kBiased) return false;                                          // the mean is not asked for
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;                          // rows do begin inside a word
+  if (c.edges && p.cols % vec<T>(c) == 0 && !usual(c)) return false;              // no row does: registers for nothing
   if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
   if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
+  if (c.in_flight > 0 && rest<T>(p, c) == 0 && !usual(c)) return false;           // code for nothing
+  if (rest<T>(p, c) > 0 && !c.rest_shared && c.stages == 0 && !usual(c)) return false;  // reading again costs up to twice the time
+  if (c.bytes < 16 && p.cols > 2048) return false;                                // narrow words are for rows of few
+  if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;             // as many are resident without being asked
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
   if (c.rest_shared && most_kept(c) == 0) return false;                           // no round of it fits
   if (c.rest_shared && c.stages > 0) return false;                                // the whole row is there
@@ -219,7 +227,8 @@ template <class T> struct NormArguments {
 };
 
 template <class T, Config c, class Statistic> struct Norm {
-  static constexpr int kVec = c.bytes / (int)sizeof(T), kInputs = kResidual ? 2 : 1, kBatch = max_of(c.in_flight, 1);
+  static constexpr int kVec = c.bytes / (int)sizeof(T), kHeld = c.held / kVec, kInputs = kResidual ? 2 : 1;
+  static constexpr int kBatch = max_of(c.in_flight, 1);
   using RowWord = Word<T, kVec>;
   using RowOfThread = Row<T, c>;
   const NormArguments<T>& a;
@@ -268,15 +277,15 @@ template <class T, Config c, class Statistic> struct Norm {
   template <bool first, class Visitor>
   HONE_DEVICE void visit_rest(const RowOfThread& row, const RowOfThread& other, Visitor visitor) const {
     if constexpr (c.in_flight > 0) {
-      for (int k = c.held; row.has(k); k += kBatch) {
-        const bool keep = c.rest_shared && k < c.held + (int)most_kept(c);
+      for (int k = kHeld; row.has(k); k += kBatch) {
+        const bool keep = c.rest_shared && k < kHeld + (int)most_kept(c);
         RowWord word[kInputs][kBatch];
 #pragma unroll
         for (int j = 0; j < kBatch; ++j) {
 #pragma unroll
           for (int i = 0; i < kInputs; ++i) {
             if (keep && !first) {
-              word[i][j] = kept[((k + j - c.held) * kInputs + i) * c.block];
+              word[i][j] = kept[((k + j - kHeld) * kInputs + i) * c.block];
             } else {
               word[i][j] = (i == 0 ? row : other).read(k + j, 0.0f);
             }
@@ -287,7 +296,7 @@ template <class T, Config c, class Statistic> struct Norm {
         for (int j = 0; j < kBatch; ++j) {
 #pragma unroll
           for (int i = 0; i < kInputs; ++i) {
-            if (keep && first) kept[((k + j - c.held) * kInputs + i) * c.block] = word[i][j];
+            if (keep && first) kept[((k + j - kHeld) * kInputs + i) * c.block] = word[i][j];
           }
           take(word[0][j], word[kInputs - 1][j], value[j]);
         }
@@ -296,7 +305,7 @@ template <class T, Config c, class Statistic> struct Norm {
     }
   }
 
-  HONE_DEVICE Statistic statistic(const RowOfThread& row, const RowOfThread& other, const float (&held)[c.held][kVec]) const {
+  HONE_DEVICE Statistic statistic(const RowOfThread& row, const RowOfThread& other, const float (&held)[kHeld][kVec]) const {
     Statistic part = Statistic::of(held, [&](int k) { return row.has(k); });
     if (row.in_head()) part = Statistic::join(part, Statistic::of(take(row.head_at())));
     if (row.in_tail()) part = Statistic::join(part, Statistic::of(take(row.tail_at())));
@@ -308,7 +317,7 @@ template <class T, Config c, class Statistic> struct Norm {
 
   /// The sum of term(value) over what this thread has of the row.
   template <bool first, class Term>
-  HONE_DEVICE Total total(const RowOfThread& row, const RowOfThread& other, const float (&held)[c.held][kVec], Term term) const {
+  HONE_DEVICE Total total(const RowOfThread& row, const RowOfThread& other, const float (&held)[kHeld][kVec], Term term) const {
     float sum = row.in_head() ? term(take(row.head_at())) : 0.0f;
     if (row.in_tail()) sum += term(take(row.tail_at()));
     const auto add = [&](int k, const float (&value)[kVec]) {
@@ -317,7 +326,7 @@ template <class T, Config c, class Statistic> struct Norm {
       for (int e = 0; e < kVec; ++e) sum += term(value[e]);
     };
 #pragma unroll
-    for (int k = 0; k < c.held; ++k) add(k, held[k]);
+    for (int k = 0; k < kHeld; ++k) add(k, held[k]);
     visit_rest<first>(row, other, [&](int k, const float (&value)[kBatch][kVec]) {
 #pragma unroll
       for (int j = 0; j < kBatch; ++j) add(k + j, value[j]);
@@ -326,7 +335,7 @@ template <class T, Config c, class Statistic> struct Norm {
   }
 
   HONE_DEVICE Normalizer normalizer(const Rows<T, c, kInputs>& rows, const RowOfThread& row, const RowOfThread& other,
-                                    const float (&held)[c.held][kVec], float epsilon) const {
+                                    const float (&held)[kHeld][kVec], float epsilon) const {
     if constexpr (c.twice) {
       const float share = 1.0f / (float)rows.cols;  // before the wait
       const Total sum = total<true>(row, other, held, [](float value) { return value; });
@@ -342,16 +351,14 @@ template <class T, Config c, class Statistic> struct Norm {
     }
   }
 
-  HONE_DEVICE void write_row(const RowOfThread& row, const RowOfThread& other, const float (&held)[c.held][kVec], bool aligned,
+  HONE_DEVICE void write_row(const RowOfThread& row, const RowOfThread& other, const float (&held)[kHeld][kVec], bool aligned,
                              Normalizer normal) const {
 #pragma unroll
-    for (int k = 0; k < c.held; ++k) {
+    for (int k = 0; k < kHeld; ++k) {
       if (!row.has(k)) continue;
-      RowWord w = weight.held[k], b = bias.held[k];
-      if (!aligned) {
-        w = weight.at(row.column(k), false);
-        if constexpr (kBiased) b = bias.at(row.column(k), false);
-      }
+      const bool loaded = aligned && c.weights != Weights::late;
+      const RowWord w = loaded ? weight.held[k] : weight.at(row.column(k), aligned);
+      const RowWord b = !kBiased ? w : loaded ? bias.held[k] : bias.at(row.column(k), aligned);
       write(row, k, held[k], w, b, normal);
     }
     if (row.in_head()) write(row.head_at(), row.lane, normal);
@@ -373,21 +380,20 @@ template <class T, Config c, class Statistic> struct Norm {
       rows.await();
       const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
       const bool aligned = !c.edges || row.column(0) % kVec == 0;
-      RowWord x[c.held], residual[c.held];
+      RowWord x[kHeld], residual[kHeld];
 #pragma unroll
-      for (int k = 0; k < c.held; ++k) {
+      for (int k = 0; k < kHeld; ++k) {
         x[k] = row.read(k, 0.0f);
         if constexpr (kResidual) residual[k] = other.read(k, 0.0f);
       }
       if constexpr (c.weights == Weights::early) load_weights(row, aligned);
-      float held[c.held][kVec];
+      float held[kHeld][kVec];
 #pragma unroll
-      for (int k = 0; k < c.held; ++k) take(x[k], residual[k], held[k]);
+      for (int k = 0; k < kHeld; ++k) take(x[k], residual[k], held[k]);
       const Normalizer normal = normalizer(rows, row, other, held, epsilon);
-      if (rows.fit_in(c.held)) rows.release(true);
-      if constexpr (c.weights == Weights::late) load_weights(row, aligned);
+      if (rows.fit_in(kHeld)) rows.release(true);
       write_row(row, other, held, aligned, normal);
-      if (!rows.fit_in(c.held)) rows.release(false);
+      if (!rows.fit_in(kHeld)) rows.release(false);
     }
   }
 };

@@ -13,6 +13,21 @@
 #include "bulk.h"
 #include "words.h"
 
+// ---- for references --------------------------------------------------------------------------------------------------------------------
+/// Calls visit(c, value) for each element of a row, in order. The one thread that has the row has many loads under way.
+template <class T, class Visit> HONE_DEVICE void each_of_row(const T* row, long cols, Visit visit) {
+  constexpr int kAtOnce = 32;
+  long c = 0;
+  for (; c + kAtOnce <= cols; c += kAtOnce) {
+    float value[kAtOnce];
+#pragma unroll
+    for (int e = 0; e < kAtOnce; ++e) value[e] = (float)row[c + e];
+#pragma unroll
+    for (int e = 0; e < kAtOnce; ++e) visit(c + e, (double)value[e]);
+  }
+  for (; c < cols; ++c) visit(c, (double)(float)row[c]);
+}
+
 // ---- for valid and launch --------------------------------------------------------------------------------------------------------------
 /// Words behind those that a thread holds, made up to whole rounds of in_flight. `words` and `threads` are those of a row.
 HONE_BOTH constexpr long words_behind(long words, long threads, long held, long in_flight) {

@@ -75,22 +75,19 @@ template <Config c> HONE_DEVICE void copy_in_bulk(const uint4* from, uint4* to, 
   bulk_stores_left<0>();
 }
 
-template <class T, Config c> HONE_DEVICE void copy_through_registers(const T* x, T* y, long words) {
+/// Copies the tile of words that begins with `first`.
+template <class T, Config c> HONE_DEVICE void copy_tile(const T* x, T* y, long first, long words) {
   constexpr int kVec = c.bytes / (int)sizeof(T);
-  constexpr long kTile = (long)c.block * c.in_flight;
-  for (long first = blockIdx.x * kTile; first < words; first += gridDim.x * kTile) {
-    const bool whole = first + kTile <= words;
-    Word<T, kVec> held[c.in_flight];
+  const bool whole = first + (long)c.block * c.in_flight <= words;
+  const long begin = first + threadIdx.x;
+  Word<T, kVec> held[c.in_flight];
 #pragma unroll
-    for (int j = 0; j < c.in_flight; ++j) {
-      const long at = first + j * c.block + threadIdx.x;
-      if (whole || at < words) held[j] = load_word<T, kVec, c.stream_load>(x + at * kVec);
-    }
+  for (int j = 0; j < c.in_flight; ++j) {
+    if (whole || begin + j * c.block < words) held[j] = load_word<T, kVec, c.stream_load>(x + (begin + j * c.block) * kVec);
+  }
 #pragma unroll
-    for (int j = 0; j < c.in_flight; ++j) {
-      const long at = first + j * c.block + threadIdx.x;
-      if (whole || at < words) store_word<c.stream_store>(y + at * kVec, held[j]);
-    }
+  for (int j = 0; j < c.in_flight; ++j) {
+    if (whole || begin + j * c.block < words) store_word<c.stream_store>(y + (begin + j * c.block) * kVec, held[j]);
   }
 }
 
@@ -103,7 +100,12 @@ KERNEL LAUNCH_BOUNDS(c.block) void copy(IN(p.n) const T* __restrict__ x, OUT(p.n
     SHARED_DYNAMIC(uint4, stage);
     if (threadIdx.x == 0) copy_in_bulk<c>(reinterpret_cast<const uint4*>(x), reinterpret_cast<uint4*>(y), words, stage, arrivals);
   } else {
-    copy_through_registers<T, c>(x, y, words);
+    constexpr long kTile = (long)c.block * c.in_flight;
+    long first = blockIdx.x * kTile;
+    do {
+      copy_tile<T, c>(x, y, first, words);
+      first += gridDim.x * kTile;
+    } while (c.resident > 0 && first < words);
   }
   const long tail = words * kVec + threadIdx.x;  // fewer elements than a word
   if (blockIdx.x == 0 && tail < p.n) y[tail] = x[tail];

@@ -41,7 +41,9 @@ template <class T> HONE_BOTH constexpr long usual_split(Problem p, Config c) {
 template <class T> HONE_BOTH constexpr long split_of(Problem p, Config c) { return c.split > 0 ? c.split : usual_split<T>(p, c); }
 template <class T> HONE_BOTH constexpr long shares_of(Problem p, Config c) { return c.cluster * split_of<T>(p, c); }
 template <class T> constexpr long partial_floats(Problem p, Config c) { return split_of<T>(p, c) > 1 ? split_of<T>(p, c) * p.n : 1; }
-template <class T> constexpr int shared_bytes(Config c) { return 4 * (parts_of(c) + 1) * outputs_of<T>(c); }
+/// Elements of y that a block of a cluster finishes.
+template <class T> HONE_BOTH constexpr int own_outputs(Config c) { return ceil_div(outputs_of<T>(c), c.cluster); }
+template <class T> constexpr int shared_bytes(Config c) { return 4 * (parts_of(c) * outputs_of<T>(c) + c.cluster * own_outputs<T>(c)); }
 /// A low estimate of the registers of a thread: words in flight, those of x beside them in layout 2, sums.
 constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * c.layout + 32; }
 
@@ -98,20 +100,18 @@ void gemv_reference(long i, const T* x, const T* w, const T* added, double* y, f
 HONE_DEVICE int cluster_rank() { int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)); return rank; }
 HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-/// What stands at `from` in the shared memory of block `rank` of the cluster.
-HONE_DEVICE float read_remote(const float* from, int rank) {
-  float value;
-  asm volatile("{ .reg .u32 at; mapa.shared::cluster.u32 at, %1, %2; ld.shared::cluster.f32 %0, [at]; }"
-               : "=f"(value)
-               : "r"((unsigned)__cvta_generic_to_shared(from)), "r"(rank)
+/// Writes `value` to what is `to` in the shared memory of block `rank` of the cluster.
+HONE_DEVICE void write_remote(float* to, int rank, float value) {
+  asm volatile("{ .reg .u32 at; mapa.shared::cluster.u32 at, %0, %1; st.shared::cluster.f32 [at], %2; }" ::"r"(
+                   (unsigned)__cvta_generic_to_shared(to)),
+               "r"(rank), "f"(value)
                : "memory");
-  return value;
 }
 #else
 HONE_DEVICE int cluster_rank() { return 0; }
 HONE_DEVICE void cluster_arrive() {}
 HONE_DEVICE void cluster_wait() {}
-HONE_DEVICE float read_remote(const float* from, int) { return *from; }
+HONE_DEVICE void write_remote(float* to, int, float value) { *to = value; }
 #endif
 
 // ---- sums ------------------------------------------------------------------------------------------------------------------------------
@@ -241,9 +241,10 @@ KERNEL LAUNCH_BOUNDS(c.threads, c.min_blocks)
 void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w, IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added,
           OUT(p.n) T* __restrict__ y, WORKSPACE(partial_floats<T>(p, c)) float* __restrict__ partial, SCALAR(1.0) float alpha,
           SCALAR(1.0) float beta, Problem p) {
-  constexpr int kOutputs = outputs_of<T>(c), kOwn = ceil_div(kOutputs, c.cluster);
+  constexpr int kOutputs = outputs_of<T>(c), kOwn = own_outputs<T>(c);
   SHARED_DYNAMIC(float, parts);
-  float* totals = parts + parts_of(c) * kOutputs;
+  float* totals = parts + parts_of(c) * kOutputs;  // of this block's own outputs, from each block of the cluster
+  if constexpr (c.cluster > 1) cluster_arrive();
   const int rank = c.cluster > 1 ? cluster_rank() : 0;
   const Share share = share_of<T, c>(p, rank + (int)blockIdx.y);
   if ((c.layout == 1 ? p.n : p.k) % vec<T>(c) == 0) {
@@ -252,33 +253,36 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
     add_lines<T, c, false>(x, w, parts, share, p);
   }
   __syncthreads();
+  if constexpr (c.cluster > 1) cluster_wait();  // all blocks run, so they have shared memory to be written to
   for (int i = (int)threadIdx.x; i < kOutputs; i += c.threads) {
     float sum = 0.0f;
 #pragma unroll
     for (int part = 0; part < parts_of(c); ++part) sum += parts[part * kOutputs + i];
-    totals[i] = sum;
+    if constexpr (c.cluster > 1) {
+      write_remote(&totals[rank * kOwn + i % kOwn], i / kOwn, sum);
+    } else {
+      totals[i] = sum;
+    }
   }
   if constexpr (c.cluster > 1) {
+    __syncwarp();
     cluster_arrive();
     cluster_wait();
   } else {
     __syncthreads();
   }
-  for (int i = rank * kOwn + (int)threadIdx.x; i < min_of(kOutputs, (rank + 1) * kOwn); i += c.threads) {
-    const long at = blockIdx.x / c.cluster * (long)kOutputs + i;
+  for (int i = (int)threadIdx.x; i < kOwn; i += c.threads) {
+    const int of_group = rank * kOwn + i;
+    const long at = blockIdx.x / c.cluster * (long)kOutputs + of_group;
+    if (of_group >= kOutputs || at >= p.n) continue;
     float sum = 0.0f;
 #pragma unroll
-    for (int other = 0; other < c.cluster; ++other) sum += c.cluster > 1 ? read_remote(totals + i, other) : totals[i];
-    if (at >= p.n) continue;
+    for (int other = 0; other < c.cluster; ++other) sum += totals[other * kOwn + i];
     if (c.split != 1 && gridDim.y > 1) {
       partial[blockIdx.y * p.n + at] = sum;
     } else {
       y[at] = finished<T, c>(sum, added, at, alpha, beta);
     }
-  }
-  if constexpr (c.cluster > 1) {
-    cluster_arrive();
-    cluster_wait();  // no block may end while another reads its totals
   }
 }
 

@@ -11,14 +11,15 @@ template <class T> constexpr Cost cost(Problem p) {
 template <class T>
 REFERENCE(p.rows)
 void layernorm_reference(long r, const T* x, const T* weight, const T* bias, double* y, float epsilon, Problem p) {
+  const T* row = x + r * p.cols;
   double mean = 0, variance = 0;
-  for (long c = 0; c < p.cols; ++c) mean += (double)(float)x[r * p.cols + c];
+  each_of_row(row, p.cols, [&](long, double value) { mean += value; });
   mean /= p.cols;
-  for (long c = 0; c < p.cols; ++c) variance += ((double)(float)x[r * p.cols + c] - mean) * ((double)(float)x[r * p.cols + c] - mean);
+  each_of_row(row, p.cols, [&](long, double value) { variance += (value - mean) * (value - mean); });
   const double scale = 1.0 / sqrt(variance / p.cols + (double)epsilon);
-  for (long c = 0; c < p.cols; ++c) {
-    y[r * p.cols + c] = ((double)(float)x[r * p.cols + c] - mean) * scale * (double)(float)weight[c] + (double)(float)bias[c];
-  }
+  each_of_row(row, p.cols, [&](long c, double value) {
+    y[r * p.cols + c] = (value - mean) * scale * (double)(float)weight[c] + (double)(float)bias[c];
+  });
 }
 
 template <class T, Config c>

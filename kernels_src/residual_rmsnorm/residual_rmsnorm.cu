@@ -12,13 +12,15 @@ template <class T> constexpr Cost cost(Problem p) {
 template <class T>
 REFERENCE(p.rows)
 void residual_rmsnorm_reference(long r, const T* x, const T* residual, const T* weight, double* sum, double* y, float epsilon, Problem p) {
+  const long first = r * p.cols;
   double squares = 0;
-  for (long c = r * p.cols; c < (r + 1) * p.cols; ++c) {
-    sum[c] = (double)(float)x[c] + (double)(float)residual[c];
-    squares += sum[c] * sum[c];
-  }
+  each_of_row(x + first, p.cols, [&](long c, double value) {
+    const double total = value + (double)(float)residual[first + c];
+    sum[first + c] = total;
+    squares += total * total;
+  });
   const double scale = 1.0 / sqrt(squares / p.cols + (double)epsilon);
-  for (long c = 0; c < p.cols; ++c) y[r * p.cols + c] = sum[r * p.cols + c] * scale * (double)(float)weight[c];
+  for (long c = 0; c < p.cols; ++c) y[first + c] = sum[first + c] * scale * (double)(float)weight[c];
 }
 
 template <class T, Config c>

@@ -10,10 +10,11 @@ template <class T> constexpr Cost cost(Problem p) {
 
 template <class T>
 REFERENCE(p.rows) void rmsnorm_reference(long r, const T* x, const T* weight, double* y, float epsilon, Problem p) {
+  const T* row = x + r * p.cols;
   double squares = 0;
-  for (long c = 0; c < p.cols; ++c) squares += (double)(float)x[r * p.cols + c] * (double)(float)x[r * p.cols + c];
+  each_of_row(row, p.cols, [&](long, double value) { squares += value * value; });
   const double scale = 1.0 / sqrt(squares / p.cols + (double)epsilon);
-  for (long c = 0; c < p.cols; ++c) y[r * p.cols + c] = (double)(float)x[r * p.cols + c] * scale * (double)(float)weight[c];
+  each_of_row(row, p.cols, [&](long c, double value) { y[r * p.cols + c] = value * scale * (double)(float)weight[c]; });
 }
 
 template <class T, Config c>

@@ -54,6 +54,10 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.resident * c.block > d.threads_per_multiprocessor) return false;  // more blocks than fit only queue
   if (c.in_flight * c.bytes > 128) return false;                     // what is in flight fills registers: 32 of them at most
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;             // rows do begin inside a word
+  const bool usual = c.block == 256 && c.row_threads == 256 && c.cluster == 1;  // as in the default, which is there for any shape
+  if (c.edges && p.cols % vec<T>(c) == 0 && !usual) return false;    // no row does: registers for nothing
+  if (c.bytes < 16 && p.cols > 2048) return false;                   // narrow words are for rows of few
+  if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;  // as many are resident without being asked
   if (c.row_threads < vec<T>(c)) return false;                       // a thread takes one element of an edge
   if (c.row_threads < 32 && p.cols > 16384) return false;            // one thread's long sum loses digits, and its loads share no lines
   if (slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // rows so short that a block holds several are not worth a split
@@ -85,7 +89,7 @@ template <class T> constexpr Cost cost(Problem p) {
 
 template <class T> REFERENCE(p.rows) void row_sum_reference(long r, const T* x, double* y, Problem p) {
   double sum = 0;
-  for (long c = 0; c < p.cols; ++c) sum += (double)(float)x[r * p.cols + c];
+  each_of_row(x + r * p.cols, p.cols, [&](long, double value) { sum += value; });
   y[r] = sum;
 }
 

@@ -13,32 +13,42 @@ struct Problem {
 // look back memory rests: on an H200, 684 us where 503 would do. With stages, blocks stay: one thread moves tiles into and out of shared
 // memory, one warp looks back, and the others sum up a tile while the one before it is looked after.
 struct Config {
-  TUNE(64, 128, 256, 512, 1024) int block = 512;  // threads in a block
+  TUNE(64, 128, 256, 512, 1024) int block = 256;  // threads in a block
   TUNE(4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is
-  TUNE(1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16) int held = 8;  // words that a thread holds. Larger tiles look back less often, smaller ones
+  TUNE(1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16) int held = 7;  // words that a thread holds. Larger tiles look back less often, smaller ones
                                                   // wait less. With stages a thread's words lie side by side: odd, so that 8 threads that
                                                   // read at once hit different banks
-  TUNE(0, 2, 3, 4, 6, 8) int stages = 0;          // tiles in shared memory, on their way in or out (bulk copies); 0: through registers
-  TUNE(0, 1, 2, 4) int resident = 0;              // with stages, blocks on each multiprocessor, which go from tile to tile
+  TUNE(-1, 0, 2, 3, 4, 6, 8) int stages = -1;     // tiles in shared memory, on their way in or out (bulk copies); 0: through registers;
+                                                  // -1: what the device has, 3 with bulk copies and else 0
+  TUNE(0, 1, 2, 4) int resident = 2;              // with stages, blocks on each multiprocessor, which go from tile to tile
   TUNE(1, 2, 4) int looks = 1;                    // tiles a lane looks at: a warp passes 32 times as many with one latency
   TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
                                                   // block: GPUs have started blocks in that order so far, and CUB's scan depends on it
   TUNE(0, 20, 100) int pause = 20;                // nanoseconds between two looks at tiles that have told nothing: looks take bandwidth
   TUNE(false, true) bool stream_load = false;     // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;    // the same for lines of y
-  TUNE(1, 2, 4, 8) int min_blocks = 1;            // resident on a multiprocessor: caps the registers of a thread
+  TUNE(1, 2, 4, 8) int min_blocks = 2;            // resident on a multiprocessor: caps the registers of a thread
 };
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.held * vec<T>(c); }
-HONE_BOTH constexpr long shared_bytes(Config c) { return (long)c.stages * c.block * c.held * c.bytes; }
+HONE_BOTH constexpr int stages_of(Config c, long capability) { return c.stages >= 0 ? c.stages : capability >= 90 ? 3 : 0; }
+HONE_BOTH constexpr long shared_bytes(Config c, long capability) { return (long)stages_of(c, capability) * c.block * c.held * c.bytes; }
 /// With stages, a warp more looks back and one moves tiles.
-HONE_BOTH constexpr int threads_of(Config c) { return c.stages == 0 ? c.block : c.block + 64; }
+HONE_BOTH constexpr int threads_of(Config c, long capability) { return stages_of(c, capability) == 0 ? c.block : c.block + 64; }
+/// Whether all but the stages is as in the default.
+HONE_BOTH constexpr bool usual(Config c) { return c.block == 256 && c.bytes == 16 && c.held == 7 && c.resident == 2 && c.tickets; }
+#if defined(__CUDA_ARCH__)
+constexpr long kCapability = __CUDA_ARCH__ / 10;  // what valid and launch know from the Device
+#else
+constexpr long kCapability = 0;
+#endif
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                // a word holds at least one element
-  if (threads_of(c) > d.threads_per_block) return false;                     // the device's limit
+  if (threads_of(c, d.compute_capability) > d.threads_per_block) return false;  // the device's limit
   if (!c.tickets && d.compute_capability == 0) return false;                 // the cpu device starts blocks in any order
+  if (c.stages < 0 && !usual(c)) return false;                               // it is for the default, which is there for any device
   if (c.stages == 0 && c.resident > 0) return false;                         // nothing ahead: blocks that stay gain nothing
   if (c.stages > 0 && c.resident == 0) return false;                         // and what is ahead is for a block that stays
   if (c.stages > 0 && d.compute_capability > 0 && d.compute_capability < 90) return false;  // bulk copies came with Hopper
@@ -47,16 +57,19 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.stages > 0 && c.min_blocks != max_of(c.resident, 1)) return false;   // says the same
   if (c.stages == 0 && c.held > 1 && c.held % 2 == 1) return false;          // powers of two are enough
   if (c.held * vec<T>(c) > 64) return false;                                 // held elements are floats in registers
-  if (shared_bytes(c) + 2048 > d.shared_memory_per_block) return false;      // the device's limit, beside the partial sums
-  if ((shared_bytes(c) + 3072) * max_of(c.resident, 1) > d.shared_memory_per_multiprocessor) return false;  // more blocks only queue
-  if (c.resident * d.multiprocessors * tile_elements<T>(c) > p.n) return false;  // a block that stays has a tile
-  if (threads_of(c) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
+  const long shared = shared_bytes(c, d.compute_capability);
+  if (shared + 2048 > d.shared_memory_per_block) return false;               // the device's limit, beside the partial sums
+  if (c.stages > 0 && (shared + 3072) * c.resident > d.shared_memory_per_multiprocessor) return false;  // more blocks only queue
+  if (c.stages > 0 && c.resident * d.multiprocessors * tile_elements<T>(c) > p.n) return false;  // a block that stays has a tile
+  if (threads_of(c, d.compute_capability) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
   return c.min_blocks == 1 || (c.held * vec<T>(c) + 24) * c.block * c.min_blocks <= d.registers_per_multiprocessor;  // spills
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
   const long tiles = ceil_div(p.n, tile_elements<T>(c));
-  return {.grid = {c.stages == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)}, .block = {threads_of(c)}, .shared = shared_bytes(c)};
+  return {.grid = {stages_of(c, d.compute_capability) == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)},
+          .block = {threads_of(c, d.compute_capability)},
+          .shared = shared_bytes(c, d.compute_capability)};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -257,10 +270,10 @@ template <int stages> struct Turn {
 };
 
 template <class T, Config c> struct Tiles {
-  static constexpr int kVec = vec<T>(c), kWarps = c.block / 32;
+  static constexpr int kVec = vec<T>(c), kWarps = c.block / 32, kStages = stages_of(c, kCapability);
   static constexpr long kTile = tile_elements<T>(c);
   using TileWord = Word<T, kVec>;
-  using StageTurn = Turn<c.stages>;
+  using StageTurn = Turn<kStages>;
   const T* x;
   T* y;
   long n;
@@ -284,7 +297,7 @@ template <class T, Config c> struct Tiles {
   /// earliest unfinished tile never waits; each is taken early, for it is a round trip to memory.
   HONE_DEVICE void move() const {
     long next = atomicAdd(started, 1);
-    for (int s = 0; s < c.stages; ++s) {
+    for (int s = 0; s < kStages; ++s) {
       fetch(s, next);
       next = atomicAdd(started, 1);
     }
@@ -387,7 +400,7 @@ template <class T, Config c> struct Tiles {
 
   HONE_DEVICE void run() const {
     if (threadIdx.x == 0) {
-      for (int s = 0; s < c.stages; ++s) {
+      for (int s = 0; s < kStages; ++s) {
         prepare_arrival(&stages[s].loaded);
         prepare_arrival(&stages[s].summed, kWarps);
         prepare_arrival(&stages[s].known);
@@ -407,16 +420,16 @@ template <class T, Config c> struct Tiles {
 
 // The first 8 bytes count the blocks that have started, the others are what tiles tell: one workspace is one memory set.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
+KERNEL LAUNCH_BOUNDS(threads_of(c, kCapability), c.min_blocks)
 void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y,
           WORKSPACE_ZEROED(1 + ceil_div(p.n, tile_elements<T>(c))) double* tiles, Problem p) {
   int* started = reinterpret_cast<int*>(tiles);
   volatile Told* told = reinterpret_cast<volatile Told*>(tiles + 1);
-  if constexpr (c.stages == 0) {
+  if constexpr (stages_of(c, kCapability) == 0) {
     __shared__ Shared shared;
     scan_tile<T, c>(x, y, told, started, shared, p.n);
   } else {
-    __shared__ Stage stages[c.stages];
+    __shared__ Stage stages[stages_of(c, kCapability)];
     SHARED_DYNAMIC(T, elements);
     Tiles<T, c>{x, y, p.n, told, started, elements, stages}.run();
   }

@@ -13,7 +13,7 @@ struct Config {
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
   TUNE(1, 2, 4, 8, 16) int cluster = 1;              // blocks that share a row: long rows stay on chip, few rows fill the device
   TUNE(2, 4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is, less gives short rows more threads
-  TUNE(1, 2, 4, 8, 16) int held = 4;                 // words of a row that a thread holds in registers
+  TUNE(4, 8, 16, 32, 64) int held = 32;              // elements of a row that a thread holds in registers
   TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 15 registers fewer
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory instead of read again
@@ -29,7 +29,7 @@ template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int
 
 /// Words for each thread behind those it holds.
 template <class T> HONE_BOTH constexpr long rest(Problem p, Config c) {
-  return words_behind(p.cols / vec<T>(c), c.row_threads * c.cluster, c.held, c.in_flight);
+  return words_behind(p.cols / vec<T>(c), c.row_threads * c.cluster, c.held / vec<T>(c), c.in_flight);
 }
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
@@ -38,6 +38,9 @@ template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
 }
 
 HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)); }
+
+/// Whether threads are dealt out as in the default, which is there for any shape.
+HONE_BOTH constexpr bool usual(Config c) { return c.block == 256 && c.row_threads == 256 && c.cluster == 1 && c.held == 32; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                     // a word holds at least one element
@@ -53,18 +56,22 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.stages == 0 && c.resident > 0) return false;                              // nothing ahead: two blocks wait less than one
   if (c.resident > 0 && d.multiprocessors / c.cluster * c.resident >= groups_of(p, c)) return false;  // 0 says the same
   if (c.resident * c.block > d.threads_per_multiprocessor) return false;          // more blocks than fit only queue
-  if (c.held * vec<T>(c) > 64) return false;                                      // held elements are floats in registers
+  if (c.held < vec<T>(c)) return false;                                           // a thread holds at least one word
   if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
   if (c.row_threads < vec<T>(c)) return false;                                    // a thread takes one element of an edge
   if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;        // they could not be resident
-  if (c.min_blocks > 1 && (c.held * vec<T>(c) + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
+  if (c.min_blocks > 1 && (c.held + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 32 * c.row_threads) return false;  // rows so long are for all threads of a block
   if (c.row_threads > 256 && c.row_threads * vec<T>(c) > p.cols) return false;    // threads without an element
   if (c.cluster > 1 && c.cluster * c.row_threads * vec<T>(c) > p.cols) return false;  // threads without an element
-  if (c.held > 4 && (c.held / 2) * c.cluster * c.row_threads >= p.cols / vec<T>(c)) return false;  // registers that no element reaches
+  if (c.held > 32 && (c.held / 2) * c.cluster * c.row_threads >= p.cols) return false;  // registers that no element reaches
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;                          // rows do begin inside a word
+  if (c.edges && p.cols % vec<T>(c) == 0 && !usual(c)) return false;              // no row does: registers for nothing
   if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
   if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
+  if (c.in_flight > 0 && rest<T>(p, c) == 0 && !usual(c)) return false;           // code for nothing
+  if (c.bytes < 16 && p.cols > 2048) return false;                                // narrow words are for rows of few
+  if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;             // as many are resident without being asked
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
   if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;     // the device's limit, beside the partial results
   return (shared_bytes<T>(p, c) + 3072) * max_of(c.resident, c.min_blocks) <= d.shared_memory_per_multiprocessor;  // more only queue
@@ -82,10 +89,11 @@ template <class T> constexpr Cost cost(Problem p) {
 }
 
 template <class T> REFERENCE(p.rows) void softmax_reference(long r, const T* x, double* y, Problem p) {
-  double largest = (float)x[r * p.cols], sum = 0;
-  for (long c = 1; c < p.cols; ++c) largest = fmax(largest, (double)(float)x[r * p.cols + c]);
-  for (long c = 0; c < p.cols; ++c) sum += exp((double)(float)x[r * p.cols + c] - largest);
-  for (long c = 0; c < p.cols; ++c) y[r * p.cols + c] = exp((double)(float)x[r * p.cols + c] - largest) / sum;
+  const T* row = x + r * p.cols;
+  double largest = (float)row[0], sum = 0;
+  each_of_row(row, p.cols, [&](long, double value) { largest = fmax(largest, value); });
+  each_of_row(row, p.cols, [&](long, double value) { sum += exp(value - largest); });
+  each_of_row(row, p.cols, [&](long c, double value) { y[r * p.cols + c] = exp(value - largest) / sum; });
 }
 
 // ---- arithmetic ------------------------------------------------------------------------------------------------------------------------
@@ -115,7 +123,7 @@ struct Part {
 
 // ---- the row ---------------------------------------------------------------------------------------------------------------------------
 template <class T, Config c> struct Softmax {
-  static constexpr int kVec = vec<T>(c);
+  static constexpr int kVec = vec<T>(c), kHeld = c.held / kVec;
   static constexpr int kBatch = max_of(c.in_flight, 1);
   using RowWord = Word<T, kVec>;
   const T* x;
@@ -135,10 +143,10 @@ template <class T, Config c> struct Softmax {
   }
 
   /// The part of what this thread holds: `word`, whose exponentials go to `held`, and the edges.
-  HONE_DEVICE static Part part_of(const RowWord (&word)[c.held], float (&held)[c.held][kVec], float head, float tail, float largest) {
+  HONE_DEVICE static Part part_of(const RowWord (&word)[kHeld], float (&held)[kHeld][kVec], float head, float tail, float largest) {
     Part part = {largest, exp_below(head, largest) + exp_below(tail, largest)};
 #pragma unroll
-    for (int k = 0; k < c.held; ++k) {
+    for (int k = 0; k < kHeld; ++k) {
 #pragma unroll
       for (int e = 0; e < kVec; ++e) part.sum += held[k][e] = exp_below(word[k][e], largest);
     }
@@ -148,7 +156,7 @@ template <class T, Config c> struct Softmax {
   /// The rest joins `part`.
   HONE_DEVICE void add_rest(const Row<T, c>& row, Part& part) const {
     constexpr bool kKeep = c.online && c.rest_shared, kTake = !c.online && c.rest_shared;
-    row.template visit<kKeep, kTake>(c.held, kept, -INFINITY, [&](int, const RowWord (&word)[kBatch]) {
+    row.template visit<kKeep, kTake>(kHeld, kept, -INFINITY, [&](int, const RowWord (&word)[kBatch]) {
       if constexpr (c.online) {
         const float next = largest_of(word, part.largest);
         part.sum *= exp_below(part.largest, next);
@@ -163,7 +171,7 @@ template <class T, Config c> struct Softmax {
   }
 
   HONE_DEVICE void write_rest(const Row<T, c>& row, float largest, float scale) const {
-    row.template visit<false, c.rest_shared>(c.held, kept, -INFINITY, [&](int k, const RowWord (&word)[kBatch]) {
+    row.template visit<false, c.rest_shared>(kHeld, kept, -INFINITY, [&](int k, const RowWord (&word)[kBatch]) {
 #pragma unroll
       for (int j = 0; j < kBatch; ++j) {
         float result[kVec];
@@ -178,25 +186,25 @@ template <class T, Config c> struct Softmax {
     for (rows.begin(); rows.more(); rows.next()) {
       rows.await();
       const Row<T, c> row = rows.row();
-      RowWord word[c.held];
+      RowWord word[kHeld];
 #pragma unroll
-      for (int k = 0; k < c.held; ++k) word[k] = row.read(k, -INFINITY);
+      for (int k = 0; k < kHeld; ++k) word[k] = row.read(k, -INFINITY);
       const float head = edge(row.in_head(), row.head_at()), tail = edge(row.in_tail(), row.tail_at());
       rows.meet();
       float largest = largest_of(word, fmaxf(kLowest, fmaxf(head, tail)));
       if constexpr (!c.online) {
-        row.template visit<c.rest_shared, false>(c.held, kept, -INFINITY,
+        row.template visit<c.rest_shared, false>(kHeld, kept, -INFINITY,
                                                  [&](int, const RowWord (&w)[kBatch]) { largest = largest_of(w, largest); });
         largest = join_row<c>(Part{largest, 0.0f}, slots[0]).largest;
       }
-      float held[c.held][kVec];
+      float held[kHeld][kVec];
       Part part = part_of(word, held, head, tail, largest);
       add_rest(row, part);
       part = join_row<c>(part, slots[c.online ? rows.step % 2 : 1]);
-      if (rows.fit_in(c.held)) rows.release(true);
+      if (rows.fit_in(kHeld)) rows.release(true);
       const float scale = 1.0f / part.sum, held_scale = scale * exp_below(largest, part.largest);
 #pragma unroll
-      for (int k = 0; k < c.held; ++k) {
+      for (int k = 0; k < kHeld; ++k) {
 #pragma unroll
         for (int e = 0; e < kVec; ++e) held[k][e] *= held_scale;
         if (row.has(k)) row.write(y, k, pack<T>(held[k]));
@@ -204,7 +212,7 @@ template <class T, Config c> struct Softmax {
       if (row.in_head()) y[row.head_at()] = T(exp_below(head, part.largest) * scale);
       if (row.in_tail()) y[row.tail_at()] = T(exp_below(tail, part.largest) * scale);
       write_rest(row, part.largest, scale);
-      if (!rows.fit_in(c.held)) rows.release(false);
+      if (!rows.fit_in(kHeld)) rows.release(false);
     }
   }
 };

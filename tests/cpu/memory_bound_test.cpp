@@ -21,19 +21,23 @@ struct Case {
 
 const std::vector<Case>& cases() {
   using hone::DType;
-  const std::string kept_in_shared = "block=64,row_threads=64,held=1,in_flight=2,rest_shared=true";
+  const std::string few = "block=64,row_threads=64,min_blocks=1,", kept = few + "held=8,in_flight=2,rest_shared=true";
+  const std::string kept_words = kept + ",edges=false";  // where rows are whole words
   static const std::vector<Case> all = {
-      {"softmax", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared, kept_in_shared + ",online=false"}},
+      {"softmax", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept, kept + ",online=false", kept_words}},
       {"layernorm",
        DType::kF32,
        {"rows=5,cols=1031", "rows=9,cols=1024"},
-       {kept_in_shared, "block=64,row_threads=16,held=2,twice=false,weights=late"}},
-      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,held=1,in_flight=0,edges=false,resident=2,weights=kept"}},
+       {kept, kept_words + ",weights=early", "block=64,row_threads=16,min_blocks=1,held=64,in_flight=0,edges=false,twice=false"}},
+      {"layernorm",
+       DType::kF16,
+       {"rows=70,cols=64"},
+       {"block=64,row_threads=8,min_blocks=1,held=8,in_flight=0,edges=false,resident=2,weights=kept"}},
       {"rmsnorm",
        DType::kBF16,
        {"rows=5,cols=1031", "rows=9,cols=2048", "rows=2,cols=50001"},  // of the long rows, shared memory has room for a part
-       {kept_in_shared, "block=64,row_threads=64,held=1,in_flight=2,rest_shared=true,min_blocks=4"}},
-      {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept_in_shared}},
+       {kept, kept + ",weights=early", kept_words, "block=128,row_threads=128,held=8,in_flight=2,rest_shared=true,min_blocks=8"}},
+      {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept, kept_words}},
       {"row_sum",
        DType::kF32,
        {"rows=3,cols=9001", "rows=40,cols=64"},
@@ -42,7 +46,8 @@ const std::vector<Case>& cases() {
       {"scan",
        DType::kF32,
        {"n=100003", "n=3"},
-       {"block=64,held=1,looks=1", "block=64,held=2,bytes=4,looks=2", "block=64,held=3,stages=3,resident=1"}},
+       {"block=64,held=1,stages=0,resident=0,min_blocks=1,looks=1", "block=64,held=2,stages=0,resident=0,min_blocks=1,bytes=4,looks=2",
+        "block=64,held=3,stages=3,resident=1,min_blocks=1"}},
       {"bias_gelu", DType::kBF16, {"rows=7,cols=515", "rows=3,cols=64"}, {"block=64,in_flight=1"}},
       {"copy", DType::kF16, {"n=10001"}, {"block=64,bytes=4,in_flight=2"}},
       {"transpose",
@@ -112,8 +117,9 @@ TEST_CASE("layernorm keeps its digits where the mean is a thousand times the dev
   constexpr std::size_t kRows = 3, kCols = 3001;
   hone::CompileRequest request;
   request.spec = &spec;
-  request.configurations = {hone::default_configuration(spec),
-                            hone::parse_configuration(spec.parameters, "block=64,row_threads=64,held=1").value()};
+  request.configurations = {
+      hone::default_configuration(spec),
+      hone::parse_configuration(spec.parameters, "block=64,row_threads=64,min_blocks=1,held=8,rest_shared=true").value()};
   const auto compiled = cpu.compiler().compile(request);
   const hone::Problem problem = hone::make_problem(spec, hone::DType::kF32, {{"rows", kRows}, {"cols", kCols}}).value();
 

@@ -76,12 +76,13 @@ TEST_CASE("clusters and bulk copies compile for Hopper") {
   }
   const char* long_rows = "rows=1024,cols=131072";
   for (const Choice& choice :
-       {Choice{"softmax", long_rows, "block=512,row_threads=512,cluster=16,held=4,in_flight=1,stages=2,resident=1"},
-        Choice{"layernorm", long_rows, "block=512,row_threads=512,cluster=16,held=2,in_flight=1,stages=2,resident=1,weights=kept"},
-        Choice{"residual_rmsnorm", long_rows, "block=512,row_threads=512,cluster=16,held=2,in_flight=1,stages=1"},
+       {Choice{"softmax", long_rows, "block=512,row_threads=512,cluster=16,held=32,in_flight=0,edges=false,stages=2,resident=1"},
+        Choice{"layernorm", long_rows,
+               "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=2,resident=1,min_blocks=1,weights=kept"},
+        Choice{"residual_rmsnorm", long_rows, "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=1,min_blocks=1"},
         Choice{"row_sum", long_rows, "block=512,row_threads=512,cluster=8,in_flight=2,stages=2,resident=1"},
         Choice{"copy", "n=100000000", "block=256,in_flight=4,resident=2,stages=4"},
-        Choice{"scan", "n=100000000", "block=512,held=7,stages=2,resident=1"}}) {
+        Choice{"scan", "n=100000000", "block=512,held=7,stages=2,resident=1,min_blocks=1"}}) {
     check_compiles(**compiler, device, choice, random);
   }
 }
