@@ -143,7 +143,7 @@ struct Config {
   TUNE(Weights::late, Weights::early, Weights::kept) Weights weights = Weights::late;   // when they are loaded
   TUNE(false, true) bool stream_load = true;         // lines of x leave the caches first: the weights stay in L1
   TUNE(false, true) bool stream_store = false;       // lines of y leave the cache first
-  TUNE(1, 2, 4, 8) int min_blocks = kResidual ? 2 : 4;  // resident on a multiprocessor: caps the registers of a thread
+  TUNE(1, 2, 4, 8) int min_blocks = 4;               // resident on a multiprocessor: caps the registers of a thread
 };
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
