@@ -190,7 +190,7 @@ template <class T, auto c, int inputs = 1> struct Rows {
     const long words = (here - head) / kVec;
     const int tail = c.edges ? (int)(here - head - words * kVec) : 0;
     if (parts == 1) return {start, start + head, head, (int)words, tail};
-    const long per_part = ceil_div(words, parts), begin = min_of(per_part * part, words);
+    const long per_part = ceil_div((unsigned)words, (unsigned)parts), begin = min_of(per_part * part, words);  // 32 bits are enough
     return {start, start + head + begin * kVec, part == 0 ? head : 0, (int)min_of(per_part, words - begin), part == parts - 1 ? tail : 0};
   }
 

@@ -26,7 +26,7 @@ template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int
 /// Slices of a row: 1024 blocks in all, but at least 32 elements for each thread.
 HONE_BOTH constexpr long usual_slices(Problem p, Config c) {
   if (p.rows > 512) return 1;  // most problems, and divisions would keep a block from its first load
-  return max_of(1L, min_of(1024 / p.rows, p.cols / (32 * c.block)) / c.cluster);
+  return max_of(1L, min_of((long)(1024 / (int)p.rows), p.cols / (32 * c.block)) / c.cluster);
 }
 HONE_BOTH constexpr long slices_of(Problem p, Config c) { return c.split > 0 ? c.split : usual_slices(p, c); }
 HONE_BOTH constexpr long parts_of(Problem p, Config c) { return slices_of(p, c) * c.cluster; }
