@@ -41,7 +41,7 @@ const std::vector<Case>& cases() {
       {"row_sum",
        DType::kF32,
        {"rows=3,cols=9001", "rows=40,cols=64"},
-       {"block=64,row_threads=64,split=4", "block=64,row_threads=8,bytes=8"}},
+       {"block=64,row_threads=64,split=2", "block=64,row_threads=8,bytes=8,edges=false"}},
       {"full_sum", DType::kF32, {"n=100003", "n=3"}, {"block=64,in_flight=1,contiguous=true"}},
       {"scan",
        DType::kF32,
