@@ -80,8 +80,9 @@ TEST_CASE("clusters and bulk copies compile for Hopper") {
         Choice{"layernorm", long_rows,
                "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=2,resident=1,min_blocks=1,weights=kept"},
         Choice{"residual_rmsnorm", long_rows, "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=1,min_blocks=1"},
-        Choice{"row_sum", long_rows, "block=512,row_threads=512,cluster=8,in_flight=2,stages=2,resident=1"},
+        Choice{"row_sum", long_rows, "block=512,row_threads=512,cluster=8,in_flight=2,edges=false,stages=2,resident=1"},
         Choice{"copy", "n=100000000", "block=256,in_flight=4,resident=2,stages=4"},
+        Choice{"transpose", "rows=8192,cols=8192", "block=128,path=engine"},
         Choice{"scan", "n=100000000", "block=512,held=7,stages=2,resident=1,min_blocks=1"}}) {
     check_compiles(**compiler, device, choice, random);
   }
