@@ -1,6 +1,7 @@
 // Matrix product on tensor cores, a warp at a time: out = activation(alpha * a b + beta * added + bias), either one transposed or not, any
 // m, n, k; sums in float.
 #include <hone/kernel.h>
+#include <hone/kernel_hopper.h>
 
 struct Problem {
   long m = 1024, n = 1024, k = 1024;
@@ -20,6 +21,8 @@ struct Config {
   TUNE(2, 3, 4, 5, 6) int stages = 2;         // steps in shared memory: one is used while the others arrive
   TUNE(1, 2, 4, 8) int vec = 1;               // elements in one access: lines are multiples of it. 1 takes lines that begin anywhere
   TUNE(1, 2, 4, 8, 16) int split = 1;         // blocks that share the sum over k: few tiles must fill the device. Costs a second pass
+  TUNE(1, 2, 4, 8) int cluster = 1;           // the same without one: they add it up through each other's shared memory (since Hopper)
+  TUNE(128, 256) int fetch = 128;             // bytes that L2 reads at a time, where accesses are of 16 bytes
   TUNE(0, 1, 2) int once = 0;                 // a (1) or b (2) is read once and need not stay in L2
   TUNE(1, 4, 8) int raster = 4;               // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 3, 4) int layout = 1;            // the problem's: code is made for one
@@ -30,7 +33,11 @@ struct Config {
 
 HONE_BOTH constexpr int threads_of(Config c) { return c.bm / c.wm * (c.bn / c.wn) * 32; }
 HONE_BOTH constexpr int stage_bytes(Config c) { return (c.bm + c.bn) * c.bk * 2; }
-HONE_BOTH constexpr int shared_bytes(Config c) { return c.stages * stage_bytes(c); }
+/// Floats from one row of sums in shared memory to the next: 8 more than it needs, against bank conflicts.
+HONE_BOTH constexpr int pitch_of(Config c) { return c.bn + 8; }
+HONE_BOTH constexpr int shared_bytes(Config c) { return max_of(c.stages * stage_bytes(c), c.cluster > 1 ? c.bm * pitch_of(c) * 4 : 0); }
+/// Blocks that share the sum over k.
+HONE_BOTH constexpr int shares_of(Config c) { return c.split * c.cluster; }
 /// Words of 16 bytes that a thread carries in one step, of a and of b.
 HONE_BOTH constexpr int carried_a(Config c) { return ceil_div(c.bm * c.bk / 8, threads_of(c)); }
 HONE_BOTH constexpr int carried_b(Config c) { return ceil_div(c.bk * c.bn / 8, threads_of(c)); }
@@ -49,7 +56,9 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bn % c.wn != 0) return false;                                      // and along n
   if (threads_of(c) < 64) return false;                                    // one warp cannot hide its own latency
   if (threads_of(c) > 512) return false;                                   // more synchronize too much
-  if (c.vec < 8 && c.once != 0) return false;                              // a matter of wide reads
+  if (c.vec < 8 && (c.once != 0 || c.fetch != 128)) return false;          // a matter of wide reads
+  if (c.once == 1 && c.bn < p.n) return false;                             // other columns of tiles read a again
+  if (c.once == 2 && c.bm < p.m) return false;                             // other rows of tiles read b again
   if (c.vec == 1 && c.stages != 2) return false;                           // by way of registers one step is on its way, not more
   if ((a_is_deep(c) ? p.k : p.m) % c.vec != 0) return false;               // lines of a are whole aligned words
   if ((b_is_deep(c) ? p.k : p.n) % c.vec != 0) return false;               // and those of b
@@ -59,12 +68,16 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bm > 16 && c.bm >= 2 * p.m) return false;                          // more than half of every tile is outside
   if (c.bn > 32 && c.bn >= 2 * p.n) return false;                          // the same along n
   if (c.raster > 1 && c.raster > ceil_div(p.m, (long)c.bm)) return false;  // the same order as with a smaller one
+  if (c.stages > 2 && (c.stages - 2) * c.bk * shares_of(c) >= p.k) return false;  // stages that are never filled
   if (c.split > 1 && c.split * 4 * c.bk > p.k) return false;               // a share of k is worth at least four steps
-  return c.split == 1 || tiles_of(p, c) * c.split <= 8 * d.multiprocessors;  // more blocks gain nothing, and partial sums cost
+  if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
+  if (c.cluster > 1 && c.split > 1) return false;                          // one way to share is enough
+  if (c.cluster > 1 && c.cluster * c.bk >= p.k + c.bk) return false;       // a block without a step
+  return shares_of(c) == 1 || tiles_of(p, c) * shares_of(c) <= 8 * d.multiprocessors;  // more blocks gain nothing, and partial sums cost
 }
 
 constexpr Launch launch_gemm_mma(Problem p, Config c) {
-  return {.grid = {tiles_of(p, c), c.split}, .block = {threads_of(c)}, .shared = shared_bytes(c)};
+  return {.grid = {tiles_of(p, c) * c.cluster, c.split}, .block = {threads_of(c)}, .cluster = {c.cluster}, .shared = shared_bytes(c)};
 }
 constexpr Launch launch_gemm_mma_sum(Problem p, Config c) {
   return {.grid = {ceil_div(p.m * p.n, 256L)}, .block = {256}, .enabled = c.split > 1};
@@ -87,16 +100,24 @@ void gemm_mma_reference(long i, const T* a, const T* b, const T* added, const T*
 HONE_DEVICE unsigned shared_address(const void* pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
 
 /// Starts copying `count` elements to shared memory, zeros unless `inside`.
-template <int count, bool once> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
+template <int count, bool once, int fetch> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
   const int bytes = inside ? count * 2 : 0;
-  if constexpr (once) {
-    unsigned long policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy) : "memory");
-  } else if constexpr (count == 8) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-  } else {
+  if constexpr (count < 8) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(count * 2), "r"(bytes) : "memory");
+  } else {
+    unsigned long policy;
+    if constexpr (once) {
+      asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    } else {
+      asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+    }
+    if constexpr (fetch == 256) {
+      asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy)
+                   : "memory");
+    } else {
+      asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy)
+                   : "memory");
+    }
   }
 }
 HONE_DEVICE void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -137,9 +158,10 @@ struct Place {
 
 template <Config c> HONE_DEVICE Place place_of(Problem p) {
   const int tiles_m = (int)ceil_div(p.m, (long)c.bm), tiles_n = (int)ceil_div(p.n, (long)c.bn);
-  const int block = (int)blockIdx.x, per_group = c.raster * tiles_n, group = block / per_group;
+  const int block = (int)blockIdx.x / c.cluster, per_group = c.raster * tiles_n, group = block / per_group;
   const int height = min_of(c.raster, tiles_m - group * c.raster), within = block % per_group;
-  const long share = ceil_div(ceil_div(p.k, (long)c.bk), (long)c.split) * c.bk, begin = min_of(p.k, share * (long)blockIdx.y);
+  const long share = ceil_div(ceil_div(p.k, (long)c.bk), (long)shares_of(c)) * c.bk;
+  const long begin = min_of(p.k, share * (c.cluster > 1 ? (int)blockIdx.x % c.cluster : (int)blockIdx.y));
   return {(group * c.raster + within % height) * (long)c.bm, within / height * (long)c.bn, begin, min_of(p.k, begin + share)};
 }
 
@@ -171,7 +193,7 @@ template <class T, Config c, int kLines, int kWords, bool kOnce> struct Tile {
       for (int e = 0; e < 8; e += c.vec) {
         const long at_row = row + line, at_column = column + word * 8 + e;
         const bool inside = at_row < end_row && at_column < end_column;
-        copy_async<c.vec, kOnce>(to + place_in_tile<kWords>(line, word) + e * 2, from + (inside ? at_row * columns + at_column : 0), inside);
+        copy_async<c.vec, kOnce, c.fetch>(to + place_in_tile<kWords>(line, word) + e * 2, from + (inside ? at_row * columns + at_column : 0), inside);
       }
     }
   }
@@ -225,6 +247,7 @@ template <class T, Config c, int kLines, int kWords, bool kOnce> struct Tile {
 // ---- products -----------------------------------------------------------------------------------------------------------------------------
 /// Whether rows of out are whole pairs: those of b tell, if they are as long.
 template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_deep(c) || p.n % 2 == 0); }
+template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_deep(c) || p.n % 4 == 0); }
 
 /// One warp's sums: lane l holds rows l / 4 and 8 below, columns l % 4 * 2 and the next, of each 16 x 8 part.
 template <class T, Config c> struct Sums {
@@ -290,6 +313,44 @@ template <class T, Config c> struct Sums {
         if (column < p.n) visit(row, column, Vector<float, 2>{values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]});
       }
     }
+  }
+
+  /// Adds up what all blocks of the cluster have, by way of shared memory that is free again: each block writes some of the rows.
+  HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, unsigned shared) const {
+    const int lane = (int)threadIdx.x % 32, rank = (int)hopper::cluster_rank();
+    __syncthreads();  // all warps have read the last stage
+#pragma unroll
+    for (int i = 0; i < kDown * 2; ++i) {
+#pragma unroll
+      for (int j = 0; j < kAcross; ++j) {
+        const int row = first_row + i * 8 + lane / 4, column = first_column + j * 8 + lane % 4 * 2;
+        hopper::store_pair(shared + (row * pitch_of(c) + column) * 4, values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
+      }
+    }
+    hopper::cluster_sync();
+    constexpr int kPart = c.bm * c.bn / c.cluster;
+    for (int i = (int)threadIdx.x * 4; i < kPart; i += threads_of(c) * 4) {
+      const int tile_row = (rank * kPart + i) / c.bn, tile_column = i % c.bn;
+      const long row = at.row + tile_row, column = at.column + tile_column;
+      if (row >= p.m || column >= p.n) continue;
+      Vector<float, 4> sums = {};
+#pragma unroll
+      for (int block = 0; block < c.cluster; ++block) {
+        float part[4];
+        hopper::load_remote(part, hopper::address_in(shared + (tile_row * pitch_of(c) + tile_column) * 4, block));
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sums[e] += part[e];
+      }
+      if (whole_words<c>(p)) {
+        finish.write(out, sums, row, column, p.n);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          if (column + e < p.n) finish.template write<1>(out, {sums[e]}, row, column + e, p.n);
+        }
+      }
+    }
+    hopper::cluster_sync();  // nobody ends while others read its sums
   }
 
   HONE_DEVICE void write(float* to, const Place& at, Problem p) const {
@@ -404,6 +465,8 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
   }
   if constexpr (c.split > 1) {
     sums.write(partial + blockIdx.y * (p.m * p.n), block.at, p);
+  } else if constexpr (c.cluster > 1) {
+    sums.join(out, {added, bias, alpha, beta}, block.at, p, block.shared);
   } else {
     sums.write(out, {added, bias, alpha, beta}, block.at, p);
   }

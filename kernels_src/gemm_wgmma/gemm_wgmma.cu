@@ -14,11 +14,11 @@ struct Problem {
 // them. Blocks stay and take tile after tile of out.
 struct Config {
   TUNE(64, 128, 256) int bm = 128;           // rows of a block's tile: larger tiles read a and b less often, smaller ones are more
-  TUNE(64, 128, 192, 256) int bn = 128;      // columns of a block's tile
+  TUNE(64, 128, 192, 256) int bn = 256;      // columns of a block's tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
   TUNE(false, true) bool turns = false;      // each has tiles of its own, so that one writes a tile while the other multiplies
-  TUNE(2, 3, 4, 5, 6, 7, 8, 10, 12) int stages = 6;  // k-steps of a and b in shared memory: enough to hide the latency of memory
-  TUNE(1, 2) int cluster_m = 1;              // blocks one above the other that share columns of b: each fetches a part for both
+  TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;    // k-steps of a and b in shared memory: enough to hide the latency of memory
+  TUNE(1, 2, 4) int cluster_m = 1;           // blocks one above the other that share columns of b: each fetches a part for all
   TUNE(1, 2) int cluster_n = 1;              // blocks side by side that share rows of a
   TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share one tile's sum over k, and add it up through each other's shared memory
   TUNE(1, 2, 4, 8, 16) int raster = 8;       // row tiles that run side by side, so that the columns of b they share stay in L2
@@ -53,6 +53,10 @@ HONE_BOTH constexpr int staging_bytes(Config c) { return c.staged ? c.consumers 
 /// 1024 to begin at a multiple of that, 256 for barriers.
 HONE_BOTH constexpr int shared_bytes(Config c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
 HONE_BOTH constexpr int residency_of(Config c) { return c.blocks > 132 ? 2 : 1; }
+constexpr bool has_room(Config c, Device d) {
+  return shared_bytes(c) + stage_bytes(c) <= d.shared_memory_per_block &&
+         (shared_bytes(c) + stage_bytes(c)) * residency_of(c) <= d.shared_memory_per_multiprocessor;
+}
 
 /// Rows that lie so far apart begin at the same place of a word of 16 bytes: they are a class, and a tile has rows of one class.
 HONE_BOTH constexpr long classes_of(Problem p, Config c) {
@@ -123,7 +127,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.blocks + 8 < d.multiprocessors) return false;                        // and few multiprocessors idle
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
   if (shared_bytes(c) * residency_of(c) > d.shared_memory_per_multiprocessor) return false;  // the same for two
-  if (c.cluster_m * c.cluster_n > 2) return false;                           // larger clusters wait for each other
+  if (c.cluster_n * c.cluster_m > 2 && c.bn < p.n) return false;             // larger clusters wait for each other
+  if (c.cluster_n * c.cluster_m > 4) return false;                           // nor would many of them find a place
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
   if (c.cluster_k > 1 && (c.turns || c.staged)) return false;                // sums leave another way
   if (c.cluster_k > 1 && tiles_of(p, c) > clusters_of(c)) return false;      // one tile each: the sums take the place of the stages
@@ -134,6 +139,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // the same along n
   if ((c.repack == 0) != aligned(p, c)) return false;                        // needless, or needed
   if (c.repack == 2 && c.layout != 1) return false;                          // classes are of rows that run along k, beside a b that does not
+  if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and spare a its copy
   if (c.repack > 0 && c.staged) return false;                                // out's rows are no multiples of 16 bytes either
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes take different rows of b
   if (c.repack == 2 && c.split > 1) return false;                            // a block's first tile waits for all of b
@@ -143,8 +149,15 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
-  if (2 * shared_bytes(c) * residency_of(c) < d.shared_memory_per_multiprocessor && c.stages < 4) return false;  // too little on its way
+  if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d)) return false;  // a longer ring costs nothing
+  if (c.stages > 3 && c.stages > steps_of(p, c) + 1) return false;           // stages that are never filled
   if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c)) return false;  // the same order as with a smaller one
+  if (c.raster > 1 && tiles_of(p, c) <= clusters_of(c)) return false;        // all tiles at once: there is no order
+  if (c.turns && tiles_of(p, c) <= clusters_of(c)) return false;             // one tile a block: one warpgroup would do nothing
+  if (c.blocks > d.multiprocessors && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // nothing for a second block
+  if (c.blocks < d.multiprocessors && d.multiprocessors % cluster_of(c) == 0 && tiles_of(p, c) <= clusters_of(c)) return false;  // the same
+  if (c.bm * c.bn < 128 * 128 && tiles_of(p, c) * sharers_of(c) > 4 * d.multiprocessors) return false;  // small tiles read too much from L2
+  if (c.bm * c.bn > 64 * 64 && 4 * tiles_of(p, c) * cluster_of(c) * c.split <= d.multiprocessors) return false;  // most would be idle
   if (c.split > 1 && c.split * 2 > steps_of(p, c)) return false;             // a part of k is worth at least two steps
   if (c.split > 1 && parts_of(p, c) < c.split) return false;                 // the same as with a smaller one
   return c.split == 1 || c.split * c.bm * c.bn * 4 <= 1 << 20;               // partial sums that fit no cache cost more than they gain

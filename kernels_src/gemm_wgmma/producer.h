@@ -16,7 +16,7 @@ struct Producer {
   HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
     const hopper::u64 policy = once ? hopper::kEvictFirst : hopper::kEvictNormal;
     if (for_all) {
-      hopper::copy_box(to, map, x, y, places.full(stage), policy, 3);
+      hopper::copy_box(to, map, x, y, places.full(stage), policy, (1 << sharers_of(c)) - 1);
     } else {
       hopper::copy_box(to, map, x, y, places.full(stage), policy);
     }
