@@ -141,16 +141,17 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
 }
 
 std::vector<std::string> Unit::errors() const {
-  std::vector<std::string> result;
+  std::vector<std::string> errors, fatal;
   for (unsigned i = 0; i < clang_.getNumDiagnostics(unit_); ++i) {
     CXDiagnostic found = clang_.getDiagnostic(unit_, i);
     const std::string message = clang_.take(clang_.getDiagnosticSpelling(found));
-    if (clang_.getDiagnosticSeverity(found) >= CXDiagnostic_Error && !is_for_device_compiler(message)) {
-      result.push_back(diagnostic(presumed(clang_.getDiagnosticLocation(found)), message));
+    const auto severity = clang_.getDiagnosticSeverity(found);
+    if (severity >= CXDiagnostic_Error && !is_for_device_compiler(message)) {
+      (severity == CXDiagnostic_Fatal ? fatal : errors).push_back(diagnostic(presumed(clang_.getDiagnosticLocation(found)), message));
     }
     clang_.disposeDiagnostic(found);
   }
-  return result;
+  return fatal.empty() ? errors : fatal;  // a header that is missing explains the names that are unknown after it
 }
 
 std::vector<CXCursor> Unit::children(CXCursor cursor) const {

@@ -1,5 +1,6 @@
 // Transpose: y[c, r] = x[r, c].
 #include "../words.h"
+#include <hone/kernel_hopper.h>
 
 struct Problem {
   long rows = 8192, cols = 8192;
@@ -9,6 +10,7 @@ enum class Path {
   direct,    // from registers straight to y: no shared memory and no barrier, but short runs of bytes in y
   padded,    // through shared memory, a spare word after every vec columns against bank conflicts
   swizzled,  // through shared memory, words exchanged by xor instead of the spare ones
+  engine,    // the copy engine moves whole tiles in and out of shared memory (Hopper); threads only turn what is there
 };
 
 enum class Order { across, down, diagonal };
@@ -23,7 +25,7 @@ struct Config {
   TUNE(64, 128, 256, 512) int run_out = 256;   // bytes of a tile's row in y
   TUNE(32, 64, 128, 256, 512, 1024) int block = 256;  // threads in a block
   TUNE(2, 4, 8, 16) int bytes = 16;            // of one load and of one store; 16 is the widest access there is
-  TUNE(Path::direct, Path::padded, Path::swizzled) Path path = Path::padded;
+  TUNE(Path::direct, Path::padded, Path::swizzled, Path::engine) Path path = Path::padded;
   TUNE(Order::across, Order::down, Order::diagonal) Order order = Order::down;  // of tiles in time: which cache lines and channels meet
   TUNE(false, true) bool stream_load = false;  // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false; // the same for lines of y
@@ -35,8 +37,11 @@ template <class T> HONE_BOTH constexpr int tile_rows(Config c) { return c.run_ou
 template <class T> HONE_BOTH constexpr int tile_cols(Config c) { return c.run_in / (int)sizeof(T); }
 template <class T> HONE_BOTH constexpr int units(Config c) { return c.run_in / c.bytes * (c.run_out / c.bytes); }
 
+constexpr int kLine = 128;  // bytes of a row of a box: the widest that the engine swizzles
+
 template <class T> HONE_BOTH constexpr long shared_bytes(Config c) {
   if (c.path == Path::direct) return 0;
+  if (c.path == Path::engine) return 1024L + c.run_in * tile_rows<T>(c);  // a swizzle begins at a multiple of 1024
   const long words = tile_cols<T>(c) * (c.run_out / c.bytes) + (c.path == Path::padded ? c.run_in / c.bytes : 0);
   return words * c.bytes;
 }
@@ -47,14 +52,25 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (units<T>(c) % c.block != 0) return false;                                            // every thread has the same number of units
   if (units<T>(c) / c.block * vec<T>(c) * c.bytes > 256) return false;                     // a thread's units fill registers: 64 at most
   if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;                 // they could not be resident
+  if (c.path == Path::engine && d.compute_capability != 90) return false;                  // the copy engine came with Hopper
+  if (c.path == Path::engine && (c.bytes != 16 || c.run_in < kLine || c.run_out < kLine)) return false;  // it moves lines of 128 bytes
+  if (c.path == Path::engine && p.rows * sizeof(T) % 16 != 0) return false;                // to whole words
+  if (c.path == Path::engine && p.cols * sizeof(T) % 16 != 0) return false;                // from whole words
+  if (c.path == Path::engine && (tile_rows<T>(c) > 256 || tile_cols<T>(c) > 256)) return false;  // 256 lines at once
+  if (c.path == Path::engine && (c.stream_load || c.stream_store)) return false;           // it is not told
   if (shared_bytes<T>(c) > d.shared_memory_per_block) return false;                        // the device's limit
   return shared_bytes<T>(c) * c.min_blocks <= d.shared_memory_per_multiprocessor;          // they could not be resident
 }
 
-template <class T> constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {ceil_div(p.rows, (long)tile_rows<T>(c)) * ceil_div(p.cols, (long)tile_cols<T>(c))},
-          .block = {c.block},
-          .shared = shared_bytes<T>(c)};
+template <class T> HONE_BOTH constexpr long tiles(Problem p, Config c) {
+  return ceil_div(p.rows, (long)tile_rows<T>(c)) * ceil_div(p.cols, (long)tile_cols<T>(c));
+}
+
+template <class T> constexpr Launch launch_transpose(Problem p, Config c) {
+  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path != Path::engine};
+}
+template <class T> constexpr Launch launch_transpose_boxes(Problem p, Config c) {
+  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path == Path::engine};
 }
 
 template <class T> constexpr Cost cost(Problem p) { return {.bytes = 2.0 * p.rows * p.cols * sizeof(T)}; }
@@ -175,11 +191,88 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
   using Line = Word<T, vec<T>(c)>;
   SHARED_DYNAMIC(Line, shared);
   const Tile tile = tile_of_block<T, c>(p);
-  if (p.rows % vec<T>(c) == 0 && p.cols % vec<T>(c) == 0) {
+  if constexpr (c.path == Path::engine) {
+    return;
+  } else if (p.rows % vec<T>(c) == 0 && p.cols % vec<T>(c) == 0) {
     Units<T, c, true>{x, y, p.rows, p.cols, tile}.move(shared);
   } else if constexpr (vec<T>(c) <= 4) {
     Units<T, c, false>{x, y, p.rows, p.cols, tile}.move(shared);
   } else {
     move_elements<T, c>(x, y, tile, p);
   }
+}
+
+#if defined(HONE_HOPPER)
+/// A tile in shared memory, lines of 128 bytes: as boxes of x before it is turned, as boxes of y after. Word w of line l of a box is in place
+/// w ^ l % 8, as the engine swizzles. Of a thread's units eight lanes have the same 8 x 8 units, on a diagonal: their words differ in place
+/// both when units are read and when they are written.
+template <class T, Config c> struct Boxes {
+  using Line = Word<T, vec<T>(c)>;
+  static constexpr int kUnits = units<T>(c) / c.block, kSquaresAcross = c.run_in / kLine, kVec = vec<T>(c);
+  unsigned char* tile;
+
+  HONE_DEVICE Line& word(int box, int lines, int line, int place) const {
+    return *reinterpret_cast<Line*>(tile + (box * lines + line) * kLine + (place ^ line % 8) * 16);
+  }
+
+  HONE_DEVICE void turn() const {
+    Line in[kUnits][kVec];
+#pragma unroll
+    for (int u = 0; u < kUnits; ++u) {
+      const int unit = u * c.block + (int)threadIdx.x, lane = unit % 8, other = (lane + unit / 8) % 8, square = unit / 64;
+      const int across = square % kSquaresAcross, down = square / kSquaresAcross;
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) in[u][e] = word(across, tile_rows<T>(c), (down * 8 + other) * kVec + e, lane);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int u = 0; u < kUnits; ++u) {
+      const int unit = u * c.block + (int)threadIdx.x, lane = unit % 8, other = (lane + unit / 8) % 8, square = unit / 64;
+      const int across = square % kSquaresAcross, down = square / kSquaresAcross;
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) {
+        word(down, tile_cols<T>(c), (across * 8 + lane) * kVec + e, other) = Units<T, c, true>::turned(in[u], e);
+      }
+    }
+  }
+};
+#endif
+
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+void transpose_boxes(TENSOR_MAP(x, .size = {c.path == Path::engine ? p.cols : 0, p.rows}, .box = {kLine / sizeof(T), tile_rows<T>(c)},
+                                .swizzle = kLine) const __grid_constant__ TensorMap x_map,
+                     TENSOR_MAP(y, .size = {c.path == Path::engine ? p.rows : 0, p.cols}, .box = {kLine / sizeof(T), tile_cols<T>(c)},
+                                .swizzle = kLine) const __grid_constant__ TensorMap y_map,
+                     Problem p) {
+#if defined(HONE_HOPPER)
+  if constexpr (c.path == Path::engine) {
+    constexpr int kAcross = kLine / (int)sizeof(T), kTileBytes = c.run_in * tile_rows<T>(c);
+    SHARED_DYNAMIC(unsigned char, memory);
+    __shared__ hopper::u64 arrived;
+    unsigned char* const shared = memory + (1024 - hopper::shared_address(memory) % 1024) % 1024;
+    const hopper::u32 at = hopper::shared_address(shared), barrier = hopper::shared_address(&arrived);
+    const Tile tile = tile_of_block<T, c>(p);
+    if (threadIdx.x == 0) {
+      hopper::barrier_init(barrier, 1);
+      hopper::fence_barrier_init();
+      hopper::barrier_arrive_expect(barrier, kTileBytes);
+      for (int box = 0; box < c.run_in / kLine; ++box) {
+        hopper::copy_box(at + box * tile_rows<T>(c) * kLine, x_map, (int)tile.col + box * kAcross, (int)tile.row, barrier);
+      }
+    }
+    __syncthreads();
+    hopper::barrier_wait(barrier, 0);
+    Boxes<T, c>{shared}.turn();
+    hopper::fence_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int box = 0; box < c.run_out / kLine; ++box) {
+        hopper::store_box(y_map, (int)tile.row + box * kAcross, (int)tile.col, at + box * tile_cols<T>(c) * kLine);
+      }
+      hopper::store_commit();
+      hopper::store_wait_read<0>();  // the block's memory must stay until it was read
+    }
+  }
+#endif
 }
