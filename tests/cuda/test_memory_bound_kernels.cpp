@@ -24,13 +24,13 @@ DeviceInfo large_device(const std::string& architecture, std::int64_t compute_ca
   return info;
 }
 
-struct Choice {
+struct Selection {
   const char* kernel;
   const char* shape;
   const char* configuration;  ///< empty: drawn at random
 };
 
-void check_compiles(Compiler& compiler, const DeviceInfo& device, const Choice& choice, std::mt19937_64& random) {
+void check_compiles(Compiler& compiler, const DeviceInfo& device, const Selection& choice, std::mt19937_64& random) {
   const KernelSpec& spec = *find_builtin_kernel(choice.kernel).value();
   const DType dtype = random() % 2 == 0 ? DType::kBF16 : DType::kF32;
   Bindings fixed = bindings(make_problem(spec, dtype, parse_shape(choice.shape).value()).value());
@@ -75,15 +75,16 @@ TEST_CASE("clusters and bulk copies compile for Hopper") {
     return;
   }
   const char* long_rows = "rows=1024,cols=131072";
-  for (const Choice& choice :
-       {Choice{"softmax", long_rows, "block=512,row_threads=512,cluster=16,held=32,in_flight=0,edges=false,stages=2,resident=1"},
-        Choice{"layernorm", long_rows,
-               "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=2,resident=1,min_blocks=1,weights=kept"},
-        Choice{"residual_rmsnorm", long_rows, "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=1,min_blocks=1"},
-        Choice{"row_sum", long_rows, "block=512,row_threads=512,cluster=8,in_flight=2,edges=false,stages=2,resident=1"},
-        Choice{"copy", "n=100000000", "block=256,in_flight=4,resident=2,stages=4"},
-        Choice{"transpose", "rows=8192,cols=8192", "block=128,path=engine"},
-        Choice{"scan", "n=100000000", "block=512,held=7,stages=2,resident=1,min_blocks=1"}}) {
+  for (const Selection& choice :
+       {Selection{"softmax", long_rows, "block=512,row_threads=512,cluster=16,held=32,in_flight=0,edges=false,stages=2,resident=1"},
+        Selection{"layernorm", long_rows,
+                  "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=2,resident=1,min_blocks=1,weights=kept"},
+        Selection{"residual_rmsnorm", long_rows,
+                  "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=1,min_blocks=1"},
+        Selection{"row_sum", long_rows, "block=512,row_threads=512,cluster=8,in_flight=2,edges=false,stages=2,resident=1"},
+        Selection{"copy", "n=100000000", "block=256,in_flight=4,resident=2,stages=4"},
+        Selection{"transpose", "rows=8192,cols=8192", "block=128,path=engine"},
+        Selection{"scan", "n=100000000", "block=512,held=7,stages=2,resident=1,min_blocks=1"}}) {
     check_compiles(**compiler, device, choice, random);
   }
 }
