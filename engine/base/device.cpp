@@ -134,6 +134,29 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
   return plan;
 }
 
+Result<std::vector<PassLaunch>> plan_reference(const KernelSpec& spec, const Problem& problem) {
+  const Bindings bound = bindings(problem);
+  std::vector<PassLaunch> plan;
+  for (const ReferencePass& pass : spec.reference) {
+    const auto bad = [&](std::string_view why) {
+      return Error{ErrorCode::kBadKernel, fmt::format("{}: the extent of {}: {}", spec.file, pass.function, why)};
+    };
+    const Result<Value> extent = pass.extent.evaluate(bound);
+    if (!extent) {
+      return bad(extent.error().message);
+    }
+    if (extent->integer() < 1) {
+      return bad(fmt::format("{} is {}, below 1", pass.extent.text(), extent->integer()));
+    }
+    PassLaunch launch;
+    launch.symbol = plan.size();
+    launch.arguments = pass.arguments;
+    launch.extent = extent->integer();
+    plan.push_back(std::move(launch));
+  }
+  return plan;
+}
+
 std::string static_reject(const std::vector<PassLaunch>& plan, const Resources& resources, const DeviceInfo& info) {
   for (const PassLaunch& pass : plan) {
     if (std::string reason = reject_pass(pass, info); !reason.empty()) {

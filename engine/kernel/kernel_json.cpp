@@ -31,6 +31,7 @@ json to_json(const Constraint& c);
 json to_json(const Argument& a);
 json to_json(const TensorMapping& m);
 json to_json(const Pass& p);
+json to_json(const ReferencePass& p);
 json to_json(const DType& dtype);
 
 template <class T>
@@ -75,6 +76,8 @@ json to_json(const Pass& p) {
           {"cluster", to_json(p.cluster)}, {"shared_bytes", to_json(p.shared_bytes)},
           {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)}};
 }
+
+json to_json(const ReferencePass& p) { return {{"function", p.function}, {"extent", to_json(p.extent)}, {"arguments", p.arguments}}; }
 
 json to_json(const DType& dtype) { return std::string(name(dtype)); }
 
@@ -195,6 +198,10 @@ Pass read_pass(const json& j) {
   return p;
 }
 
+ReferencePass read_reference_pass(const json& j) {
+  return {j.at("function").get<std::string>(), read_expression(j.at("extent")), j.at("arguments").get<std::vector<int>>()};
+}
+
 /// Indices come from outside; a damaged one must not become an access out of bounds.
 void check_indices(const std::vector<int>& indices, int lowest, std::size_t arguments) {
   for (const int index : indices) {
@@ -231,10 +238,10 @@ KernelSpec read_spec(const json& j) {
   spec.passes = read_list(j.at("passes"), read_pass);
   const auto& cost = j.at("cost");
   spec.cost = {read_expression(cost.at("flops")), read_expression(cost.at("bytes")), read_expression(cost.at("sum_length"))};
-  const auto& reference = j.at("reference");
-  spec.reference = {reference.at("function").get<std::string>(), read_expression(reference.at("extent")),
-                    reference.at("arguments").get<std::vector<int>>()};
-  check_indices(spec.reference.arguments, kProblemParameter, spec.arguments.size());
+  spec.reference = read_list(j.at("reference"), read_reference_pass);
+  for (const auto& pass : spec.reference) {
+    check_indices(pass.arguments, kProblemParameter, spec.arguments.size());
+  }
   for (const auto& pass : spec.passes) {
     check_indices(pass.arguments, kTensorMapParameter, spec.arguments.size());
     check_tensor_maps(pass, spec.arguments.size());
@@ -260,7 +267,7 @@ std::string KernelSpec::serialize() const {
       {"arguments", to_json(arguments)},
       {"passes", to_json(passes)},
       {"cost", {{"flops", to_json(cost.flops)}, {"bytes", to_json(cost.bytes)}, {"sum_length", to_json(cost.sum_length)}}},
-      {"reference", {{"function", reference.function}, {"extent", to_json(reference.extent)}, {"arguments", reference.arguments}}},
+      {"reference", to_json(reference)},
   };
   // A source may hold bytes that are not UTF-8 (a comment in Latin-1); they are replaced rather than refused.
   return j.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -62,7 +62,8 @@ class KernelReader {
   void read_extent(CXCursor parameter, const Mark& mark, const Shape& shape, int index);
   void read_references();
   void read_reference(CXCursor function);
-  void reference_argument(CXCursor parameter, const Shape& shape);
+  int reference_argument(CXCursor parameter, const Shape& shape) const;
+  void check_reference_name(CXCursor function);
   Shape shape_of(CXCursor kernel) const;
   Scope problem_scope(CXCursor function, Scope scope) const;
   bool is_struct(CXCursor declaration, std::string_view name) const;

@@ -1,5 +1,6 @@
 // The buffers of one problem: made once, filled for each seed, and the reference's answer beside them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -18,6 +19,15 @@ std::uint8_t guard_pattern(Direction direction, std::size_t index) {
 }
 
 constexpr std::uint8_t kUnwritten = 0xff;  // a NaN in double: an element the reference forgets is no right answer
+
+/// "the reference f", of several passes "the reference f, g": what is wrong in the end is any one's doing.
+std::string reference_name(const KernelSpec& spec) {
+  std::vector<std::string_view> functions;
+  for (const ReferencePass& pass : spec.reference) {
+    functions.push_back(pass.function);
+  }
+  return fmt::format("the reference {}", fmt::join(functions, ", "));
+}
 
 double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0); }
 
@@ -39,8 +49,8 @@ Result<void> Bench::Impl::create(const Compiled& reference) {
   tolerance_ = tolerance(problem_.dtype, sum_length.real());
   HONE_TRY(check_memory(0, "its buffers"));
   HONE_TRY(allocate());
-  HONE_ASSIGN(const Value extent, spec_.reference.extent.evaluate(bound));
-  HONE_ASSIGN(reference_, device_.load_reference(reference, spec_.reference, extent.integer(), problem_));
+  HONE_ASSIGN(const std::vector<PassLaunch> plan, plan_reference(spec_, problem_));
+  HONE_ASSIGN(reference_, device_.load_reference(reference, plan, problem_));
   return {};
 }
 
@@ -187,16 +197,15 @@ Result<void> Bench::Impl::check_expected(Slot& slot) {
   HONE_ASSIGN(const auto damage, slot.expected.damage(device_, sizeof(double)));
   if (damage) {
     return Error{ErrorCode::kBadKernel,
-                 fmt::format("{}: the reference {}: argument '{}' {}", spec_.file, spec_.reference.function, slot.argument->name, *damage)};
+                 fmt::format("{}: {}: argument '{}' {}", spec_.file, reference_name(spec_), slot.argument->name, *damage)};
   }
   // All but a NaN equals itself, and a NaN is no answer that a kernel could be held to.
   const auto* expected = reinterpret_cast<const double*>(slot.expected.payload());
   HONE_ASSIGN(const Comparison itself, device_.compare(expected, DType::kF64, expected, slot.count, Tolerance{}));
   if (itself.mismatches > 0) {
-    return Error{
-        ErrorCode::kBadKernel,
-        fmt::format("{}: the reference {} leaves out or makes NaN {} of {} elements of argument '{}', the first at index {}", spec_.file,
-                    spec_.reference.function, itself.mismatches, slot.count, slot.argument->name, itself.first_mismatch)};
+    return Error{ErrorCode::kBadKernel,
+                 fmt::format("{}: {} leaves out or makes NaN {} of {} elements of argument '{}', the first at index {}", spec_.file,
+                             reference_name(spec_), itself.mismatches, slot.count, slot.argument->name, itself.first_mismatch)};
   }
   HONE_ASSIGN(slot.expected_checksum, device_.checksum(slot.expected.payload(), slot.expected.bytes()));
   return {};

@@ -60,9 +60,11 @@ class RequestView {
   }
 
   void add_reference(DType dtype) {
-    const Reference& reference = spec_.reference;
-    add(nullptr,
-        {{keep(reference_instantiation(spec_, reference.function, dtype)), reference.arguments.data(), reference.arguments.size()}}, {});
+    std::vector<hone_function> functions;
+    for (const ReferencePass& pass : spec_.reference) {
+      functions.push_back({keep(reference_instantiation(spec_, pass.function, dtype)), pass.arguments.data(), pass.arguments.size()});
+    }
+    add(nullptr, std::move(functions), {});
   }
 
   void add_configuration(DType dtype, const Configuration& configuration) {

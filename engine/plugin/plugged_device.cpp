@@ -67,16 +67,11 @@ class PluggedDevice final : public Device {
 
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                              const Problem& problem) override {
-    return PluggedKernel::load(device_, compiled, plan, problem, 0);
+    return PluggedKernel::load(device_, compiled, plan, problem);
   }
-  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                        const Problem& problem) override {
-    if (extent < 1) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("{}: its extent is {}; at least 1 is needed", reference.function, extent)};
-    }
-    PassLaunch pass;
-    pass.arguments = reference.arguments;
-    return PluggedKernel::load(device_, compiled, {&pass, 1}, problem, extent);
+    return PluggedKernel::load(device_, compiled, plan, problem);
   }
 
   Result<void> synchronize() override {

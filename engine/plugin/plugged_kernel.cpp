@@ -17,6 +17,7 @@ hone_pass pass_to_c(const PassLaunch& pass, const std::string& symbol) {
   made.symbol = symbol.c_str();
   made.arguments = pass.arguments.data();
   made.argument_count = pass.arguments.size();
+  made.extent = pass.extent;
   return made;
 }
 
@@ -35,7 +36,7 @@ PluggedBuffer::~PluggedBuffer() {
 }
 
 Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const OpenDevice> device, const Compiled& compiled,
-                                                          std::span<const PassLaunch> plan, const Problem& problem, std::int64_t extent) {
+                                                          std::span<const PassLaunch> plan, const Problem& problem) {
   const hone_device& table = device->table();
   std::vector<hone_pass> passes;
   for (const PassLaunch& pass : plan) {
@@ -58,8 +59,7 @@ Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const 
                                   .passes = passes.data(),
                                   .pass_count = passes.size(),
                                   .problem = fields.data(),
-                                  .problem_count = fields.size(),
-                                  .extent = extent};
+                                  .problem_count = fields.size()};
   HONE_ASSIGN(void* const handle, make(table, "load", ErrorCode::kLaunch, [&](void** made, hone_message* message) {
                 return table.load(device->handle(), &request, made, message);
               }));

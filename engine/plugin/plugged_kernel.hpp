@@ -28,9 +28,8 @@ class PluggedBuffer final : public Buffer {
 
 class PluggedKernel final : public LoadedKernel {
  public:
-  /// `extent` is 0 but for a reference.
   static Result<std::unique_ptr<LoadedKernel>> load(std::shared_ptr<const OpenDevice> device, const Compiled& compiled,
-                                                    std::span<const PassLaunch> plan, const Problem& problem, std::int64_t extent);
+                                                    std::span<const PassLaunch> plan, const Problem& problem);
   PluggedKernel(std::shared_ptr<const OpenDevice> device, void* handle, Resources compiled)
       : device_(std::move(device)), handle_(handle), compiled_(compiled) {}
   PluggedKernel(const PluggedKernel&) = delete;

@@ -76,19 +76,31 @@ template <class T> constexpr Cost cost(Problem p) {
   return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T), .sum_length = 1.0 * p.n};
 }
 
-/// One thread does all of it, so it has many loads under way.
-template <class T> REFERENCE(1) void scan_reference(long, const T* x, double* y, Problem p) {
-  constexpr int kAtOnce = 128;
+constexpr long kReferenceChunk = 16384;  // about the root of a large n: as many chunks as each has elements
+
+/// Each chunk is summed up for itself, the sums of the chunks one after the other, and then each chunk from the sum before it. Between the
+/// passes a sum lies in the last element of its chunk. The order of additions changes the last bits of a double, far below every tolerance.
+template <class T> REFERENCE(ceil_div(p.n, kReferenceChunk)) void scan_reference_sums(long i, const T* x, double* y, Problem p) {
+  const long begin = i * kReferenceChunk, end = min_of(begin + kReferenceChunk, p.n);
   double sum = 0;
-  long i = 0;
-  for (; i + kAtOnce <= p.n; i += kAtOnce) {
-    float value[kAtOnce];
-#pragma unroll
-    for (int e = 0; e < kAtOnce; ++e) value[e] = (float)x[i + e];
-#pragma unroll
-    for (int e = 0; e < kAtOnce; ++e) y[i + e] = sum += (double)value[e];
+  for (long at = begin; at < end; ++at) sum += (double)(float)x[at];
+  y[end - 1] = sum;
+}
+
+template <class T> REFERENCE(1) void scan_reference_offsets(long, double* y, Problem p) {
+  double sum = 0;
+  for (long begin = 0; begin < p.n; begin += kReferenceChunk) {
+    const long last = min_of(begin + kReferenceChunk, p.n) - 1;
+    sum += y[last];
+    y[last] = sum;
   }
-  for (; i < p.n; ++i) y[i] = sum += (double)(float)x[i];
+}
+
+/// Leaves the last element alone: it is right already, and the next chunk reads it meanwhile.
+template <class T> REFERENCE(ceil_div(p.n, kReferenceChunk)) void scan_reference(long i, const T* x, double* y, Problem p) {
+  const long begin = i * kReferenceChunk, end = min_of(begin + kReferenceChunk, p.n);
+  double sum = i == 0 ? 0.0 : y[begin - 1];
+  for (long at = begin; at < end - 1; ++at) y[at] = sum += (double)(float)x[at];
 }
 
 // ---- what a tile tells -----------------------------------------------------------------------------------------------------------------

@@ -57,10 +57,10 @@ class CpuDevice final : public Device {
     HONE_ASSIGN(auto module, module_of(compiled));
     return make_loaded_kernel(executor_, std::move(module), compiled, plan, problem);
   }
-  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& /*reference*/, std::int64_t extent,
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                        const Problem& problem) override {
     HONE_ASSIGN(auto module, module_of(compiled));
-    return make_loaded_reference(executor_, std::move(module), compiled, extent, problem);
+    return make_loaded_reference(executor_, std::move(module), compiled, plan, problem);
   }
 
   Result<void> fill_on(void* /*stream*/, void* destination, std::size_t bytes, std::uint8_t pattern) override {

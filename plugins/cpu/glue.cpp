@@ -46,6 +46,8 @@ std::string call_arguments(const std::vector<int>& arguments) {
 
 std::string pass_symbol(std::size_t configuration, std::size_t pass) { return fmt::format("hone_k{}_{}", configuration, pass); }
 
+std::string reference_symbol(std::size_t pass) { return fmt::format("hone_reference_{}", pass); }
+
 std::string configurations_source(const KernelSpec& spec, DType dtype, std::span<const Configuration> configurations) {
   std::string source = preamble(spec);
   const std::string type = spec.templated_on_type ? fmt::format("{}, ", name(dtype)) : "";
@@ -61,12 +63,16 @@ std::string configurations_source(const KernelSpec& spec, DType dtype, std::span
 
 std::string reference_source(const KernelSpec& spec, DType dtype) {
   const std::string type = spec.templated_on_type ? fmt::format("<{}>", name(dtype)) : "";
-  const std::string arguments = call_arguments(spec.reference.arguments);
-  return preamble(spec) + fmt::format(
-                              "{}{}(long hone_begin, long hone_end, void* const* hone_arguments, const long* hone_problem) {{ {}\n"
-                              "for (long hone_i = hone_begin; hone_i < hone_end; ++hone_i) {{ {}{}(hone_i{}{}); }} }}\n",
-                              kExport, kReferenceSymbol, problem_statement(spec), spec.reference.function, type,
-                              arguments.empty() ? "" : ", ", arguments);
+  std::string source = preamble(spec);
+  for (std::size_t pass = 0; pass < spec.reference.size(); ++pass) {
+    const std::string arguments = call_arguments(spec.reference[pass].arguments);
+    fmt::format_to(std::back_inserter(source),
+                   "{}{}(long hone_begin, long hone_end, void* const* hone_arguments, const long* hone_problem) {{ {}\n"
+                   "for (long hone_i = hone_begin; hone_i < hone_end; ++hone_i) {{ {}{}(hone_i{}{}); }} }}\n",
+                   kExport, reference_symbol(pass), problem_statement(spec), spec.reference[pass].function, type,
+                   arguments.empty() ? "" : ", ", arguments);
+  }
+  return source;
 }
 
 }  // namespace hone::cpu

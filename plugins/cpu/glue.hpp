@@ -15,7 +15,8 @@ inline constexpr std::string_view kGlueName = "hone-configurations";
 
 /// "hone_k3_0": configuration 3 of the batch, pass 0.
 std::string pass_symbol(std::size_t configuration, std::size_t pass);
-inline constexpr std::string_view kReferenceSymbol = "hone_reference";
+/// "hone_reference_1": pass 1 of the reference.
+std::string reference_symbol(std::size_t pass);
 
 std::string configurations_source(const KernelSpec& spec, DType dtype, std::span<const Configuration> configurations);
 std::string reference_source(const KernelSpec& spec, DType dtype);

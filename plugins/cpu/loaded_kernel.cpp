@@ -70,15 +70,22 @@ class CpuKernel final : public LoadedKernel {
   std::vector<long> problem_;
 };
 
+struct LoadedReferencePass {
+  HoneCpuReference function = nullptr;
+  std::int64_t extent = 0;
+};
+
 class CpuReference final : public LoadedKernel {
  public:
-  CpuReference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module, HoneCpuReference function, std::int64_t extent,
+  CpuReference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module, std::vector<LoadedReferencePass> passes,
                std::vector<long> problem)
-      : executor_(std::move(executor)), module_(std::move(module)), function_(function), extent_(extent), problem_(std::move(problem)) {}
+      : executor_(std::move(executor)), module_(std::move(module)), passes_(std::move(passes)), problem_(std::move(problem)) {}
 
   Result<void> launch(void* /*stream*/, std::span<void* const> arguments) const override {
-    executor_->pool.parallel_for(extent_, 1,
-                                 [&](std::int64_t begin, std::int64_t end) { function_(begin, end, arguments.data(), problem_.data()); });
+    for (const LoadedReferencePass& pass : passes_) {
+      executor_->pool.parallel_for(
+          pass.extent, 1, [&](std::int64_t begin, std::int64_t end) { pass.function(begin, end, arguments.data(), problem_.data()); });
+    }
     return {};
   }
 
@@ -87,8 +94,7 @@ class CpuReference final : public LoadedKernel {
  private:
   std::shared_ptr<Executor> executor_;
   std::shared_ptr<const Module> module_;
-  HoneCpuReference function_;
-  std::int64_t extent_;
+  std::vector<LoadedReferencePass> passes_;
   std::vector<long> problem_;
 };
 
@@ -151,13 +157,19 @@ Result<std::unique_ptr<LoadedKernel>> make_loaded_kernel(std::shared_ptr<Executo
 }
 
 Result<std::unique_ptr<LoadedKernel>> make_loaded_reference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module,
-                                                            const Compiled& compiled, std::int64_t extent, const Problem& problem) {
-  const auto function = reinterpret_cast<HoneCpuReference>(module->find(compiled.symbols.at(0)));
-  if (function == nullptr) {
-    return missing_symbol(compiled.symbols.at(0));
+                                                            const Compiled& compiled, const std::vector<PassLaunch>& plan,
+                                                            const Problem& problem) {
+  std::vector<LoadedReferencePass> passes;
+  for (const PassLaunch& launch : plan) {
+    const std::string& symbol = compiled.symbols.at(launch.symbol);
+    const auto function = reinterpret_cast<HoneCpuReference>(module->find(symbol));
+    if (function == nullptr) {
+      return missing_symbol(symbol);
+    }
+    passes.push_back({function, launch.extent});
   }
   return std::unique_ptr<LoadedKernel>(
-      std::make_unique<CpuReference>(std::move(executor), std::move(module), function, extent, problem_fields(problem)));
+      std::make_unique<CpuReference>(std::move(executor), std::move(module), std::move(passes), problem_fields(problem)));
 }
 
 }  // namespace hone::cpu

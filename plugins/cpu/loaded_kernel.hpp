@@ -14,6 +14,7 @@ Result<std::unique_ptr<LoadedKernel>> make_loaded_kernel(std::shared_ptr<Executo
                                                          const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                          const Problem& problem);
 Result<std::unique_ptr<LoadedKernel>> make_loaded_reference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module,
-                                                            const Compiled& compiled, std::int64_t extent, const Problem& problem);
+                                                            const Compiled& compiled, const std::vector<PassLaunch>& plan,
+                                                            const Problem& problem);
 
 }  // namespace hone::cpu

@@ -22,10 +22,16 @@ struct Instance {
 
 using Outcomes = std::vector<std::optional<Result<Compiled>>>;
 
+std::string reference_kernel_name(std::size_t pass) { return fmt::format("hone_reference_{}", pass); }
+
 std::vector<Instance> instances_of(const CompileRequest& request) {
   const KernelSpec& spec = *request.spec;
   if (request.reference) {
-    return {Instance{{reference_instantiation(spec, "hone_reference", request.dtype)}, {}}};
+    Instance reference;
+    for (std::size_t pass = 0; pass < spec.reference.size(); ++pass) {
+      reference.expressions.push_back(reference_instantiation(spec, reference_kernel_name(pass), request.dtype));
+    }
+    return {std::move(reference)};
   }
   std::vector<Instance> instances;
   for (const Configuration& configuration : request.configurations) {
@@ -39,26 +45,33 @@ std::vector<Instance> instances_of(const CompileRequest& request) {
   return instances;
 }
 
-// A kernel that calls the reference once for each index. Its parameters take their types from the reference's own signature, so whatever
-// the author wrote (double* for outputs, T const* for inputs, scalars) is what the kernel takes.
-std::string reference_kernel(const KernelSpec& spec) {
-  const std::string callee = spec.templated_on_type ? spec.reference.function + "<T>" : spec.reference.function;
+// The type of parameter I of a function, not counting the index before it.
+constexpr std::string_view kParameterType =
+    "\ntemplate <int I, class F> struct hone_parameter;\n"
+    "template <int I, class R, class N, class A, class... B> struct hone_parameter<I, R (*)(N, A, B...)>\n"
+    "    : hone_parameter<I - 1, R (*)(N, B...)> {};\n"
+    "template <class R, class N, class A, class... B> struct hone_parameter<0, R (*)(N, A, B...)> { using type = A; };\n";
+
+// For each pass of the reference a kernel that calls it once for each index. Its parameters take their types from the function's own
+// signature, so whatever the author wrote (double* for outputs, T const* for inputs, scalars) is what the kernel takes.
+std::string reference_kernels(const KernelSpec& spec) {
+  std::string text(kParameterType);
   const std::string prefix = spec.templated_on_type ? "template <class T> " : "";
-  std::string parameters, arguments;
-  for (std::size_t i = 0; i < spec.reference.arguments.size(); ++i) {
-    parameters += fmt::format(", typename hone_parameter<{}, decltype(&{})>::type a{}", i, callee, i);
-    arguments += fmt::format(", a{}", i);
+  for (std::size_t pass = 0; pass < spec.reference.size(); ++pass) {
+    const std::string callee = spec.reference[pass].function + (spec.templated_on_type ? "<T>" : "");
+    std::string parameters, arguments;
+    for (std::size_t i = 0; i < spec.reference[pass].arguments.size(); ++i) {
+      parameters += fmt::format(", typename hone_parameter<{}, decltype(&{})>::type a{}", i, callee, i);
+      arguments += fmt::format(", a{}", i);
+    }
+    text += fmt::format(
+        "{}__global__ void {}(long n{}) {{\n"
+        "  const long i = (long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  if (i < n) {}(i{});\n"
+        "}}\n",
+        prefix, reference_kernel_name(pass), parameters, callee, arguments);
   }
-  return fmt::format(
-      "\ntemplate <int I, class F> struct hone_parameter;\n"
-      "template <int I, class R, class N, class A, class... B> struct hone_parameter<I, R (*)(N, A, B...)>\n"
-      "    : hone_parameter<I - 1, R (*)(N, B...)> {{}};\n"
-      "template <class R, class N, class A, class... B> struct hone_parameter<0, R (*)(N, A, B...)> {{ using type = A; }};\n"
-      "{}__global__ void hone_reference(long n{}) {{\n"
-      "  const long i = (long)blockIdx.x * blockDim.x + threadIdx.x;\n"
-      "  if (i < n) {}(i{});\n"
-      "}}\n",
-      prefix, parameters, callee, arguments);
+  return text;
 }
 
 // Resources of a configuration: the largest over its passes.
@@ -185,7 +198,7 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
   const std::vector<Instance> instances = instances_of(request);
   ProgramRequest program;
   program.name = spec.file;
-  program.source = request.reference ? spec.source + reference_kernel(spec) : spec.source;
+  program.source = request.reference ? spec.source + reference_kernels(spec) : spec.source;
   program.headers = own_headers();
   program.headers.insert(program.headers.end(), spec.includes.begin(), spec.includes.end());
   Outcomes outcomes(instances.size());

@@ -180,21 +180,15 @@ Result<std::unique_ptr<LoadedKernel>> CudaDevice::load(const Compiled& compiled,
   return std::unique_ptr<LoadedKernel>(std::move(kernel));
 }
 
-Result<std::unique_ptr<LoadedKernel>> CudaDevice::load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
+Result<std::unique_ptr<LoadedKernel>> CudaDevice::load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                                  const Problem& problem) {
-  if (extent < 1) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: its extent is {}; at least 1 is needed", reference.function, extent)};
+  std::vector<PassLaunch> passes = plan;
+  for (PassLaunch& pass : passes) {
+    pass.grid[0] = (pass.extent + kReferenceBlock - 1) / kReferenceBlock;
+    pass.block[0] = kReferenceBlock;
+    pass.arguments.insert(pass.arguments.begin(), kExtentParameter);
   }
-  PassLaunch pass;
-  pass.grid[0] = (extent + kReferenceBlock - 1) / kReferenceBlock;
-  pass.block[0] = kReferenceBlock;
-  pass.arguments = {kExtentParameter};
-  pass.arguments.insert(pass.arguments.end(), reference.arguments.begin(), reference.arguments.end());
-  const std::vector<PassLaunch> plan{pass};
-  HONE_ASSIGN(std::shared_ptr<Library> code, library(compiled));
-  const CudaKernel::Request request{.compiled = &compiled, .plan = &plan, .problem = &problem, .info = &info_, .extent = extent};
-  HONE_ASSIGN(std::unique_ptr<CudaKernel> kernel, CudaKernel::create(context_, std::move(code), request));
-  return std::unique_ptr<LoadedKernel>(std::move(kernel));
+  return load(compiled, passes, problem);
 }
 
 Result<void> CudaDevice::synchronize() {

@@ -32,7 +32,7 @@ class CudaDevice final : public Device {
   Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override;
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                              const Problem& problem) override;
-  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent,
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                        const Problem& problem) override;
   Result<void> synchronize() override;
   Result<std::vector<double>> time(const TimeRequest& request) override;

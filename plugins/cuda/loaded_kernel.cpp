@@ -26,7 +26,6 @@ Error bad_launch(std::string message) { return Error{ErrorCode::kLaunch, std::mo
 Result<std::unique_ptr<CudaKernel>> CudaKernel::create(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library,
                                                        const Request& request) {
   std::unique_ptr<CudaKernel> kernel(new CudaKernel(std::move(context), std::move(library)));
-  kernel->extent_ = request.extent;
   for (const auto& [field, value] : request.problem->shape) {
     kernel->problem_.push_back(value);
   }
@@ -51,6 +50,7 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
   if (launch.arguments.size() > kMostParameters) {
     return bad_launch(fmt::format("{} has {} parameters; at most {} are supported", pass.symbol, launch.arguments.size(), kMostParameters));
   }
+  pass.extent = launch.extent;
   pass.parameter_count = launch.arguments.size();
   std::copy(launch.arguments.begin(), launch.arguments.end(), pass.parameters.begin());
   if (launch.tensor_maps.size() > kMostTensorMaps) {
@@ -205,7 +205,7 @@ Result<void> CudaKernel::launch(void* stream, std::span<void* const> arguments) 
       } else if (index == kTensorMapParameter) {
         parameters[i] = &maps[next_map++];
       } else {
-        const void* own = index == kExtentParameter ? static_cast<const void*>(&extent_) : problem_.data();
+        const void* own = index == kExtentParameter ? static_cast<const void*>(&pass.extent) : problem_.data();
         parameters[i] = const_cast<void*>(own);  // the driver only reads it
       }
     }

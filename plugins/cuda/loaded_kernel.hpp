@@ -14,7 +14,7 @@ namespace hone::cuda {
 
 inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = 16;
 
-/// Besides hone::kProblemParameter and hone::kTensorMapParameter: the number of indices, of a reference kernel.
+/// Besides hone::kProblemParameter and hone::kTensorMapParameter: the number of indices, of a reference's pass.
 inline constexpr int kExtentParameter = -3;
 
 class CudaKernel final : public LoadedKernel {
@@ -24,7 +24,6 @@ class CudaKernel final : public LoadedKernel {
     const std::vector<PassLaunch>* plan = nullptr;
     const Problem* problem = nullptr;
     const DeviceInfo* info = nullptr;
-    std::int64_t extent = 0;  ///< of a reference kernel
   };
   /// Errors, kLaunch: a symbol that the code lacks, more shared memory than there is, too many parameters.
   static Result<std::unique_ptr<CudaKernel>> create(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library,
@@ -42,6 +41,7 @@ class CudaKernel final : public LoadedKernel {
     std::array<int, kMostParameters> parameters{};
     std::size_t parameter_count = 0;
     std::vector<TensorMapEncoding> tensor_maps;  ///< one for each kTensorMapParameter, in order
+    std::int64_t extent = 0;                     ///< of a reference's pass
     std::string symbol;
   };
 
@@ -59,8 +59,7 @@ class CudaKernel final : public LoadedKernel {
   std::shared_ptr<Library> library_;
   std::vector<Pass> passes_;
   std::vector<std::int64_t> problem_;  ///< struct Problem, field by field
-  std::int64_t extent_ = 0;
-  std::size_t argument_count_ = 0;  ///< that the passes refer to
+  std::size_t argument_count_ = 0;     ///< that the passes refer to
   Resources resources_;
 };
 

@@ -63,6 +63,25 @@ TEST_CASE("a dimension below 1 is an error that names the pass and the expressio
   CHECK(plan.error().message == "two.cu: launch geometry of first: block: c.block is 0, below 1");
 }
 
+TEST_CASE("the plan of a reference holds its passes in order, and an extent below 1 is an error that names the pass") {
+  KernelSpec spec = two_passes();
+  const Expression n = Expression::variable("p.n");
+  spec.reference = {{.function = "zero", .extent = Expression::constant(1), .arguments = {1}},
+                    {.function = "add", .extent = n, .arguments = {0, 1, -1}}};
+  const auto plan = plan_reference(spec, kProblem);
+  REQUIRE(plan.ok());
+  REQUIRE(plan->size() == 2);
+  CHECK(plan->at(0).extent == 1);
+  CHECK(plan->at(1).extent == 7);
+  CHECK(plan->at(1).symbol == 1);
+  CHECK(plan->at(1).arguments == std::vector<int>{0, 1, -1});
+  spec.reference[1].extent = Expression::make(Operator::kSubtract, {n, Expression::constant(7)});
+  const auto none = plan_reference(spec, kProblem);
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().code == ErrorCode::kBadKernel);
+  CHECK(none.error().message == "two.cu: the extent of add: p.n - 7 is 0, below 1");
+}
+
 TEST_CASE("the static gate refuses what cannot launch and says why") {
   PassLaunch launch;
   const DeviceInfo info = device();

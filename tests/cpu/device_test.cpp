@@ -104,6 +104,34 @@ TEST_CASE("a checksum depends on every byte") {
   CHECK(cpu.device().checksum(nullptr, 0).ok());
 }
 
+TEST_CASE("the passes of a reference run in order over the same outputs, each over its own indices") {
+  CpuFixture cpu;
+  auto spec = make_spec(kernel_source("", R"(
+REFERENCE(1) void zero(long, double* sums) { sums[0] = 0; }
+REFERENCE(p.n) void add(long i, const int* x, double* sums) { atomicAdd(sums, (double)x[i]); }
+REFERENCE(3) void spread(long i, double* sums, Problem p) { sums[i + 1] = sums[0] * (double)(i + p.n); })"));
+  spec.reference = {{.function = "zero", .extent = hone::Expression::constant(hone::Value(1)), .arguments = {1}},
+                    {.function = "add", .extent = hone::Expression::variable("p.n"), .arguments = {0, 1}},
+                    {.function = "spread", .extent = hone::Expression::constant(hone::Value(3)), .arguments = {1, -1}}};
+  hone::CompileRequest request;
+  request.spec = &spec;
+  request.reference = true;
+  const auto compiled = cpu.compiler().compile(request).at(0);
+  REQUIRE_MESSAGE(compiled.ok(), compiled.error().message);
+  CHECK(compiled->symbols.size() == 3);
+
+  constexpr int kCount = 1000;
+  const hone::Problem problem{hone::DType::kF32, {{"n", kCount}}};
+  const auto reference = cpu.device().load_reference(*compiled, hone::plan_reference(spec, problem).value(), problem).value();
+  const std::vector<int> x(kCount, 3);
+  std::vector<double> sums(4, std::nan(""));
+  const void* from = x.data();
+  void* to = sums.data();
+  void* const arguments[] = {&from, &to};
+  REQUIRE(reference->launch(nullptr, arguments).ok());
+  CHECK(sums == std::vector<double>{3000.0, 3e6, 3000.0 * 1001, 3000.0 * 1002});
+}
+
 TEST_CASE("timing prepares before each run and gives a sample of each") {
   CpuFixture cpu;
   std::vector<int> out(4, 5), original{1, 2, 3, 4};

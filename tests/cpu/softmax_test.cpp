@@ -27,8 +27,8 @@ TEST_CASE("softmax equals its reference in every dtype it supports") {
     REQUIRE(cpu.device().randomize(x.data(), dtype, kElements, 1).ok());
     void* pointers[] = {x.data(), y.data(), expected.data()};
     void* const reference_arguments[] = {&pointers[0], &pointers[2]};
-    REQUIRE(
-        cpu.device().load_reference(*reference.at(0), spec.reference, kRows, problem).value()->launch(nullptr, reference_arguments).ok());
+    const auto passes = hone::plan_reference(spec, problem).value();
+    REQUIRE(cpu.device().load_reference(*reference.at(0), passes, problem).value()->launch(nullptr, reference_arguments).ok());
     for (std::size_t i = 0; i < compiled.size(); ++i) {
       REQUIRE(compiled[i].ok());
       const auto plan = hone::plan_launch(spec, problem, request.configurations[i], cpu.info()).value();

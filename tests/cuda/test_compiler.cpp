@@ -135,7 +135,24 @@ TEST_CASE("the reference becomes a kernel over its indices") {
     const auto compiled = compile_reference(*compiler, spec, dtype);
     REQUIRE_MESSAGE(compiled.ok(), compiled.error().message);
     REQUIRE(compiled->symbols.size() == 1);
-    CHECK(compiled->symbols[0].find("hone_reference") != std::string::npos);
+    CHECK(compiled->symbols[0].find("hone_reference_0") != std::string::npos);
+  }
+}
+
+TEST_CASE("a reference of several passes is one artifact with a kernel for each, in their order") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  for (const char* kernel : {"scan", "full_sum"}) {
+    const KernelSpec& spec = *find_builtin_kernel(kernel).value();
+    REQUIRE(spec.reference.size() > 1);
+    const auto compiled = compile_reference(*compiler, spec, DType::kBF16);
+    REQUIRE_MESSAGE(compiled.ok(), compiled.error().message);
+    REQUIRE(compiled->symbols.size() == spec.reference.size());
+    for (std::size_t pass = 0; pass < spec.reference.size(); ++pass) {
+      CHECK(compiled->symbols[pass].find("hone_reference_" + std::to_string(pass)) != std::string::npos);
+    }
   }
 }
 
@@ -153,8 +170,7 @@ TEST_CASE("a kernel may include headers of its own, and need not be templated on
       "template <Config c> KERNEL void twice(float* y, Problem p) { if (threadIdx.x < c.block) y[threadIdx.x] = kFactor; }\n";
   spec.parameters = {integer_parameter("block", {256})};
   spec.passes[0].arguments = {0, -1};
-  spec.reference.function = "r";
-  spec.reference.arguments = {0, -1};
+  spec.reference = {{.function = "r", .extent = Expression::variable("p.n"), .arguments = {0, -1}}};
   const auto compiled = compile(*compiler, spec, {configuration({256})});
   CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
   const auto reference = compile_reference(*compiler, spec);

@@ -27,7 +27,7 @@ TEST_CASE_FIXTURE(Gpu, "two configurations of one artifact run, on any thread, a
   require(device->randomize(x->address(), DType::kF32, kCount, 1));
   void *from = x->address(), *to = y->address(), *answer = expected->address();
   const std::array<void*, 2> arguments{&from, &to}, reference_arguments{&from, &answer};
-  const auto loaded_reference = device->load_reference(*reference, spec.reference, kCount, problem);
+  const auto loaded_reference = device->load_reference(*reference, plan_reference(spec, problem).value(), problem);
   REQUIRE_MESSAGE(loaded_reference.ok(), loaded_reference.error().message);
   require((*loaded_reference)->launch(nullptr, reference_arguments));
   for (std::size_t i = 0; i < 2; ++i) {

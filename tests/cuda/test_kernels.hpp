@@ -74,8 +74,7 @@ inline KernelSpec twice_spec() {
   pass.function = "twice";
   pass.arguments = {0, 1, -1};
   spec.passes = {pass};
-  spec.reference.function = "twice_reference";
-  spec.reference.arguments = {0, 1, -1};
+  spec.reference = {{.function = "twice_reference", .extent = Expression::variable("p.n"), .arguments = {0, 1, -1}}};
   return spec;
 }
 

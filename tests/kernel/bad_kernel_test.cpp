@@ -159,6 +159,22 @@ TEST_CASE("rules of the reference") {
           "add.cu:7:30: error: REFERENCE needs the number of indices"}});
 }
 
+TEST_CASE("rules of several references") {
+  // On one line each, so that the places are those of the second one.
+  const std::string first = Lines{}.reference + "\n";
+  check({{&Lines::reference, first + "template <class T> REFERENCE(p.n) void add_reference_2(long i, double* y) {}", "(no error)"},
+         {&Lines::reference, first + "template <class T> REFERENCE(p.n) void add_sums(long i, double* y) {}",
+          "add.cu:8:40: error: the reference is called 'add_sums'; expected 'add_reference' or 'add_reference_...'"},
+         {&Lines::reference, first + "template <class T> REFERENCE(p.n) void add_reference(long i, double* y) {}",
+          "add.cu:8:40: error: a second reference called 'add_reference': several run one after the other"},
+         {&Lines::reference, first + "template <class T> REFERENCE(p.n) void add_reference_2(long i, float* y) {}",
+          "add.cu:8:71: error: output 'y' of the reference must be `double* y`"},
+         {&Lines::reference, first + "REFERENCE(p.n) void add_reference_2(long i, double* y) {}",
+          "add.cu:8:21: error: the reference and the kernel must both be templates on T, or neither"},
+         {&Lines::reference, "template <class T> REFERENCE(p.n) void add_reference_2(long i, double* y) {}",
+          "add.cu:7:40: error: the reference is called 'add_reference_2'; expected 'add_reference'"}});
+}
+
 TEST_CASE("missing parts are named") {
   check({{&Lines::kernel, "void add(const T* x) {}",
           "add.cu:1:1: error: no kernel: expected `template <class T, Config c> KERNEL void add(...)`"}});

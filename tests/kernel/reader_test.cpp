@@ -220,9 +220,41 @@ TEST_CASE("cost and reference") {
   CHECK(*spec.cost.flops.evaluate(bound) == Value(30.0));
   CHECK(spec.cost.bytes.evaluate(bound)->real() == 0.0);
   CHECK(*spec.cost.sum_length.evaluate(bound) == Value(5.0));
-  CHECK(spec.reference.function == "product_reference");
-  CHECK(spec.reference.extent.text() == "p.m");
-  CHECK(spec.reference.arguments == std::vector<int>{0, 1, 3, 4, -1});
+  REQUIRE(spec.reference.size() == 1);
+  CHECK(spec.reference[0].function == "product_reference");
+  CHECK(spec.reference[0].extent.text() == "p.m");
+  CHECK(spec.reference[0].arguments == std::vector<int>{0, 1, 3, 4, -1});
+}
+
+TEST_CASE("several references are passes in the order of the file, each with an extent and arguments of its own") {
+  if (!can_read()) {
+    return;
+  }
+  const Folder folder;
+  const auto spec = hone::read_kernel_file(folder.write("total.cu", R"cuda(
+#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(1, 2) int vec = 1; };
+constexpr long kShare = 8;
+constexpr Launch launch(Problem p, Config c) { return {.grid = {1}}; }
+REFERENCE(1) void total_reference_zero(long, double* y) { y[0] = 0; }
+REFERENCE(ceil_div(p.n, kShare)) void total_reference(long i, double* y, const int* x, Problem p) { atomicAdd(y, (double)x[i]); }
+REFERENCE(p.n) void total_reference_after(long, const int* x, Problem) {}
+template <Config c> KERNEL void total(IN(p.n) const int* x, OUT(1) int* y, Problem p) {}
+)cuda"));
+  INFO((spec ? std::string() : spec.error().message));
+  REQUIRE(spec.ok());
+  REQUIRE(spec->reference.size() == 3);
+  CHECK(spec->reference[0].function == "total_reference_zero");
+  CHECK(spec->reference[0].extent.text() == "1");
+  CHECK(spec->reference[0].arguments == std::vector<int>{1});
+  CHECK(spec->reference[1].function == "total_reference");
+  CHECK(spec->reference[1].extent.evaluate({{"p.n", 65}})->integer() == 9);
+  CHECK(spec->reference[1].arguments == std::vector<int>{1, 0, -1});
+  CHECK(spec->reference[2].function == "total_reference_after");
+  CHECK(spec->reference[2].extent.text() == "p.n");
+  CHECK(spec->reference[2].arguments == std::vector<int>{0, -1});
+  CHECK(hone::parse_kernel_spec(spec->serialize())->serialize() == spec->serialize());
 }
 
 TEST_CASE("a spec survives its JSON") {

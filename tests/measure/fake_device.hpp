@@ -128,7 +128,7 @@ class FakeDevice final : public Device {
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled&, const std::vector<PassLaunch>&, const Problem&) override {
     return Error{ErrorCode::kUnavailable, "the tests make their kernels themselves"};
   }
-  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled&, const Reference&, std::int64_t, const Problem&) override {
+  Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled&, const std::vector<PassLaunch>&, const Problem&) override {
     return std::unique_ptr<LoadedKernel>(std::make_unique<FakeKernel>([this](const Call& call) {
       ++references;
       reference(call);
@@ -224,8 +224,7 @@ inline KernelSpec spec_of(std::vector<Argument> arguments) {
   spec.parameters.push_back(split);
   spec.dtypes = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32};
   spec.arguments = std::move(arguments);
-  spec.reference.function = "probe_reference";
-  spec.reference.extent = n();
+  spec.reference = {{.function = "probe_reference", .extent = n()}};
   spec.cost.sum_length = Expression::constant(Value(1));
   return spec;
 }

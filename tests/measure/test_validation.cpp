@@ -257,6 +257,16 @@ TEST_CASE("a reference that forgets an element is an error of the kernel file") 
         std::string::npos);
 }
 
+TEST_CASE("what is wrong with a reference of several passes names them all") {
+  Doubling doubling;
+  doubling.spec.reference.push_back({.function = "probe_reference_after", .extent = fake::n()});
+  doubling.device.reference = [](const Call& call) { std::fill_n(call.pointer<double>(1), kElements - 1, 0.0); };
+  const auto bench = std::move(Bench::create(doubling.device, doubling.spec, kProblem, Compiled{})).value();
+  const auto validated = bench->validate(FakeKernel(Doubling::right), Configuration{{Value(1)}}, 1);
+  REQUIRE(!validated);
+  CHECK(validated.error().message.find("probe.cu: the reference probe_reference, probe_reference_after leaves out") != std::string::npos);
+}
+
 TEST_CASE("an infinity is right where the reference has one") {
   Doubling doubling;
   const auto usual = doubling.device.reference;

@@ -77,7 +77,7 @@ void release(void*, void*) { throw std::runtime_error("nobody hears this"); }
 std::int32_t upload(void*, void*, const void*, std::size_t, hone_message*) { throw std::runtime_error("upload threw"); }
 std::int32_t download(void*, void*, const void*, std::size_t, hone_message*) { throw 1; }
 std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_message*) {
-  *kernel = request->extent > 0 ? nullptr : &something;
+  *kernel = request->passes[0].extent > 0 ? nullptr : &something;
   return 0;
 }
 void unload(void*, void*) {}

@@ -180,6 +180,29 @@ TEST_CASE("a compiler's answers are per configuration, and its failure is that o
   CHECK(message_of(refused[1], ErrorCode::kCompile) == "device sham: compile: sham knows one kernel: copy in f32");
 }
 
+TEST_CASE("a reference of several passes crosses the border in order, each with its extent and arguments") {
+  const Registry registry = with("sham_device");
+  const Registry::Found sham = registry.device("sham").value();
+  KernelSpec spec = *find_builtin_kernel("copy").value();
+  spec.reference.push_back({.function = "copy_reference_twice", .extent = Expression::constant(2), .arguments = {1}});
+  const auto compiler = sham.plugin->compiler(sham.info).value();
+  const auto compiled = compiler->compile({.spec = &spec, .dtype = DType::kF32, .configurations = {}, .reference = true}).at(0);
+  REQUIRE(compiled.ok());
+  CHECK(compiled->symbols == std::vector<std::string>{"copy_reference<f32>", "copy_reference_twice<f32>"});
+  const auto device = sham.plugin->open(sham.info).value();
+  const Problem problem = make_problem(spec, DType::kF32, {{"n", 3}}).value();
+  const auto reference = device->load_reference(*compiled, plan_reference(spec, problem).value(), problem).value();
+  const std::vector<float> input{1.0F, 2.0F, 3.0F};
+  const auto x = device->allocate(3 * sizeof(float)).value(), y = device->allocate(3 * sizeof(double)).value();
+  REQUIRE(device->upload(x->address(), std::as_bytes(std::span(input))).ok());
+  void *from = x->address(), *to = y->address();
+  void* const arguments[] = {&from, &to};
+  REQUIRE(reference->launch(nullptr, arguments).ok());
+  std::vector<double> output(3);
+  REQUIRE(device->download(std::as_writable_bytes(std::span(output)), to).ok());
+  CHECK(output == std::vector<double>{2.0, 4.0, 3.0});
+}
+
 TEST_CASE("a call that fails, throws or gives nothing is an error that names the device and the function") {
   const Registry registry = with("failing_device");
   const auto device = open(registry, "failing");
@@ -212,8 +235,9 @@ TEST_CASE("a launch that fails leaves the device; one that loses it says so") {
   int stream = 0;
   CHECK(message_of(kernel->launch(&stream, {}), ErrorCode::kLaunch) == "device failing: launch: too many threads");
   CHECK(message_of(kernel->launch(nullptr, {}), ErrorCode::kDevice) == "device failing: launch: it failed without a message");
-  Reference reference;
-  CHECK(message_of(device->load_reference(compiled, reference, 5, {}), ErrorCode::kPlugin) ==
+  PassLaunch reference;
+  reference.extent = 5;
+  CHECK(message_of(device->load_reference(compiled, {reference}, {}), ErrorCode::kPlugin) ==
         "device failing: load: it succeeded and gave null");
   PassLaunch second;
   second.symbol = 1;

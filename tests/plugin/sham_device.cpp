@@ -1,5 +1,6 @@
 // Two devices that are none, in terms of hone/plugin.h alone: `sham` has what cannot be left out, `sham_whole` every function.
-// They know one kernel, the built-in copy in f32: an artifact is the configuration's text, and a launch copies memory of the host.
+// They know one kernel, the built-in copy in f32: an artifact is the configuration's text, and a launch copies memory of the host. Of
+// references they know copy_reference, and one that multiplies by 2 what is there.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "hone/plugin.h"
 
@@ -75,10 +77,13 @@ std::int32_t compile(void*, const hone_compile_request* request, const hone_comp
       sink->failed(sink->self, i, "copy.cu: sham has too few registers for 16 accesses in flight");
       continue;
     }
-    const char* const symbols[] = {unit.functions[0].expression};
+    std::vector<const char*> symbols;
+    for (std::size_t f = 0; f < unit.function_count; ++f) {
+      symbols.push_back(unit.functions[f].expression);
+    }
     const hone_compiled compiled{.bytes = artifact.data(),
                                  .byte_count = artifact.size(),
-                                 .symbols = symbols,
+                                 .symbols = symbols.data(),
                                  .resources = {.registers = 16, .spill_bytes = 0, .stack_bytes = 0, .shared_bytes = 0, .occupancy = 0.5}};
     sink->compiled(sink->self, i, &compiled);
   }
@@ -131,28 +136,44 @@ std::int32_t download(void*, void* host, const void* source, std::size_t bytes, 
 
 // ---- running ----
 
+struct Pass {
+  std::string symbol;
+  std::int64_t extent = 0;
+  std::vector<std::int32_t> places;  // of its parameters among the arguments
+};
+
 struct Kernel {
   std::string configuration;
   std::int64_t elements = 0;
-  std::int32_t from = 0, to = 0;  // places of x and y among the arguments
+  std::vector<Pass> passes;
 };
 
 std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_message*) {
-  const hone_pass& pass = request->passes[0];
-  *kernel = new Kernel{
-      {static_cast<const char*>(request->bytes), request->byte_count}, request->problem[0], pass.arguments[0], pass.arguments[1]};
+  auto* const made = new Kernel{{static_cast<const char*>(request->bytes), request->byte_count}, request->problem[0], {}};
+  for (std::size_t i = 0; i < request->pass_count; ++i) {
+    const hone_pass& pass = request->passes[i];
+    made->passes.push_back({pass.symbol, pass.extent, {pass.arguments, pass.arguments + pass.argument_count}});
+  }
+  *kernel = made;
   return 0;
+}
+
+void run_reference(const Pass& pass, void* const* arguments) {
+  const auto address = [&](std::size_t parameter) { return near(*static_cast<void**>(arguments[pass.places[parameter]])); };
+  const bool twice = pass.symbol == "copy_reference_twice<f32>";
+  double* const to = reinterpret_cast<double*>(address(twice ? 0 : 1));
+  for (std::int64_t i = 0; i < pass.extent; ++i) {
+    to[i] = twice ? 2.0 * to[i] : static_cast<double>(reinterpret_cast<const float*>(address(0))[i]);
+  }
 }
 
 void unload(void*, void* kernel) { delete static_cast<Kernel*>(kernel); }
 
 std::int32_t launch(void* handle, void*, void* const* arguments, hone_message* message) {
   const Kernel& kernel = *static_cast<Kernel*>(handle);
-  const std::byte* const from = near(*static_cast<void**>(arguments[kernel.from]));
-  std::byte* const to = near(*static_cast<void**>(arguments[kernel.to]));
   if (kernel.configuration == "reference") {
-    for (std::int64_t i = 0; i < kernel.elements; ++i) {
-      reinterpret_cast<double*>(to)[i] = reinterpret_cast<const float*>(from)[i];
+    for (const Pass& pass : kernel.passes) {
+      run_reference(pass, arguments);
     }
     return 0;
   }
@@ -167,6 +188,8 @@ std::int32_t launch(void* handle, void*, void* const* arguments, hone_message* m
     std::abort();
   }
   const bool wrong = kernel.configuration.find("in_flight=8") != std::string::npos;  // leaves the last element out
+  const std::byte* const from = near(*static_cast<void**>(arguments[kernel.passes[0].places[0]]));
+  std::byte* const to = near(*static_cast<void**>(arguments[kernel.passes[0].places[1]]));
   std::memcpy(to, from, static_cast<std::size_t>(kernel.elements - (wrong ? 1 : 0)) * sizeof(float));
   return 0;
 }

@@ -50,7 +50,7 @@ struct Artifact {
 /// One configuration's part of an artifact.
 struct Compiled {
   std::shared_ptr<const Artifact> artifact;
-  std::vector<std::string> symbols;  ///< one per pass (of a reference: one)
+  std::vector<std::string> symbols;  ///< one per pass, of the kernel or of the reference
   Resources resources;
 };
 
@@ -85,11 +85,15 @@ struct PassLaunch {
   std::vector<int> arguments;   ///< as in Pass
   std::vector<TensorMap> tensor_maps;  ///< as in Pass
   std::size_t symbol = 0;       ///< index into Compiled::symbols
+  std::int64_t extent = 0;      ///< of a reference's pass: it is called for [0, extent), in a geometry of the device's own
 };
 
 /// Evaluates a kernel's launch expressions and tensor maps; disabled passes are left out. All that a launch needs besides code and addresses.
 /// Errors: an expression that fails, a dimension below 1, a tensor map that the hardware does not have.
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const DeviceInfo& info);
+
+/// The passes of a kernel's reference. Errors: an extent that fails, or is below 1.
+Result<std::vector<PassLaunch>> plan_reference(const KernelSpec& spec, const Problem& problem);
 
 /// Whether the device can launch this at all: the static gate. Returns the reason, empty if it can.
 std::string static_reject(const std::vector<PassLaunch>& plan, const Resources& resources, const DeviceInfo& info);
@@ -151,8 +155,8 @@ class Device {
   /// A 64-bit digest of bytes on the device: for guard bands and for repeats.
   virtual Result<std::uint64_t> checksum(const void* source, std::size_t bytes) = 0;
   virtual Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
-  /// Loads a compiled reference; its launch covers `extent` indices.
-  virtual Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const Reference& reference, std::int64_t extent, const Problem& problem) = 0;
+  /// Loads a compiled reference: `plan` is that of plan_reference.
+  virtual Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
   /// Fills on `stream`, without waiting for it.
   virtual Result<void> fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
   virtual Result<void> synchronize() = 0;

@@ -20,7 +20,8 @@
 //   KERNEL                   a __global__ function; several in one file are passes that run in order
 //   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16
 //   LAUNCH_BOUNDS(...)       __launch_bounds__
-//   REFERENCE(N)             the right answer in double, called once for each index in [0, N)
+//   REFERENCE(N)             the right answer in double, called once for each index in [0, N); several in one file run in order, on the
+//                            same outputs
 #if defined(HONE_READ)
 #define HONE_MARK(text) __attribute__((annotate(text)))
 #define TUNE(...) HONE_MARK("hone:tune:" #__VA_ARGS__)

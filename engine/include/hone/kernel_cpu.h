@@ -55,7 +55,7 @@ struct HoneCpuSlots {
 using HoneCpuBind = void (*)(const HoneCpuRuntime* runtime, HoneCpuSlots* slots);
 /// One pass: `arguments` holds the address of each argument's value, `problem` the fields of Problem. Runs one CUDA thread.
 using HoneCpuPass = void (*)(void* const* arguments, const long* problem);
-/// The reference for the indices [begin, end).
+/// One pass of the reference, for the indices [begin, end).
 using HoneCpuReference = void (*)(long begin, long end, void* const* arguments, const long* problem);
 
 // ---- f16 and bf16 ----------------------------------------------------------------------------------------------------------------------

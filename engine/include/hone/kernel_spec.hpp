@@ -90,11 +90,11 @@ struct Cost {
   Expression sum_length;   ///< length of the longest sum behind one output; 1 if there is none. Sets the tolerance
 };
 
-/// The definition of the right answer: called for each index in [0, extent), writes doubles.
-struct Reference {
+/// One function of the definition of the right answer: called for each index in [0, extent), writes doubles.
+struct ReferencePass {
   std::string function;
   Expression extent;
-  std::vector<int> arguments;  ///< indices into KernelSpec::arguments; -1 is the Problem
+  std::vector<int> arguments = {};  ///< indices into KernelSpec::arguments; kProblemParameter
 };
 
 struct KernelSpec {
@@ -112,7 +112,7 @@ struct KernelSpec {
   std::vector<Argument> arguments;  ///< in order of first appearance over the passes
   std::vector<Pass> passes;
   Cost cost;
-  Reference reference;
+  std::vector<ReferencePass> reference;  ///< at least one; they run in order, each on what the one before it left in the outputs
 
   /// JSON text that parse_kernel_spec reads back; carries the source.
   [[nodiscard]] std::string serialize() const;

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a table changes its meaning. A plugin with another version is refused. */
-#define HONE_PLUGIN_ABI 1
+#define HONE_PLUGIN_ABI 2
 
 /* A position in the search space, or a count of them: low + high * 2^64. Spaces exceed 2^64. */
 typedef struct hone_position {
@@ -191,10 +191,10 @@ typedef struct hone_function {
   size_t argument_count;     /* A reference's parameters come after the index, a long */
 } hone_function;
 
-/* What one artifact is asked of: a configuration, or the reference. */
+/* What one artifact is asked of: a configuration, or the reference, which has passes too. */
 typedef struct hone_unit {
   const char* configuration;       /* "block=256,vec=4,online=true"; null for the reference */
-  const hone_function* functions;  /* the __global__ function of each pass; of the reference: the one that is called for each index */
+  const hone_function* functions;  /* of each pass the __global__ function; of the reference: the one that is called for each index */
   size_t function_count;
   const char* const* options;      /* the compiler options that the configuration sets */
   size_t option_count;
@@ -234,6 +234,7 @@ typedef struct hone_pass {
   const char* symbol;
   const int32_t* arguments; /* as in hone_function */
   size_t argument_count;
+  int64_t extent; /* of a reference: it is called for the indices 0 to extent - 1, in a geometry of the device's own; of a kernel 0 */
 } hone_pass;
 
 typedef struct hone_load_request {
@@ -241,11 +242,10 @@ typedef struct hone_load_request {
   const void* bytes; /* an artifact */
   size_t byte_count;
   const char* digest; /* equal for equal bytes: configurations that share an artifact may share what is loaded */
-  const hone_pass* passes; /* run in this order */
+  const hone_pass* passes; /* run in this order, each on what the one before it wrote */
   size_t pass_count;
   const int64_t* problem; /* the values of problem_fields */
   size_t problem_count;
-  int64_t extent; /* of a reference: it is called for the indices 0 to extent - 1, in a geometry of the device's own; of a kernel 0 */
 } hone_load_request;
 
 /* |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute. */
