@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "search/wide.hpp"
+
 namespace hone::search {
 namespace {
 
@@ -14,34 +16,56 @@ constexpr double kFailureBetweenMedianAndWorst = 0.3;
 constexpr int kBackfittingRounds = 3;  // each fit goes on from the last
 constexpr float kSamePoint = 1e-6F;
 
-/// Sums and maxima in lanes: the compiler may not reorder them.
-struct Lanes {
-  static constexpr std::size_t kCount = 8;
-  float total[kCount] = {}, missed[kCount] = {}, largest[kCount] = {};
+constexpr std::size_t kLanes = 32;  // sums at a time, since the compiler may not reorder one; a loop of 16 it would unroll, not vectorise
 
-  void add(const float* weights, const float* misses, std::size_t lanes) {
-    for (std::size_t j = 0; j < lanes; ++j) {
-      total[j] += weights[j];
-      missed[j] += weights[j] * misses[j];
-      largest[j] = largest[j] < weights[j] ? weights[j] : largest[j];
+/// Interpolation weights of the known configurations from `begin` to `end`: the fourth power of the inverse distance. `values`: of the
+/// point, one of each parameter.
+HONE_WIDE void weigh_known(const std::vector<std::vector<float>>& to_known, const std::vector<std::uint32_t>& values, std::size_t begin,
+                           std::size_t end, float* weights) {
+  for (std::size_t first = begin / kLanes * kLanes; first < end; first += kLanes) {
+    float sum[kLanes];
+    std::fill_n(sum, kLanes, kSamePoint);
+    for (const std::uint32_t value : values) {
+      const float* const squared = to_known[value].data() + first;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        sum[lane] += squared[lane];
+      }
     }
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      sum[lane] = 1.0F / (sum[lane] * sum[lane]);
+    }
+    const std::size_t from = std::max(begin, first), to = std::min(end, first + kLanes);
+    std::copy(sum + (from - first), sum + (to - first), weights + from);
   }
-};
+}
 
 struct Weighed {
   float mean = 0.0F, largest = 0.0F;
 };
 
-Weighed weighed(const std::vector<float>& weights, const std::vector<float>& misses) {
-  Lanes lanes;
-  std::size_t i = 0;
-  for (; i + Lanes::kCount <= weights.size(); i += Lanes::kCount) {
-    lanes.add(&weights[i], &misses[i], Lanes::kCount);
+HONE_WIDE Weighed weighed(const float* weights, const float* misses, std::size_t count) {
+  float total[kLanes] = {}, missed[kLanes] = {}, largest[kLanes] = {};
+  for (; count >= kLanes; count -= kLanes, weights += kLanes, misses += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      total[lane] += weights[lane];
+      missed[lane] += weights[lane] * misses[lane];
+      largest[lane] = largest[lane] < weights[lane] ? weights[lane] : largest[lane];
+    }
   }
-  lanes.add(weights.data() + i, misses.data() + i, weights.size() - i);
-  const float total = std::accumulate(lanes.total, lanes.total + Lanes::kCount, 0.0F);
-  const float missed = std::accumulate(lanes.missed, lanes.missed + Lanes::kCount, 0.0F);
-  return {total > 0.0F ? missed / total : 0.0F, *std::ranges::max_element(lanes.largest)};
+  for (std::size_t lane = 0; lane < count; ++lane) {
+    total[lane] += weights[lane];
+    missed[lane] += weights[lane] * misses[lane];
+    largest[lane] = std::max(largest[lane], weights[lane]);
+  }
+  const float all = std::accumulate(total, total + kLanes, 0.0F);
+  const float all_missed = std::accumulate(missed, missed + kLanes, 0.0F);
+  return {all > 0.0F ? all_missed / all : 0.0F, *std::max_element(largest, largest + kLanes)};
+}
+
+HONE_WIDE void add_scaled(const double* values, double scale, std::size_t count, double* sums) {
+  for (std::size_t i = 0; i < count; ++i) {
+    sums[i] += scale * values[i];
+  }
 }
 
 }  // namespace
@@ -71,6 +95,10 @@ void Landscape::locate(plugin::Position position, Point& point) const {
   point.position = position;
   point.digits.resize(space_.dimensions());
   space_.at(position, point.digits.data());
+  point.values.resize(point.digits.size());
+  for (std::size_t p = 0; p < point.digits.size(); ++p) {
+    point.values[p] = static_cast<std::uint32_t>(value(p, point.digits[p]));
+  }
   point.weights.clear();
 }
 
@@ -84,7 +112,9 @@ void Landscape::learn(const plugin::Observation& observation) {
   for (std::size_t p = 0; p < digits.size(); ++p) {
     const std::size_t mine = value(p, digits[p]);
     for (std::size_t digit = 0; digit < steps_[mine].size(); ++digit) {
-      to_known_[offsets_[p] + digit].push_back(steps_[mine][digit]);
+      std::vector<float>& known = to_known_[offsets_[p] + digit];
+      known.resize((ok_.size() / kLanes + 1) * kLanes);  // whole lanes
+      known[ok_.size()] = steps_[mine][digit];
     }
     for (std::size_t q = 0; q < digits.size(); ++q) {
       together_[mine][value(q, digits[q])] += 1.0;
@@ -103,17 +133,19 @@ void Landscape::learn(const plugin::Observation& observation) {
 
 /// Gives each value of a parameter the mean of what the others leave unexplained, drawn towards 0 where it was seen rarely.
 void Landscape::fit_effects() {
+  const std::size_t values = effects_.size();
+  std::vector<double> explained(values, 0.0);  // by all effects, summed over the known configurations with a value
+  for (std::size_t v = 0; v < values; ++v) {
+    add_scaled(together_[v].data(), effects_[v], values, explained.data());
+  }
   for (int round = 0; round < kBackfittingRounds; ++round) {
-    for (std::size_t p = 0; p < offsets_.size(); ++p) {
-      const std::size_t first = offsets_[p], count = steps_[first].size(), end = first + count;
-      for (std::size_t v = first; v < end && count > 1; ++v) {
-        const std::vector<double>& with = together_[v];
-        const double seen = with[v], weight = seen + ridge_;
-        double left = time_sums_[v] + failures_[v] * failed_ - seen * mean_ + seen * effects_[v];
-        for (std::size_t u = 0; u < effects_.size(); ++u) {
-          left -= with[u] * effects_[u];
-        }
-        effects_[v] = weight > 0.0 ? left / weight : 0.0;
+    for (std::size_t v = 0; v < values; ++v) {
+      const double seen = together_[v][v], weight = seen + ridge_;
+      const double left = time_sums_[v] + failures_[v] * failed_ - seen * mean_ - explained[v] + seen * effects_[v];
+      const double effect = weight > 0.0 && steps_[v].size() > 1 ? left / weight : 0.0;
+      if (effect != effects_[v]) {
+        add_scaled(together_[v].data(), effect - effects_[v], values, explained.data());
+        effects_[v] = effect;
       }
     }
   }
@@ -151,20 +183,10 @@ void Landscape::fit() {
   fit_missed();
 }
 
-/// Interpolation weights: the fourth power of the inverse distance.
 void Landscape::weigh(Point& point) const {
-  const std::size_t begin = point.weights.size(), end = ok_.size();
-  point.weights.resize(end, kSamePoint);
-  float* const weights = point.weights.data();
-  for (std::size_t p = 0; p < point.digits.size(); ++p) {
-    const float* const squared = to_known_[value(p, point.digits[p])].data();
-    for (std::size_t i = begin; i < end; ++i) {
-      weights[i] += squared[i];
-    }
-  }
-  for (std::size_t i = begin; i < end; ++i) {
-    weights[i] = 1.0F / (weights[i] * weights[i]);
-  }
+  const std::size_t begin = point.weights.size();
+  point.weights.resize(ok_.size());
+  weigh_known(to_known_, point.values, begin, ok_.size(), point.weights.data());
 }
 
 double Landscape::distance_within(const Point& point, float largest_weight) const {
@@ -172,7 +194,7 @@ double Landscape::distance_within(const Point& point, float largest_weight) cons
   for (const Point& awaited : awaited_) {
     float squared = 0.0F;
     for (std::size_t p = 0; p < point.digits.size(); ++p) {
-      squared += steps_[value(p, point.digits[p])][awaited.digits[p]];
+      squared += steps_[point.values[p]][awaited.digits[p]];
     }
     nearest = std::min(nearest, squared);
   }
@@ -181,10 +203,10 @@ double Landscape::distance_within(const Point& point, float largest_weight) cons
 
 Estimate Landscape::estimate(Point& point) const {
   weigh(point);
-  const Weighed near = weighed(point.weights, missed_);
+  const Weighed near = weighed(point.weights.data(), missed_.data(), missed_.size());
   double log_time = mean_ + static_cast<double>(near.mean);
-  for (std::size_t p = 0; p < point.digits.size(); ++p) {
-    log_time += effects_[value(p, point.digits[p])];
+  for (const std::uint32_t value : point.values) {
+    log_time += effects_[value];
   }
   return {log_time, distance_within(point, near.largest)};
 }

@@ -12,6 +12,7 @@ namespace hone::search {
 struct Point {
   plugin::Position position = 0;
   plugin::Digits digits;
+  std::vector<std::uint32_t> values;  ///< one of each parameter, counted through all of them
   std::vector<float> weights;
 };
 
@@ -57,7 +58,7 @@ class Landscape {
   double ridge_ = 0.0;
   std::vector<std::size_t> offsets_;           ///< of each parameter: its first value among the values of all
   std::vector<std::vector<float>> steps_;      ///< of each value: squared distance to each value of its parameter
-  std::vector<std::vector<float>> to_known_;   ///< of each value: the same to each known configuration's value
+  std::vector<std::vector<float>> to_known_;   ///< of each value: the same to each known configuration's value, and 0 up to whole lanes
   std::vector<std::vector<double>> together_;  ///< of each pair of values: how many known configurations have both
   std::vector<double> time_sums_, failures_;   ///< of each value: log times of those with it that did not fail, and how many did
   std::vector<double> effects_;                ///< of each value

@@ -55,7 +55,7 @@ class LocalSearch final : public plugin::Strategy {
 
  private:
   /// Candidates of one spread-out proposal. More would push it into the corners of the space, where kernels seldom are fast.
-  static constexpr std::size_t kSpreadSamples = 300;
+  static constexpr std::size_t kSpreadSamples = 150;
 
   /// The free position with the lowest score.
   struct Lowest {

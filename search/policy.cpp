@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <span>
+
+#include "search/fast_exp.hpp"
+#include "search/wide.hpp"
 
 namespace hone::search {
 
@@ -12,21 +16,74 @@ using plugin::Digits;
 namespace {
 
 constexpr std::size_t kMostContext = 600;  // values in all, beyond which dimensions are drawn independently: pairs are too many to learn
-constexpr double kPairRate = 0.5;          // pairs are many and each is seen rarely
+constexpr float kPairRate = 0.5F;          // pairs are many and each is seen rarely
 constexpr int kDecimals = 6;
 constexpr int kMarginalDraws = 300;
 constexpr double kMostLogit = 6;  // of a loaded policy: no value may be lost for good
 
+constexpr std::size_t kLanes = 32;  // numbers at a time; a loop of 16 the compiler would unroll, not vectorise
+
+/// `count`: of whole lanes.
+inline void add_lanes(const float* values, std::size_t count, float* sums) {
+  for (std::size_t first = 0; first < count; first += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      sums[first + lane] += values[first + lane];
+    }
+  }
+}
+
+HONE_WIDE void add_row(const float* row, std::size_t count, float* sums) { add_lanes(row, count, sums); }
+
+/// Rows of `table` as long as `sums`.
+HONE_WIDE void add_rows(const float* table, const std::vector<std::size_t>& rows, std::vector<float>& sums) {
+  for (const std::size_t row : rows) {
+    add_lanes(table + row * sums.size(), sums.size(), sums.data());
+  }
+}
+
+/// Of each row of `table` from a begin of its own on.
+HONE_WIDE void add_to_rows(const std::vector<float>& values, float scale, const std::vector<std::size_t>& rows,
+                           const std::vector<std::size_t>& begins, float* table) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    float* const row = table + rows[r] * values.size();
+    for (std::size_t i = begins[r]; i < values.size(); ++i) {
+      row[i] += scale * values[i];
+    }
+  }
+}
+
+/// Moves numbers towards others.
+HONE_WIDE void draw_towards(const float* others, float rate, std::size_t count, float* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] += rate * (others[i] - values[i]);
+  }
+}
+
+HONE_WIDE void exponentiate(std::size_t count, float* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = fast_exp(values[i]);
+  }
+}
+
+void normalize(std::span<float> chances) {
+  const float share = 1.0F / std::accumulate(chances.begin(), chances.end(), 0.0F);
+  for (float& chance : chances) {
+    chance *= share;
+  }
+}
+
 }  // namespace
 
-Policy::Policy(plugin::Space space, double smoothing) : space_(space), smoothing_(smoothing) {
-  std::size_t values = 0;
+Policy::Policy(plugin::Space space, double smoothing) : space_(space), smoothing_(static_cast<float>(smoothing)) {
   for (std::size_t d = 0; d < space.dimensions(); ++d) {
-    offsets_.push_back(values);
-    values += space.dimension(d).count;
+    offsets_.push_back(values_);
+    values_ += space.dimension(d).count;
   }
-  lone_.assign(values, 0.0);
-  pair_.assign(values <= kMostContext ? values * values : 0, 0.0);
+  ends_ = offsets_;
+  ends_.push_back(values_);
+  ends_.erase(ends_.begin());
+  lone_.assign((values_ + kLanes - 1) / kLanes * kLanes, 0.0F);
+  pair_.assign(values_ <= kMostContext ? values_ * lone_.size() : 0, 0.0F);
   anchor();
 }
 
@@ -35,65 +92,50 @@ void Policy::anchor() {
   pair_anchor_ = pair_;
 }
 
-void Policy::probabilities(const Digits& digits, std::size_t d, double temperature, std::vector<double>& into) const {
-  const std::size_t count = space_.dimension(d).count;
-  const auto own = lone_.begin() + static_cast<std::ptrdiff_t>(offsets_[d]);
-  into.assign(own, own + static_cast<std::ptrdiff_t>(count));
-  for (std::size_t before = 0; before < d && !pair_.empty(); ++before) {
-    const double* weights = after(offsets_[before] + digits[before], d);
-    for (std::size_t v = 0; v < count; ++v) {
-      into[v] += weights[v];
-    }
-  }
-  const double largest = *std::ranges::max_element(into);
-  double sum = 0.0;
-  for (double& weight : into) {
-    weight = std::exp((weight - largest) / temperature);
-    sum += weight;
-  }
-  for (double& weight : into) {
-    weight /= sum;
-  }
-}
-
-Digits Policy::draw(plugin::Random& random, double temperature) const {
+Digits Policy::draw(plugin::Random& random) const {
   Digits digits(space_.dimensions());
-  std::vector<double> chances;
+  chances_ = lone_;
   for (std::size_t d = 0; d < digits.size(); ++d) {
-    probabilities(digits, d, temperature, chances);
-    double left = random.unit();
+    const std::span<float> own(&chances_[offsets_[d]], space_.dimension(d).count);
+    const float largest = *std::ranges::max_element(own);
+    float all = 0.0F;
+    for (float& chance : own) {
+      chance = fast_exp(chance - largest);
+      all += chance;
+    }
+    double left = random.unit() * static_cast<double>(all);
     std::size_t v = 0;
-    while (v + 1 < chances.size() && (left -= chances[v]) >= 0) {
+    while (v + 1 < own.size() && (left -= static_cast<double>(own[v])) >= 0) {
       ++v;
     }
     digits[d] = static_cast<std::uint16_t>(v);
+    if (!pair_.empty()) {
+      add_row(&pair_[(offsets_[d] + v) * lone_.size()], lone_.size(), chances_.data());
+    }
   }
   return digits;
 }
 
 double Policy::distribute(const Digits& digits) const {
   chances_ = lone_;
-  const std::size_t values = lone_.size();
-  for (std::size_t before = 0; before + 1 < digits.size() && !pair_.empty(); ++before) {
-    const double* const weights = &pair_[(offsets_[before] + digits[before]) * values];
-    double* const chances = chances_.data();
-    for (std::size_t v = offsets_[before + 1]; v < values; ++v) {
-      chances[v] += weights[v];
-    }
+  rows_ = offsets_;
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    rows_[d] += digits[d];
   }
+  if (!pair_.empty()) {
+    add_rows(pair_.data(), rows_, chances_);
+  }
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    const std::span<float> own(&chances_[offsets_[d]], space_.dimension(d).count);
+    const float largest = *std::ranges::max_element(own);
+    std::ranges::transform(own, own.begin(), [=](float weight) { return weight - largest; });
+  }
+  exponentiate(values_, chances_.data());
   double product = 1.0;
   for (std::size_t d = 0; d < digits.size(); ++d) {
-    const std::span<double> own(&chances_[offsets_[d]], space_.dimension(d).count);
-    const double largest = *std::ranges::max_element(own);
-    double all = 0.0;
-    for (double& chance : own) {
-      chance = std::exp(chance - largest);
-      all += chance;
-    }
-    for (double& chance : own) {
-      chance /= all;
-    }
-    product *= own[digits[d]];
+    const std::span<float> own(&chances_[offsets_[d]], space_.dimension(d).count);
+    normalize(own);
+    product *= static_cast<double>(own[digits[d]]);
   }
   return std::log(std::max(product, 1e-300));
 }
@@ -102,15 +144,16 @@ double Policy::log_probability(const Digits& digits) const { return distribute(d
 
 /// After `distribute`, whose chances it makes the gradient.
 void Policy::step(const Digits& digits, double weight) {
+  const auto scale = static_cast<float>(weight);
+  for (float& chance : chances_) {
+    chance *= -scale;
+  }
   for (std::size_t d = 0; d < digits.size(); ++d) {
     const std::size_t count = space_.dimension(d).count, v = digits[d];
-    const std::span<double> own(&chances_[offsets_[d]], count);
-    for (double& chance : own) {
-      chance *= -weight;
-    }
-    double here = weight;
+    const std::span<float> own(&chances_[offsets_[d]], count);
+    float here = scale;
     if (space_.dimension(d).kind == HONE_ORDINAL && count > 2) {
-      const double beside = weight * smoothing_ / 2;
+      const float beside = scale * smoothing_ / 2.0F;
       for (const std::size_t next : {v - 1, v + 1}) {  // below 0 wraps to a number that is too large
         if (next < count) {
           own[next] += beside;
@@ -120,39 +163,25 @@ void Policy::step(const Digits& digits, double weight) {
     }
     own[v] += here;
   }
-  const std::size_t values = lone_.size();
-  for (std::size_t i = 0; i < values; ++i) {
-    lone_[i] += chances_[i];
-  }
-  for (std::size_t before = 0; before + 1 < digits.size() && !pair_.empty(); ++before) {
-    double* const weights = &pair_[(offsets_[before] + digits[before]) * values];
-    const double* const change = chances_.data();
-    for (std::size_t i = offsets_[before + 1]; i < values; ++i) {
-      weights[i] += kPairRate * change[i];
-    }
+  add_row(chances_.data(), lone_.size(), lone_.data());
+  if (!pair_.empty()) {
+    add_to_rows(chances_, kPairRate, rows_, ends_, pair_.data());
   }
 }
 
 void Policy::relax(double rate) {
-  for (std::size_t i = 0; i < lone_.size(); ++i) {
-    lone_[i] += rate * (lone_anchor_[i] - lone_[i]);
-  }
-  for (std::size_t i = 0; i < pair_.size(); ++i) {
-    pair_[i] += rate * (pair_anchor_[i] - pair_[i]);
-  }
+  draw_towards(lone_anchor_.data(), static_cast<float>(rate), lone_.size(), lone_.data());
+  draw_towards(pair_anchor_.data(), static_cast<float>(rate), pair_.size(), pair_.data());
 }
 
 std::string Policy::save() const {
   // What is learned of a value after others means little elsewhere; how often the value is drawn in all does.
-  std::vector<double> often(lone_.size(), 0.0), chances;
+  std::vector<double> often(values_, 0.0);
   plugin::Random random(0);
   for (int i = 0; i < kMarginalDraws; ++i) {
-    const Digits digits = draw(random, 1.0);
-    for (std::size_t d = 0; d < digits.size(); ++d) {
-      probabilities(digits, d, 1.0, chances);
-      for (std::size_t v = 0; v < chances.size(); ++v) {
-        often[offsets_[d] + v] += chances[v] / kMarginalDraws;
-      }
+    distribute(draw(random));
+    for (std::size_t v = 0; v < often.size(); ++v) {
+      often[v] += static_cast<double>(chances_[v]) / kMarginalDraws;
     }
   }
   std::string text;
@@ -177,7 +206,7 @@ std::size_t Policy::find(std::string_view name, std::string_view label) const {
       }
     }
   }
-  return lone_.size();
+  return values_;
 }
 
 bool Policy::load(std::string_view text) {
@@ -192,8 +221,8 @@ bool Policy::load(std::string_view text) {
     double logit = 0.0;
     const bool number = std::from_chars(line.data() + last + 1, line.data() + line.size(), logit).ec == std::errc();
     const std::size_t value = find(line.substr(0, first), line.substr(first + 1, last - first - 1));
-    if (number && std::isfinite(logit) && value < lone_.size()) {
-      lone_[value] = std::clamp(logit, -kMostLogit, kMostLogit);
+    if (number && std::isfinite(logit) && value < values_) {
+      lone_[value] = static_cast<float>(std::clamp(logit, -kMostLogit, kMostLogit));
       any = true;
     }
   }

@@ -2,6 +2,7 @@
 // A policy over configurations: the value of each dimension drawn from a softmax that sees the values drawn before it.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,8 @@ class Policy {
   /// `smoothing`: share of what is learned of an ordered value that goes to the values beside it.
   Policy(plugin::Space space, double smoothing);
 
-  /// Need not be valid. A temperature above 1 flattens the policy.
-  [[nodiscard]] plugin::Digits draw(plugin::Random& random, double temperature) const;
+  /// Need not be valid.
+  [[nodiscard]] plugin::Digits draw(plugin::Random& random) const;
   [[nodiscard]] double log_probability(const plugin::Digits& digits) const;
   /// A step along the gradient of weight * log probability, the weight decided by the log probability.
   template <class Weight>
@@ -37,20 +38,18 @@ class Policy {
   /// The chances of all values, each after the digits before its dimension, in `chances_`; returns the log probability of the digits.
   double distribute(const plugin::Digits& digits) const;
   void step(const plugin::Digits& digits, double weight);
-  /// Softmax weights of dimension d after the digits before it.
-  void probabilities(const plugin::Digits& digits, std::size_t d, double temperature, std::vector<double>& into) const;
-  /// Place of "name\tlabel" among all values; none: size of `lone_`.
+  /// Place of "name\tlabel" among all values; none: how many there are.
   [[nodiscard]] std::size_t find(std::string_view name, std::string_view label) const;
-  [[nodiscard]] const double* after(std::size_t value, std::size_t dimension) const {
-    return &pair_[value * lone_.size() + offsets_[dimension]];
-  }
 
   plugin::Space space_;
-  double smoothing_;
-  std::vector<std::size_t> offsets_;  ///< of each dimension's first value among all
-  std::vector<double> lone_, pair_;   ///< weight of each value; of each value after each of an earlier dimension
-  std::vector<double> lone_anchor_, pair_anchor_;
-  mutable std::vector<double> chances_;  ///< memory of `distribute`
+  float smoothing_;
+  std::size_t values_ = 0;                   ///< of all dimensions
+  std::vector<std::size_t> offsets_, ends_;  ///< of each dimension's values among all
+  std::vector<float> lone_;                  ///< weight of each value, and 0 up to whole lanes
+  std::vector<float> pair_;                  ///< a row of these for each value: what it adds to those of later dimensions, 0 for the others
+  std::vector<float> lone_anchor_, pair_anchor_;
+  mutable std::vector<float> chances_;     ///< memory of `distribute`
+  mutable std::vector<std::size_t> rows_;  ///< the digits' values, memory of `distribute`
 };
 
 }  // namespace hone::search

@@ -1,26 +1,15 @@
 #pragma once
 // A Gaussian process's posterior at every candidate, grown by one observation at a time.
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "search/candidates.hpp"
 #include "search/evidence.hpp"
+#include "search/fast_exp.hpp"
 #include "search/metric.hpp"
 
 namespace hone::search {
-
-/// exp(x) for x <= 0 to a relative 1e-6: plain arithmetic, inline, so that loops over candidates vectorise.
-inline float fast_exp(float x) {
-  const float z = std::max(x * 1.44269504F, -80.0F);
-  const auto whole = static_cast<std::int32_t>(z - 0.5F);  // nearest to z, without std::round, which SSE2 has not
-  const float f = z - static_cast<float>(whole);
-  const float p =
-      1.0F + f * (0.69314718F + f * (0.24022651F + f * (0.05550411F + f * (0.00961813F + f * (0.00133336F + f * 0.00015463F)))));
-  return p * std::bit_cast<float>((whole + 127) << 23);
-}
 
 /// Keeps L^-1 K(observed, candidates), L the factor of the observations' covariance: an observation costs one row, and means and variances
 /// need no more than that (Rasmussen and Williams 2006, gaussianprocess.org/gpml, algorithm 2.1). A tile of candidates has its part of all

@@ -2,8 +2,7 @@
 // again and again (the best ones imitated, the slow ones avoided as long as the policy would still draw them), because each costs a trial.
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
+#include <span>
 
 #include "search/algorithm.hpp"
 #include "search/policy.hpp"
@@ -42,18 +41,17 @@ class Reinforcement final : public search::Algorithm {
         avoid_(context.parameter("avoid")),
         explore_(context.parameter("explore")) {
     experienced_ = policy_.load(context.model());
-    std::vector<std::vector<Sample>> lessons;
+    std::vector<Experience> priors;
     for (const Prior& prior : context.priors()) {
-      std::vector<Sample> seen;
+      Experience& experience = priors.emplace_back();
       for (const plugin::Observation& observation : prior.observations) {
-        seen.push_back(sample(observation.objective(), observation.at()));
+        experience.add(sample(observation.objective(), observation.at()));
       }
-      experienced_ = experienced_ || !seen.empty();
-      lessons.push_back(memory_of(seen));
+      experienced_ = experienced_ || !experience.samples.empty();
     }
     for (std::size_t pass = 0; pass < kPriorPasses; ++pass) {
-      for (const std::vector<Sample>& lesson : lessons) {
-        train(lesson, 1);
+      for (const Experience& experience : priors) {
+        train(experience.lesson(memory_), 1);
       }
     }
     policy_.anchor();
@@ -68,11 +66,37 @@ class Reinforcement final : public search::Algorithm {
     Digits digits;
   };
 
+  struct Experience {
+    std::vector<Sample> samples;       ///< in the order told
+    std::vector<std::size_t> ranking;  ///< of these, the fastest first
+
+    void add(Sample sample) {
+      const auto slower = std::ranges::upper_bound(ranking, sample.time, {}, [this](std::size_t i) { return samples[i].time; });
+      ranking.insert(slower, samples.size());
+      samples.push_back(std::move(sample));
+    }
+
+    /// The `memory` best, and as many of the latest of the others.
+    [[nodiscard]] std::vector<const Sample*> lesson(std::size_t memory) const {
+      const std::span<const std::size_t> best = std::span(ranking).first(std::min(memory, ranking.size()));
+      std::vector<const Sample*> chosen;
+      for (const std::size_t i : best) {
+        chosen.push_back(&samples[i]);
+      }
+      for (std::size_t i = samples.size(); i-- > 0 && chosen.size() < best.size() + memory;) {
+        if (std::ranges::find(best, i) == best.end()) {
+          chosen.push_back(&samples[i]);
+        }
+      }
+      return chosen;
+    }
+  };
+
   search::Steps run() override {
     co_await evaluate(start(experienced_ ? 1 + initial_ / 4 : initial_));
     for (;;) {
       remember();
-      train(memory_of(samples_), passes_);
+      train(experience_.lesson(memory_), passes_);
       std::vector<Position> drawn;
       for (std::size_t i = 0; i < wanted(); ++i) {
         drawn.push_back(proposal());
@@ -89,42 +113,27 @@ class Reinforcement final : public search::Algorithm {
 
   void remember() {
     for (; remembered_ < told().size(); ++remembered_) {
-      samples_.push_back(sample(told()[remembered_].first, told()[remembered_].second));
+      experience_.add(sample(told()[remembered_].first, told()[remembered_].second));
     }
-  }
-
-  /// The best, and the latest of the others.
-  [[nodiscard]] std::vector<Sample> memory_of(const std::vector<Sample>& samples) const {
-    std::vector<std::size_t> order(samples.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto best = order.begin() + static_cast<std::ptrdiff_t>(std::min(memory_, order.size()));
-    const auto latest = best + std::min(static_cast<std::ptrdiff_t>(memory_), order.end() - best);
-    std::ranges::partial_sort(order, best, {}, [&](std::size_t i) { return std::pair(samples[i].time, i); });
-    std::partial_sort(best, latest, order.end(), std::greater<>());
-    std::vector<Sample> chosen;
-    for (auto i = order.begin(); i != latest; ++i) {
-      chosen.push_back(samples[*i]);
-    }
-    return chosen;
   }
 
   /// Ranks instead of times: of a failure only that it is slower than all, and no scale to tune.
-  void train(std::vector<Sample> samples, std::size_t passes) {
+  void train(std::vector<const Sample*> samples, std::size_t passes) {
     std::ranges::stable_sort(samples, {}, &Sample::time);
     const auto count = static_cast<double>(samples.size());
     std::vector<double> rewards;
     double sum = 0.0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const double rank = std::log(count / 2 + 1) - std::log(static_cast<double>(i) + 1);
-      rewards.push_back(std::isinf(samples[i].time) ? 0.0 : std::max(0.0, rank));
+      rewards.push_back(std::isinf(samples[i]->time) ? 0.0 : std::max(0.0, rank));
       sum += rewards.back();
     }
-    const double pull = entropy_ / (1.0 + static_cast<double>(samples_.size()) / kHalfEntropy);
+    const double pull = entropy_ / (1.0 + static_cast<double>(experience_.samples.size()) / kHalfEntropy);
     for (std::size_t pass = 0; pass < passes && sum > 0; ++pass) {
       for (std::size_t i = 0; i < samples.size(); ++i) {
-        policy_.reinforce(samples[i].digits, [&](double log_probability) {
+        policy_.reinforce(samples[i]->digits, [&](double log_probability) {
           // How likely the policy would still draw it, against when it did.
-          const double chance = std::min(1.0, std::exp(log_probability - samples[i].drawn));
+          const double chance = std::min(1.0, std::exp(log_probability - samples[i]->drawn));
           return rate_ * (rewards[i] / sum - avoid_ / count * chance);
         });
       }
@@ -136,7 +145,7 @@ class Reinforcement final : public search::Algorithm {
     const auto dimensions = static_cast<double>(space_.dimensions());
     Digits digits;
     for (int draw = 0; draw < kDraws; ++draw) {
-      digits = policy_.draw(random_, 1.0);
+      digits = policy_.draw(random_);
       for (std::size_t d = 0; d < digits.size(); ++d) {
         if (random_.unit() * dimensions < explore_) {
           digits[d] = static_cast<std::uint16_t>(random_.index(space_.dimension(d).count));
@@ -150,11 +159,11 @@ class Reinforcement final : public search::Algorithm {
     return novel(repaired(digits));
   }
 
-  static constexpr int kDraws = 24;  // until an invalid or known one is repaired
+  static constexpr int kDraws = 8;  // until an invalid or known one is repaired
   static constexpr std::size_t kPriorPasses = 30;
   static constexpr double kHalfEntropy = 30;  // outcomes that halve the pull
   search::Policy policy_;
-  std::vector<Sample> samples_;
+  Experience experience_;
   std::size_t initial_, passes_, memory_, remembered_ = 0;
   double rate_, entropy_, avoid_, explore_;
   bool experienced_ = false;

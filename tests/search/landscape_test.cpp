@@ -55,6 +55,26 @@ TEST_CASE("A point that is kept says what a new one says, also after more was le
   }
 }
 
+TEST_CASE("A point that is kept says what a new one says when more is known than is weighed at a time") {
+  const Grid grid({counting(13), counting(11)});
+  Landscape landscape(grid.space(), 0.5);
+  Point kept;
+  landscape.locate(77, kept);
+  for (plugin::Position position = 0; position < 140; ++position) {
+    if (position == 77) {
+      continue;
+    }
+    landscape.learn(seen(position, std::exp(additive(grid, position) + 0.1 * static_cast<double>(position % 3))));
+    if (position % 9 == 0) {
+      landscape.fit();
+      const Estimate of_kept = landscape.estimate(kept), of_new = estimate(landscape, 77);
+      CHECK(of_kept.log_time == doctest::Approx(of_new.log_time));
+      CHECK(of_kept.distance == of_new.distance);
+      CHECK(landscape.distance(kept) == of_new.distance);
+    }
+  }
+}
+
 TEST_CASE("Distance is to the nearest point known or awaited, until the awaited one is known") {
   const Grid grid({counting(5), counting(5)});
   Landscape landscape(grid.space(), 0.5);
