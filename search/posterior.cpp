@@ -11,6 +11,8 @@ namespace {
 constexpr float kNegligibleWeight = 2e-3F;
 constexpr double kSmallestVariance = 1e-7;
 constexpr std::size_t kLanes = 32;  // candidates of a tile: their sums stay in registers
+constexpr std::size_t kAhead = 8;   // rows, fetched before they are needed: those of a long history lie beyond the caches
+constexpr std::size_t kLine = 16;   // numbers of a cache line
 
 std::size_t tiles_of(std::size_t count) { return (count + kLanes - 1) / kLanes; }
 
@@ -32,6 +34,9 @@ inline void accumulate(const float* rows, const float* scale, std::size_t count,
   std::size_t j = 0;
   for (; j + 3 < count; j += 4) {
     const float *a = rows + j * kLanes, *b = a + kLanes, *c = b + kLanes, *d = c + kLanes;
+    for (std::size_t line = 0; line < 4 * kLanes; line += kLine) {
+      __builtin_prefetch(a + kAhead * kLanes + line);
+    }
     const float sa = scale[j], sb = scale[j + 1], sc = scale[j + 2], sd = scale[j + 3];
     for (std::size_t i = 0; i < kLanes; ++i) {
       sum[i] += sa * a[i] + sb * b[i] + sc * c[i] + sd * d[i];
