@@ -10,45 +10,36 @@ struct Problem {
 // up its tile, tells the sum, and adds up what the tiles before it told, until it meets one that told the sum of all before. Every element
 // is read once and written once.
 // A block that loads for itself (stages = 0) writes nothing before all tiles before its own are read: blocks fall in step, and while they
-// look back memory rests: on an H200, 684 us where 503 would do. With stages, blocks stay: one thread moves tiles into and out of shared
-// memory, one warp looks back, and the others sum up a tile while the one before it is looked after.
+// look back memory rests: on an H200, 689 us where a copy takes 508. With stages, blocks stay: one thread moves tiles into and out of shared
+// memory, one warp of all blocks adds up what tiles told, and a block sums up a tile while it waits for what is before the last one. (Where
+// every block looked back for itself, their looks got in each other's way: 50 ns a tile, whatever its size.)
 struct Config {
-  TUNE(64, 128, 256, 512, 1024) int block = 256;  // threads in a block
+  TUNE(64, 128, 256, 512, 1024) int block = 512;  // threads in a block
   TUNE(4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is
-  TUNE(1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16) int held = 7;  // words that a thread holds. Larger tiles look back less often, smaller ones
+  TUNE(1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16) int held = 8;  // words that a thread holds. Larger tiles look back less often, smaller ones
                                                   // wait less. With stages a thread's words lie side by side: odd, so that 8 threads that
                                                   // read at once hit different banks
-  TUNE(-1, 0, 2, 3, 4, 6, 8) int stages = -1;     // tiles in shared memory, on their way in or out (bulk copies); 0: through registers;
-                                                  // -1: what the device has, 3 with bulk copies and else 0
-  TUNE(0, 1, 2, 4) int resident = 2;              // with stages, blocks on each multiprocessor, which go from tile to tile
+  TUNE(0, 3, 4, 5, 6, 8) int stages = 0;          // tiles in shared memory, on their way in or out (bulk copies); 0: through registers
+  TUNE(0, 1, 2) int resident = 0;                 // with stages, blocks on each multiprocessor, which go from tile to tile
   TUNE(1, 2, 4) int looks = 1;                    // tiles a lane looks at: a warp passes 32 times as many with one latency
   TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
                                                   // block: GPUs have started blocks in that order so far, and CUB's scan depends on it
-  TUNE(0, 20, 100) int pause = 20;                // nanoseconds between two looks at tiles that have told nothing: looks take bandwidth
+  TUNE(0, 20, 100, 400) int pause = 20;                // nanoseconds between two looks at tiles that have told nothing: looks take bandwidth
   TUNE(false, true) bool stream_load = false;     // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;    // the same for lines of y
-  TUNE(1, 2, 4, 8) int min_blocks = 2;            // resident on a multiprocessor: caps the registers of a thread
+  TUNE(1, 2, 4, 8) int min_blocks = 1;            // resident on a multiprocessor: caps the registers of a thread
 };
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.held * vec<T>(c); }
-HONE_BOTH constexpr int stages_of(Config c, long capability) { return c.stages >= 0 ? c.stages : capability >= 90 ? 3 : 0; }
-HONE_BOTH constexpr long shared_bytes(Config c, long capability) { return (long)stages_of(c, capability) * c.block * c.held * c.bytes; }
-/// With stages, a warp more looks back and one moves tiles.
-HONE_BOTH constexpr int threads_of(Config c, long capability) { return stages_of(c, capability) == 0 ? c.block : c.block + 64; }
-/// Whether all but the stages is as in the default.
-HONE_BOTH constexpr bool usual(Config c) { return c.block == 256 && c.bytes == 16 && c.held == 7 && c.resident == 2 && c.tickets; }
-#if defined(__CUDA_ARCH__)
-constexpr long kCapability = __CUDA_ARCH__ / 10;  // what valid and launch know from the Device
-#else
-constexpr long kCapability = 0;
-#endif
+HONE_BOTH constexpr long shared_bytes(Config c) { return (long)c.stages * c.block * c.held * c.bytes; }
+/// With stages, three warps more look, move tiles, and (in one block) add up what tiles told.
+HONE_BOTH constexpr int threads_of(Config c) { return c.stages == 0 ? c.block : c.block + 96; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                // a word holds at least one element
-  if (threads_of(c, d.compute_capability) > d.threads_per_block) return false;  // the device's limit
+  if (threads_of(c) > d.threads_per_block) return false;                     // the device's limit
   if (!c.tickets && d.compute_capability == 0) return false;                 // the cpu device starts blocks in any order
-  if (c.stages < 0 && !usual(c)) return false;                               // it is for the default, which is there for any device
   if (c.stages == 0 && c.resident > 0) return false;                         // nothing ahead: blocks that stay gain nothing
   if (c.stages > 0 && c.resident == 0) return false;                         // and what is ahead is for a block that stays
   if (c.stages > 0 && d.compute_capability > 0 && d.compute_capability < 90) return false;  // bulk copies came with Hopper
@@ -57,19 +48,21 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.stages > 0 && c.min_blocks != max_of(c.resident, 1)) return false;   // says the same
   if (c.stages == 0 && c.held > 1 && c.held % 2 == 1) return false;          // powers of two are enough
   if (c.held * vec<T>(c) > 64) return false;                                 // held elements are floats in registers
-  const long shared = shared_bytes(c, d.compute_capability);
-  if (shared + 2048 > d.shared_memory_per_block) return false;               // the device's limit, beside the partial sums
-  if (c.stages > 0 && (shared + 3072) * c.resident > d.shared_memory_per_multiprocessor) return false;  // more blocks only queue
-  if (c.stages > 0 && c.resident * d.multiprocessors * tile_elements<T>(c) > p.n) return false;  // a block that stays has a tile
-  if (threads_of(c, d.compute_capability) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
+  if (c.stages > 0 && c.block * c.held * c.bytes < 16384) return false;      // a tile is worth the ways of its sums
+  if (c.stages > 0 && c.pause > 20) return false;                            // few look
+  if (c.stages == 0 && c.looks > 1) return false;                            // looks get in each other's way
+  if (shared_bytes(c) + 2048 > d.shared_memory_per_block) return false;      // the device's limit, beside the partial sums
+  if ((shared_bytes(c) + 3072) * max_of(c.resident, 1) > d.shared_memory_per_multiprocessor) return false;  // more blocks only queue
+  if (c.resident * d.multiprocessors * tile_elements<T>(c) > p.n) return false;  // a block that stays has a tile
+  if (threads_of(c) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
   return c.min_blocks == 1 || (c.held * vec<T>(c) + 24) * c.block * c.min_blocks <= d.registers_per_multiprocessor;  // spills
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
   const long tiles = ceil_div(p.n, tile_elements<T>(c));
-  return {.grid = {stages_of(c, d.compute_capability) == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)},
-          .block = {threads_of(c, d.compute_capability)},
-          .shared = shared_bytes(c, d.compute_capability)};
+  return {.grid = {c.stages == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)},
+          .block = {threads_of(c)},
+          .shared = shared_bytes(c)};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -106,11 +99,18 @@ template <class T> REFERENCE(ceil_div(p.n, kReferenceChunk)) void scan_reference
 // ---- what a tile tells -----------------------------------------------------------------------------------------------------------------
 // 8 bytes, written at once: a sum, and what it is the sum of. Zero says nothing yet.
 using Told = unsigned long long;
-constexpr unsigned kOfTile = 1, kOfAll = 2;
+constexpr unsigned kOfTile = 1, kOfAll = 2, kBefore = 3;  // of the tile, of all up to it, of all before it
 
 HONE_DEVICE Told tell(unsigned what, float sum) { return (Told)what << 32 | __builtin_bit_cast(unsigned, sum); }
 HONE_DEVICE unsigned what(Told told) { return (unsigned)(told >> 32); }
 HONE_DEVICE float sum_of(Told told) { return __builtin_bit_cast(float, (unsigned)told); }
+
+HONE_DEVICE void wait_a_little(int pause) {
+  if (pause > 0) __nanosleep(pause);
+#if !defined(__CUDACC__)
+  __nanosleep(1);  // there, a block may wait for the thread that runs another
+#endif
+}
 
 /// What is known of the `looks` tiles that end with `last`: their sum, or that of all before them too, or (0) that some have told nothing.
 template <int looks> HONE_DEVICE Told sum_of_group(const volatile Told* told, long last) {
@@ -139,10 +139,7 @@ template <Config c> HONE_DEVICE float sum_before(const volatile Told* told, long
     const int last = all != 0 ? __ffs((int)all) - 1 : 31;  // the nearest lane that knows everything before it, or the farthest lane
     const unsigned needed = 0xffffffffu >> (31 - last);
     if ((ready & needed) != needed) {
-      if constexpr (c.pause > 0) __nanosleep(c.pause);
-#if !defined(__CUDACC__)
-      __nanosleep(1);  // there, a block may wait for the thread that runs another
-#endif
+      wait_a_little(c.pause);
       continue;
     }
     float part = lane <= last ? sum_of(seen) : 0.0f;
@@ -282,10 +279,10 @@ template <int stages> struct Turn {
 };
 
 template <class T, Config c> struct Tiles {
-  static constexpr int kVec = vec<T>(c), kWarps = c.block / 32, kStages = stages_of(c, kCapability);
+  static constexpr int kVec = vec<T>(c), kWarps = c.block / 32;
   static constexpr long kTile = tile_elements<T>(c);
   using TileWord = Word<T, kVec>;
-  using StageTurn = Turn<kStages>;
+  using StageTurn = Turn<c.stages>;
   const T* x;
   T* y;
   long n;
@@ -308,8 +305,8 @@ template <class T, Config c> struct Tiles {
   /// One thread has tiles copied into the stages, and out of them. Their numbers are taken in the order in which the block works, so the
   /// earliest unfinished tile never waits; each is taken early, for it is a round trip to memory.
   HONE_DEVICE void move() const {
-    long next = atomicAdd(started, 1);
-    for (int s = 0; s < kStages; ++s) {
+    long next = stages[0].tile;
+    for (int s = 0; s < c.stages; ++s) {
       fetch(s, next);
       next = atomicAdd(started, 1);
     }
@@ -323,7 +320,41 @@ template <class T, Config c> struct Tiles {
     }
   }
 
-  /// One warp finds out what is before each tile, and before each warp's elements of it.
+  /// One warp of all blocks finds out what is before each tile, in order, and tells it: a block looks at its own tile alone.
+  HONE_DEVICE void add_tiles(long tiles) const {
+    const int lane = (int)(threadIdx.x % 32);
+    double before = 0;  // the tile `first`, the first that does not know
+    for (long first = 0; first < tiles;) {
+      const long mine = first + lane * c.looks;
+      Told seen[c.looks];
+#pragma unroll
+      for (int j = 0; j < c.looks; ++j) seen[j] = mine + j < tiles ? told[mine + j] : 0;
+      int ready = 0;  // of this lane's tiles, in order
+      float sum = 0;
+#pragma unroll
+      for (int j = 0; j < c.looks; ++j) {
+        if (ready < j || what(seen[j]) != kOfTile) continue;
+        ++ready;
+        sum += sum_of(seen[j]);
+      }
+      const unsigned some_left = __ballot_sync(0xffffffffu, ready < c.looks);
+      const int last = some_left == 0 ? 31 : __ffs((int)some_left) - 1;  // the lane behind whose tiles nothing is to be told yet
+      const float through = scan_lanes(lane <= last ? sum : 0.0f), lanes_before = __shfl_up_sync(0xffffffffu, through, 1);
+      double here = lane == 0 ? before : before + lanes_before;
+#pragma unroll
+      for (int j = 0; j < c.looks; ++j) {
+        if (lane > last || j >= ready) continue;
+        told[mine + j] = tell(kBefore, (float)here);
+        here += sum_of(seen[j]);
+      }
+      const int known = last * c.looks + __shfl_sync(0xffffffffu, ready, last);
+      before += __shfl_sync(0xffffffffu, through, 31);
+      first += known;
+      if (known == 0) wait_a_little(c.pause);
+    }
+  }
+
+  /// One warp tells each tile's sum, and learns what is before it and before each warp's elements of it.
   HONE_DEVICE void look() const {
     const int lane = (int)(threadIdx.x % 32);
     for (StageTurn at;; at.next()) {
@@ -332,7 +363,14 @@ template <class T, Config c> struct Tiles {
       if (over(stage.tile)) return;
       await_arrival(&stage.summed, at.phase);
       const float through = scan_lanes(lane < kWarps ? stage.of_warp[lane] : 0.0f), before = __shfl_up_sync(0xffffffffu, through, 1);
-      const float before_tile = look_back<c>(__shfl_sync(0xffffffffu, through, 31), stage.tile, told);
+      float before_tile = 0;
+      if (lane == 31) {
+        told[stage.tile] = tell(kOfTile, through);
+        Told seen = told[stage.tile];
+        for (; what(seen) != kBefore; seen = told[stage.tile]) wait_a_little(c.pause);
+        before_tile = sum_of(seen);
+      }
+      before_tile = __shfl_sync(0xffffffffu, before_tile, 31);
       stage.of_warp[lane] = lane == 0 ? before_tile : before_tile + before;
       __syncwarp();
       if (lane == 0) arrive(&stage.known);
@@ -412,12 +450,13 @@ template <class T, Config c> struct Tiles {
 
   HONE_DEVICE void run() const {
     if (threadIdx.x == 0) {
-      for (int s = 0; s < kStages; ++s) {
+      for (int s = 0; s < c.stages; ++s) {
         prepare_arrival(&stages[s].loaded);
         prepare_arrival(&stages[s].summed, kWarps);
         prepare_arrival(&stages[s].known);
         prepare_arrival(&stages[s].written, kWarps);
       }
+      stages[0].tile = atomicAdd(started, 1);
     }
     __syncthreads();
     if (threadIdx.x < c.block) {
@@ -426,22 +465,24 @@ template <class T, Config c> struct Tiles {
       look();
     } else if (threadIdx.x == c.block + 32) {
       move();
+    } else if (threadIdx.x >= c.block + 64 && stages[0].tile == 0) {  // it stays so until this warp has worked
+      add_tiles(ceil_div(n, kTile));
     }
   }
 };
 
 // The first 8 bytes count the blocks that have started, the others are what tiles tell: one workspace is one memory set.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(threads_of(c, kCapability), c.min_blocks)
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y,
           WORKSPACE_ZEROED(1 + ceil_div(p.n, tile_elements<T>(c))) double* tiles, Problem p) {
   int* started = reinterpret_cast<int*>(tiles);
   volatile Told* told = reinterpret_cast<volatile Told*>(tiles + 1);
-  if constexpr (stages_of(c, kCapability) == 0) {
+  if constexpr (c.stages == 0) {
     __shared__ Shared shared;
     scan_tile<T, c>(x, y, told, started, shared, p.n);
   } else {
-    __shared__ Stage stages[stages_of(c, kCapability)];
+    __shared__ Stage stages[c.stages];
     SHARED_DYNAMIC(T, elements);
     Tiles<T, c>{x, y, p.n, told, started, elements, stages}.run();
   }
