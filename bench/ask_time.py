@@ -27,6 +27,7 @@ def parse_arguments():
     parser.add_argument("--evaluations", type=int, default=500)
     parser.add_argument("--last", type=int, default=100, help="asks at the end of the search that are also averaged alone")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--best-of", type=int, default=1, help="runs of everything, the fastest of which counts: for a machine that others use")
     return parser.parse_args()
 
 
@@ -55,15 +56,22 @@ def replay(arguments, folder, strategy, evaluations):
     return asks, asks * report["ask_us"]["mean"], report["ask_us"]["p99"]
 
 
+def fastest(arguments, folder, strategy, evaluations):
+    """The same of several runs, each time the least of them."""
+    runs = [replay(arguments, folder, strategy, evaluations) for _ in range(arguments.best_of)]
+    return tuple(min(values) for values in zip(*runs))
+
+
 def main():
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        print(f"{arguments.space.name}, {hide_optimum(arguments.space, folder)} configurations, {arguments.repeats} searches\n")
+        size = hide_optimum(arguments.space, folder)
+        print(f"{arguments.space.name}, {size} configurations, {arguments.repeats} searches, best of {arguments.best_of}\n")
         print(f"| strategy | asks | us, mean | us, last {arguments.last} | us, longest per cent |\n|---|---|---|---|---|")
         for strategy in arguments.strategy:
-            asks, total, longest = replay(arguments, folder, strategy, arguments.evaluations)
-            before, total_before, _ = replay(arguments, folder, strategy, arguments.evaluations - arguments.last)
+            asks, total, longest = fastest(arguments, folder, strategy, arguments.evaluations)
+            before, total_before, _ = fastest(arguments, folder, strategy, arguments.evaluations - arguments.last)
             last = f"{(total - total_before) / (asks - before):.3g}" if asks > before else "-"
             print(f"| {strategy} | {asks:.0f} | {total / asks:.3g} | {last} | {longest:.3g} |", flush=True)
 
