@@ -92,7 +92,6 @@ struct Normalizer {
 enum class Weights {
   late,   // loaded word by word as they are used: the fewest registers
   early,  // loaded before the threads of a row wait for each other: their latency hides behind the wait
-  kept,   // loaded once and held for all rows of the block
 };
 
 /// Words of a vector for the words of a row. Where a row starts in the middle of a word (`aligned` is false), words of x are no words of
@@ -124,9 +123,9 @@ struct Problem {
   long rows = 4096, cols = 4096;
 };
 
-// What an H200 taught: rows of up to 32 KiB are fastest with a block each, held in registers (in_flight = 0) or fetched by one bulk copy
-// (stages = 1); blocks that stay and fetch rows ahead lose 3 to 8 %, as memory is read in less of an order. Few long rows want a
-// multiprocessor each (or two, cluster = 2) with the rest in shared memory: 128 rows of 131072 so take half the time of reading them again.
+// What an H200 taught: rows of up to 32 KiB are fastest with a block each, held in registers (in_flight = 0) or fetched by one bulk copy.
+// Few long rows want a multiprocessor each (or two, cluster = 2) with the rest in shared memory: 128 rows of 131072 so take half the time
+// of reading them again.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 256;     // threads in a block
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
@@ -136,12 +135,11 @@ struct Config {
   TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory, as far as it fits, instead of read again
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
-  TUNE(0, 1, 2, 3, 4) int stages = 0;                // rows that bulk copies bring into shared memory ahead; 0: threads load for themselves
-  TUNE(0, 1, 2, 3, 4, 8) int resident = 0;           // 0: a block for each row; else so many on a multiprocessor, which go from row to row
+  TUNE(false, true) bool bulk = false;               // a bulk copy brings rows into shared memory; else threads load for themselves
   TUNE(false, true) bool twice = kBiased;            // the threads of a row join sums twice (mean, then squares) instead of moments once:
                                                      // half of the instructions, but one more wait for each other
-  TUNE(Weights::late, Weights::early, Weights::kept) Weights weights = Weights::late;   // when they are loaded
-  TUNE(false, true) bool stream_load = true;         // lines of x leave the caches first: the weights stay in L1
+  TUNE(Weights::late, Weights::early) Weights weights = Weights::late;   // when they are loaded
+  TUNE(false, true) bool stream_load = false;        // lines of x leave the caches first: the weights stay in L1
   TUNE(false, true) bool stream_store = false;       // lines of y leave the cache first
   TUNE(1, 2, 4, 8) int min_blocks = 4;               // resident on a multiprocessor: caps the registers of a thread
 };
@@ -163,7 +161,7 @@ HONE_BOTH constexpr long most_kept(Config c) {
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
   const long inputs = kResidual ? 2 : 1;
-  if (c.stages > 0) return c.stages * stage_bytes<T>(c.block / c.row_threads, p.cols, c.cluster) * inputs;
+  if (c.bulk) return bulk_bytes<T>(c.block / c.row_threads, p.cols, c.cluster) * inputs;
   return min_of(rest<T>(p, c), most_kept(c)) * c.block * c.bytes * inputs;
 }
 
@@ -178,15 +176,9 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.row_threads > c.block) return false;                                      // a block holds whole rows (or a cluster's share of one)
   if (c.cluster > 1 && c.row_threads < c.block) return false;                     // a cluster works on one row
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.stages > 0 && d.compute_capability < 90) return false;                    // and so did bulk copies
-  if (c.stages > 0 && c.bytes < 16) return false;                                 // which move words of 16 bytes
-  if (c.stages > 0 && p.cols < 2 * vec<T>(c)) return false;                       // and every row has one
-  if (c.stages > 1 && c.resident == 0) return false;                              // one row needs one stage
-  if (c.stages == 0 && c.resident > 0 && c.weights != Weights::kept) return false;  // nothing ahead or kept: two blocks wait less
-  if (c.resident > 0 && d.multiprocessors / c.cluster * c.resident >= groups_of(p, c)) return false;  // 0 says the same
-  if (c.resident * c.block > d.threads_per_multiprocessor) return false;          // more blocks than fit only queue
-  if (c.weights == Weights::kept && c.resident == 0) return false;                // one row: early says the same
-  if (c.weights == Weights::kept && p.cols % vec<T>(c) != 0) return false;        // a thread's columns differ from row to row
+  if (c.bulk && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
+  if (c.bulk && c.bytes < 16) return false;                                       // which move words of 16 bytes
+  if (c.bulk && p.cols < 2 * vec<T>(c)) return false;                             // and every row has one
   if (c.held < vec<T>(c)) return false;                                           // a thread holds at least one word
   if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
   if (c.row_threads < vec<T>(c)) return false;                                    // a thread takes one element of an edge
@@ -202,18 +194,21 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
   if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
   if (c.in_flight > 0 && rest<T>(p, c) == 0 && !usual(c)) return false;           // code for nothing
-  if (rest<T>(p, c) > 0 && !c.rest_shared && c.stages == 0 && !usual(c)) return false;  // reading again costs up to twice the time
+  if (rest<T>(p, c) > 0 && !c.rest_shared && !c.bulk && !usual(c)) return false;  // reading again costs up to twice the time
   if (c.bytes < 16 && p.cols > 2048) return false;                                // narrow words are for rows of few
   if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;             // as many are resident without being asked
+  if (c.cluster > 1 && p.cols * sizeof(T) < (128 << 10)) return false;            // one block keeps such a row on chip
+  if (c.cluster > 2 && p.cols * sizeof(T) <= (512 << 10)) return false;           // and two such a row
+  if (c.block < 512 && p.cols * sizeof(T) >= (128 << 10) && !usual(c)) return false;  // few rows at a time: each needs many threads
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
   if (c.rest_shared && most_kept(c) == 0) return false;                           // no round of it fits
-  if (c.rest_shared && c.stages > 0) return false;                                // the whole row is there
+  if (c.rest_shared && c.bulk) return false;                                      // the whole row is there
   if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;     // the device's limit, beside the partial results
-  return (shared_bytes<T>(p, c) + 3072) * max_of(c.resident, c.min_blocks) <= d.shared_memory_per_multiprocessor;  // more only queue
+  return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more only queue
 }
 
-template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  return {.grid = {grid_blocks(groups_of(p, c), c.cluster, c.resident, d.multiprocessors)},
+template <class T> constexpr Launch launch(Problem p, Config c) {
+  return {.grid = {groups_of(p, c) * c.cluster},
           .block = {c.block},
           .cluster = {c.cluster},
           .shared = shared_bytes<T>(p, c)};
@@ -346,7 +341,7 @@ template <class T, Config c, class Statistic> struct Norm {
     } else {
       const Statistic part = statistic(row, other, held);
       rows.meet();
-      const Statistic whole = join_row<c>(part, slots[rows.step % 2]);
+      const Statistic whole = join_row<c>(part, slots[0]);
       return {whole.center(), whole.scale(rows.cols, epsilon)};
     }
   }
@@ -375,25 +370,18 @@ template <class T, Config c, class Statistic> struct Norm {
 
   HONE_DEVICE void run(Rows<T, c, kInputs> rows, float epsilon) {
     rows.begin();
-    if constexpr (c.weights == Weights::kept) load_weights(rows.row(), true);
-    for (; rows.more(); rows.next()) {
-      rows.await();
-      const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
-      const bool aligned = !c.edges || row.column(0) % kVec == 0;
-      RowWord x[kHeld], residual[kHeld];
+    const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
+    const bool aligned = !c.edges || row.column(0) % kVec == 0;
+    RowWord x[kHeld], residual[kHeld];
 #pragma unroll
-      for (int k = 0; k < kHeld; ++k) {
-        x[k] = row.read(k, 0.0f);
-        if constexpr (kResidual) residual[k] = other.read(k, 0.0f);
-      }
-      if constexpr (c.weights == Weights::early) load_weights(row, aligned);
-      float held[kHeld][kVec];
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) take(x[k], residual[k], held[k]);
-      const Normalizer normal = normalizer(rows, row, other, held, epsilon);
-      if (rows.fit_in(kHeld)) rows.release(true);
-      write_row(row, other, held, aligned, normal);
-      if (!rows.fit_in(kHeld)) rows.release(false);
+    for (int k = 0; k < kHeld; ++k) {
+      x[k] = row.read(k, 0.0f);
+      if constexpr (kResidual) residual[k] = other.read(k, 0.0f);
     }
+    if constexpr (c.weights == Weights::early) load_weights(row, aligned);
+    float held[kHeld][kVec];
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) take(x[k], residual[k], held[k]);
+    write_row(row, other, held, aligned, normalizer(rows, row, other, held, epsilon));
   }
 };

@@ -3,12 +3,14 @@
 // them knows (join_row).
 //
 // A row is read in aligned words of `bytes`; the few elements before the first and behind the last are dealt with one by one. Either the
-// threads load for themselves, or one of them has whole rows copied into shared memory ahead of time (cp.async.bulk, Hopper: no registers
-// and no instructions while bytes are under way). The words of a row may be shared out among several blocks, a contiguous part each: among
+// threads load for themselves, or one of them has the block's rows copied into shared memory (cp.async.bulk, Hopper: no registers and no
+// instructions while bytes are under way). Blocks that stay and fetch the next rows meanwhile are not here: on an H200 they lost 3 to 8 %
+// on rows of 32 KiB, and took twice the time where a cluster has a row. The words of a row may be shared out among several blocks, a
+// contiguous part each: among
 // a cluster, whose blocks join through distributed shared memory, or (row_sum) among blocks that leave their results to a second pass.
 //
 // A Config of such a kernel has the fields
-//   block, row_threads, cluster, bytes, in_flight, edges, stages, resident, stream_load, stream_store
+//   block, row_threads, cluster, bytes, in_flight, edges, bulk, stream_load, stream_store
 // and the kernel's file says what they mean and which values they may have.
 #include "bulk.h"
 #include "words.h"
@@ -35,13 +37,8 @@ HONE_BOTH constexpr long words_behind(long words, long threads, long held, long 
 }
 
 /// Shared memory for the part of `rows` rows that one bulk copy brings: 16 bytes more, because parts differ by a word.
-template <class T> HONE_BOTH constexpr long stage_bytes(long rows, long cols, long parts) {
+template <class T> HONE_BOTH constexpr long bulk_bytes(long rows, long cols, long parts) {
   return round_up(ceil_div(rows * cols, parts) * (long)sizeof(T) + 16, 128L);
-}
-
-/// Blocks of a grid: one for each unit of work, or so many that `resident` are on each multiprocessor. Clusters stay whole.
-HONE_BOTH constexpr long grid_blocks(long groups, long cluster, long resident, long multiprocessors) {
-  return (resident == 0 ? groups : min_of(groups, max_of(1L, multiprocessors / cluster * resident))) * cluster;
 }
 
 // ---- clusters (Hopper) -----------------------------------------------------------------------------------------------------------------
@@ -79,7 +76,7 @@ template <int lanes, class Part> HONE_DEVICE Part join_lanes(Part part) {
   return part;
 }
 
-/// Shared memory of one join_row. Between two that use the same Slots lies another join_row of the same block.
+/// Shared memory of one join_row.
 template <class Part> struct Slots {
   Part of_warp[32];
   PartWords<Part> of_block[16];  // of the cluster
@@ -128,14 +125,14 @@ template <class T, auto c> struct Row {
   int head, tail;    // elements that come one by one: those of threads with lane < head, lane < tail
   long tail_start;
   int lane, left;    // of this thread among row_threads; words from its first to the end of the part
-  const T* from;     // this thread's first word, in device memory or in its stage
+  const T* from;     // this thread's first word, in device memory or as copied
 
   HONE_DEVICE bool has(int k) const { return k * c.row_threads < left; }
   /// Column of this thread's k-th word.
   HONE_DEVICE long column(int k) const { return word - start + (long)k * (c.row_threads * kVec); }
   HONE_DEVICE RowWord read(int k) const {
     const T* at = from + (long)k * (c.row_threads * kVec);
-    if constexpr (c.stages > 0) return load_word<T, kVec>(at);
+    if constexpr (c.bulk) return load_word<T, kVec>(at);
     return load_word<T, kVec, c.stream_load>(at);
   }
   /// `absent` in all elements where the row has no such word.
@@ -166,21 +163,15 @@ template <class T, auto c> struct Row {
   }
 };
 
-/// The rows of a block:
-///   for (rows.begin(); rows.more(); rows.next()) { rows.await(); row = rows.row(); ... rows.meet(); join_row; ... rows.release(...); }
-/// With stages, `inputs` matrices of one shape are copied alike.
+/// The rows of a block, or its part of one:
+///   rows.begin(); row = rows.row(); ... rows.meet(); join_row; ...
+/// `inputs` matrices of one shape are read alike.
 template <class T, auto c, int inputs = 1> struct Rows {
   static constexpr int kVec = c.bytes / (int)sizeof(T), kRows = c.block / c.row_threads;
-  long rows, cols, parts, units;  // a unit is a block's part of kRows rows
+  long rows, cols, parts;
   const T* x[inputs];
-  T* stage;        // the stages, or this thread's place for the rest
-  Arrival* arrivals;  // one for each stage
-  long stage_elements = 0, unit = 0;
-  int step = 0;
-
-  // Units are numbers of blocks, so they fit in 32 bits: a division takes a fourth of the time. Most often there is nothing to divide.
-  HONE_DEVICE long group_of(long of_unit) const { return parts == 1 ? of_unit : (unsigned)of_unit / (unsigned)parts; }
-  HONE_DEVICE long part_of_unit(long of_unit) const { return parts == 1 ? 0 : (unsigned)of_unit % (unsigned)parts; }
+  T* shared;  // for what bulk copies bring
+  long first = 0, part = 0, copy_elements = 0;
 
   HONE_DEVICE Part1D part_of(long r, long part) const {
     const long start = r * cols;
@@ -194,70 +185,45 @@ template <class T, auto c, int inputs = 1> struct Rows {
     return {start, start + head + begin * kVec, part == 0 ? head : 0, (int)min_of(per_part, words - begin), part == parts - 1 ? tail : 0};
   }
 
-  HONE_DEVICE void fetch(long of_unit, int into) const {
-    const long first = group_of(of_unit) * kRows, part = part_of_unit(of_unit);
+  HONE_DEVICE void fetch(Arrival* arrival) const {
     const Part1D from = part_of(first, part), last = part_of(min_of(first + kRows, rows) - 1, part);
     const unsigned bytes = (unsigned)((last.word - from.word + (long)last.words * kVec) * (long)sizeof(T));
-    expect_bytes(&arrivals[into], bytes * inputs);
+    prepare_arrival(arrival);
+    expect_bytes(arrival, bytes * inputs);
     if (bytes == 0) return;
 #pragma unroll
-    for (int i = 0; i < inputs; ++i) {
-      bulk_load<c.stream_load>(stage + (into * inputs + i) * stage_elements, x[i] + from.word, bytes, &arrivals[into]);
-    }
+    for (int i = 0; i < inputs; ++i) bulk_load<c.stream_load>(shared + i * copy_elements, x[i] + from.word, bytes, arrival);
   }
 
   HONE_DEVICE void begin() {
     if constexpr (c.cluster > 1) cluster_arrive();
-    unit = blockIdx.x;
-    units = ceil_div(rows, (long)kRows) * parts;
-    if constexpr (c.stages > 0) {
-      stage_elements = stage_bytes<T>(kRows, cols, parts) / (long)sizeof(T);
-      if (threadIdx.x == 0) {
-        for (int s = 0; s < c.stages; ++s) prepare_arrival(&arrivals[s]);
-        for (int s = 0; s < c.stages && unit + (long)s * gridDim.x < units; ++s) fetch(unit + (long)s * gridDim.x, s);
-      }
+    // Numbers of blocks fit in 32 bits: a division takes a fourth of the time. Most often there is nothing to divide.
+    first = parts == 1 ? (long)blockIdx.x * kRows : (long)(blockIdx.x / (unsigned)parts) * kRows;
+    part = parts == 1 ? 0 : blockIdx.x % (unsigned)parts;
+    if constexpr (c.bulk) {
+      __shared__ Arrival arrival;
+      copy_elements = bulk_bytes<T>(kRows, cols, parts) / (long)sizeof(T);
+      if (threadIdx.x == 0) fetch(&arrival);
       __syncthreads();
+      await_arrival(&arrival, 0);
     }
-  }
-  HONE_DEVICE bool more() const { return c.resident == 0 ? step == 0 : unit < units; }
-  HONE_DEVICE void next() {
-    unit += gridDim.x;
-    ++step;
-  }
-  /// Whether a row is no longer than `held` words for each thread.
-  HONE_DEVICE bool fit_in(int held) const { return ceil_div(cols / kVec, parts) <= held * c.row_threads; }
-  /// Waits until the current unit's rows are in their stage.
-  HONE_DEVICE void await() const {
-    if constexpr (c.stages > 0) await_arrival(&arrivals[step % c.stages], step / c.stages % 2);
   }
   /// Before the first join_row, when loads are under way: the blocks of a cluster wait until all of them run, and so have shared memory to
   /// be written to.
   HONE_DEVICE void meet() const {
-    if constexpr (c.cluster > 1) {
-      if (step == 0) cluster_wait();
-    }
+    if constexpr (c.cluster > 1) cluster_wait();
   }
-  /// The current unit's stage has been read; `joined`: before this thread's last join_row. Its next rows may come.
-  HONE_DEVICE void release(bool joined) const {
-    if constexpr (c.stages > 0) {
-      const long later = unit + (long)c.stages * gridDim.x;
-      if (c.resident == 0 || later >= units) return;
-      if (!joined || c.row_threads <= 32) __syncthreads();  // where a warp has a row, join_row does not wait for the block
-      if (threadIdx.x == 0) fetch(later, step % c.stages);
-    }
-  }
-
-  /// This thread's row of the current unit in matrix `input`.
+  /// This thread's row in matrix `input`.
   HONE_DEVICE Row<T, c> row(int input = 0) const {
-    const long first = group_of(unit) * kRows, part = part_of_unit(unit), r = first + threadIdx.x / c.row_threads;
+    const long r = first + threadIdx.x / c.row_threads;
     const int lane = (int)(threadIdx.x % c.row_threads);
     const Part1D at = part_of(r, part);
     Row<T, c> row = {r, at.row, at.word + lane * kVec, at.head, at.tail, at.word + (long)at.words * kVec, lane, at.words - lane, nullptr};
-    if constexpr (c.stages == 0) {
-      row.from = x[input] + row.word;
+    if constexpr (c.bulk) {
+      const long before = kRows == 1 ? 0 : at.word - part_of(first, part).word;  // of this row, among those copied
+      row.from = shared + input * copy_elements + before + lane * kVec;
     } else {
-      const long before = kRows == 1 ? 0 : at.word - part_of(first, part).word;  // of this row, in the stage
-      row.from = stage + (step % c.stages * inputs + input) * stage_elements + before + lane * kVec;
+      row.from = x[input] + row.word;
     }
     return row;
   }

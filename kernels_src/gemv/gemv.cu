@@ -11,12 +11,12 @@ struct Problem {
 // Lines of w (a k each in layout 1, an element of y each in layout 2) are read in words. A block takes threads / lanes of them at a time.
 // Layout 1: a block has lanes * vec elements of y, and its groups of threads share the sum over k. Layout 2: each group has one element.
 struct Config {
-  TUNE(128, 256, 512, 1024) int threads = 256;      // in a block
-  TUNE(4, 8, 16, 32, 64, 128, 256, 512) int lanes = 32;  // threads on a line: 8 x 16 bytes are a memory line, more read longer runs
+  TUNE(128, 256, 512) int threads = 256;            // in a block (1024 took 20 us where 512 took 16)
+  TUNE(4, 8, 16, 32, 64, 128) int lanes = 32;       // threads on a line: 8 x 16 bytes are a memory line, more read longer runs
   TUNE(2, 4, 8, 16) int bytes = 16;                 // of a word: 16 are the widest access there is. Lines that are not whole words are read
                                                     // by elements: right at any shape, but a word of one element is faster then
-  TUNE(1, 2, 4, 8, 16) int in_flight = 4;           // words a thread loads before it uses them, to cover the latency of memory
-  TUNE(1, 2, 4, 8, 16) int cluster = 1;             // blocks that share the sum over k and join it in shared memory
+  TUNE(1, 2, 4, 8) int in_flight = 4;               // words a thread loads before it uses them, to cover the latency of memory
+  TUNE(1, 2, 4, 8) int cluster = 1;                 // blocks that share the sum over k and join it in shared memory
   TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // blocks that share it and join it in a second pass; 0: by the shape. Many let a
                                                     // block read few whole lines, which lie in one piece
   TUNE(1, 2, 4) int min_blocks = 1;                 // resident on a multiprocessor: caps the registers of a thread
@@ -52,6 +52,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.terms != p.terms) return false;                                    // for other terms
   if (c.activation != p.activation) return false;                          // for another activation
   if (c.bytes < (int)sizeof(T)) return false;                              // a word holds at least one element
+  const long line = c.layout == 1 ? p.n : p.k;
+  if (c.bytes < 16 && line * sizeof(T) % 16 == 0) return false;            // narrow words are for lines that are no whole wide ones
   if (c.threads > d.threads_per_block) return false;                       // the device's limit
   if (c.lanes > c.threads) return false;                                   // a line is read by one block
   if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper

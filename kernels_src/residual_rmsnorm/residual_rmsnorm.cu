@@ -29,10 +29,9 @@ void residual_rmsnorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.rows * p
                       IN(p.cols) const T* __restrict__ weight, OUT(p.rows * p.cols) T* __restrict__ sum,
                       OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {
   __shared__ Slots<SquareSum> slots[2];
-  __shared__ Arrival arrivals[max_of(c.stages, 1)];
   SHARED_DYNAMIC(T, shared);
   const NormArguments<T> arguments = {x, residual, weight, nullptr, y, sum};
   Word<T, vec<T>(c)>* kept = reinterpret_cast<Word<T, vec<T>(c)>*>(shared) + threadIdx.x;
-  const Rows<T, c, 2> rows = {p.rows, p.cols, c.cluster, 0, {x, residual}, shared, arrivals};
+  const Rows<T, c, 2> rows = {p.rows, p.cols, c.cluster, {x, residual}, shared};
   Norm<T, c, SquareSum>{arguments, slots, kept, {weight, {}}, {}}.run(rows, epsilon);
 }

@@ -22,10 +22,9 @@ KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
 void rmsnorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.cols) const T* __restrict__ weight,
              OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {
   __shared__ Slots<SquareSum> slots[2];
-  __shared__ Arrival arrivals[max_of(c.stages, 1)];
   SHARED_DYNAMIC(T, shared);
   const NormArguments<T> arguments = {x, nullptr, weight, nullptr, y, nullptr};
   Word<T, vec<T>(c)>* kept = reinterpret_cast<Word<T, vec<T>(c)>*>(shared) + threadIdx.x;
-  const Rows<T, c> rows = {p.rows, p.cols, c.cluster, 0, {x}, shared, arrivals};
+  const Rows<T, c> rows = {p.rows, p.cols, c.cluster, {x}, shared};
   Norm<T, c, SquareSum>{arguments, slots, kept, {weight, {}}, {}}.run(rows, epsilon);
 }

@@ -7,14 +7,13 @@ struct Problem {
 
 // How rows are read, and what a block's part of one is, rows.h says.
 struct Config {
-  TUNE(32, 64, 128, 256, 512, 1024) int block = 256;  // threads in a block
+  TUNE(64, 128, 256, 512, 1024) int block = 256;  // threads in a block
   TUNE(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // that share a row: a block has block / row_threads rows
-  TUNE(1, 2, 4, 8) int cluster = 1;                   // blocks that share a row and add up at once
+  TUNE(1, 2, 4) int cluster = 1;                      // blocks that share a row and add up at once
   TUNE(2, 4, 8, 16) int bytes = 16;                   // of one load: 16 is the widest there is
-  TUNE(1, 2, 4, 8, 16) int in_flight = 4;             // loads a thread issues before it adds, to cover the latency of memory
+  TUNE(1, 2, 4, 8) int in_flight = 4;                 // loads a thread issues before it adds, to cover the latency of memory
   TUNE(false, true) bool edges = true;                // rows may begin and end inside a word; without that code fewer registers
-  TUNE(0, 1, 2, 3, 4) int stages = 0;                 // rows that bulk copies bring into shared memory ahead; 0: threads load themselves
-  TUNE(0, 1, 2, 3, 4, 8) int resident = 0;            // 0: a block for each row; else so many on a multiprocessor, which go from row to row
+  TUNE(false, true) bool bulk = false;                // a bulk copy brings rows into shared memory; else threads load for themselves
   TUNE(false, true) bool stream_load = true;          // lines of x leave the caches first: nothing reads them again. They
                                                       // do not drive out what others wrote: 44 to 37 us for 128 MiB on an H200
   TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) int split = 0;  // slices of a row that a second pass adds up; 0: by the shape
@@ -32,7 +31,7 @@ HONE_BOTH constexpr long slices_of(Problem p, Config c) { return c.split > 0 ? c
 HONE_BOTH constexpr long parts_of(Problem p, Config c) { return slices_of(p, c) * c.cluster; }
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
-  return c.stages * stage_bytes<T>(c.block / c.row_threads, p.cols, parts_of(p, c));
+  return c.bulk ? bulk_bytes<T>(c.block / c.row_threads, p.cols, parts_of(p, c)) : 0;
 }
 
 /// A cluster's, or a block's, units of work.
@@ -44,16 +43,13 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.row_threads > c.block) return false;                         // a block holds whole rows (or slices of one)
   if (c.cluster > 1 && c.row_threads < c.block) return false;        // a cluster works on one row
   if (c.cluster > 1 && d.compute_capability < 90) return false;      // clusters came with Hopper
-  if (c.stages > 0 && d.compute_capability < 90) return false;       // and so did bulk copies
-  if (c.stages > 0 && c.bytes < 16) return false;                    // which move words of 16 bytes
-  if (c.stages > 0 && p.cols < 2 * vec<T>(c)) return false;          // and every row has one
-  if (c.stages > 1 && c.resident == 0) return false;                 // one row needs one stage
-  if (c.stages == 0 && c.resident > 0) return false;                 // nothing ahead: two blocks wait less than one
+  if (c.bulk && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
+  if (c.bulk && c.bytes < 16) return false;                          // which move words of 16 bytes
+  if (c.bulk && p.cols < 2 * vec<T>(c)) return false;                // and every row has one
   if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
-  if (c.resident > 0 && d.multiprocessors / c.cluster * c.resident >= groups_of(p, c)) return false;  // 0 says the same
-  if (c.resident * c.block > d.threads_per_multiprocessor) return false;  // more blocks than fit only queue
   if (c.in_flight * c.bytes > 128) return false;                     // what is in flight fills registers: 32 of them at most
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;             // rows do begin inside a word
+  if ((c.cluster > 1 || c.split > 1) && p.rows > 512) return false;  // there is work for all
   const bool usual = c.block == 256 && c.row_threads == 256 && c.cluster == 1;  // as in the default, which is there for any shape
   if (c.edges && p.cols % vec<T>(c) == 0 && !usual) return false;    // no row does: registers for nothing
   if (c.bytes < 16 && p.cols > 2048) return false;                   // narrow words are for rows of few
@@ -69,11 +65,11 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.in_flight > 4 && c.in_flight * per_step > 2 * p.cols) return false;              // loads that only pad
   if (c.split > 1 && c.split * c.in_flight * per_step > 2 * p.cols) return false;        // a slice is worth a block
   if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;            // the device's limit, beside the partial sums
-  return (shared_bytes<T>(p, c) + 3072) * max_of(c.resident, c.min_blocks) <= d.shared_memory_per_multiprocessor;  // more only queue
+  return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more only queue
 }
 
-template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  return {.grid = {grid_blocks(groups_of(p, c), c.cluster, c.resident, d.multiprocessors)},
+template <class T> constexpr Launch launch(Problem p, Config c) {
+  return {.grid = {groups_of(p, c) * c.cluster},
           .block = {c.block},
           .cluster = {c.cluster},
           .shared = shared_bytes<T>(p, c)};
@@ -121,25 +117,20 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
 void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restrict__ y,
              WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
-  __shared__ Slots<Sum> slots[2];
-  __shared__ Arrival arrivals[max_of(c.stages, 1)];
-  SHARED_DYNAMIC(T, stages);
+  __shared__ Slots<Sum> slots;
+  SHARED_DYNAMIC(T, shared);
   const long parts = parts_of(p, c);
-  Rows<T, c> rows = {p.rows, p.cols, parts, 0, {x}, stages, arrivals};
-  for (rows.begin(); rows.more(); rows.next()) {
-    rows.await();
-    const Row<T, c> row = rows.row();
-    const Sum part_sum = sum_of_thread<T, c>(row, x);
-    rows.meet();
-    const float sum = join_row<c>(part_sum, slots[rows.step % 2]).sum;
-    rows.release(true);
-    const long part = rows.part_of_unit(rows.unit);
-    if (row.index >= p.rows || row.lane != 0 || part % c.cluster != 0) continue;
-    if (parts == c.cluster) {
-      y[row.index] = T(sum);
-    } else {
-      slices[(row.index * parts + part) / c.cluster] = sum;
-    }
+  Rows<T, c> rows = {p.rows, p.cols, parts, {x}, shared};
+  rows.begin();
+  const Row<T, c> row = rows.row();
+  const Sum part_sum = sum_of_thread<T, c>(row, x);
+  rows.meet();
+  const float sum = join_row<c>(part_sum, slots).sum;
+  if (row.index >= p.rows || row.lane != 0 || rows.part % c.cluster != 0) return;
+  if (parts == c.cluster) {
+    y[row.index] = T(sum);
+  } else {
+    slices[(row.index * parts + rows.part) / c.cluster] = sum;
   }
 }
 

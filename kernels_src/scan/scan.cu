@@ -10,9 +10,7 @@ struct Problem {
 // up its tile, tells the sum, and adds up what the tiles before it told, until it meets one that told the sum of all before. Every element
 // is read once and written once.
 // A block that loads for itself (stages = 0) writes nothing before all tiles before its own are read: blocks fall in step, and while they
-// look back memory rests: on an H200, 689 us where a copy takes 508. With stages, blocks stay: one thread moves tiles into and out of shared
-// memory, one warp of all blocks adds up what tiles told, and a block sums up a tile while it waits for what is before the last one. (Where
-// every block looked back for itself, their looks got in each other's way: 50 ns a tile, whatever its size.)
+// look back memory rests: on an H200, 689 us where a copy takes 508. With stages, blocks stay (stay.h).
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 512;  // threads in a block
   TUNE(4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is
@@ -24,7 +22,7 @@ struct Config {
   TUNE(1, 2, 4) int looks = 1;                    // tiles a lane looks at: a warp passes 32 times as many with one latency
   TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
                                                   // block: GPUs have started blocks in that order so far, and CUB's scan depends on it
-  TUNE(0, 20, 100, 400) int pause = 20;                // nanoseconds between two looks at tiles that have told nothing: looks take bandwidth
+  TUNE(0, 20, 100, 400) int pause = 20;                // nanoseconds between two looks at tiles that told nothing: looks take bandwidth
   TUNE(false, true) bool stream_load = false;     // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;    // the same for lines of y
   TUNE(1, 2, 4, 8) int min_blocks = 1;            // resident on a multiprocessor: caps the registers of a thread
@@ -259,217 +257,7 @@ template <class T, Config c> HONE_DEVICE void scan_tile(const T* x, T* y, volati
   part.store(value, before);
 }
 
-// ---- a block that stays ----------------------------------------------------------------------------------------------------------------
-/// A place for a tile in shared memory. Each use of it is a phase of its arrivals.
-struct Stage {
-  Arrival loaded, summed, known, written;  // the tile; the sums of its warps; those before them; the results
-  long tile;                               // behind the last, none
-  float of_warp[32];                       // sum of each warp's elements, then of all elements before them
-};
-
-/// The stages in turn.
-template <int stages> struct Turn {
-  int stage = 0;
-  unsigned phase = 0;
-
-  HONE_DEVICE void next() {
-    stage = stage + 1 == stages ? 0 : stage + 1;
-    phase ^= stage == 0;
-  }
-};
-
-template <class T, Config c> struct Tiles {
-  static constexpr int kVec = vec<T>(c), kWarps = c.block / 32;
-  static constexpr long kTile = tile_elements<T>(c);
-  using TileWord = Word<T, kVec>;
-  using StageTurn = Turn<c.stages>;
-  const T* x;
-  T* y;
-  long n;
-  volatile Told* told;
-  int* started;
-  T* elements;  // of all stages
-  Stage* stages;
-
-  /// Of a tile, what bulk copies move: whole words. The few elements behind the last word of x are the threads' own.
-  HONE_DEVICE unsigned bytes(long tile) const { return (unsigned)(min_of(kTile, n - tile * kTile) / kVec * 16); }
-  HONE_DEVICE bool over(long tile) const { return tile * kTile >= n; }
-
-  HONE_DEVICE void fetch(int stage, long tile) const {
-    stages[stage].tile = tile;
-    const unsigned wanted = over(tile) ? 0 : bytes(tile);
-    expect_bytes(&stages[stage].loaded, wanted);
-    if (wanted > 0) bulk_load<c.stream_load>(elements + stage * kTile, x + tile * kTile, wanted, &stages[stage].loaded);
-  }
-
-  /// One thread has tiles copied into the stages, and out of them. Their numbers are taken in the order in which the block works, so the
-  /// earliest unfinished tile never waits; each is taken early, for it is a round trip to memory.
-  HONE_DEVICE void move() const {
-    long next = stages[0].tile;
-    for (int s = 0; s < c.stages; ++s) {
-      fetch(s, next);
-      next = atomicAdd(started, 1);
-    }
-    for (StageTurn at; !over(stages[at.stage].tile); at.next()) {
-      const long tile = stages[at.stage].tile;
-      await_arrival(&stages[at.stage].written, at.phase);
-      if (bytes(tile) > 0) bulk_store<c.stream_store>(y + tile * kTile, elements + at.stage * kTile, bytes(tile));
-      bulk_stores_left<0>();
-      fetch(at.stage, next);
-      next = atomicAdd(started, 1);
-    }
-  }
-
-  /// One warp of all blocks finds out what is before each tile, in order, and tells it: a block looks at its own tile alone.
-  HONE_DEVICE void add_tiles(long tiles) const {
-    const int lane = (int)(threadIdx.x % 32);
-    double before = 0;  // the tile `first`, the first that does not know
-    for (long first = 0; first < tiles;) {
-      const long mine = first + lane * c.looks;
-      Told seen[c.looks];
-#pragma unroll
-      for (int j = 0; j < c.looks; ++j) seen[j] = mine + j < tiles ? told[mine + j] : 0;
-      int ready = 0;  // of this lane's tiles, in order
-      float sum = 0;
-#pragma unroll
-      for (int j = 0; j < c.looks; ++j) {
-        if (ready < j || what(seen[j]) != kOfTile) continue;
-        ++ready;
-        sum += sum_of(seen[j]);
-      }
-      const unsigned some_left = __ballot_sync(0xffffffffu, ready < c.looks);
-      const int last = some_left == 0 ? 31 : __ffs((int)some_left) - 1;  // the lane behind whose tiles nothing is to be told yet
-      const float through = scan_lanes(lane <= last ? sum : 0.0f), lanes_before = __shfl_up_sync(0xffffffffu, through, 1);
-      double here = lane == 0 ? before : before + lanes_before;
-#pragma unroll
-      for (int j = 0; j < c.looks; ++j) {
-        if (lane > last || j >= ready) continue;
-        told[mine + j] = tell(kBefore, (float)here);
-        here += sum_of(seen[j]);
-      }
-      const int known = last * c.looks + __shfl_sync(0xffffffffu, ready, last);
-      before += __shfl_sync(0xffffffffu, through, 31);
-      first += known;
-      if (known == 0) wait_a_little(c.pause);
-    }
-  }
-
-  /// One warp tells each tile's sum, and learns what is before it and before each warp's elements of it.
-  HONE_DEVICE void look() const {
-    const int lane = (int)(threadIdx.x % 32);
-    for (StageTurn at;; at.next()) {
-      Stage& stage = stages[at.stage];
-      await_arrival(&stage.loaded, at.phase);
-      if (over(stage.tile)) return;
-      await_arrival(&stage.summed, at.phase);
-      const float through = scan_lanes(lane < kWarps ? stage.of_warp[lane] : 0.0f), before = __shfl_up_sync(0xffffffffu, through, 1);
-      float before_tile = 0;
-      if (lane == 31) {
-        told[stage.tile] = tell(kOfTile, through);
-        Told seen = told[stage.tile];
-        for (; what(seen) != kBefore; seen = told[stage.tile]) wait_a_little(c.pause);
-        before_tile = sum_of(seen);
-      }
-      before_tile = __shfl_sync(0xffffffffu, before_tile, 31);
-      stage.of_warp[lane] = lane == 0 ? before_tile : before_tile + before;
-      __syncwarp();
-      if (lane == 0) arrive(&stage.known);
-    }
-  }
-
-  /// Sums up what this thread has of a tile: value[k][e] becomes the sum up to it.
-  HONE_DEVICE float sum_up(int stage, float (&value)[c.held][kVec]) const {
-    const T* const here = elements + stage * kTile;
-    const long left = n - stages[stage].tile * kTile;
-    float sum = 0;
-#pragma unroll
-    for (int k = 0; k < c.held; ++k) {
-      const long at = ((long)threadIdx.x * c.held + k) * kVec;
-      const TileWord word = at + kVec <= left ? load_word<T, kVec>(here + at) : TileWord{};
-#pragma unroll
-      for (int e = 0; e < kVec; ++e) value[k][e] = word[e];
-      if (at < left && at + kVec > left) {
-        for (int e = 0; e < kVec; ++e) value[k][e] = at + e < left ? (float)x[n - left + at + e] : 0.0f;
-      }
-#pragma unroll
-      for (int e = 1; e < kVec; ++e) value[k][e] += value[k][e - 1];
-#pragma unroll
-      for (int e = 0; e < kVec; ++e) value[k][e] += sum;
-      sum = value[k][kVec - 1];
-    }
-    return sum;
-  }
-
-  HONE_DEVICE void put(int stage, float (&value)[c.held][kVec], float before) const {
-    T* const here = elements + stage * kTile;
-    const long left = n - stages[stage].tile * kTile;
-#pragma unroll
-    for (int k = 0; k < c.held; ++k) {
-      const long at = ((long)threadIdx.x * c.held + k) * kVec;
-#pragma unroll
-      for (int e = 0; e < kVec; ++e) value[k][e] += before;
-      store(here + at, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
-      if (at < left && at + kVec > left) {
-        for (int e = 0; e < kVec && at + e < left; ++e) y[n - left + at + e] = T(value[k][e]);
-      }
-    }
-  }
-
-  /// The other threads: the sums of a tile are told before the results of the one before it are written, so that nobody waits for a look
-  /// back that is under way. A tile is read twice from shared memory, which has the time.
-  HONE_DEVICE void add_up() const {
-    const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
-    StageTurn last;
-    float lanes_before = 0;
-    for (StageTurn at;; at.next()) {
-      Stage& stage = stages[at.stage];
-      await_arrival(&stage.loaded, at.phase);
-      const bool done = over(stage.tile), first = at.stage == last.stage && at.phase == last.phase;
-      float value[c.held][kVec], through = 0;
-      if (!done) {
-        through = scan_lanes(sum_up(at.stage, value));
-        if (lane == 31) {
-          stage.of_warp[warp] = through;
-          arrive(&stage.summed);
-        }
-      }
-      if (!first) {
-        sum_up(last.stage, value);
-        await_arrival(&stages[last.stage].known, last.phase);
-        put(last.stage, value, stages[last.stage].of_warp[warp] + lanes_before);
-        fence_for_bulk();
-        __syncwarp();
-        if (lane == 0) arrive(&stages[last.stage].written);
-      }
-      if (done) return;
-      const float before = __shfl_up_sync(0xffffffffu, through, 1);
-      lanes_before = lane == 0 ? 0.0f : before;
-      last = at;
-    }
-  }
-
-  HONE_DEVICE void run() const {
-    if (threadIdx.x == 0) {
-      for (int s = 0; s < c.stages; ++s) {
-        prepare_arrival(&stages[s].loaded);
-        prepare_arrival(&stages[s].summed, kWarps);
-        prepare_arrival(&stages[s].known);
-        prepare_arrival(&stages[s].written, kWarps);
-      }
-      stages[0].tile = atomicAdd(started, 1);
-    }
-    __syncthreads();
-    if (threadIdx.x < c.block) {
-      add_up();
-    } else if (threadIdx.x < c.block + 32) {
-      look();
-    } else if (threadIdx.x == c.block + 32) {
-      move();
-    } else if (threadIdx.x >= c.block + 64 && stages[0].tile == 0) {  // it stays so until this warp has worked
-      add_tiles(ceil_div(n, kTile));
-    }
-  }
-};
+#include "stay.h"
 
 // The first 8 bytes count the blocks that have started, the others are what tiles tell: one workspace is one memory set.
 template <class T, Config c>

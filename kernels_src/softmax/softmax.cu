@@ -6,8 +6,8 @@ struct Problem {
 };
 
 // Any row length works with any configuration, and a good one reads each element once: rows.h says how. What an H200 taught: rows of up to
-// 32 KiB are fastest with a block each, held in registers; blocks that stay and fetch rows ahead lose 3 to 8 %, as memory is read in less
-// of an order. Few long rows want a multiprocessor each (or two, cluster = 2) with the rest in shared memory.
+// 32 KiB are fastest with a block each, held in registers. Few long rows want a multiprocessor each (or two, cluster = 2) with the rest in
+// shared memory.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 256;     // threads in a block
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
@@ -17,8 +17,7 @@ struct Config {
   TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 15 registers fewer
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory instead of read again
-  TUNE(0, 1, 2, 3, 4) int stages = 0;                // rows that bulk copies bring into shared memory ahead; 0: threads load for themselves
-  TUNE(0, 1, 2, 3, 4, 8) int resident = 0;           // 0: a block for each row; else so many on a multiprocessor, which go from row to row
+  TUNE(false, true) bool bulk = false;               // a bulk copy brings rows into shared memory; else threads load for themselves
   TUNE(false, true) bool online = true;              // maximum and sum in one pass over the row instead of two
   TUNE(false, true) bool stream_load = false;        // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;       // the same for lines of y
@@ -33,7 +32,7 @@ template <class T> HONE_BOTH constexpr long rest(Problem p, Config c) {
 }
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
-  if (c.stages > 0) return c.stages * stage_bytes<T>(c.block / c.row_threads, p.cols, c.cluster);
+  if (c.bulk) return bulk_bytes<T>(c.block / c.row_threads, p.cols, c.cluster);
   return c.rest_shared ? rest<T>(p, c) * c.block * c.bytes : 0;
 }
 
@@ -48,14 +47,10 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.row_threads > c.block) return false;                                      // a block holds whole rows (or a cluster's share of one)
   if (c.cluster > 1 && c.row_threads < c.block) return false;                     // a cluster works on one row
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.stages > 0 && d.compute_capability < 90) return false;                    // and so did bulk copies
-  if (c.stages > 0 && c.bytes < 16) return false;                                 // which move words of 16 bytes
-  if (c.stages > 0 && p.cols < 2 * vec<T>(c)) return false;                       // and every row has one
-  if (c.stages > 0 && c.rest_shared) return false;                                // the whole row is there
-  if (c.stages > 1 && c.resident == 0) return false;                              // one row needs one stage
-  if (c.stages == 0 && c.resident > 0) return false;                              // nothing ahead: two blocks wait less than one
-  if (c.resident > 0 && d.multiprocessors / c.cluster * c.resident >= groups_of(p, c)) return false;  // 0 says the same
-  if (c.resident * c.block > d.threads_per_multiprocessor) return false;          // more blocks than fit only queue
+  if (c.bulk && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
+  if (c.bulk && c.bytes < 16) return false;                                       // which move words of 16 bytes
+  if (c.bulk && p.cols < 2 * vec<T>(c)) return false;                             // and every row has one
+  if (c.bulk && c.rest_shared) return false;                                      // the whole row is there
   if (c.held < vec<T>(c)) return false;                                           // a thread holds at least one word
   if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
   if (c.row_threads < vec<T>(c)) return false;                                    // a thread takes one element of an edge
@@ -72,13 +67,16 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.in_flight > 0 && rest<T>(p, c) == 0 && !usual(c)) return false;           // code for nothing
   if (c.bytes < 16 && p.cols > 2048) return false;                                // narrow words are for rows of few
   if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;             // as many are resident without being asked
+  if (c.cluster > 1 && p.cols * sizeof(T) < (128 << 10)) return false;            // one block keeps such a row on chip
+  if (c.cluster > 2 && p.cols * sizeof(T) <= (512 << 10)) return false;           // and two such a row
+  if (c.block < 512 && p.cols * sizeof(T) >= (128 << 10) && !usual(c)) return false;  // few rows at a time: each needs many threads
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
   if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;     // the device's limit, beside the partial results
-  return (shared_bytes<T>(p, c) + 3072) * max_of(c.resident, c.min_blocks) <= d.shared_memory_per_multiprocessor;  // more only queue
+  return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more only queue
 }
 
-template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  return {.grid = {grid_blocks(groups_of(p, c), c.cluster, c.resident, d.multiprocessors)},
+template <class T> constexpr Launch launch(Problem p, Config c) {
+  return {.grid = {groups_of(p, c) * c.cluster},
           .block = {c.block},
           .cluster = {c.cluster},
           .shared = shared_bytes<T>(p, c)};
@@ -183,37 +181,33 @@ template <class T, Config c> struct Softmax {
   }
 
   HONE_DEVICE void run(Rows<T, c> rows) const {
-    for (rows.begin(); rows.more(); rows.next()) {
-      rows.await();
-      const Row<T, c> row = rows.row();
-      RowWord word[kHeld];
+    rows.begin();
+    const Row<T, c> row = rows.row();
+    RowWord word[kHeld];
 #pragma unroll
-      for (int k = 0; k < kHeld; ++k) word[k] = row.read(k, -INFINITY);
-      const float head = edge(row.in_head(), row.head_at()), tail = edge(row.in_tail(), row.tail_at());
-      rows.meet();
-      float largest = largest_of(word, fmaxf(kLowest, fmaxf(head, tail)));
-      if constexpr (!c.online) {
-        row.template visit<c.rest_shared, false>(kHeld, kept, -INFINITY,
-                                                 [&](int, const RowWord (&w)[kBatch]) { largest = largest_of(w, largest); });
-        largest = join_row<c>(Part{largest, 0.0f}, slots[0]).largest;
-      }
-      float held[kHeld][kVec];
-      Part part = part_of(word, held, head, tail, largest);
-      add_rest(row, part);
-      part = join_row<c>(part, slots[c.online ? rows.step % 2 : 1]);
-      if (rows.fit_in(kHeld)) rows.release(true);
-      const float scale = 1.0f / part.sum, held_scale = scale * exp_below(largest, part.largest);
-#pragma unroll
-      for (int k = 0; k < kHeld; ++k) {
-#pragma unroll
-        for (int e = 0; e < kVec; ++e) held[k][e] *= held_scale;
-        if (row.has(k)) row.write(y, k, pack<T>(held[k]));
-      }
-      if (row.in_head()) y[row.head_at()] = T(exp_below(head, part.largest) * scale);
-      if (row.in_tail()) y[row.tail_at()] = T(exp_below(tail, part.largest) * scale);
-      write_rest(row, part.largest, scale);
-      if (!rows.fit_in(kHeld)) rows.release(false);
+    for (int k = 0; k < kHeld; ++k) word[k] = row.read(k, -INFINITY);
+    const float head = edge(row.in_head(), row.head_at()), tail = edge(row.in_tail(), row.tail_at());
+    rows.meet();
+    float largest = largest_of(word, fmaxf(kLowest, fmaxf(head, tail)));
+    if constexpr (!c.online) {
+      row.template visit<c.rest_shared, false>(kHeld, kept, -INFINITY,
+                                               [&](int, const RowWord (&w)[kBatch]) { largest = largest_of(w, largest); });
+      largest = join_row<c>(Part{largest, 0.0f}, slots[0]).largest;
     }
+    float held[kHeld][kVec];
+    Part part = part_of(word, held, head, tail, largest);
+    add_rest(row, part);
+    part = join_row<c>(part, slots[1]);
+    const float scale = 1.0f / part.sum, held_scale = scale * exp_below(largest, part.largest);
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) {
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) held[k][e] *= held_scale;
+      if (row.has(k)) row.write(y, k, pack<T>(held[k]));
+    }
+    if (row.in_head()) y[row.head_at()] = T(exp_below(head, part.largest) * scale);
+    if (row.in_tail()) y[row.tail_at()] = T(exp_below(tail, part.largest) * scale);
+    write_rest(row, part.largest, scale);
   }
 };
 
@@ -221,8 +215,7 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
 void softmax(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T* __restrict__ y, Problem p) {
   __shared__ Slots<Part> slots[2];
-  __shared__ Arrival arrivals[max_of(c.stages, 1)];
   SHARED_DYNAMIC(T, shared);
   Word<T, vec<T>(c)>* kept = reinterpret_cast<Word<T, vec<T>(c)>*>(shared) + threadIdx.x;
-  Softmax<T, c>{x, y, slots, kept}.run({p.rows, p.cols, c.cluster, 0, {x}, shared, arrivals});
+  Softmax<T, c>{x, y, slots, kept}.run({p.rows, p.cols, c.cluster, {x}, shared});
 }

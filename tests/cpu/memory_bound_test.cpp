@@ -29,10 +29,7 @@ const std::vector<Case>& cases() {
        DType::kF32,
        {"rows=5,cols=1031", "rows=9,cols=1024"},
        {kept, kept_words + ",weights=early", "block=64,row_threads=16,min_blocks=1,held=64,in_flight=0,edges=false,twice=false"}},
-      {"layernorm",
-       DType::kF16,
-       {"rows=70,cols=64"},
-       {"block=64,row_threads=8,min_blocks=1,held=8,in_flight=0,edges=false,resident=2,weights=kept"}},
+      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,min_blocks=1,held=8,in_flight=0,edges=false,bulk=true"}},
       {"rmsnorm",
        DType::kBF16,
        {"rows=5,cols=1031", "rows=9,cols=2048", "rows=2,cols=50001"},  // of the long rows, shared memory has room for a part

@@ -74,14 +74,13 @@ TEST_CASE("clusters and bulk copies compile for Hopper") {
     MESSAGE("not run: " << compiler.error().message);
     return;
   }
-  const char* long_rows = "rows=1024,cols=131072";
+  const char* long_rows = "rows=128,cols=524288";
+  const std::string shared_out = "block=512,row_threads=512,cluster=16,held=64,in_flight=0,edges=false,min_blocks=1",
+                    bulk = shared_out + ",bulk=true";
   for (const Selection& choice :
-       {Selection{"softmax", long_rows, "block=512,row_threads=512,cluster=16,held=32,in_flight=0,edges=false,stages=2,resident=1"},
-        Selection{"layernorm", long_rows,
-                  "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=2,resident=1,min_blocks=1,weights=kept"},
-        Selection{"residual_rmsnorm", long_rows,
-                  "block=512,row_threads=512,cluster=16,held=16,in_flight=0,edges=false,stages=1,min_blocks=1"},
-        Selection{"row_sum", long_rows, "block=512,row_threads=512,cluster=8,in_flight=2,edges=false,stages=2,resident=1"},
+       {Selection{"softmax", long_rows, bulk.c_str()}, Selection{"layernorm", long_rows, bulk.c_str()},
+        Selection{"residual_rmsnorm", long_rows, shared_out.c_str()},
+        Selection{"row_sum", long_rows, "block=512,row_threads=512,cluster=4,in_flight=2,edges=false,bulk=true,split=8"},
         Selection{"copy", "n=100000000", "block=256,in_flight=4,resident=2,stages=4"},
         Selection{"transpose", "rows=8192,cols=8192", "block=128,path=engine"},
         Selection{"scan", "n=100000000", "block=512,held=7,stages=3,resident=1"}}) {
