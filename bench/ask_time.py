@@ -27,7 +27,7 @@ def parse_arguments():
     parser.add_argument("--evaluations", type=int, default=500)
     parser.add_argument("--last", type=int, default=100, help="asks at the end of the search that are also averaged alone")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--best-of", type=int, default=1, help="runs of everything, the fastest of which counts: for a machine that others use")
+    parser.add_argument("--best-of", type=int, default=1, help="runs, of which the fastest counts: for a machine that others use")
     return parser.parse_args()
 
 
