@@ -22,7 +22,7 @@ struct Config {
   TUNE(1, 2, 4) int looks = 1;                    // tiles a lane looks at: a warp passes 32 times as many with one latency
   TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
                                                   // block: GPUs have started blocks in that order so far, and CUB's scan depends on it
-  TUNE(0, 20, 100, 400) int pause = 20;                // nanoseconds between two looks at tiles that told nothing: looks take bandwidth
+  TUNE(20, 400) int pause = 20;                        // nanoseconds between two looks at tiles that told nothing: looks take bandwidth
   TUNE(false, true) bool stream_load = false;     // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;    // the same for lines of y
   TUNE(1, 2, 4, 8) int min_blocks = 1;            // resident on a multiprocessor: caps the registers of a thread
@@ -46,7 +46,9 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.stages > 0 && c.min_blocks != max_of(c.resident, 1)) return false;   // says the same
   if (c.stages == 0 && c.held > 1 && c.held % 2 == 1) return false;          // powers of two are enough
   if (c.held * vec<T>(c) > 64) return false;                                 // held elements are floats in registers
-  if (c.stages > 0 && c.block * c.held * c.bytes < 16384) return false;      // a tile is worth the ways of its sums
+  if (c.stages > 0 && c.block * c.held * c.bytes < 24576) return false;      // a tile is worth the ways of its sums
+  if (c.stages == 0 && c.block * c.held * c.bytes < 8192 && p.n > (1 << 24)) return false;  // and the looks back
+  if (c.bytes < 16 && p.n > (1 << 16)) return false;                         // narrow words are for short arrays
   if (c.stages > 0 && c.pause > 20) return false;                            // few look
   if (c.stages == 0 && c.looks > 1) return false;                            // looks get in each other's way
   if (shared_bytes(c) + 2048 > d.shared_memory_per_block) return false;      // the device's limit, beside the partial sums
