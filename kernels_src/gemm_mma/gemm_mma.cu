@@ -22,7 +22,6 @@ struct Config {
   TUNE(1, 2, 4, 8) int vec = 1;               // elements in one access: lines are multiples of it. 1 takes lines that begin anywhere
   TUNE(1, 2, 4, 8, 16) int split = 1;         // blocks that share the sum over k: few tiles must fill the device. Costs a second pass
   TUNE(1, 2, 4, 8) int cluster = 1;           // the same without one: they add it up through each other's shared memory (since Hopper)
-  TUNE(128, 256) int fetch = 128;             // bytes that L2 reads at a time, where accesses are of 16 bytes
   TUNE(0, 1, 2) int once = 0;                 // a (1) or b (2) is read once and need not stay in L2
   TUNE(1, 4, 8) int raster = 4;               // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 3, 4) int layout = 1;            // the problem's: code is made for one
@@ -55,8 +54,9 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bm % c.wm != 0) return false;                                      // whole warps along m
   if (c.bn % c.wn != 0) return false;                                      // and along n
   if (threads_of(c) < 64) return false;                                    // one warp cannot hide its own latency
+  if (threads_of(c) < 128 && c.bm * c.bn >= 16 * 64) return false;         // nor two where there is work for four
   if (threads_of(c) > 512) return false;                                   // more synchronize too much
-  if (c.vec < 8 && (c.once != 0 || c.fetch != 128)) return false;          // a matter of wide reads
+  if (c.vec < 8 && c.once != 0) return false;                              // a matter of wide reads
   if (c.once == 1 && c.bn < p.n) return false;                             // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                             // other rows of tiles read b again
   if (c.vec == 1 && c.stages != 2) return false;                           // by way of registers one step is on its way, not more
@@ -72,6 +72,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.split > 1 && c.split * 4 * c.bk > p.k) return false;               // a share of k is worth at least four steps
   if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
   if (c.cluster > 1 && c.split > 1) return false;                          // one way to share is enough
+  if (c.split > 1 && c.split <= 8 && d.compute_capability >= 90) return false;  // a cluster does without the second pass
   if (c.cluster > 1 && c.cluster * c.bk >= p.k + c.bk) return false;       // a block without a step
   return shares_of(c) == 1 || tiles_of(p, c) * shares_of(c) <= 8 * d.multiprocessors;  // more blocks gain nothing, and partial sums cost
 }
@@ -100,7 +101,7 @@ void gemm_mma_reference(long i, const T* a, const T* b, const T* added, const T*
 HONE_DEVICE unsigned shared_address(const void* pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
 
 /// Starts copying `count` elements to shared memory, zeros unless `inside`.
-template <int count, bool once, int fetch> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
+template <int count, bool once> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
   const int bytes = inside ? count * 2 : 0;
   if constexpr (count < 8) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(count * 2), "r"(bytes) : "memory");
@@ -111,13 +112,8 @@ template <int count, bool once, int fetch> HONE_DEVICE void copy_async(unsigned 
     } else {
       asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
     }
-    if constexpr (fetch == 256) {
-      asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy)
-                   : "memory");
-    } else {
-      asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy)
-                   : "memory");
-    }
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy)
+                 : "memory");
   }
 }
 HONE_DEVICE void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
@@ -193,7 +189,7 @@ template <class T, Config c, int kLines, int kWords, bool kOnce> struct Tile {
       for (int e = 0; e < 8; e += c.vec) {
         const long at_row = row + line, at_column = column + word * 8 + e;
         const bool inside = at_row < end_row && at_column < end_column;
-        copy_async<c.vec, kOnce, c.fetch>(to + place_in_tile<kWords>(line, word) + e * 2, from + (inside ? at_row * columns + at_column : 0), inside);
+        copy_async<c.vec, kOnce>(to + place_in_tile<kWords>(line, word) + e * 2, from + (inside ? at_row * columns + at_column : 0), inside);
       }
     }
   }

@@ -17,14 +17,14 @@ struct Config {
   TUNE(64, 128, 192, 256) int bn = 256;      // columns of a block's tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
   TUNE(false, true) bool turns = false;      // each has tiles of its own, so that one writes a tile while the other multiplies
-  TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;    // k-steps of a and b in shared memory: enough to hide the latency of memory
-  TUNE(1, 2, 4) int cluster_m = 1;           // blocks one above the other that share columns of b: each fetches a part for all
+  TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;  // k-steps of a and b in shared memory: enough to hide the latency of memory
+  TUNE(1, 2) int cluster_m = 1;              // blocks one above the other that share columns of b: each fetches a part for both
   TUNE(1, 2) int cluster_n = 1;              // blocks side by side that share rows of a
   TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share one tile's sum over k, and add it up through each other's shared memory
-  TUNE(1, 2, 4, 8, 16) int raster = 8;       // row tiles that run side by side, so that the columns of b they share stay in L2
+  TUNE(1, 2, 4, 8, 16) int raster = 16;      // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 4, 8) int split = 1;            // parts of k for tiles that would leave multiprocessors idle. Costs a second pass
-  TUNE(78, 112, 114, 128, 132, 264) int blocks = 132;  // that stay on the device: its multiprocessors or a rounder number, or twice
-  TUNE(false, true) bool staged = false;     // tiles leave by way of shared memory and the copy engine instead of from registers
+  TUNE(78, 112, 114, 128, 132, 264) int blocks = 128;  // that stay on the device: its multiprocessors or a rounder number, or twice
+  TUNE(false, true) bool staged = true;      // tiles leave by way of shared memory and the copy engine instead of from registers
   // The copy engine takes lines that are multiples of 16 bytes apart. Where they are not: 1 copies a or b or both first; 2 (for layout 1)
   // leaves a where it is and takes every eighth row of it together (work.h), and copies b while the product has begun (chores.h).
   TUNE(0, 1, 2) int repack = 0;
@@ -94,6 +94,11 @@ HONE_BOTH constexpr long steps_of(Problem p, Config c) { return ceil_div(p.k + (
 /// Tiles of a cluster.
 HONE_BOTH constexpr long tiles_of(Problem p, Config c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
 HONE_BOTH constexpr long clusters_of(Config c) { return c.blocks / cluster_of(c); }
+/// Whether no block has a second tile.
+HONE_BOTH constexpr bool at_once(Problem p, Config c) { return tiles_of(p, c) <= clusters_of(c); }
+constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
+/// Twice the tiles, in proportion to how small they are.
+constexpr long small_tiles(Problem p, Config c) { return 2 * tiles_of(p, c) * sharers_of(c) / (c.bm * c.bn / 4096); }
 /// Tiles that fill no wave, and into how many parts of k each is split.
 HONE_BOTH constexpr long rest_of(Problem p, Config c) { return tiles_of(p, c) % clusters_of(c); }
 HONE_BOTH constexpr long parts_of(Problem p, Config c) {
@@ -127,18 +132,17 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.blocks + 8 < d.multiprocessors) return false;                        // and few multiprocessors idle
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
   if (shared_bytes(c) * residency_of(c) > d.shared_memory_per_multiprocessor) return false;  // the same for two
-  if (c.cluster_n * c.cluster_m > 2 && c.bn < p.n) return false;             // larger clusters wait for each other
-  if (c.cluster_n * c.cluster_m > 4) return false;                           // nor would many of them find a place
+  if (c.cluster_m * c.cluster_n > 2) return false;                           // larger clusters wait for each other
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
   if (c.cluster_k > 1 && (c.turns || c.staged)) return false;                // sums leave another way
   if (c.cluster_k > 1 && tiles_of(p, c) > clusters_of(c)) return false;      // one tile each: the sums take the place of the stages
-  if (c.cluster_k * 2 > max_of(2L, steps_of(p, c))) return false;               // a part of k is worth at least two steps
+  if (c.cluster_k * 2 > max_of(2L, steps_of(p, c))) return false;            // a part of k is worth at least two steps
   if (c.cluster_k > 1 && c.bm * pitch_of(c) * 4 > c.stages * stage_bytes(c)) return false;  // where they must fit
   if (c.blocks % cluster_of(c) != 0) return false;                           // whole clusters
   if (c.cluster_m > 1 && c.cluster_m > ceil_div(p.m, (long)c.bm)) return false;  // a block without a tile
   if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // the same along n
   if ((c.repack == 0) != aligned(p, c)) return false;                        // needless, or needed
-  if (c.repack == 2 && c.layout != 1) return false;                          // classes are of rows that run along k, beside a b that does not
+  if (c.repack == 2 && c.layout != 1) return false;                          // only rows of a along k make classes
   if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and spare a its copy
   if (c.repack > 0 && c.staged) return false;                                // out's rows are no multiples of 16 bytes either
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes take different rows of b
@@ -151,13 +155,16 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
   if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d)) return false;  // a longer ring costs nothing
   if (c.stages > 3 && c.stages > steps_of(p, c) + 1) return false;           // stages that are never filled
-  if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c)) return false;  // the same order as with a smaller one
-  if (c.raster > 1 && tiles_of(p, c) <= clusters_of(c)) return false;        // all tiles at once: there is no order
-  if (c.turns && tiles_of(p, c) <= clusters_of(c)) return false;             // one tile a block: one warpgroup would do nothing
+  if (c.raster < 16 && at_once(p, c)) return false;                          // all tiles at once: there is no order
+  if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c) && !at_once(p, c)) return false;  // the same order as with a smaller one
+  if (c.turns && at_once(p, c)) return false;                                // one tile a block: one warpgroup would do nothing
+  if (c.blocks > 128 && tiles_of(p, c) * cluster_of(c) <= 128) return false;  // the same as with 128
   if (c.blocks > d.multiprocessors && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // nothing for a second block
-  if (c.blocks < d.multiprocessors && d.multiprocessors % cluster_of(c) == 0 && tiles_of(p, c) <= clusters_of(c)) return false;  // the same
-  if (c.bm * c.bn < 128 * 128 && tiles_of(p, c) * sharers_of(c) > 4 * d.multiprocessors) return false;  // small tiles read too much from L2
-  if (c.bm * c.bn > 64 * 64 && 4 * tiles_of(p, c) * cluster_of(c) * c.split <= d.multiprocessors) return false;  // most would be idle
+  if (c.blocks < d.multiprocessors && rounds_of(p, c, c.blocks) > rounds_of(p, c, d.multiprocessors)) return false;  // a round more
+  if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // larger tiles would do, and read less
+  if (c.bm * c.bn > 64 * 64 && 5 * tiles_of(p, c) * cluster_of(c) <= 3 * d.multiprocessors) return false;  // two fifths would be idle
+  if (c.repack == 0 && sharers_of(c) > 1 && at_once(p, c)) return false;     // L2 has what they share
+  if (c.split > 1 && at_once(p, c)) return false;                            // clusters over k do without a second pass
   if (c.split > 1 && c.split * 2 > steps_of(p, c)) return false;             // a part of k is worth at least two steps
   if (c.split > 1 && parts_of(p, c) < c.split) return false;                 // the same as with a smaller one
   return c.split == 1 || c.split * c.bm * c.bn * 4 <= 1 << 20;               // partial sums that fit no cache cost more than they gain
@@ -176,7 +183,21 @@ constexpr Launch launch_gemm_wgmma(Problem p, Config c) {
           .block = {threads_of(c)},
           .cluster = {cluster_of(c)},
           .shared = shared_bytes(c),
-          .enabled = c.repack < 2};
+          .enabled = c.repack == 0 && !c.staged};
+}
+constexpr Launch launch_gemm_wgmma_staged(Problem p, Config c) {
+  return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
+          .block = {threads_of(c)},
+          .cluster = {cluster_of(c)},
+          .shared = shared_bytes(c),
+          .enabled = c.staged};
+}
+constexpr Launch launch_gemm_wgmma_packed(Problem p, Config c) {
+  return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
+          .block = {threads_of(c)},
+          .cluster = {cluster_of(c)},
+          .shared = shared_bytes(c),
+          .enabled = c.repack == 1};
 }
 constexpr Launch launch_gemm_wgmma_classes(Problem p, Config c) {
   return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
@@ -211,7 +232,8 @@ void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const 
 
 #if defined(HONE_HOPPER)
 /// What a warpgroup that multiplies does.
-template <class T, Config c> HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap& out_map) {
+template <class T, Config c>
+HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap& out_map) {
   const Problem p = sums.p;
   Ring<c> ring;
   hopper::u32 turn = 0;
@@ -307,37 +329,86 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chore
 }
 #endif
 
+// One of the next four runs: each has the maps that it needs, because every map adds a tenth of a microsecond to a launch.
+
+/// Lines are whole words, and out is written from registers.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
-void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
-                OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
-                TENSOR_MAP(a, .size = {c.repack == 2 || copied_a(p, c) ? 0 : line_a(p, c), lines_a(p, c)}, .box = {64, box_a(c)},
-                           .swizzle = 128, .l2 = c.fetch)
+void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
+                IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
+                WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
+                TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
+                           .l2 = c.fetch)
                 const __grid_constant__ TensorMap a_map,
-                TENSOR_MAP(b, .size = {c.repack == 2 || copied_b(p, c) ? 0 : line_b(p, c), lines_b(p, c)}, .box = {64, box_b(c)},
-                           .swizzle = 128, .l2 = c.fetch)
+                TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)}, .swizzle = 128,
+                           .l2 = c.fetch)
                 const __grid_constant__ TensorMap b_map,
-                TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
-                           .stride = {1, padded(line_a(p, c))}, .l2 = c.fetch)
-                const __grid_constant__ TensorMap packed_a_map,
-                TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)},
-                           .swizzle = 128, .stride = {1, padded(line_b(p, c))}, .l2 = c.fetch)
-                const __grid_constant__ TensorMap packed_b_map,
-                TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {64, 64}, .swizzle = 128)
-                const __grid_constant__ TensorMap out_map,
                 SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
-  if constexpr (c.repack < 2) {
+  if constexpr (c.repack == 0 && !c.staged) {
     SHARED_DYNAMIC(unsigned char, memory);
-    const TensorMap &rows = copied_a(p, c) ? packed_a_map : a_map, &columns = copied_b(p, c) ? packed_b_map : b_map;
-    const TensorMap* const a_maps[8] = {&rows, &rows, &rows, &rows, &rows, &rows, &rows, &rows};
-    multiply<T, c>(Producer<c>{a_maps, columns, nullptr, p, Places<c>(memory), rank_of<c>()},
-                   {p, nullptr, nullptr, nullptr, out, nullptr, {added, bias, alpha, beta}}, partial, out_map);
+    const TensorMap* const a_maps[8] = {&a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map};
+    multiply<T, c>(Producer<c>{a_maps, b_map, nullptr, p, Places<c>(memory), rank_of<c>()},
+                   {p, nullptr, nullptr, nullptr, out, nullptr, {added, bias, alpha, beta}}, partial, a_map);
   }
 #endif
 }
 
-/// The same with a in classes of rows, and chores.
+/// The same, and out leaves through the copy engine.
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
+void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
+                       IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
+                       TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
+                           .l2 = c.fetch)
+                       const __grid_constant__ TensorMap a_map,
+                       TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)}, .swizzle = 128,
+                           .l2 = c.fetch)
+                       const __grid_constant__ TensorMap b_map,
+                       TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {64, 64}, .swizzle = 128)
+                       const __grid_constant__ TensorMap out_map,
+                       SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
+#if defined(HONE_HOPPER)
+  if constexpr (c.staged) {
+    SHARED_DYNAMIC(unsigned char, memory);
+    const TensorMap* const a_maps[8] = {&a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map};
+    multiply<T, c>(Producer<c>{a_maps, b_map, nullptr, p, Places<c>(memory), rank_of<c>()},
+                   {p, nullptr, nullptr, nullptr, nullptr, nullptr, {added, bias, alpha, beta}}, nullptr, out_map);
+  }
+#endif
+}
+
+/// Lines are ragged: a or b or both are copies.
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
+void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
+                       IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
+                       WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
+                       TENSOR_MAP(a, .size = {c.repack != 1 || copied_a(p, c) ? 0 : line_a(p, c), lines_a(p, c)}, .box = {64, box_a(c)},
+                                  .swizzle = 128, .l2 = c.fetch)
+                       const __grid_constant__ TensorMap a_map,
+                       TENSOR_MAP(b, .size = {c.repack != 1 || copied_b(p, c) ? 0 : line_b(p, c), lines_b(p, c)}, .box = {64, box_b(c)},
+                                  .swizzle = 128, .l2 = c.fetch)
+                       const __grid_constant__ TensorMap b_map,
+                       TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
+                                  .stride = {1, padded(line_a(p, c))}, .l2 = c.fetch)
+                       const __grid_constant__ TensorMap packed_a_map,
+                       TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)},
+                                  .swizzle = 128, .stride = {1, padded(line_b(p, c))}, .l2 = c.fetch)
+                       const __grid_constant__ TensorMap packed_b_map,
+                       SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
+#if defined(HONE_HOPPER)
+  if constexpr (c.repack == 1) {
+    SHARED_DYNAMIC(unsigned char, memory);
+    const TensorMap &rows = copied_a(p, c) ? packed_a_map : a_map, &columns = copied_b(p, c) ? packed_b_map : b_map;
+    const TensorMap* const a_maps[8] = {&rows, &rows, &rows, &rows, &rows, &rows, &rows, &rows};
+    multiply<T, c>(Producer<c>{a_maps, columns, nullptr, p, Places<c>(memory), rank_of<c>()},
+                   {p, nullptr, nullptr, nullptr, out, nullptr, {added, bias, alpha, beta}}, partial, rows);
+  }
+#endif
+}
+
+/// Rows are ragged, and a is in classes of them; with chores.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
 void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,

@@ -16,7 +16,7 @@ struct Producer {
   HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
     const hopper::u64 policy = once ? hopper::kEvictFirst : hopper::kEvictNormal;
     if (for_all) {
-      hopper::copy_box(to, map, x, y, places.full(stage), policy, (1 << sharers_of(c)) - 1);
+      hopper::copy_box(to, map, x, y, places.full(stage), policy, 3);
     } else {
       hopper::copy_box(to, map, x, y, places.full(stage), policy);
     }
@@ -51,12 +51,21 @@ struct Producer {
     return *map;
   }
 
-  /// Waits until 64 rows of b are copied.
-  HONE_DEVICE void await(int rows) const {
-    const long wanted = min_of(64L, p.k - rows * 64L);
-    while (wanted > 0 && hopper::load_acquire(copied + rows) < wanted) {
+  /// Waits until the 64 rows of b that step `step` begins with are copied. Returns of how many steps, from it on, that is known then: eight
+  /// counters are read in the time of one.
+  HONE_DEVICE int await(int step) const {
+    const int last = (int)ceil_div(p.k, 64L) - 1;
+    int there = 0;
+    while (there == 0) {
+      int rows[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) rows[i] = hopper::load_relaxed(copied + min_of(step + i, last));
+#pragma unroll
+      for (int i = 0; i < 8; ++i) there += there == i && rows[i] >= min_of(64L, p.k - (step + i) * 64L);
     }
+    hopper::fence_acquire();
     hopper::fence_async_global();
+    return there;
   }
 
   HONE_DEVICE void run() const {
@@ -67,12 +76,12 @@ struct Producer {
       const Work work = work_at<c>(p, index, rank);
       const TensorMap& a_map = a_map_of(work.row_class);
       const int shift = shift_of<c>(p, work.row_class);
-      if (!all_there && work.begin > 0) await(work.begin - 1);
+      int there = max_of(0, work.begin - 1);  // steps whose rows of b are copied, and the shift reaches one back
       for (int step = work.begin; step < work.end; ++step) {
         hopper::barrier_wait(places.empty(ring.stage), ring.parity ^ 1);
         hopper::barrier_arrive_expect(places.full(ring.stage), stage_bytes(c));
         fetch_a(a_map, work, step * kDepth, ring.stage);
-        if (!all_there) await(step);
+        while (!all_there && there <= step) there += await(there);
         fetch_b(work, step * kDepth - shift, ring.stage);
         ring.advance();
       }

@@ -80,14 +80,14 @@ HONE_DEVICE Work work_at(Problem p, long index, int rank) {
   const int place = c.cluster_k > 1 ? 0 : rank;  // of the block's tile in the cluster's
   const int tile = (int)work.tile, high = (int)(tiles_m(p, c) / c.cluster_m), wide = (int)(tiles_n(p, c) / c.cluster_n);
   // Divisions by what is no constant take long, and the first copy waits for them: only the last group of rows may be less high than the
-  // others.
+  // others, and one row is often all there is.
   const int per_group = c.raster * wide, group = tile / per_group, within = tile - group * per_group;
-  int down, across;
-  if (c.raster == 1 || (group + 1) * c.raster <= high) {
+  const int height = min_of(c.raster, high - group * c.raster);
+  int down = 0, across = within;
+  if (height == c.raster) {
     down = within % c.raster;
     across = within / c.raster;
-  } else {
-    const int height = high - group * c.raster;
+  } else if (height > 1) {
     down = within % height;
     across = within / height;
   }

@@ -106,11 +106,13 @@ HONE_DEVICE void fence_async() { asm volatile("fence.proxy.async.shared::cta;" :
 HONE_DEVICE void fence_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
 /// Counters that other blocks wait for: what a block, as far as this thread knows of it, wrote before an addition is seen behind a read of it.
 HONE_DEVICE void add_release(int* counter, int x) { asm volatile("red.release.gpu.global.add.s32 [%0], %1;" ::"l"(counter), "r"(x) : "memory"); }
-HONE_DEVICE int load_acquire(const int* counter) {
+HONE_DEVICE int load_relaxed(const int* counter) {
   int value;
-  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
   return value;
 }
+/// Behind reads of counters: what was written before they were added to is seen from here on.
+HONE_DEVICE void fence_acquire() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // ---- warpgroups ---------------------------------------------------------------------------------------------------------------------------
 template <int registers> HONE_DEVICE void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers)); }
