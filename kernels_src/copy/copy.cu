@@ -12,7 +12,7 @@ struct Problem {
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 128;  // threads in a block
   TUNE(2, 4, 8, 16) int bytes = 16;               // of one access: 16 is the widest there is, the others show what width is worth
-  TUNE(1, 2, 4, 8, 16) int in_flight = 1;     // accesses a thread issues before it waits, to cover the latency of memory
+  TUNE(1, 2, 4, 8, 16) int in_flight = 1;         // accesses a thread issues before it waits, to cover the latency of memory
   TUNE(0, 2, 4, 8, 16) int resident = 0;          // 0: a block for each tile; else so many blocks a multiprocessor, which loop over tiles
   TUNE(0, 2, 4) int stages = 0;                   // tiles in shared memory, on their way in or out; 0: through registers
   TUNE(false, true) bool stream_load = false;     // lines read leave the cache first: nothing reads them again
