@@ -62,11 +62,13 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.vec == 1 && c.stages != 2) return false;                           // by way of registers one step is on its way, not more
   if ((a_is_deep(c) ? p.k : p.m) % c.vec != 0) return false;               // lines of a are whole aligned words
   if ((b_is_deep(c) ? p.k : p.n) % c.vec != 0) return false;               // and those of b
+  if (c.vec < 8 && ((a_is_deep(c) ? p.k : p.m) | (b_is_deep(c) ? p.k : p.n)) % (2 * c.vec) == 0) return false;  // wider ones are possible
   if (registers_of(c) > 255) return false;                                 // a thread has no more
   if (registers_of(c) * threads_of(c) > d.registers_per_multiprocessor) return false;  // nor has a block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;           // the device's limit
   if (c.bm > 16 && c.bm >= 2 * p.m) return false;                          // more than half of every tile is outside
   if (c.bn > 32 && c.bn >= 2 * p.n) return false;                          // the same along n
+  if (c.bm * c.bn > 16 * 64 && 2 * tiles_of(p, c) * shares_of(c) <= d.multiprocessors) return false;  // half of the device would be idle
   if (c.raster > 1 && c.raster > ceil_div(p.m, (long)c.bm)) return false;  // the same order as with a smaller one
   if (c.stages > 2 && (c.stages - 2) * c.bk * shares_of(c) >= p.k) return false;  // stages that are never filled
   if (c.split > 1 && c.split * 4 * c.bk > p.k) return false;               // a share of k is worth at least four steps

@@ -169,7 +169,9 @@ TEST_CASE("only operands whose lines are ragged are copied") {
   const auto workspace_of = [&](std::int64_t layout, std::int64_t m, std::int64_t n, std::int64_t k) {
     const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", m}, {"n", n}, {"k", k}, {"layout", layout}}).value();
     const auto configuration =
-        parse_configuration(spec.parameters, "bm=64,bn=64,consumers=1,stages=8,raster=16,blocks=128,staged=false,repack=1,layout=" + std::to_string(layout)).value();
+        parse_configuration(spec.parameters,
+                            "bm=64,bn=64,consumers=1,stages=8,raster=16,blocks=128,staged=false,repack=1,layout=" + std::to_string(layout))
+            .value();
     CHECK(space_of(spec, problem, hopper)->contains(configuration));
     const auto plan = plan_launch(spec, problem, configuration, hopper);
     REQUIRE_MESSAGE(plan.ok(), plan.error().message);
