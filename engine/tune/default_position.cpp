@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "hone/session.hpp"
 
 namespace hone {
@@ -6,31 +8,14 @@ Count default_position(const SearchSpace& space, const Configuration& wanted) {
   if (const std::optional<Count> position = space.index(wanted)) {
     return *position;
   }
-  // Uniform samples, and from the nearest of them the neighbours: close enough for a stand-in, and no list of the space is needed.
-  constexpr std::size_t kSamples = 512;
-  const auto shared = [&](Count position) {
-    const Configuration candidate = space.at(position);
-    std::size_t same = 0;
-    for (std::size_t i = 0; i < wanted.values.size(); ++i) {
-      same += candidate.values[i] == wanted.values[i] ? 1 : 0;
-    }
-    return same;
-  };
-  std::mt19937_64 random(0);
-  Count nearest = space.settle(0);
-  for (const Count position : space.sample(random, kSamples)) {
-    nearest = shared(position) > shared(nearest) ? position : nearest;
+  std::vector<std::uint16_t> digits;
+  for (std::size_t p = 0; p < space.parameters().size(); ++p) {
+    const std::vector<Value>& values = space.parameters()[p].values;
+    const auto at = std::find(values.begin(), values.end(), wanted.values[p]);
+    // A recorded space may lack the default's value: its last one stands in.
+    digits.push_back(static_cast<std::uint16_t>(std::min<std::ptrdiff_t>(at - values.begin(), std::ssize(values) - 1)));
   }
-  for (bool improved = true; improved;) {
-    improved = false;
-    for (const Count position : space.neighbours(nearest, Neighbourhood::kHamming)) {
-      if (shared(position) > shared(nearest)) {
-        nearest = position;
-        improved = true;
-      }
-    }
-  }
-  return nearest;
+  return space.nearest(digits);
 }
 
 }  // namespace hone

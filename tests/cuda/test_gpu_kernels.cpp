@@ -11,7 +11,7 @@ TEST_CASE_FIXTURE(Gpu, "every built-in kernel's default configuration is right, 
       CAPTURE(std::string(name(dtype)));
       const auto problem = make_problem(spec, dtype, {});
       REQUIRE_MESSAGE(problem.ok(), problem.error().message);
-      const Configuration chosen = default_configuration(spec);
+      const Configuration chosen = untuned(spec, dtype, info);
       const auto compiled = compile(*compiler, spec, {chosen}, dtype);
       REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
       const auto reference = compile_reference(*compiler, spec, dtype);

@@ -4,8 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "hone/configuration.hpp"
 #include "hone/device.hpp"
+#include "hone/problem.hpp"
 #include "hone/registry.hpp"
+#include "hone/search_space.hpp"
+#include "hone/session.hpp"
 
 namespace test {
 
@@ -114,6 +118,15 @@ inline Result<Compiled> compile_reference(Compiler& compiler, const KernelSpec& 
   request.dtype = dtype;
   request.reference = true;
   return std::move(compiler.compile(request).front());
+}
+
+/// What runs where nothing was tuned: the default, or the nearest to it that is valid; of a kernel for other devices, the default.
+inline Configuration untuned(const KernelSpec& spec, DType dtype, const DeviceInfo& device) {
+  Bindings fixed = bindings(make_problem(spec, dtype, {}).value());
+  fixed.merge(bindings(device));
+  const auto space = SearchSpace::build(spec.parameters, spec.constraints, fixed);
+  const Configuration standard = default_configuration(spec);
+  return !space || space->size() == 0 ? standard : space->at(default_position(*space, standard));
 }
 
 }  // namespace test

@@ -91,7 +91,7 @@ struct RunReport {
 };
 Result<RunReport> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store);
 
-/// The position of the kernel's default, or, where that is not valid for the problem, of the valid configuration that shares most values with it.
+/// The position of the kernel's default, or, where that is not valid for the problem, of the valid configuration nearest to it.
 Count default_position(const SearchSpace& space, const Configuration& wanted);
 
 }  // namespace hone
