@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
@@ -28,26 +26,17 @@ Shape default_shape(const KernelSpec& spec) {
 }
 
 std::vector<std::string> value_names(const Parameter& parameter) {
-  if (!parameter.labels.empty()) {
-    return parameter.labels;
-  }
   std::vector<std::string> names;
   for (const Value& value : parameter.values) {
-    names.push_back(value.text());
+    names.push_back(text(parameter, value));
   }
   return names;
-}
-
-/// One of value_names.
-std::string default_name(const Parameter& parameter) {
-  const auto at = std::find(parameter.values.begin(), parameter.values.end(), parameter.default_value);
-  return value_names(parameter).at(static_cast<std::size_t>(at - parameter.values.begin()));
 }
 
 Json describe_json(const KernelSpec& spec) {
   Json parameters = Json::array();
   for (const Parameter& parameter : spec.parameters) {
-    parameters.push_back({{"name", parameter.name}, {"values", value_names(parameter)}, {"default", default_name(parameter)}, {"comment", parameter.comment}});
+    parameters.push_back({{"name", parameter.name}, {"values", value_names(parameter)}, {"default", text(parameter, parameter.default_value)}, {"comment", parameter.comment}});
   }
   Json constraints = Json::array();
   for (const Constraint& constraint : spec.constraints) {
@@ -69,7 +58,7 @@ std::string describe_text(const KernelSpec& spec) {
                                   fmt::join(dtype_names(spec), ", "), text(default_shape(spec)));
   std::vector<std::vector<std::string>> rows;
   for (const Parameter& parameter : spec.parameters) {
-    rows.push_back({"  " + parameter.name, fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), default_name(parameter)), parameter.comment});
+    rows.push_back({"  " + parameter.name, fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), text(parameter, parameter.default_value)), parameter.comment});
   }
   lines += table(rows) + (spec.constraints.empty() ? "" : "\nconstraints\n");
   for (const Constraint& constraint : spec.constraints) {

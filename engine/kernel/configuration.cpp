@@ -7,9 +7,8 @@
 #include "hone/names.hpp"
 
 namespace hone {
-namespace {
 
-std::string value_text(const Parameter& parameter, const Value& value) {
+std::string text(const Parameter& parameter, const Value& value) {
   const auto at = std::find(parameter.values.begin(), parameter.values.end(), value);
   if (!parameter.labels.empty() && at != parameter.values.end()) {
     return parameter.labels.at(static_cast<std::size_t>(at - parameter.values.begin()));
@@ -17,10 +16,12 @@ std::string value_text(const Parameter& parameter, const Value& value) {
   return value.text();
 }
 
+namespace {
+
 std::vector<std::string> value_texts(const Parameter& parameter) {
   std::vector<std::string> texts;
   for (const Value& value : parameter.values) {
-    texts.push_back(value_text(parameter, value));
+    texts.push_back(text(parameter, value));
   }
   return texts;
 }
@@ -38,7 +39,7 @@ Configuration default_configuration(const KernelSpec& spec) {
 std::string text(const std::vector<Parameter>& parameters, const Configuration& configuration) {
   std::string joined;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    joined += fmt::format("{}{}={}", i == 0 ? "" : ",", parameters[i].name, value_text(parameters[i], configuration.values.at(i)));
+    joined += fmt::format("{}{}={}", i == 0 ? "" : ",", parameters[i].name, text(parameters[i], configuration.values.at(i)));
   }
   return joined;
 }

@@ -18,6 +18,9 @@ struct Configuration {
 /// The initializers of `struct Config`.
 Configuration default_configuration(const KernelSpec& spec);
 
+/// One value as a user reads and writes it: an enumeration's label, otherwise the value itself.
+std::string text(const Parameter& parameter, const Value& value);
+
 /// "block=256,vec=4,online=true" in parameter order.
 std::string text(const std::vector<Parameter>& parameters, const Configuration& configuration);
 
