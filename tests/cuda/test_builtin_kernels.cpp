@@ -9,24 +9,9 @@
 
 using namespace test;
 
-namespace {
-
-/// A device to choose configurations for: what the families have in common is enough.
-DeviceInfo device_of(const std::string& architecture, std::int64_t compute_capability) {
-  DeviceInfo info = compile_target(architecture);
-  info.properties = {{"compute_capability", compute_capability},   {"l2_bytes", 40 << 20},
-                     {"memory", std::int64_t{80} << 30},           {"multiprocessors", 108},
-                     {"registers_per_multiprocessor", 65536},      {"shared_memory_per_block", 166912},
-                     {"shared_memory_per_multiprocessor", 167936}, {"threads_per_block", 1024},
-                     {"threads_per_multiprocessor", 2048},         {"warp_size", 32}};
-  return info;
-}
-
-}  // namespace
-
 TEST_CASE("every built-in kernel's default configuration and reference compile for each family and dtype") {
   for (const auto& [architecture, capability] : {std::pair("sm_80", 80), std::pair("sm_90a", 90), std::pair("sm_100a", 100)}) {
-    const DeviceInfo device = device_of(architecture, capability);
+    const DeviceInfo device = large_device(architecture, capability);
     const auto compiler = cuda_plugin().compiler(device);
     if (!compiler) {
       MESSAGE("not run: " << compiler.error().message);
@@ -53,7 +38,7 @@ TEST_CASE("every built-in kernel's default configuration and reference compile f
 TEST_CASE("configurations of the products drawn at random compile for each family, in every layout") {
   std::mt19937_64 random(1);
   for (const auto& [architecture, capability] : {std::pair("sm_80", 80), std::pair("sm_90a", 90), std::pair("sm_100a", 100)}) {
-    const DeviceInfo device = device_of(architecture, capability);
+    const DeviceInfo device = large_device(architecture, capability);
     const auto compiler = cuda_plugin().compiler(device);
     if (!compiler) {
       MESSAGE("not run: " << compiler.error().message);
@@ -63,9 +48,7 @@ TEST_CASE("configurations of the products drawn at random compile for each famil
                                     "gemv n=4096,k=4096,layout=1,terms=2,activation=4", "gemv n=4096,k=4096,layout=2"}) {
       const KernelSpec& spec = *find_builtin_kernel(shape.substr(0, 4)).value();
       const Problem problem = make_problem(spec, DType::kF32, parse_shape(shape.substr(5)).value()).value();
-      Bindings fixed = bindings(problem);
-      fixed.merge(bindings(device));
-      const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints, fixed).value();
+      const SearchSpace space = space_of(spec, problem, device).value();
       const Configuration drawn = space.at(space.sample(random));
       CAPTURE(architecture);
       CAPTURE(shape);

@@ -120,11 +120,26 @@ inline Result<Compiled> compile_reference(Compiler& compiler, const KernelSpec& 
   return std::move(compiler.compile(request).front());
 }
 
+/// What an H200, a B200 or an A100 has in common with its like, to choose configurations for; the compute capability is the architecture's.
+inline DeviceInfo large_device(const std::string& architecture, std::int64_t compute_capability) {
+  DeviceInfo info = compile_target(architecture);
+  info.properties = {{"compute_capability", compute_capability},   {"l2_bytes", 50 << 20},
+                     {"memory", std::int64_t{80} << 30},           {"multiprocessors", 132},
+                     {"registers_per_multiprocessor", 65536},      {"shared_memory_per_block", 166912},
+                     {"shared_memory_per_multiprocessor", 167936}, {"threads_per_block", 1024},
+                     {"threads_per_multiprocessor", 2048},         {"warp_size", 32}};
+  return info;
+}
+
+inline Result<SearchSpace> space_of(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
+  Bindings fixed = bindings(problem);
+  fixed.merge(bindings(device));
+  return SearchSpace::build(spec.parameters, spec.constraints, fixed);
+}
+
 /// What runs where nothing was tuned: the default, or the nearest to it that is valid; of a kernel for other devices, the default.
 inline Configuration untuned(const KernelSpec& spec, DType dtype, const DeviceInfo& device) {
-  Bindings fixed = bindings(make_problem(spec, dtype, {}).value());
-  fixed.merge(bindings(device));
-  const auto space = SearchSpace::build(spec.parameters, spec.constraints, fixed);
+  const auto space = space_of(spec, make_problem(spec, dtype, {}).value(), device);
   const Configuration standard = default_configuration(spec);
   return !space || space->size() == 0 ? standard : space->at(default_position(*space, standard));
 }

@@ -13,17 +13,6 @@ using namespace test;
 
 namespace {
 
-/// What an H200, a B200 or an A100 has in common with its like; the compute capability is the architecture's.
-DeviceInfo large_device(const std::string& architecture, std::int64_t compute_capability) {
-  DeviceInfo info = compile_target(architecture);
-  info.properties = {{"compute_capability", compute_capability},   {"l2_bytes", 50 << 20},
-                     {"memory", std::int64_t{80} << 30},           {"multiprocessors", 132},
-                     {"registers_per_multiprocessor", 65536},      {"shared_memory_per_block", 166912},
-                     {"shared_memory_per_multiprocessor", 167936}, {"threads_per_block", 1024},
-                     {"threads_per_multiprocessor", 2048},         {"warp_size", 32}};
-  return info;
-}
-
 struct Selection {
   const char* kernel;
   const char* shape;
@@ -33,9 +22,7 @@ struct Selection {
 void check_compiles(Compiler& compiler, const DeviceInfo& device, const Selection& choice, std::mt19937_64& random) {
   const KernelSpec& spec = *find_builtin_kernel(choice.kernel).value();
   const DType dtype = random() % 2 == 0 ? DType::kBF16 : DType::kF32;
-  Bindings fixed = bindings(make_problem(spec, dtype, parse_shape(choice.shape).value()).value());
-  fixed.merge(bindings(device));
-  const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints, fixed).value();
+  const SearchSpace space = space_of(spec, make_problem(spec, dtype, parse_shape(choice.shape).value()).value(), device).value();
   const std::string given = choice.configuration;
   const Configuration configuration = given.empty() ? space.at(space.sample(random)) : parse_configuration(spec.parameters, given).value();
   CAPTURE(device.architecture);
