@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
+#include "engine/runtime/background_tuner.hpp"
 #include "hone/launch_plan.hpp"
 #include "hone/lookup.hpp"
 #include "hone/names.hpp"
 #include "hone/registry.hpp"
+#include "hone/worker.hpp"
 
 namespace hone {
 
@@ -44,6 +47,7 @@ struct Kernel::State {
   Choice choice;
   Shape tuned_shape;
   std::vector<Staleness> stale;
+  std::shared_ptr<const std::atomic<bool>> superseded;
   std::shared_ptr<const LoadedKernel> loaded;
   std::vector<Slot> slots;
   std::size_t passed_count = 0;
@@ -57,6 +61,7 @@ std::string Kernel::configuration_text() const { return text(state_->parameters,
 const Problem& Kernel::problem() const { return state_->problem; }
 const Shape& Kernel::tuned_shape() const { return state_->tuned_shape; }
 const std::vector<Staleness>& Kernel::stale() const { return state_->stale; }
+bool Kernel::superseded() const { return state_->superseded->load(std::memory_order_relaxed); }
 
 namespace {
 
@@ -104,8 +109,10 @@ struct Engine::Impl {
     Choice choice;
     std::shared_ptr<const LoadedKernel> loaded;
     std::vector<LaunchArgument> arguments;
+    std::shared_ptr<std::atomic<bool>> superseded = std::make_shared<std::atomic<bool>>(false);
   };
   std::map<std::string, Entry, std::less<>> entries;
+  std::unique_ptr<BackgroundTuner> tuner;  ///< last: its thread ends before what it uses
 
   Result<const KernelSpec*> find_spec(std::string_view kernel) const {
     if (const auto own = own_kernels.find(kernel); own != own_kernels.end()) {
@@ -124,6 +131,38 @@ struct Engine::Impl {
     return entry;
   }
 
+  /// The entry of a problem: loaded where it is asked for first, and again once it was tuned. What asks is the application's thread:
+  /// loading code in another one could disturb it, in the middle of a graph capture for one.
+  Result<Entry*> find_entry(const KernelSpec& spec, const Problem& problem) {
+    const std::string key = fmt::format("{} {} {}", spec.name, name(problem.dtype), text(problem.shape));
+    auto entry = entries.find(key);
+    if (entry == entries.end()) {
+      HONE_ASSIGN(Entry loaded, load(spec, problem));
+      entry = entries.emplace(key, std::move(loaded)).first;
+    } else if (*entry->second.superseded) {
+      // What cannot be loaded leaves the stand-in in place, for good.
+      if (Result<Entry> better = load(spec, problem)) {
+        entry->second = std::move(better).value();
+      } else {
+        entry->second.superseded = std::make_shared<std::atomic<bool>>(false);
+      }
+    }
+    if (tuner && entry->second.choice.source != Source::kExact) {
+      tuner->want(key, spec, problem);
+    }
+    return &entry->second;
+  }
+
+  Result<void> start_tuner(const MissTuning& settings, const std::filesystem::path& path) {
+    HONE_TRY(find_worker());
+    HONE_ASSIGN(std::unique_ptr<Store> own, open_store(path, StoreMode::kReadWrite));
+    tuner = std::make_unique<BackgroundTuner>(settings, found, std::move(own), [this](const std::string& key) {
+      const std::lock_guard lock(mutex);
+      *entries.at(key).superseded = true;
+    });
+    return {};
+  }
+
   /// What a launch passes in the place of each argument; workspaces are allocated.
   Result<void> add_slots(const std::vector<LaunchArgument>& arguments, Kernel::State& state) {
     if (arguments.size() > Kernel::kMostArguments) {
@@ -133,7 +172,9 @@ struct Engine::Impl {
     for (const LaunchArgument& argument : arguments) {
       Kernel::State::Slot slot{.passed = argument.direction != Direction::kWorkspace};
       if (argument.direction == Direction::kScalar) {
-        slot.kind = argument.dtype == DType::kF64 ? Kernel::Passed::kF64 : argument.dtype == DType::kI32 ? Kernel::Passed::kI32 : Kernel::Passed::kF32;
+        slot.kind = argument.dtype == DType::kF64   ? Kernel::Passed::kF64
+                    : argument.dtype == DType::kI32 ? Kernel::Passed::kI32
+                                                    : Kernel::Passed::kF32;
       }
       slot.zeroed_bytes = argument.zeroed ? argument.bytes : 0;
       if (!slot.passed) {
@@ -158,6 +199,9 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   auto impl = std::make_unique<Impl>();
   HONE_ASSIGN(impl->found, options.device.empty() ? registry.best_device() : registry.device(options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
+  if (options.tune_misses) {
+    HONE_TRY(impl->start_tuner(*options.tune_misses, path));
+  }
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
     auto writable = open_store(path, StoreMode::kReadWrite);
@@ -189,27 +233,24 @@ Result<Kernel> Engine::kernel(std::string_view kernel, DType dtype, const Shape&
   const std::lock_guard lock(impl_->mutex);
   HONE_ASSIGN(const KernelSpec* const spec, impl_->find_spec(kernel));
   HONE_ASSIGN(Problem problem, make_problem(*spec, dtype, shape));
-  const std::string key = fmt::format("{} {} {}", spec->name, name(dtype), text(problem.shape));
-  auto entry = impl_->entries.find(key);
-  if (entry == impl_->entries.end()) {
-    HONE_ASSIGN(Impl::Entry loaded, impl_->load(*spec, problem));
-    entry = impl_->entries.emplace(key, std::move(loaded)).first;
-  }
+  HONE_ASSIGN(const Impl::Entry* const entry, impl_->find_entry(*spec, problem));
   auto state = std::make_shared<Kernel::State>();
   state->device = impl_->device.get();
   state->parameters = spec->parameters;
   state->name = spec->name;
-  state->choice = entry->second.choice;
-  state->loaded = entry->second.loaded;
+  state->choice = entry->choice;
+  state->loaded = entry->loaded;
+  state->superseded = entry->superseded;
   state->problem = std::move(problem);
   if (state->choice.record) {
     state->tuned_shape = state->choice.record->problem.shape;
     state->stale = staleness(*state->choice.record, impl_->found.info);
   }
-  HONE_TRY(impl_->add_slots(entry->second.arguments, *state));
+  HONE_TRY(impl_->add_slots(entry->arguments, *state));
   return Kernel(std::move(state));
 }
 
+MissReport Engine::misses() const { return impl_->tuner ? impl_->tuner->report() : MissReport(); }
 const DeviceInfo& Engine::device_info() const { return impl_->found.info; }
 Device& Engine::device() { return *impl_->device; }
 

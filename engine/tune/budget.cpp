@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "hone/session.hpp"
+#include "hone/budget.hpp"
 
 namespace hone {
 namespace {

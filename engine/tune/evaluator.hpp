@@ -37,6 +37,9 @@ class Evaluator {
   [[nodiscard]] virtual double device_idle() const = 0;
 };
 
+/// What a session that was asked to stop ends with.
+inline Error cancelled() { return {ErrorCode::kCancelled, "the session was asked to stop; the same request goes on with it"}; }
+
 /// Compiles in a pool of worker processes ahead of the one that measures.
 Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store);
 /// Answers from a recorded space at once.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <deque>
+#include <stop_token>
 #include <thread>
 
 #include "engine/tune/compile_pool.hpp"
@@ -189,9 +191,12 @@ class LiveEvaluator final : public Evaluator {
   Result<wire::Message> converse(WorkerProcess& process, const wire::Message& message, double deadline) {
     std::optional<Result<wire::Message>> answer;
     process.request(message, Seconds(deadline), [&answer](Result<wire::Message> reply) { answer = std::move(reply); });
-    while (!answer) {
+    while (!answer && !failure_) {
       context_.restart();
       context_.run_one();
+    }
+    if (!answer) {
+      return *failure_;
     }
     if (*answer && (*answer)->contains("error")) {
       return wire::error_from((*answer)->at("error"));
@@ -441,6 +446,8 @@ class LiveEvaluator final : public Evaluator {
   double busy_seconds_ = 0.0, first_seconds_ = 0.0, default_seconds_ = 0.0;
   std::optional<Clock::time_point> first_trial_;
   Clock::time_point start_ = Clock::now(), trial_start_, last_trial_end_;
+  /// Whoever asks to stop does so from another thread: what waits in the context wakes up and finds a failure.
+  std::stop_callback<std::function<void()>> on_stop_{request_.stop, [this] { boost::asio::post(context_, [this] { failure_ = cancelled(); }); }};
 };
 
 }  // namespace

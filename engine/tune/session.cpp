@@ -224,6 +224,9 @@ class Session {
 
   Result<void> search() {
     while (elapsed() < search_until()) {
+      if (request_.stop.stop_requested()) {
+        return cancelled();
+      }
       propose();
       if (evaluator_->in_flight() == 0) {
         break;

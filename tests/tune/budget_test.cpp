@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "hone/session.hpp"
+#include "hone/budget.hpp"
 
 namespace hone {
 

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "hone/budget.hpp"
 #include "hone/device.hpp"
 #include "hone/problem.hpp"
 #include "hone/store.hpp"
@@ -29,9 +30,24 @@ enum class Source {
 };
 std::string_view name(Source source);
 
+/// Tuning in the background of what is asked for and has no record: one problem at a time, in worker processes on the application's device.
+/// Meanwhile the nearest record or the default runs. An unfinished session is gone on with by the next process that misses the problem.
+struct MissTuning {
+  Budget budget{.seconds = 30.0, .trials = std::nullopt};  ///< of each problem
+  int compile_workers = 1;                                 ///< processes that compile beside the application; 0: one a core
+};
+
+/// What tuning in the background has come to.
+struct MissReport {
+  std::size_t waiting = 0;            ///< problems still to be tuned, the one under way included
+  std::size_t tuned = 0;              ///< problems that have a record now
+  std::vector<std::string> failures;  ///< why a problem could not be tuned: its stand-in stays
+};
+
 struct EngineOptions {
-  std::filesystem::path store;  ///< empty: default_store_path()
-  std::string device;           ///< "cuda:0", "cpu"; empty: the best present
+  std::filesystem::path store;             ///< empty: default_store_path()
+  std::string device;                      ///< "cuda:0", "cpu"; empty: the best present
+  std::optional<MissTuning> tune_misses = {};  ///< needs hone-worker, and a store that can be written, which is made where there is none
 };
 
 /// A kernel ready to launch for one problem. Cheap to copy. Copies share their workspaces: launch them on one stream at a time,
@@ -46,6 +62,8 @@ class Kernel {
   [[nodiscard]] const Shape& tuned_shape() const;
   /// What has changed since it was tuned (driver, compiler, ...): the record is still used.
   [[nodiscard]] const std::vector<Staleness>& stale() const;
+  /// Whether the problem was tuned in the background since: the engine has something better when it is asked again. One atomic load.
+  [[nodiscard]] bool superseded() const;
 
   /// Enqueues the kernel on `stream` (a CUstream or cudaStream_t; ignored by the cpu device, which runs it before it returns).
   /// One argument for each argument of the kernel file in its order, without workspaces and Problem: device pointers aligned to 16 bytes,
@@ -83,7 +101,8 @@ class Kernel {
 /// Thread-safe.
 class Engine {
  public:
-  /// A store that does not exist is no error: every kernel then runs its default. Errors: an unknown or missing device, a foreign or newer store.
+  /// A store that does not exist is no error: every kernel then runs its default. Errors: an unknown or missing device, a foreign or newer
+  /// store; with tune_misses, one that cannot be written.
   static Result<Engine> open(const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -96,6 +115,8 @@ class Engine {
   /// Looks up, loads and prepares. The first call for a problem loads code and may compile; later ones are a map lookup.
   /// Errors: an unknown kernel, dtype or shape name; no valid configuration; code that is in no store and no compiler to make it.
   Result<Kernel> kernel(std::string_view kernel, DType dtype, const Shape& shape);
+  /// What EngineOptions::tune_misses has come to so far.
+  [[nodiscard]] MissReport misses() const;
 
   [[nodiscard]] const DeviceInfo& device_info() const;
   /// The device's memory operations, for applications that have no CUDA code of their own. Not thread-safe.

@@ -22,6 +22,7 @@ enum class ErrorCode {
   kDevice,           ///< the device failed while it ran (illegal access, ...)
   kTimeout,          ///< a deadline passed
   kPlugin,           ///< a plugin broke its contract
+  kCancelled,        ///< the caller asked to stop
 };
 
 /// An expected failure: what, where and what to do, in one message for people.

@@ -6,12 +6,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
-#include <string_view>
 
+#include "hone/budget.hpp"
 #include "hone/measure.hpp"
 #include "hone/problem.hpp"
-
 #include "hone/registry.hpp"
 #include "hone/store.hpp"
 #include "hone/trial.hpp"
@@ -19,16 +19,6 @@
 namespace hone {
 
 class RecordedSpace;
-
-/// How long a session may go on: seconds, trials or both (the first that is reached ends it). Trials and seconds of a resumed session count.
-struct Budget {
-  std::optional<double> seconds;
-  std::optional<std::int64_t> trials;
-};
-
-/// "30s", "5m", "1h", "200trials", or two joined by a comma.
-Result<Budget> parse_budget(std::string_view text);
-std::string text(const Budget& budget);
 
 /// What a session has reached; handed to TuneRequest::on_progress after every trial.
 struct Progress {
@@ -52,6 +42,7 @@ struct TuneRequest {
   MeasureSettings measure;
   const RecordedSpace* recorded = nullptr;    ///< replay: trials are answered from here
   std::function<void(const Progress&)> on_progress;
+  std::stop_token stop = {};                  ///< asked to stop, a session ends at once with kCancelled, and can be resumed
 };
 
 /// A configuration as a session measured it.
@@ -81,7 +72,8 @@ struct TuneReport {
 };
 
 /// Runs or resumes a session. Every trial is in the store before the next is told to the strategy.
-/// Errors: a space without a valid configuration, a default configuration that does not compile or gives a wrong result, a store or worker failure.
+/// Errors: a space without a valid configuration, a default configuration that does not compile or gives a wrong result, a store or worker
+/// failure, kCancelled.
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry);
 
 /// Validates and times one configuration in a worker, without a session: what `hone run` does.

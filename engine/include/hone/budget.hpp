@@ -1,0 +1,24 @@
+#pragma once
+// What a search may cost.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "hone/error.hpp"
+
+namespace hone {
+
+/// How long a session may go on: seconds, trials or both (the first that is reached ends it). Trials and seconds of a resumed session
+/// count.
+struct Budget {
+  std::optional<double> seconds;
+  std::optional<std::int64_t> trials;
+};
+
+/// "30s", "5m", "1h", "200trials", or two joined by a comma.
+Result<Budget> parse_budget(std::string_view text);
+std::string text(const Budget& budget);
+
+}  // namespace hone

@@ -1,0 +1,167 @@
+// Tuning what an application misses, as it sees it: through hone::Engine, on the cpu device.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "hone/engine.hpp"
+
+namespace hone {
+namespace {
+
+class Fixture {
+ public:
+  Fixture() {
+    std::string folder = (std::filesystem::temp_directory_path() / "hone_misses_XXXXXX").string();
+    folder_ = mkdtemp(folder.data());
+  }
+  ~Fixture() { std::filesystem::remove_all(folder_); }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  [[nodiscard]] std::filesystem::path path() const { return folder_ / "S.db"; }
+
+  [[nodiscard]] Engine engine(const char* budget) const {
+    return Engine::open({.store = path(), .device = "cpu", .tune_misses = MissTuning{.budget = parse_budget(budget).value()}}).value();
+  }
+
+  [[nodiscard]] std::vector<SessionInfo> sessions() const { return open_store(path(), StoreMode::kReadOnly).value()->sessions().value(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+Kernel copy_of(Engine& engine, std::int64_t n) { return engine.kernel("copy", DType::kF32, {{"n", n}}).value(); }
+
+/// Polls: what a test waits for takes as long as it takes, and one that never comes is ctest's time-out.
+template <class Condition>
+void wait_for(const Condition& condition) {
+  while (!condition()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+bool copies(Engine& engine, const Kernel& copy, std::size_t n) {
+  const std::vector<float> input(n, 2.5F);
+  std::vector<float> output(n, 0.0F);
+  const auto x = engine.device().allocate(n * sizeof(float)).value();
+  const auto y = engine.device().allocate(n * sizeof(float)).value();
+  REQUIRE(engine.device().upload(x->address(), std::as_bytes(std::span(input))).ok());
+  REQUIRE(copy.launch(nullptr, static_cast<const float*>(x->address()), static_cast<float*>(y->address())).ok());
+  REQUIRE(engine.device().download(std::as_writable_bytes(std::span(output)), y->address()).ok());
+  return output == input;
+}
+
+}  // namespace
+
+TEST_CASE("a miss is answered by a stand-in, tuned meanwhile, and then by the winner") {
+  const Fixture fixture;
+  Engine engine = fixture.engine("3trials");
+  const Kernel stand_in = copy_of(engine, 1000);
+  CHECK(stand_in.source() == Source::kDefault);
+  CHECK(copies(engine, stand_in, 1000));
+  wait_for([&] { return stand_in.superseded(); });
+  const Kernel winner = copy_of(engine, 1000);
+  CHECK(winner.source() == Source::kExact);
+  CHECK_FALSE(winner.superseded());
+  CHECK(copies(engine, winner, 1000));
+  CHECK(copies(engine, stand_in, 1000));  // a handle that was not exchanged goes on
+  wait_for([&] { return engine.misses().waiting == 0; });
+  CHECK(engine.misses().tuned == 1);
+  CHECK(engine.misses().failures.empty());
+}
+
+TEST_CASE("the nearest record stands in while another shape is tuned") {
+  const Fixture fixture;
+  {
+    Engine engine = fixture.engine("1trials");
+    const Kernel first = copy_of(engine, 1000);
+    wait_for([&] { return first.superseded(); });
+  }
+  Engine engine = fixture.engine("1trials");
+  CHECK(copy_of(engine, 1000).source() == Source::kExact);
+  CHECK(engine.misses().waiting == 0);
+  const Kernel other = copy_of(engine, 2000);
+  CHECK(other.source() == Source::kNearest);
+  wait_for([&] { return other.superseded(); });
+  CHECK(copy_of(engine, 2000).source() == Source::kExact);
+}
+
+TEST_CASE("an engine that goes away stops the session under way, and the next one goes on with it") {
+  const Fixture fixture;
+  {
+    Engine engine = fixture.engine("1h");  // were it not stopped, this test would never end
+    copy_of(engine, 1000);
+    wait_for([&] {
+      const std::vector<SessionInfo> all = fixture.sessions();
+      return !all.empty() && all.front().trials > 0;
+    });
+  }
+  const std::vector<SessionInfo> stopped = fixture.sessions();
+  REQUIRE(stopped.size() == 1);
+  CHECK(stopped[0].state == SessionState::kRunning);
+  CHECK_FALSE(stopped[0].owner_alive);
+  Engine engine = fixture.engine("1trials");
+  const Kernel again = copy_of(engine, 1000);
+  wait_for([&] { return again.superseded(); });
+  const std::vector<SessionInfo> resumed = fixture.sessions();
+  REQUIRE(resumed.size() == 1);
+  CHECK(resumed[0].state == SessionState::kDone);
+}
+
+TEST_CASE("an engine that goes away before its first trial stops as well") {
+  const Fixture fixture;
+  Engine engine = fixture.engine("1h");
+  for (const std::int64_t n : {100, 200, 300}) {
+    copy_of(engine, n);
+  }
+  CHECK(engine.misses().waiting == 3);
+}
+
+TEST_CASE("what another engine is tuning is waited for, not tuned twice") {
+  const Fixture fixture;
+  Engine first = fixture.engine("4trials");
+  const Kernel here = copy_of(first, 1000);
+  wait_for([&] { return !fixture.sessions().empty(); });
+  Engine second = fixture.engine("4trials");
+  const Kernel there = copy_of(second, 1000);
+  wait_for([&] { return here.superseded() && (there.superseded() || there.source() == Source::kExact); });
+  CHECK(copy_of(second, 1000).source() == Source::kExact);
+  CHECK(fixture.sessions().size() == 1);
+}
+
+TEST_CASE("a problem that cannot be tuned is reported once, and its stand-in stays") {
+  const Fixture fixture;
+  Engine engine = fixture.engine("2trials");
+  KernelSpec broken = **find_builtin_kernel("copy");
+  broken.name = "broken";
+  broken.source_hash = "another";
+  broken.cost.sum_length = Expression::variable("p.nothing");  // validation asks for it, a launch does not
+  REQUIRE(engine.add_kernel(broken).ok());
+  const Kernel stand_in = engine.kernel("broken", DType::kF32, {{"n", 1000}}).value();
+  CHECK(copies(engine, stand_in, 1000));
+  wait_for([&] { return engine.misses().waiting == 0; });
+  REQUIRE(engine.misses().failures.size() == 1);
+  CHECK(engine.misses().failures[0].find("broken f32 n=1000: ") == 0);
+  CHECK_FALSE(stand_in.superseded());
+  CHECK(engine.kernel("broken", DType::kF32, {{"n", 1000}}).value().source() == Source::kDefault);
+  CHECK(engine.misses().waiting == 0);
+}
+
+TEST_CASE("nothing is tuned unless asked for") {
+  const Fixture fixture;
+  Engine engine = Engine::open({.store = fixture.path(), .device = "cpu"}).value();
+  copy_of(engine, 1000);
+  CHECK(engine.misses().waiting == 0);
+  CHECK_FALSE(std::filesystem::exists(fixture.path()));
+}
+
+TEST_CASE("tuning misses into a store that cannot be made is refused at once") {
+  const Fixture fixture;
+  CHECK_FALSE(Engine::open({.store = "/proc/none/S.db", .device = "cpu", .tune_misses = MissTuning{}}).ok());
+}
+
+}  // namespace hone
