@@ -40,7 +40,7 @@ Json describe_json(const KernelSpec& spec) {
   }
   Json constraints = Json::array();
   for (const Constraint& constraint : spec.constraints) {
-    constraints.push_back({{"text", constraint.condition.text()}, {"line", constraint.line}, {"comment", constraint.comment}});
+    constraints.push_back({{"text", constraint.text}, {"condition", constraint.condition.text()}, {"line", constraint.line}, {"comment", constraint.comment}});
   }
   Json arguments = Json::array();
   constexpr std::array<std::string_view, 5> kDirections{"in", "out", "inout", "workspace", "scalar"};
@@ -61,8 +61,12 @@ std::string describe_text(const KernelSpec& spec) {
     rows.push_back({"  " + parameter.name, fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), text(parameter, parameter.default_value)), parameter.comment});
   }
   lines += table(rows) + (spec.constraints.empty() ? "" : "\nconstraints\n");
+  std::string_view last;
   for (const Constraint& constraint : spec.constraints) {
-    lines += fmt::format("  {}{}{}\n", constraint.condition.text(), constraint.comment.empty() ? "" : "  // ", constraint.comment);
+    if (constraint.text != last) {  // of one `if` may come several
+      lines += fmt::format("  {}{}{}\n", constraint.text, constraint.comment.empty() ? "" : "  // ", constraint.comment);
+    }
+    last = constraint.text;
   }
   lines += "\nlaunch with\n";
   for (const Argument& argument : spec.arguments) {

@@ -10,17 +10,19 @@
 namespace hone {
 namespace {
 
-/// Levenshtein distance.
+/// Levenshtein distance, with two neighbours exchanged as one edit: the most frequent slip of fingers.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before.swap(above);
+    above.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
     }
   }
   return row[b.size()];
@@ -36,7 +38,8 @@ std::string unknown_name(std::string_view what, std::string_view given, std::spa
   const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
     return edit_distance(given, a) < edit_distance(given, b);
   });
-  if (edit_distance(given, *nearest) <= std::max<std::size_t>(1, given.size() / 3)) {
+  const bool number = given.find_first_not_of("0123456789.-") == std::string_view::npos;  // another number is no misspelling
+  if (!number && edit_distance(given, *nearest) <= std::max<std::size_t>(1, given.size() / 3)) {
     message += fmt::format("; did you mean '{}'?", *nearest);
   }
   return message + fmt::format(" (known: {})", fmt::join(known, ", "));

@@ -104,7 +104,7 @@ AstReader::Note AstReader::note(const Expression& piece) const {
       continue;
     }
     const auto negated = Expression::make(Operator::kNot, {known.piece}).conjuncts();
-    if (negated.size() == 1 && negated[0].text() == text) {
+    if (std::ranges::any_of(negated, [&](const Expression& conjunct) { return conjunct.text() == text; })) {
       derived = {known.note.line, fmt::format("!({})", known.note.text), {}};
     }
   }

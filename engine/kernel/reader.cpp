@@ -6,7 +6,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/kernel/code_text.hpp"
 #include "engine/kernel/comments.hpp"
+#include "engine/kernel/hints.hpp"
 #include "hone/digest.hpp"
 #include "hone/kernel_headers.hpp"
 
@@ -64,18 +66,43 @@ std::string hone_includes(const Unit& unit) {
     };
     const std::vector<CXCursor> all = unit.children(unit.root());
     if (!part && std::any_of(all.begin(), all.end(), names_it)) {
-      texts += std::string(header.name) + '\0' + std::string(header.text) + '\0';
+      texts += std::string(header.name) + '\0' + code_text(header.text) + '\0';
     }
   }
   return texts;
 }
 
-std::string source_hash(const KernelSpec& spec, const Unit& unit) {
-  std::string all = spec.source + '\0';
-  for (const auto& [name, text] : spec.includes) {
-    all += name + '\0' + text + '\0';
+/// The same with the names of enumerators where the parameters of an enumeration are compared with them.
+Expression with_labels(const Expression& e, const std::vector<Parameter>& parameters) {
+  std::vector<Expression> operands = e.node().operands;
+  for (Expression& operand : operands) {
+    operand = with_labels(operand, parameters);
   }
-  return digest(all + hone_includes(unit) + std::string(kernel_header("hone/kernel.h")));
+  for (std::size_t i = 0; operands.size() == 2 && i < 2; ++i) {
+    const auto named = std::ranges::find(parameters, operands[i].node().name, [](const Parameter& p) { return "c." + p.name; });
+    Expression& other = operands[1 - i];
+    if (named == parameters.end() || named->labels.empty() || !other.is_constant()) {
+      continue;
+    }
+    const auto value = std::ranges::find(named->values, Value(other.node().value.integer()));
+    if (value != named->values.end()) {
+      other = Expression::variable(named->labels.at(static_cast<std::size_t>(value - named->values.begin())));
+    }
+  }
+  return operands.empty() ? e : Expression::make(e.node().op, std::move(operands));
+}
+
+/// A comment changes no record: what counts are the tokens. Hone's own headers show no layout: what their macros quote are single tokens, or
+/// marks for the reader alone.
+std::string source_hash(const KernelSpec& spec, const Unit& unit) {
+  const bool as_it_stands = shows_layout(spec.source) || std::any_of(spec.includes.begin(), spec.includes.end(),
+                                                                     [](const auto& include) { return shows_layout(include.second); });
+  const auto significant = [&](const std::string& text) { return as_it_stands ? text : code_text(text); };
+  std::string all = significant(spec.source) + '\0';
+  for (const auto& [name, text] : spec.includes) {
+    all += name + '\0' + significant(text) + '\0';
+  }
+  return digest(all + hone_includes(unit) + code_text(kernel_header("hone/kernel.h")));
 }
 
 Error bad_kernel(const std::vector<std::string>& errors) {
@@ -84,6 +111,12 @@ Error bad_kernel(const std::vector<std::string>& errors) {
     if (std::find(unique.begin(), unique.end(), e) == unique.end()) {
       unique.push_back(e);
     }
+  }
+  constexpr std::size_t kMost = 8;  // the rest mostly follows from these
+  if (unique.size() > kMost + 1) {
+    const std::size_t more = unique.size() - kMost;
+    unique.resize(kMost);
+    unique.push_back(fmt::format("... and {} errors more", more));
   }
   return {ErrorCode::kBadKernel, fmt::format("{}", fmt::join(unique, "\n"))};
 }
@@ -141,6 +174,13 @@ void KernelReader::read_valid() {
     const auto note = reader.note(conjunct);
     spec_.constraints.push_back({conjunct, one_line(note.text), note.line == 0 ? line : note.line, note.comment});
   }
+  later_.emplace_back([this] {  // labels come with the values
+    for (Constraint& constraint : spec_.constraints) {
+      if (constraint.text == constraint.condition.text()) {
+        constraint.text = with_labels(constraint.condition, spec_.parameters).text();
+      }
+    }
+  });
 }
 
 void KernelReader::read_cost() {
@@ -197,7 +237,9 @@ Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std
   const kernel::SourceFile source{spec.file, spec.source};
   HONE_ASSIGN(const auto unit, kernel::Unit::parse(source, {}, include_dirs, spec.file, spec.file));
   if (const auto errors = unit->errors(); !errors.empty()) {
-    return kernel::bad_kernel(errors);
+    auto all = kernel::hints(source, errors);
+    all.insert(all.end(), errors.begin(), errors.end());
+    return kernel::bad_kernel(all);
   }
   spec.includes = kernel::own_includes(*unit);
   kernel::KernelReader reader(*unit, source, spec);

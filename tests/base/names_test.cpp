@@ -16,6 +16,16 @@ TEST_CASE("a name like none of the known ones gets no suggestion") {
   CHECK(unknown_name("kernel", "convolution", known) == "unknown kernel 'convolution' (known: copy, gemm)");
 }
 
+TEST_CASE("two letters exchanged are one slip") {
+  const std::vector<std::string> known{"TUNE", "OUT"};
+  CHECK(unknown_name("mark", "TUEN", known) == "unknown mark 'TUEN'; did you mean 'TUNE'? (known: TUNE, OUT)");
+}
+
+TEST_CASE("another number is no misspelling") {
+  const std::vector<std::string> known{"1", "2", "4"};
+  CHECK(unknown_name("value of vec", "3", known) == "unknown value of vec '3' (known: 1, 2, 4)");
+}
+
 TEST_CASE("with nothing known the message says so") {
   CHECK(unknown_name("device", "cuda:0", {}) == "unknown device 'cuda:0': there is no device to choose from");
 }

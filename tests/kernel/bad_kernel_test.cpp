@@ -184,6 +184,32 @@ TEST_CASE("missing parts are named") {
   }
 }
 
+TEST_CASE("what clang cannot know is told first: misspelt marks, and the header") {
+  check({{&Lines::config, "struct Config { TUEN(1, 2) int block = 2; };", "add.cu:3:17: error: unknown mark 'TUEN'; did you mean 'TUNE'?"},
+         {&Lines::kernel, "KERNEL void add(INN(p.n) const T* x, OUT(p.n) T* y, Problem p) {}",
+          "add.cu:9:17: error: unknown mark 'INN'; did you mean 'IN'?"},
+         {&Lines::kernel, "KERNEL void add(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) { UNKNOWN }", "add.cu:9:65: error: "}});
+  if (reader_test::can_read()) {
+    CHECK(error_of("struct Problem { long n = 1; };\nstruct Config { TUNE(1) int block = 1; };\n")
+              .starts_with("add.cu:1:1: error: the file does not include <hone/kernel.h>"));
+  }
+}
+
+TEST_CASE("of many errors the first are told") {
+  std::string body;
+  for (int i = 0; i < 20; ++i) {
+    body += "x" + std::to_string(i) + ";\n";
+  }
+  Lines lines;
+  lines.kernel = "KERNEL void add(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {\n" + body + "}";
+  if (reader_test::can_read()) {
+    const std::string error = error_of(lines.text());
+    CHECK(error.find("'x7'") != std::string::npos);
+    CHECK(error.find("'x8'") == std::string::npos);
+    CHECK(error.ends_with("... and 12 errors more"));
+  }
+}
+
 TEST_CASE("several broken rules are all told") {
   Lines lines;
   lines.problem = "struct Problem { long n; };";

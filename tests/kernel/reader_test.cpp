@@ -165,6 +165,7 @@ TEST_CASE("valid becomes conjuncts that know their line and their text") {
   CHECK(spec.constraints[0].comment == "the device's limit");
   CHECK(spec.constraints[1].comment == "");
   CHECK(spec.constraints[1].condition.text() == "c.order != 7 || c.split <= 1");
+  CHECK(spec.constraints[1].text == "c.order != columns || c.split <= 1");
   CHECK(spec.constraints[2].condition.text() == "(p.k + c.split - 1) / c.split % (16 / sizeof(T) * 2) == 0");
   CHECK(spec.constraints[2].text == "slice % tile(lanes<T>()) == 0");
   CHECK(spec.constraints[2].line == 36);
@@ -277,7 +278,7 @@ TEST_CASE("the hash covers the file and its headers") {
   const auto path = folder.write("product.cu", kProduct);
   const auto first = hone::read_kernel_file(path);
   CHECK(hone::read_kernel_file(path)->source_hash == first->source_hash);
-  folder.write("product_tiles.h", std::string(kTiles) + "// changed\n");
+  folder.write("product_tiles.h", std::string(kTiles) + "constexpr int changed = 1;\n");
   CHECK(hone::read_kernel_file(path)->source_hash != first->source_hash);
 }
 

@@ -39,7 +39,7 @@ struct ProblemField {
 /// One conjunct of `valid`.
 struct Constraint {
   Expression condition;
-  std::string text;  ///< as written in the source
+  std::string text;  ///< as written in the source; what the reader has turned around or taken apart, in its new form where that is short
   int line = 0;
   std::string comment = {};  ///< beside it in the source
 };
@@ -103,7 +103,7 @@ struct KernelSpec {
   std::string file;                 ///< path as given, for diagnostics
   std::string source;               ///< the text of the file
   std::vector<std::pair<std::string, std::string>> includes;  ///< (name as included, text) of the file's own headers
-  std::string source_hash;          ///< of source, includes and Hone's own headers: 32 hex digits
+  std::string source_hash;          ///< of the tokens of source, includes and Hone's own headers: 32 hex digits
   bool templated_on_type = true;    ///< template <class T, Config c>, else template <Config c>
   std::vector<DType> dtypes;        ///< those it can be tuned for
   std::vector<ProblemField> problem;
