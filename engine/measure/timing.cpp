@@ -36,17 +36,21 @@ bool is_settled(const std::vector<double>& samples, const MeasureSettings& setti
   return (so_far.ci95_high_us - so_far.ci95_low_us) / 2.0 <= settings.target_relative_ci * so_far.median_us;
 }
 
+using Clock = std::chrono::steady_clock;
+
 /// Samples to take next, of each of `subjects`; 0 when it is enough. The number doubles from race_samples on, within the time that is left.
-int next_batch(const std::vector<std::vector<double>>& samples, const MeasureSettings& settings) {
+/// What was spent since `begin` counts, not the samples alone: on a host, flushing the cache takes longer than a small kernel.
+int next_batch(const std::vector<std::vector<double>>& samples, const MeasureSettings& settings, Clock::time_point begin) {
   const int taken = static_cast<int>(samples.front().size());
   const int first = std::max(1, settings.race_samples);
   if (taken == 0) {
     return first;
   }
-  double spent_us = 0.0;
+  double sampled_us = 0.0;
   for (const std::vector<double>& of_one : samples) {
-    spent_us += total(of_one);
+    sampled_us += total(of_one);
   }
+  const double spent_us = std::max(sampled_us, std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
   const double left_us = settings.maximum_seconds * 1e6 * static_cast<double>(samples.size()) - spent_us;
   const bool settled = std::ranges::all_of(samples, [&](const std::vector<double>& of_one) { return is_settled(of_one, settings); });
   if (settled || (left_us <= 0.0 && taken >= settings.race_samples)) {
@@ -137,7 +141,8 @@ Result<Measurement> Bench::Impl::time(const LoadedKernel& kernel, const Configur
   }
   readings = device_.readings();
   std::vector<std::vector<double>> samples(1);
-  while (const int batch = hopeless && samples[0].empty() ? 1 : next_batch(samples, settings)) {
+  const Clock::time_point begin = Clock::now();
+  while (const int batch = hopeless && samples[0].empty() ? 1 : next_batch(samples, settings, begin)) {
     const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
       HONE_ASSIGN(std::vector<double> taken, sample(kernel, prepared, batch, settings.flush_cache));
       return std::vector<std::vector<double>>{std::move(taken)};
@@ -183,7 +188,8 @@ Result<std::vector<Measurement>> Bench::Impl::time_interleaved(std::span<const F
   std::vector<std::size_t> order(finalists.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<std::vector<double>> samples(finalists.size());
-  while (const int rounds = next_batch(samples, settings)) {
+  const Clock::time_point begin = Clock::now();
+  while (const int rounds = next_batch(samples, settings, begin)) {
     const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
       std::vector<std::vector<double>> batch(finalists.size());
       for (int round = 0; round < rounds; ++round) {

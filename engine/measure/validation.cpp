@@ -11,6 +11,8 @@
 namespace hone {
 namespace {
 
+constexpr double kMaybeRounding = 16.0;  // times what is allowed; a wrong kernel is off by far more
+
 /// What memory that a kernel must write holds before a run: NaN in the float types, and another pattern in the second run, so that a result
 /// which depends on it differs. (0x7f7f7f7f is no NaN in f32 and bf16, but it need not be: the first run's is.)
 std::uint8_t poison(DType dtype, bool second) {
@@ -147,6 +149,9 @@ Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Compa
     detail += " (never written)";
   } else if (std::isfinite(comparison.max_error)) {
     detail += fmt::format("; the largest error is {:.3g} times what is allowed", comparison.max_error);
+    if (comparison.max_error < kMaybeRounding) {
+      detail += ": rounding, if an output is a sum that `cost` does not tell of (sum_length)";
+    }
   }
   return Verdict{Outcome::kWrongResult, std::move(detail)};
 }

@@ -15,6 +15,7 @@ using wire::Message;
 namespace {
 
 constexpr std::size_t kWarmUpBytes = 256;
+constexpr double kSmallProblemSeconds = 30.0;  // a default that hangs is found on the first small problem, not after the minutes of a large one
 
 }  // namespace
 
@@ -75,7 +76,8 @@ Message MeasuringWorker::finals(const Message& request) {
   bool fatal = false;
   next_seed();
   for (std::size_t i = 0; i < request.at("candidates").size() && !fatal; ++i) {
-    channel_.stage(fmt::format("validating finalist {}", i));
+    stage_ = fmt::format("validating finalist {}", i);
+    channel_.stage(stage_);
     const Message& candidate = request.at("candidates")[i];
     TrialReply reply;
     const Configuration configuration = configuration_from(candidate);
@@ -174,6 +176,7 @@ bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration
     if (!valid_for(spec_, ragged.problem, device_->info(), configuration)) {
       continue;
     }
+    channel_.stage(fmt::format("{} on the small problem {}", stage_, text(ragged.problem.shape)), kSmallProblemSeconds);
     auto small = load_for(ragged.problem, compiled, configuration, reply);
     const std::string where = fmt::format("on the small problem {}: ", text(ragged.problem.shape));
     if (!small) {
@@ -189,6 +192,7 @@ bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration
       return false;
     }
   }
+  channel_.stage(stage_);
   return check(*bench_, configuration, kernel, input_seed_, "", reply);
 }
 
@@ -199,7 +203,7 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
   if (!kernel) {
     return;
   }
-  channel_.stage("validating");
+  stage_ = "validating";
   refresh_inputs();
   if (!validate(compiled, configuration, *kernel, reply)) {
     return;

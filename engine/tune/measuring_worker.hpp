@@ -66,6 +66,7 @@ class MeasuringWorker {
   std::unique_ptr<Bench> bench_;
   std::vector<Ragged> ragged_;
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
+  std::string stage_;  ///< what is going on, for the tuner
   double spent_ = 0.0, reseed_cost_ = 0.0;
   bool fresh_ = true;
 };

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
@@ -102,7 +103,8 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
   bool alive = false;
   Handler handler;
   std::string stage = "starting";
-  std::chrono::duration<double> deadline{};
+  std::chrono::duration<double> deadline{};  ///< of the request, for each stage of it
+  std::chrono::duration<double> limit{};     ///< of this stage
   std::vector<std::uint8_t> outgoing, incoming;
   std::uint8_t header[wire::kHeaderBytes] = {};
 
@@ -158,7 +160,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     if (stage == "waiting for the device") {
       timer.expires_at(asio::steady_timer::time_point::max());
     } else {
-      timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(deadline));
+      timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(limit));
     }
     timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
       // A wait that had expired already when the deadline started anew is not cancelled any more.
@@ -166,7 +168,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
         return;
       }
       self->bury();
-      self->finish(Error{ErrorCode::kTimeout, fmt::format("no answer within {:.1f} s while {}", self->deadline.count(), self->stage)});
+      self->finish(Error{ErrorCode::kTimeout, fmt::format("no answer within {:.1f} s while {}", self->limit.count(), self->stage)});
     });
   }
 
@@ -206,6 +208,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     }
     if (message.contains("stage")) {
       stage = message.at("stage");
+      limit = std::min(deadline, std::chrono::duration<double>(message.value("within", deadline.count())));
       arm();
       read();
       return;
@@ -251,7 +254,7 @@ void WorkerProcess::request(const wire::Message& message, std::chrono::duration<
   }
   State& state = *state_;
   state.handler = std::move(handler);
-  state.deadline = deadline;
+  state.deadline = state.limit = deadline;
   state.stage = message.value("op", "asked");
   if (!state.alive) {
     asio::post(state.socket.get_executor(), [shared = state_] { shared->finish(Error{ErrorCode::kDevice, "the worker is gone"}); });

@@ -26,8 +26,8 @@ class WorkerProcess {
   /// error names the last stage that the worker reported.
   using Handler = std::function<void(Result<wire::Message>)>;
 
-  /// Sends one request; only one may be under way. Each stage that the worker reports starts the deadline anew; none runs while it
-  /// waits for its turn on the device.
+  /// Sends one request; only one may be under way. Each stage that the worker reports starts the deadline anew, or a shorter one that the
+  /// worker names; none runs while it waits for its turn on the device.
   void request(const wire::Message& message, std::chrono::duration<double> deadline, Handler handler);
 
   [[nodiscard]] bool busy() const;

@@ -64,6 +64,18 @@ TEST_CASE("a worker that hangs is killed when its deadline passes") {
   CHECK(reply.error().code == ErrorCode::kTimeout);
 }
 
+TEST_CASE("a worker may name a shorter deadline for what it is about to do, and what that is") {
+  const std::vector<std::uint8_t> bytes = wire::encode({{"stage", "taking a step"}, {"within", 0.2}});
+  const auto message = script("");
+  std::ofstream(message, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const auto path = script("cat " + message.string() + " >&3; sleep 1000");
+  const auto reply = converse(path, 3600.0);
+  std::filesystem::remove(path);
+  std::filesystem::remove(message);
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().message == "no answer within 0.2 s while taking a step");
+}
+
 TEST_CASE("a worker that writes nonsense is not believed") {
   const auto path = script("printf 'nonsense, and more of it' >&3; sleep 1000");
   const auto reply = converse(path, 60.0);

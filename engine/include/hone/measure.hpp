@@ -27,7 +27,7 @@ struct MeasureSettings {
   double race_margin = 1.10;           ///< clearly slower: even its fastest sample exceeds the incumbent's median by this factor
   int minimum_samples = 11, maximum_samples = 201;
   double target_relative_ci = 0.01;    ///< stop once the interval's half width is below this share of the median
-  double maximum_seconds = 0.5;        ///< and in any case after this much device time, but not below race_samples
+  double maximum_seconds = 0.5;        ///< and in any case after this much time, but not below race_samples
   bool flush_cache = true;
 };
 
