@@ -3,6 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
+#include "cli/selection.hpp"
 #include "cli/verbs.hpp"
 #include "hone/engine.hpp"
 #include "hone/lookup.hpp"
@@ -62,9 +63,7 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const auto store, open_store(store_path(arguments), StoreMode::kReadOnly));
     HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get()));
     if (!choice.record) {
-      return Error{ErrorCode::kNotFound, fmt::format("no record of {} {} on {}: run hone tune {} --dtype {} --shape {} --store {}", subject.spec.name,
-                                                     name(target.problem.dtype), target.device.info.product, arguments["kernel"].as<std::string>(),
-                                                     name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
+      return no_record(arguments, subject, target);
     }
     return Output{record_json(subject, target, choice), record_text(subject, target, choice)};
   });

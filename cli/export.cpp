@@ -215,14 +215,6 @@ Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) 
   return {};
 }
 
-Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target) {
-  return {ErrorCode::kNotFound,
-          fmt::format(
-              "no record of {} {} on {} in {}: run hone tune {} --dtype {} --shape {} first, or export the default with --config default",
-              subject.spec.name, name(target.problem.dtype), target.device.info.product, store_path(arguments).string(),
-              arguments["kernel"].as<std::string>(), name(target.problem.dtype), text(target.problem.shape))};
-}
-
 std::string export_text(const Subject& subject, const LaunchPlan& plan, const std::string& origin, const fs::path& code,
                         const fs::path& json) {
   std::string lines = fmt::format("{} ({})\n", text(subject.spec.parameters, plan.choice.configuration), origin);
@@ -274,7 +266,9 @@ int export_plan(int argc, char** argv) {
     HONE_ASSIGN(const Target target, find_export_target(arguments, subject, store.get()));
     HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get()));
     if (arguments.count("config") == 0 && !selected.choice.record) {
-      return no_record(arguments, subject, target);
+      Error missing = no_record(arguments, subject, target);
+      missing.message += ", or export the default with --config default";
+      return missing;
     }
     return write_plan(arguments, subject, target, std::move(selected), store.get());
   });

@@ -99,8 +99,11 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
     HONE_ASSIGN(subject.spec, read_kernel_file(kernel));
     return subject;
   }
-  HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(kernel));
-  subject.spec = *builtin;
+  const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);
+  if (!builtin) {
+    return Error{builtin.error().code, fmt::format("{}; a kernel of your own is named by its file: {}.cu", builtin.error().message, kernel)};
+  }
+  subject.spec = **builtin;
   return subject;
 }
 

@@ -5,14 +5,14 @@
 namespace hone::cli {
 
 void add_config_option(cxxopts::Options& options) {
-  options.add_options()("config", "'default', or name=value,... (others keep their default); without it: the winner",
+  options.add_options()("config", "'default', 'best' (the winner), or name=value,... (others keep their default); without it: the winner, else the default",
                         cxxopts::value<std::string>(), "CONFIG");
 }
 
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store) {
-  const bool given = arguments.count("config") > 0;
-  if (given && arguments["config"].as<std::string>() != "default") {
-    HONE_ASSIGN(Configuration configuration, parse_configuration(subject.spec.parameters, arguments["config"].as<std::string>()));
+  const std::string wanted = arguments.count("config") > 0 ? arguments["config"].as<std::string>() : "";
+  if (!wanted.empty() && wanted != "default" && wanted != "best") {
+    HONE_ASSIGN(Configuration configuration, parse_configuration(subject.spec.parameters, wanted));
     if (!valid_for(subject.spec, target.problem, target.device.info, configuration)) {
       return Error{ErrorCode::kInvalidArgument,
                    fmt::format("{} is not valid for {} {} on {}; hone kernels {} lists the constraints",
@@ -21,8 +21,18 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
     }
     return Selection{{.source = Source::kDefault, .configuration = std::move(configuration), .record = {}}, "given"};
   }
-  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, given ? nullptr : store));
+  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store));
+  if (wanted == "best" && !choice.record) {
+    return no_record(arguments, subject, target);
+  }
   return Selection{std::move(choice), std::string(name(choice.source))};
+}
+
+Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target) {
+  return Error{ErrorCode::kNotFound,
+               fmt::format("no record of {} {} on {}: run hone tune {} --device {} --dtype {} --shape {} --store {}", subject.spec.name,
+                           name(target.problem.dtype), target.device.info.product, arguments["kernel"].as<std::string>(), target.device.info.id,
+                           name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
 }
 
 }  // namespace hone::cli

@@ -5,39 +5,19 @@
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/session_report.hpp"
 #include "cli/verbs.hpp"
 #include "hone/recorded_space.hpp"
 
 namespace hone::cli {
 namespace {
 
-std::string_view state_name(const SessionInfo& session) {
-  if (session.state == SessionState::kDone) {
-    return "done";
-  }
-  return session.owner_alive ? "running" : "interrupted";
-}
-
 Result<Output> list(Store& store) {
   HONE_ASSIGN(const std::vector<SessionInfo> all, store.sessions());
   Output output{.json = {{"sessions", Json::array()}}, .text = ""};
   std::vector<std::vector<std::string>> rows{{"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun"}};
   for (const SessionInfo& session : all) {
-    output.json["sessions"].push_back({{"session", session.id},
-                                       {"state", state_name(session)},
-                                       {"kernel", session.kernel},
-                                       {"dtype", name(session.problem.dtype)},
-                                       {"shape", json(session.problem.shape)},
-                                       {"device", session.device_id},
-                                       {"product", session.product},
-                                       {"strategy", session.strategy},
-                                       {"seed", session.seed},
-                                       {"budget", session.budget},
-                                       {"trials", session.trials},
-                                       {"best_us", session.best_us ? Json(*session.best_us) : Json(nullptr)},
-                                       {"seconds", session.elapsed_seconds},
-                                       {"created_at", session.created_at},
-                                       {"updated_at", session.updated_at}});
+    output.json["sessions"].push_back(json(session));
     rows.push_back({std::to_string(session.id), std::string(state_name(session)), session.kernel, std::string(name(session.problem.dtype)),
                     text(session.problem.shape), session.device_id, session.strategy, std::to_string(session.seed), std::to_string(session.trials),
                     session.best_us ? duration(*session.best_us) : "-", fmt::format("{:.1f}", session.elapsed_seconds), session.created_at});
@@ -119,26 +99,37 @@ Result<Output> record(const cxxopts::ParseResult& arguments, Store& store) {
   return Output{{{"file", file}, {"trials", trials.size()}, {"ok", right}}, fmt::format("{}: {} configurations, {} of them right\n", file, trials.size(), right)};
 }
 
+Result<Output> describe(const cxxopts::ParseResult& arguments, Store& store) {
+  const auto ids = arguments["session"].as<std::vector<std::int64_t>>();
+  if (ids.size() != 1) {
+    return Error{ErrorCode::kInvalidArgument, "hone sessions describes one session at a time; --record FILE.json.gz takes several"};
+  }
+  HONE_ASSIGN(const std::vector<SessionInfo> sessions, pick(store, ids));
+  HONE_ASSIGN(const Subject subject, find_recorded_subject(arguments, sessions.front()));
+  HONE_ASSIGN(const std::vector<Trial> trials, store.trials(sessions.front().id, subject.spec.parameters));
+  return report(sessions.front(), subject.spec.parameters, trials, arguments["top"].as<std::size_t>());
+}
+
 }  // namespace
 
 int sessions(int argc, char** argv) {
   cxxopts::Options options("hone sessions", "Lists the sessions in the store. An interrupted one goes on when its command is given again.\n"
+                                            "With an id it says what that one has found (--json: every trial).\n"
                                             "With ids and --record it writes their trials as a recorded space, for hone compare and hone tune to replay.");
   add_store_option(options);
-  options.add_options()("session", "which to write, e.g. 3 or 3,5: all of one problem on one device", cxxopts::value<std::vector<std::int64_t>>(), "ID")(
+  options.add_options()("session", "which, e.g. 3; to write, also 3,5: all of one problem on one device", cxxopts::value<std::vector<std::int64_t>>(), "ID")(
+      "top", "how many of the best to show", cxxopts::value<std::size_t>()->default_value("10"), "N")(
       "record", "the file to write: .json, or .json.gz to compress it", cxxopts::value<std::string>(), "FILE")(
       "kernel", "the file of a kernel that is not built in", cxxopts::value<std::string>(), "FILE");
   options.parse_positional({"session"});
   options.positional_help("[ID]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_ASSIGN(const auto store, open_store(store_path(arguments), StoreMode::kReadOnly));
-    if (arguments.count("session") != 0 || arguments.count("record") != 0) {
-      if (arguments.count("session") == 0 || arguments.count("record") == 0) {
-        return Error{ErrorCode::kInvalidArgument, "to write a recorded space give both: hone sessions ID --record FILE.json.gz"};
-      }
-      return record(arguments, *store);
+    if (arguments.count("session") == 0) {
+      return arguments.count("record") == 0 ? list(*store)
+                                            : Error{ErrorCode::kInvalidArgument, "which sessions? hone sessions ID --record FILE.json.gz"};
     }
-    return list(*store);
+    return arguments.count("record") == 0 ? describe(arguments, *store) : record(arguments, *store);
   });
 }
 

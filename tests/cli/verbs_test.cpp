@@ -43,6 +43,17 @@ TEST_CASE("kernels: the built-in ones, and one described") {
   CHECK(run({"kernels", "gemm"}).out.find("  // whole warps along m\n") != std::string::npos);
 }
 
+TEST_CASE("kernels: constraints are told in the names of the source") {
+  const std::string described = run({"kernels", "transpose"}).out;
+  CHECK(described.find("c.path != engine || d.compute_capability == 90") != std::string::npos);
+}
+
+TEST_CASE("a kernel that is not built in is named by its file") {
+  const Ended ended = run({"kernels", "mine"});
+  CHECK(ended.exit == 2);
+  CHECK(ended.err.find("a kernel of your own is named by its file: mine.cu") != std::string::npos);
+}
+
 TEST_CASE("space: counts, and samples that are valid") {
   const auto space = run({"space", "softmax", "--device", "cpu", "--shape", "rows=32,cols=256", "--sample", "3", "--json"}).json();
   CHECK(space["valid"] > 0);
@@ -98,6 +109,18 @@ TEST_CASE("run: the default is right and timed") {
   CHECK(report["max_error"] <= 1.0);
   CHECK(report["time_us"] > 0.0);
   CHECK_FALSE(std::filesystem::exists(directory / "S.db"));
+}
+
+TEST_CASE("run: the best is asked for by name, and has to be there") {
+  const TemporaryDirectory directory;
+  const Arguments best{"run", "softmax", "--device", "cpu", "--shape", "rows=7,cols=64", "--config", "best", "--store", directory / "S.db"};
+  const Ended ended = run(best);
+  CHECK(ended.exit == 2);
+  CHECK(ended.err.find("run hone tune softmax --device cpu --dtype f32 --shape rows=7,cols=64") != std::string::npos);
+  REQUIRE(
+      run({"tune", "softmax", "--device", "cpu", "--shape", "rows=7,cols=64", "--budget", "1trials", "--store", directory / "S.db"}).exit ==
+      0);
+  CHECK(run(best).out.find("(exact)") != std::string::npos);
 }
 
 TEST_CASE("doctor: says what is missing and what that costs") {

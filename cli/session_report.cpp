@@ -1,0 +1,139 @@
+#include "cli/session_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "cli/present.hpp"
+
+namespace hone::cli {
+namespace {
+
+/// Right and measured to the end, the fastest first.
+std::vector<const Trial*> ranked(const std::vector<Trial>& trials) {
+  std::vector<const Trial*> right;
+  for (const Trial& trial : trials) {
+    if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out) {
+      right.push_back(&trial);
+    }
+  }
+  std::ranges::stable_sort(right, {}, [](const Trial* trial) { return trial->measurement.median_us; });
+  return right;
+}
+
+Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
+  Json object{{"config", json(parameters, trial.configuration)},
+              {"outcome", name(trial.outcome)},
+              {"detail", trial.detail},
+              {"time_us", nullptr},
+              {"ci95_us", nullptr},
+              {"samples", trial.measurement.samples_us.size()},
+              {"raced_out", trial.measurement.raced_out},
+              {"final_round", trial.final_round},
+              {"max_error", trial.max_error},
+              {"resources", json(trial.resources)},
+              {"seconds",
+               {{"compile", trial.seconds.compile},
+                {"validate", trial.seconds.validate},
+                {"time", trial.seconds.time},
+                {"overhead", trial.seconds.overhead}}}};
+  if (trial.outcome == Outcome::kOk) {
+    object["time_us"] = trial.measurement.median_us;
+    object["ci95_us"] = {trial.measurement.ci95_low_us, trial.measurement.ci95_high_us};
+  }
+  return object;
+}
+
+std::string best_text(const std::vector<Parameter>& parameters, const std::vector<const Trial*>& right, std::size_t top) {
+  std::vector<std::vector<std::string>> rows{{"  time", "of best", "round", "registers", "spills", "configuration"}};
+  for (const Trial* trial : right) {
+    if (rows.size() > top) {
+      break;
+    }
+    rows.push_back({"  " + duration(trial->measurement.median_us),
+                    fmt::format("{:.2f}x", trial->measurement.median_us / right.front()->measurement.median_us),
+                    trial->final_round ? "final" : "search", std::to_string(trial->resources.registers),
+                    std::to_string(trial->resources.spill_bytes), text(parameters, trial->configuration)});
+  }
+  return fmt::format("\nbest {} of {} right ones\n", rows.size() - 1, right.size()) + table(rows);
+}
+
+/// How close to the best the best configuration with each value comes: values that are far off can go, parameters that tell nothing as
+/// well.
+std::string values_text(const std::vector<Parameter>& parameters, const std::vector<const Trial*>& right) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    std::vector<std::string> row{"  " + parameters[i].name};
+    for (const Value& value : parameters[i].values) {
+      const auto best = std::ranges::find(right, value, [i](const Trial* trial) { return trial->configuration.values.at(i); });
+      row.push_back(fmt::format(
+          "{}: {}", text(parameters[i], value),
+          best == right.end() ? "-" : fmt::format("{:.2f}x", (*best)->measurement.median_us / right.front()->measurement.median_us)));
+    }
+    rows.push_back(std::move(row));
+  }
+  return "\nthe best with each value, of the best of all (-: not measured)\n" + table(rows);
+}
+
+std::string failures_text(const std::vector<Parameter>& parameters, const std::vector<Trial>& trials) {
+  std::map<Outcome, std::pair<std::size_t, const Trial*>> failures;
+  for (const Trial& trial : trials) {
+    if (trial.outcome != Outcome::kOk) {
+      auto& [count, first] = failures.try_emplace(trial.outcome, 0, &trial).first->second;
+      ++count;
+    }
+  }
+  std::string lines = failures.empty() ? "" : "\nfailures, and the first of each\n";
+  for (const auto& [outcome, failure] : failures) {
+    lines += fmt::format("  {} {}: {}\n    {}\n", failure.first, name(outcome), text(parameters, failure.second->configuration),
+                         failure.second->detail.substr(0, failure.second->detail.find('\n')));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string_view state_name(const SessionInfo& session) {
+  if (session.state == SessionState::kDone) {
+    return "done";
+  }
+  return session.owner_alive ? "running" : "interrupted";
+}
+
+Json json(const SessionInfo& session) {
+  return {{"session", session.id},
+          {"state", state_name(session)},
+          {"kernel", session.kernel},
+          {"dtype", name(session.problem.dtype)},
+          {"shape", json(session.problem.shape)},
+          {"device", session.device_id},
+          {"product", session.product},
+          {"strategy", session.strategy},
+          {"seed", session.seed},
+          {"budget", session.budget},
+          {"trials", session.trials},
+          {"best_us", session.best_us ? Json(*session.best_us) : Json(nullptr)},
+          {"seconds", session.elapsed_seconds},
+          {"created_at", session.created_at},
+          {"updated_at", session.updated_at}};
+}
+
+Output report(const SessionInfo& session, const std::vector<Parameter>& parameters, const std::vector<Trial>& trials, std::size_t top) {
+  Output output{.json = json(session), .text = ""};
+  output.json["results"] = Json::array();
+  for (const Trial& trial : trials) {
+    output.json["results"].push_back(trial_json(parameters, trial));
+  }
+  output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}\n", session.id,
+                            session.kernel, name(session.problem.dtype), text(session.problem.shape), session.device_id, session.product,
+                            state_name(session), session.trials, session.elapsed_seconds, session.strategy, session.seed, session.budget);
+  if (const std::vector<const Trial*> right = ranked(trials); !right.empty()) {
+    output.text += best_text(parameters, right, top) + values_text(parameters, right);
+  }
+  output.text += failures_text(parameters, trials);
+  return output;
+}
+
+}  // namespace hone::cli
