@@ -16,20 +16,20 @@ struct Config {
   TUNE(16, 32, 64, 128, 256) int bm = 64;  // rows of the block's tile: larger tiles read a and b less often, smaller ones give more blocks
   TUNE(32, 64, 128, 256) int bn = 256;     // columns of the block's tile
   TUNE(8, 16, 32) int bk = 8;              // depth of one step: deeper steps synchronize less and hold more shared memory
-  TUNE(2, 4, 8, 16) int tm = 16;           // rows a thread computes: more reuse of each shared read, more registers
+  TUNE(4, 8, 16) int tm = 16;              // rows a thread computes: more reuse of each shared read, more registers
   TUNE(4, 8, 16) int tn = 8;               // columns a thread computes
-  TUNE(4, 8, 16) int lanes = 16;           // of a warp along n, the others along m: near square reads shared memory least
+  TUNE(8, 16) int lanes = 16;              // of a warp along n, the others along m: near square reads shared memory least
   TUNE(1, 2, 4, 8) int vec = 4;            // elements in one access to a, b and out; rows must be a multiple of it
-  TUNE(2, 4, 8) int along = 8;             // threads at least on a line of a tile that is turned: more read longer runs, fewer need fewer
+  TUNE(4, 8) int along = 8;                // threads at least on a line of a tile that is turned: more read longer runs, fewer need fewer
                                            // addresses
   TUNE(false, true) bool async = true;     // cp.async carries tiles straight into shared memory instead of by way of registers
   TUNE(1, 2, 3, 4) int stages = 2;         // tiles of a and b in shared memory: one is used while the others arrive
-  TUNE(0, 1, 2, 3, 4, 6, 8) int spread = 2;  // 0: a block a tile. Else so many blocks a multiprocessor; the tiles that are left after whole
+  TUNE(false, true) bool spread = true;    // `residency` blocks a multiprocessor instead of one a tile; tiles that are left after whole
                                            // rounds are dealt out to all of them along k, and another pass adds up: no idle last round
   TUNE(1, 2, 4) int slices = 1;            // sets of warps that share each step along k: more warps for few or small tiles
   TUNE(1, 2, 4, 8) int cluster = 1;        // blocks that share the sum of a tile along k and join it in shared memory (Hopper)
-  TUNE(1, 8, 16) int raster = 8;           // row tiles that run side by side, so that the columns of b they share stay in L2
-  TUNE(1, 2, 3, 4) int residency = 2;      // blocks that must fit one multiprocessor: caps the registers
+  TUNE(8, 16) int raster = 8;              // row tiles that run side by side, so that the columns of b they share stay in L2
+  TUNE(1, 2, 3, 4, 6, 8) int residency = 2;  // blocks that must fit one multiprocessor: caps the registers
   TUNE(false, true) bool skip = false;     // warps whose part lies outside out do not compute: ragged shapes, at a branch a step
   TUNE(false, true) bool pad = false;      // a first pass copies b to lines of whole words: wide accesses where n is ragged
   TUNE(1, 2, 3, 4) int layout = 1;         // the problem's: code is made for one
@@ -59,6 +59,11 @@ constexpr int shared_bytes(Config c) {
 }
 /// Elements of one access to out: rows of out are as ragged as those of b were.
 HONE_BOTH constexpr int out_vec(Config c) { return c.pad ? 1 : c.vec; }
+/// Lines of the deep tiles in which a thread has words: an address each.
+HONE_BOTH constexpr int lines_of(Config c, int rows) { return ceil_div(rows * deep_lanes(c, rows), threads_of(c)); }
+HONE_BOTH constexpr int deep_lines(Config c) {
+  return max_of(a_is_deep(c) ? lines_of(c, c.bm) : 0, b_is_deep(c) ? lines_of(c, c.bn) : 0);
+}
 /// Elements of both tiles that a thread carries into shared memory in one step.
 HONE_BOTH constexpr int carried(Config c) { return (c.bm + c.bn) * c.bk / threads_of(c); }
 /// A low estimate of the registers of a thread.
@@ -71,13 +76,31 @@ HONE_BOTH constexpr long steps_of(Problem p, Config c) { return ceil_div(p.k, (l
 constexpr long kMostMultiprocessors = 256;  // more than any device has: workspaces are sized without knowing the device
 /// Blocks for a device, at least four steps of work each.
 constexpr long blocks_of(Problem p, Config c, long multiprocessors) {
-  return c.spread == 0
-             ? tiles_of(p, c)
-             : min_of(c.spread * min_of(multiprocessors, kMostMultiprocessors), ceil_div(tiles_of(p, c) * steps_of(p, c), 4L));
+  return c.spread ? min_of(c.residency * min_of(multiprocessors, kMostMultiprocessors), ceil_div(tiles_of(p, c) * steps_of(p, c), 4L))
+                  : tiles_of(p, c);
 }
 /// Room for two partial tiles of each block: the one it begins with, and the one it ends with.
 constexpr long partial_floats(Problem p, Config c) {
-  return c.spread == 0 ? 1 : 2 * blocks_of(p, c, kMostMultiprocessors) * c.bm * c.bn;
+  return c.spread ? 2 * blocks_of(p, c, kMostMultiprocessors) * c.bm * c.bn : 1;
+}
+
+/// The elements of a line that must be whole words: of b and out, of a, of b.
+constexpr bool words_fit(Problem p, Config c, int vec) {
+  return (c.pad || p.n % vec == 0) && ((c.async && a_is_deep(c)) || (a_is_deep(c) ? p.k : p.m) % vec == 0) &&
+         (c.async || !b_is_deep(c) || p.k % vec == 0);
+}
+/// Whether a copy of b is all that accesses of 16 bytes need.
+template <class T> constexpr bool copy_widens(Problem p, Config c) {
+  const int full = 16 / (int)sizeof(T);
+  return !c.pad && !b_is_deep(c) && p.n % full != 0 && ((c.async && a_is_deep(c)) || (a_is_deep(c) ? p.k : p.m) % full == 0);
+}
+/// Sums of a thread, and its multiply-adds between two barriers.
+HONE_BOTH constexpr int sums_of(Config c) { return c.tm * c.tn; }
+HONE_BOTH constexpr int step_of(Config c) { return sums_of(c) * c.bk / c.slices; }
+/// Threads of the whole grid if each tile has a block, and how full the multiprocessor with the most tiles keeps the others, in percent.
+constexpr long grid_threads(Problem p, Config c) { return tiles_of(p, c) * c.cluster * threads_of(c); }
+constexpr long balance(Problem p, Config c, long multiprocessors) {
+  return 100 * tiles_of(p, c) * c.cluster / (ceil_div(tiles_of(p, c) * c.cluster, multiprocessors) * multiprocessors);
 }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
@@ -87,18 +110,20 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bm % (32 / c.lanes * c.tm) != 0) return false;                            // whole warps along m
   if (c.bn % (c.lanes * c.tn) != 0) return false;                                 // and along n
   if (threads_of(c) < 64) return false;                                           // one warp cannot hide its own latency
-  if (threads_of(c) > min_of(d.threads_per_block, 512L)) return false;            // the device's limit; more wait too long for each other
-  if (c.tm * c.tn > 128) return false;                                            // the sums alone would fill the registers
+  if (threads_of(c) > min_of(d.threads_per_block, 256L * c.slices)) return false;  // the device's limit; more wait too long for each other
+  if (threads_of(c) > 512) return false;                                          // the same
+  if (c.tm > 2 * c.tn || c.tn > 2 * c.tm) return false;                           // near squares reuse most of what they read
+  if (sums_of(c) > 128) return false;                                             // the sums alone would fill the registers
   if (c.bk < 4 * c.slices) return false;                                          // too few k for reads to run ahead of sums
-  if (c.tm * c.tn * (c.bk / c.slices) > 1024) return false;                       // the step would not fit the instruction cache
-  if (carried(c) > 64) return false;                                              // nor would elements on their way fit the registers
+    if (step_of(c) > 2048) return false;                                            // long before its barrier can not be felt any more
+  if (step_of(c) > 1024 && !c.async) return false;                                // the step, in one piece there, would not fit the cache
+  if (carried(c) > 64 && !c.async) return false;                                  // nor would elements on their way fit the registers
+  if (carried(c) > 128) return false;                                             // too many copies between two steps
   if (c.vec * (int)sizeof(T) > 16) return false;                                  // the widest access there is
   if (c.along != 8 && !a_is_deep(c) && !b_is_deep(c)) return false;               // nothing is turned
-  if ((a_is_deep(c) || b_is_deep(c)) && c.along > 2 && c.along / 2 >= c.bk / deep_vec(c)) return false;  // a line has fewer words
+  if (c.along < 8 && c.bk / deep_vec(c) <= c.along) return false;                 // a line has no more words
   if (c.pad && (b_is_deep(c) || p.n % c.vec == 0)) return false;                  // nothing to gain
-  if (!c.pad && p.n % c.vec != 0) return false;                                   // rows of out are whole aligned words
-  if (!(c.async && a_is_deep(c)) && (a_is_deep(c) ? p.k : p.m) % c.vec != 0) return false;  // and the lines of a
-  if (!c.async && b_is_deep(c) && p.k % c.vec != 0) return false;                 // and those of b
+  if (!words_fit(p, c, c.vec)) return false;                                      // rows of out, a and b are whole aligned words
   if (c.async && sizeof(T) != 4) return false;                                    // cp.async converts nothing; shared memory holds floats
   if (c.async && d.compute_capability != 0 && d.compute_capability < 80) return false;  // it came with Ampere
   if (c.async && c.stages < 2) return false;                                      // it would overwrite what is in use
@@ -108,15 +133,33 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (registers_of(c) * threads_of(c) * c.residency > d.registers_per_multiprocessor) return false;  // so many blocks do not fit
   if (threads_of(c) * c.residency > d.threads_per_multiprocessor) return false;   // nor do their threads
   if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // nor their tiles
-  if (c.bm > 64 && c.bm >= 2 * p.m) return false;                                 // more than half of every tile is outside
-  if (c.bn > 64 && c.bn >= 2 * p.n) return false;                                 // the same along n
   if (c.skip && p.m % c.bm == 0 && p.n % c.bn == 0) return false;                 // no warp is outside
   if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // the same order as with a smaller one
-  if (c.raster == 1 && p.m <= c.bm) return false;                                 // the same order as with any other
-  if (joins(c) && tiles_of(p, c) >= 4 * d.multiprocessors) return false;          // the tiles alone fill the device
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.cluster > 1 && (c.spread > 0 || c.cluster * 4 > steps_of(p, c))) return false;  // one way to share is enough; four steps for each
-  return c.spread == 0 || c.spread >= c.residency;                                // multiprocessors would not be full
+  if (c.cluster > 1 && (c.spread || c.cluster * 4 > steps_of(p, c))) return false;  // one way to share is enough; four steps for each
+  // What cannot win. Small problems take no time worth saving: all that is right is valid there, so that candidates for large problems are
+  // checked on small ragged ones.
+  const bool large = p.m * p.n > (1L << 17) || p.k > 1024;
+  const bool many = p.m * p.n >= (1L << 21), broad = p.m >= 512 && p.n >= 512;
+  if (large && !c.async && sizeof(T) == 4 && d.compute_capability >= 80) return false;  // to go by registers costs them, and instructions
+  if (large && c.vec * (int)sizeof(T) < 16 && words_fit(p, c, 2 * c.vec)) return false;  // narrow accesses where wide ones are possible
+  if (large && c.vec * (int)sizeof(T) < 16 && p.m >= 1024 && copy_widens<T>(p, c)) return false;  // the copy of b pays
+  if (large && c.along < 8 && deep_lines(c) <= 4) return false;                   // few addresses: longer runs cost nothing
+  if (large && threads_of(c) * c.residency < 256) return false;                   // less than two warps a scheduler
+  if (large && step_of(c) * c.slices < 512) return false;                         // too little work for a barrier
+  if (large && sums_of(c) < (p.n <= 32 || p.m * p.n < (1L << 18) ? 32 : 64)) return false;  // reads more than it must
+  if (large && c.bm > 16 && 4 * round_up(p.m, (long)c.bm) > 5 * round_up(p.m, 16L)) return false;  // much of the tiles lies outside
+  if (large && c.bn > 64 && 4 * round_up(p.n, (long)c.bn) > 5 * round_up(p.n, 64L)) return false;  // the same along n
+  if (large && c.bm < 32 && p.m > 48) return false;                               // flat tiles read b too often
+  if (large && c.bn < 64 && p.n > 32) return false;                               // narrow ones a
+  if (many && c.bm * c.bn < 8192 && p.m > 48 && p.n > 32) return false;           // small tiles read too much, and large ones are enough
+  if (broad && a_is_deep(c) && !b_is_deep(c) && c.bm > c.bn) return false;         // what is turned costs more: fewer rows of it
+  if (broad && b_is_deep(c) && !a_is_deep(c) && c.bn > c.bm) return false;         // the same where b is
+  if (large && c.skip && 8 * p.m * p.n > 7 * tiles_of(p, c) * c.bm * c.bn) return false;  // little is outside
+  if (large && c.raster > 8 && (p.m + p.n) * p.k * (long)sizeof(T) < d.l2_bytes) return false;  // everything stays in L2
+  if (large && joins(c) && tiles_of(p, c) * threads_of(c) >= 192 * c.slices * d.multiprocessors) return false;  // tiles fill the device
+  if (large && joins(c) && !c.spread && grid_threads(p, c) > 512 * d.multiprocessors) return false;  // more parts than run at once
+  return !large || c.spread || balance(p, c, d.multiprocessors) >= 80;            // the last round leaves multiprocessors idle
 }
 
 constexpr int kSideThreads = 256;  // of the passes before and behind
@@ -129,9 +172,8 @@ constexpr Launch launch_gemm_tiles(Problem p, Config c, Device d) {
           .cluster = {c.cluster},
           .shared = shared_bytes(c)};
 }
-HONE_BOTH constexpr int sum_width(Config c) { return min_of(out_vec(c), 4); }
 constexpr Launch launch_gemm_sum(Problem p, Config c, Device d) {
-  return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * sum_width(c))},
+  return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * 4)},
           .block = {kSideThreads},
           .enabled = tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0};
 }
@@ -188,12 +230,11 @@ HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const F
   } else {
     accumulate(loader, sums, shared, piece.end - piece.begin, active);
   }
-  const long rows = p.m - tile_row, columns = p.n - tile_column;
   const auto write = [&](int row, int column, const auto& word) {
-    if (c.spread > 0 && !is_whole) {
-      store(partial + row * c.bn + column, word);
-    } else if (row < rows && column < columns) {
-      finish.write(out, word, tile_row + row, tile_column + column, p.n);
+    if (c.spread && !is_whole) {
+      store_sums<!joins(c)>(partial + row * c.bn + column, word);
+    } else if (tile_row + row < p.m) {
+      write_word<!joins(c)>(finish, out, word, tile_row + row, tile_column + column, p.n);
     }
   };
   if constexpr (joins(c)) {
@@ -212,7 +253,7 @@ void gemm_tiles(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __
   SHARED_DYNAMIC(float, shared);
   const Finish<T, c> finish = {added, bias, alpha, beta};
   const long block = blockIdx.x, rank = cluster_rank<c.cluster>();
-  if constexpr (c.spread == 0) {
+  if constexpr (!c.spread) {
     compute<T, c>(a, c.pad ? padded : b, out, partial, finish, p,
                   {block / c.cluster, (int)(steps_of(p, c) * rank / c.cluster), (int)(steps_of(p, c) * (rank + 1) / c.cluster)}, true,
                   shared);
@@ -242,24 +283,24 @@ KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
               OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(partial_floats(p, c)) const float* __restrict__ partial,
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
-  constexpr int kWidth = sum_width(c), kTile = c.bm * c.bn;
+  constexpr int kTile = c.bm * c.bn;
   const Schedule<c> schedule(p, gridDim.x + 1);
   long block = blockIdx.x + 1;
   const long border = schedule.first_of(block), begin = border / schedule.steps * schedule.steps;
-  const int i = ((int)blockIdx.y * kSideThreads + (int)threadIdx.x) * kWidth;
+  const int i = ((int)blockIdx.y * kSideThreads + (int)threadIdx.x) * 4;
   if (block >= schedule.sharers || border == begin || schedule.first_of(block - 1) > begin || i >= kTile) return;
   long row, column;
   place<c>(p, schedule.first_tile() + begin / schedule.steps, row, column);
   row += i / c.bn;
   column += i % c.bn;
   if (row >= p.m || column >= p.n) return;
-  Vector<float, kWidth> sum = load<kWidth>(partial + (2 * block - 1) * (long)kTile + i);
+  Vector<float, 4> sum = load<4>(partial + (2 * block - 1) * (long)kTile + i);
 #pragma unroll 4
   for (; block < schedule.sharers && schedule.first_of(block) < begin + schedule.steps; ++block) {
-    const Vector<float, kWidth> part = load<kWidth>(partial + 2 * block * (long)kTile + i);
+    const Vector<float, 4> part = load<4>(partial + 2 * block * (long)kTile + i);
 #pragma unroll
-    for (int e = 0; e < kWidth; ++e) sum[e] += part[e];
+    for (int e = 0; e < 4; ++e) sum[e] += part[e];
   }
   const Finish<T, c> finish = {added, bias, alpha, beta};
-  finish.write(out, sum, row, column, p.n);
+  write_word<false>(finish, out, sum, row, column, p.n);
 }

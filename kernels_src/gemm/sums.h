@@ -20,26 +20,55 @@ template <int cluster> HONE_DEVICE int cluster_rank() {
   return rank;
 }
 
-/// What stands at `from` in the shared memory of block `rank` of the cluster.
-template <int cluster, int count> HONE_DEVICE Vector<float, count> read_remote(const float* from, int rank) {
+/// The word at `from` in the shared memory of block `rank` of the cluster.
+template <int cluster> HONE_DEVICE Vector<float, 4> read_remote(const float* from, int rank) {
 #if defined(__CUDACC__)
   if constexpr (cluster > 1) {
     unsigned at;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"((unsigned)__cvta_generic_to_shared(from)), "r"(rank));
-    Vector<float, count> word;
-#pragma unroll
-    for (int e = 0; e < count; ++e) asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(word[e]) : "r"(at + 4 * e) : "memory");
+    Vector<float, 4> word;
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(word[0]), "=f"(word[1]), "=f"(word[2]), "=f"(word[3])
+                 : "r"(at)
+                 : "memory");
     return word;
   }
 #endif
-  return load<count>(from);
+  return load<4>(from);
 }
 
-/// A thread's rows and columns: groups of up to 4, a warp's width apart, so that the lanes read shared memory side by side. The warps of
+/// Writes a word to memory. What other threads have added up is stored in one piece. A thread's own sums may be taken apart by the compiler:
+/// side by side in registers, as wide stores want them, they would be in each other's way while they are added up.
+template <bool is_own, class T, int N> HONE_DEVICE void store_sums(T* to, const Vector<T, N>& word) {
+  if constexpr (is_own) {
+    store(to, word);
+  } else {
+    store_global(to, word);
+  }
+}
+
+/// Writes those of four sums of a row that lie inside to out, in words that its rows are made of.
+template <bool is_own, Config c, class T>
+HONE_DEVICE void write_word(const Finish<T, c>& finish, T* out, const Vector<float, 4>& sums, long row, long column, long n) {
+  constexpr int kWidth = min_of(4, out_vec(c));
+#pragma unroll
+  for (int first = 0; first < 4; first += kWidth) {
+    if (column + first >= n) continue;
+    Vector<float, kWidth> word;
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) word[e] = sums[first + e];
+    word = finish.word(word, row, column + first, n);
+    Vector<T, kWidth> rounded;
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) rounded[e] = T(word[e]);
+    store_sums<is_own>(out + row * n + column + first, rounded);
+  }
+}
+
+/// A thread's rows and columns: groups of 4, a warp's width apart, so that the lanes read shared memory side by side. The warps of
 /// each slice cover the tile, and add up their part of every step.
 template <Config c> struct Sums {
-  static constexpr int kRows = min_of(c.tm, 4), kColumns = min_of(c.tn, 4), kDown = 32 / c.lanes;
-  static constexpr int kWidth = min_of(kColumns, out_vec(c));  // of an access to out
+  static constexpr int kRows = 4, kColumns = 4, kDown = 32 / c.lanes;
   static constexpr int kThreads = threads_of(c) / c.slices, kDepth = c.bk / c.slices;  // of a slice
   int first_row, first_column;  // in the block's tile
   int slice;
@@ -95,37 +124,48 @@ template <Config c> struct Sums {
     }
   }
 
-  /// Calls visit(row, column, word) for this thread's sums, words of a row.
+  /// Calls visit(row, column, word) for this thread's sums, words of four of a row.
   template <class Visit> HONE_DEVICE void visit(Visit visit) const {
 #pragma unroll
     for (int i = 0; i < c.tm; ++i) {
 #pragma unroll
-      for (int j = 0; j < c.tn; j += kWidth) {
-        Vector<float, kWidth> word;
-#pragma unroll
-        for (int e = 0; e < kWidth; ++e) word[e] = values[i][j + e];
-        visit(row(i), column(j), word);
+      for (int j = 0; j < c.tn; j += 4) {
+        visit(row(i), column(j), Vector<float, 4>{values[i][j], values[i][j + 1], values[i][j + 2], values[i][j + 3]});
       }
     }
   }
 
   /// The same with what all slices and all blocks of a cluster have added up, by way of shared memory that is free again. Each block
-  /// visits its part of the tile.
+  /// visits its part of the tile; it has several words on their way at once, because those of other blocks take long.
   template <class Visit> HONE_DEVICE void join(float* shared, int rank, Visit visit_joined) const {
-    constexpr int kTile = c.bm * c.bn;
+    constexpr int kTile = c.bm * c.bn, kParts = c.cluster * c.slices, kStride = 4 * c.cluster * threads_of(c);
+    constexpr int kAtOnce = max_of(1, min_of(8 / kParts, kTile / kStride));
     visit([&](int row, int column, const auto& word) { store(shared + slice * kTile + row * c.bn + column, word); });
     join_barrier<c.cluster>();
-    for (int i = (rank * threads_of(c) + (int)threadIdx.x) * kWidth; i < kTile; i += c.cluster * threads_of(c) * kWidth) {
-      Vector<float, kWidth> sum = {};
+    for (int first = (rank * threads_of(c) + (int)threadIdx.x) * 4; first < kTile; first += kAtOnce * kStride) {
+      Vector<float, 4> words[kAtOnce][kParts];
 #pragma unroll
-      for (int part = 0; part < c.cluster * c.slices; ++part) {
-        const Vector<float, kWidth> word = read_remote<c.cluster, kWidth>(shared + part % c.slices * kTile + i, part / c.slices);
+      for (int w = 0; w < kAtOnce; ++w) {
 #pragma unroll
-        for (int e = 0; e < kWidth; ++e) sum[e] += word[e];
+        for (int part = 0; part < kParts; ++part) {
+          const int i = first + w * kStride;
+          if (i < kTile) words[w][part] = read_remote<c.cluster>(shared + part % c.slices * kTile + i, part / c.slices);
+        }
       }
-      visit_joined(i / c.bn, i % c.bn, sum);
+#pragma unroll
+      for (int w = 0; w < kAtOnce; ++w) {
+        const int i = first + w * kStride;
+        if (i >= kTile) continue;
+        Vector<float, 4> sum = words[w][0];
+#pragma unroll
+        for (int part = 1; part < kParts; ++part) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) sum[e] += words[w][part][e];
+        }
+        visit_joined(i / c.bn, i % c.bn, sum);
+      }
     }
-    if (c.cluster > 1 || c.spread > 0) join_barrier<c.cluster>();  // nobody ends, or begins another tile, while others read
+    if (c.cluster > 1 || c.spread) join_barrier<c.cluster>();  // nobody ends, or begins another tile, while others read
   }
 };
 
@@ -156,8 +196,9 @@ template <class T, Config c> HONE_DEVICE void accumulate(Loader<T, c>& loader, S
   }
 }
 
-/// The same with stages - 1 tiles on their way at any time, and no registers for them. The first fragment of a stage is read before the
-/// last of the stage before is used, so that no wait for shared memory follows a barrier.
+/// The same with stages - 1 tiles on their way at any time, and no registers for them. A step is done in chunks, one piece of code that
+/// fits the instruction cache. The first fragment of a chunk is read before the last of the chunk before is used, so that no wait for
+/// shared memory follows a barrier.
 template <class T, Config c> HONE_DEVICE void accumulate_async(Loader<T, c>& loader, Sums<c>& sums, float* shared, int steps, bool active) {
 #pragma unroll
   for (int s = 0; s < c.stages - 1; ++s) loader.start(shared + s * stage_floats(c));
@@ -165,25 +206,34 @@ template <class T, Config c> HONE_DEVICE void accumulate_async(Loader<T, c>& loa
   __syncthreads();
   typename Sums<c>::Fragment now;
   if (!c.skip || active) now = sums.read(shared, 0);
+  constexpr int kChunk = min_of(Sums<c>::kDepth, 1024 / (c.tm * c.tn)), kChunks = Sums<c>::kDepth / kChunk;
   constexpr int kLast = (c.stages - 1) * stage_floats(c);
   int present = 0, free = kLast;  // where the stages begin
-  for (int s = 0; s < steps; ++s) {
+  int first = 0;                  // k where the chunk begins
+#pragma unroll 1
+  for (int chunk = 0; chunk < steps * kChunks; ++chunk) {
     const float* stage = shared + present;
-    loader.start(shared + free);
-    free = present;
-    present = present == kLast ? 0 : present + stage_floats(c);
+    if (kChunks == 1 || first == 0) {
+      loader.start(shared + free);
+      free = present;
+    }
     if (!c.skip || active) {
 #pragma unroll
-      for (int k = 0; k + 1 < Sums<c>::kDepth; ++k) {
-        const typename Sums<c>::Fragment after = sums.read(stage, k + 1);
+      for (int k = 0; k + 1 < kChunk; ++k) {
+        const typename Sums<c>::Fragment after = sums.read(stage, first + k + 1);
         sums.add(now);
         now = after;
       }
     }
-    wait_groups<c.stages - 2>();
-    __syncthreads();  // everyone's part of the next stage is here, and everyone has read this one
+    first += kChunk;
+    if (kChunks == 1 || first == Sums<c>::kDepth) {
+      first = 0;
+      present = present == kLast ? 0 : present + stage_floats(c);
+      wait_groups<c.stages - 2>();
+      __syncthreads();  // everyone's part of the next stage is here, and everyone has read this one
+    }
     if (!c.skip || active) {
-      const typename Sums<c>::Fragment after = sums.read(shared + present, 0);  // behind the last step: never used
+      const typename Sums<c>::Fragment after = sums.read(shared + present, first);  // behind the last step: never used
       sums.add(now);
       now = after;
     }

@@ -40,23 +40,30 @@ TEST_CASE("workspaces have at least one element, and their extent follows the co
     return bytes;
   };
   // Two workspaces: b's copy, which stays at one element, and partial tiles.
-  CHECK(partial_bytes("spread=0") == 4 + 4);
+  CHECK(partial_bytes("spread=false") == 4 + 4);
   // One tile of 64 steps makes 16 blocks of four steps, each with room for two partial tiles.
-  CHECK(partial_bytes("spread=1,bm=64,bn=64,bk=8") == 4 + 16 * 2 * 64 * 64 * 4);
+  CHECK(partial_bytes("spread=true,residency=1,bm=64,bn=64,bk=8") == 4 + 16 * 2 * 64 * 64 * 4);
 }
 
-TEST_CASE("a workspace that a configuration has no use for is not cleared before each launch") {
-  const KernelSpec& gemm = **find_builtin_kernel("gemm_wgmma");
-  const auto cleared = [&](std::int64_t k, const char* configuration) {
-    const Problem problem = make_problem(gemm, DType::kBF16, {{"m", 512}, {"n", 512}, {"k", k}}).value();
-    std::size_t bytes = 0;
-    for (const auto& argument : launch_arguments(gemm, problem, parse_configuration(gemm.parameters, configuration).value()).value()) {
-      bytes += argument.zeroed ? argument.bytes : 0;
+TEST_CASE("only a workspace that has to begin as zeros is cleared before each launch, and not where it has no elements") {
+  KernelSpec full_sum = **find_builtin_kernel("full_sum");
+  const auto cleared = [&] {
+    const Problem problem = make_problem(full_sum, DType::kF32, {{"n", 1 << 20}}).value();
+    std::map<std::string, std::size_t> bytes;
+    for (const auto& argument : launch_arguments(full_sum, problem, default_configuration(full_sum)).value()) {
+      if (argument.zeroed) {
+        bytes[argument.name] = argument.bytes;
+      }
     }
     return bytes;
   };
-  CHECK(cleared(512, "repack=0") == 0);
-  CHECK(cleared(511, "repack=2") == 4 * (2 + 8));  // two counters, and one for each 64 of 511 rows
+  CHECK(cleared() == std::map<std::string, std::size_t>{{"done", sizeof(int)}});  // its other workspace has thousands of elements
+  for (Argument& argument : full_sum.arguments) {
+    if (argument.name == "done") {
+      argument.extent = Expression{};
+    }
+  }
+  CHECK(cleared().empty());
 }
 
 TEST_CASE("an architecture stands for a device that need not be here") {
