@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include "cli/registry.hpp"
+#include "hone/names.hpp"
 
 namespace hone::cli {
 namespace {
@@ -39,6 +42,27 @@ KernelSpec recorded_spec(const RecordedSpace& recorded, const std::string& file,
   return spec;
 }
 
+/// The options that a help text shows.
+std::vector<std::string> option_names(const std::string& help) {
+  std::vector<std::string> names;
+  for (auto begin = help.find("--"); begin != std::string::npos; begin = help.find("--", begin + 2)) {
+    const auto end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
+    const std::string name = help.substr(begin, end - begin);
+    if (std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+/// What the parser could place nowhere.
+Error unexpected(const cxxopts::Options& options, const std::string& argument, const std::string& verb) {
+  const std::string name = argument.substr(0, argument.find('='));
+  return {ErrorCode::kInvalidArgument, name.starts_with("--")
+                                           ? unknown_name("option", name, option_names(options.help()))
+                                           : fmt::format("unexpected argument '{}'; see hone {} --help", argument, verb)};
+}
+
 bool is_recorded(const std::string& kernel) { return kernel.ends_with(".json") || kernel.ends_with(".json.gz"); }
 
 }  // namespace
@@ -51,13 +75,14 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
     json = json || std::string_view(argv[i]) == "--json";
   }
   try {
+    options.allow_unrecognised_options();
     const cxxopts::ParseResult arguments = options.parse(argc, argv);
     if (arguments.count("help") > 0) {
       fmt::print("{}", options.help());
       return 0;
     }
     if (!arguments.unmatched().empty()) {
-      return fail(verb, json, {ErrorCode::kInvalidArgument, fmt::format("unexpected argument '{}'; see hone {} --help", arguments.unmatched().front(), verb)});
+      return fail(verb, json, unexpected(options, arguments.unmatched().front(), verb));
     }
     const Result<Output> output = body(arguments);
     if (!output) {
@@ -74,13 +99,15 @@ void add_problem_options(cxxopts::Options& options) {
   options.add_options()("kernel", "a built-in kernel, or a kernel file", cxxopts::value<std::string>())(
       "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
       "dtype", "f32, f16, bf16", cxxopts::value<std::string>()->default_value("f32"), "TYPE")(
-      "shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)", cxxopts::value<std::string>()->default_value(""), "SHAPE");
+      "shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)", cxxopts::value<std::string>()->default_value(""),
+      "SHAPE");
   options.parse_positional({"kernel"});
   options.positional_help("KERNEL");
 }
 
 void add_store_option(cxxopts::Options& options) {
-  options.add_options()("store", fmt::format("the store (default: {})", default_store_path().string()), cxxopts::value<std::string>(), "FILE");
+  options.add_options()("store", fmt::format("the store (default: {})", default_store_path().string()), cxxopts::value<std::string>(),
+                        "FILE");
 }
 
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
@@ -101,7 +128,8 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   }
   const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);
   if (!builtin) {
-    return Error{builtin.error().code, fmt::format("{}; a kernel of your own is named by its file: {}.cu", builtin.error().message, kernel)};
+    return Error{builtin.error().code,
+                 fmt::format("{}; a kernel of your own is named by its file: {}.cu", builtin.error().message, kernel)};
   }
   subject.spec = **builtin;
   return subject;
@@ -120,8 +148,9 @@ Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject&
   HONE_ASSIGN(target.device, wanted.empty() ? registry().best_device() : registry().device(wanted));
   const bool replay = target.device.info.plugin == "replay";
   if (replay != (subject.recorded != nullptr)) {
-    return Error{ErrorCode::kInvalidArgument, replay ? "--device replay answers from a recorded space: give its .json or .json.gz file in place of a kernel"
-                                                     : "a recorded space is replayed: leave --device out, or give --device replay"};
+    return Error{ErrorCode::kInvalidArgument,
+                 replay ? "--device replay answers from a recorded space: give its .json or .json.gz file in place of a kernel"
+                        : "a recorded space is replayed: leave --device out, or give --device replay"};
   }
   if (replay) {
     target.device.info.product = subject.recorded->device_name();
@@ -135,7 +164,8 @@ std::filesystem::path store_path(const cxxopts::ParseResult& arguments) {
 
 Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments) {
   std::error_code failed;
-  return std::filesystem::exists(store_path(arguments), failed) ? open_store(store_path(arguments), StoreMode::kReadOnly) : std::unique_ptr<Store>();
+  return std::filesystem::exists(store_path(arguments), failed) ? open_store(store_path(arguments), StoreMode::kReadOnly)
+                                                                : std::unique_ptr<Store>();
 }
 
 }  // namespace hone::cli

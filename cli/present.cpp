@@ -52,6 +52,22 @@ std::string duration(double microseconds) {
   return microseconds < 1e6 ? fmt::format("{:.3f} ms", microseconds / 1e3) : fmt::format("{:.2f} s", microseconds / 1e6);
 }
 
+Rates rates(const KernelSpec& spec, const Problem& problem, double microseconds) {
+  const auto per_second = [&](const Expression& amount) {
+    const Result<Value> value = amount.evaluate(bindings(problem));
+    return value && microseconds > 0.0 ? value->real() / microseconds * 1e-3 : 0.0;
+  };
+  return {per_second(spec.cost.flops), per_second(spec.cost.bytes)};
+}
+
+std::string rate_text(const Rates& rates) {
+  std::string joined = rates.gflops > 0.0 ? fmt::format("{:.4g} GFLOP/s", rates.gflops) : "";
+  if (rates.gbytes_per_second > 0.0) {
+    joined += fmt::format("{}{:.4g} GB/s", joined.empty() ? "" : ", ", rates.gbytes_per_second);
+  }
+  return joined;
+}
+
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {

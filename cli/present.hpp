@@ -18,6 +18,12 @@ Json json(const std::vector<Parameter>& parameters, const Configuration& configu
 Json json(const Resources& resources);
 /// "12.3 us", "4.56 ms", "1.20 s".
 std::string duration(double microseconds);
+/// Of one run of a kernel that takes so long: "12.3 GFLOP/s, 45.6 GB/s", without what its cost says nothing of.
+struct Rates {
+  double gflops = 0.0, gbytes_per_second = 0.0;
+};
+Rates rates(const KernelSpec& spec, const Problem& problem, double microseconds);
+std::string rate_text(const Rates& rates);
 
 /// Columns padded to their widest cell.
 std::string table(const std::vector<std::vector<std::string>>& rows);

@@ -10,8 +10,7 @@
 namespace hone::cli {
 namespace {
 
-Json run_json(const TuneRequest& request, const RunReport& report, const std::string& origin) {
-  const Trial& trial = report.trial;
+Json run_json(const TuneRequest& request, const Trial& trial, const std::string& origin) {
   Json object{{"kernel", request.spec.name},
               {"device", request.device.info.id},
               {"product", request.device.info.product},
@@ -25,29 +24,29 @@ Json run_json(const TuneRequest& request, const RunReport& report, const std::st
               {"input_seed", trial.input_seed},
               {"resources", json(trial.resources)}};
   if (trial.outcome == Outcome::kOk) {
-    const double seconds = trial.measurement.median_us * 1e-6;
+    const Rates reached = rates(request.spec, request.problem, trial.measurement.median_us);
     object["time_us"] = trial.measurement.median_us;
     object["ci95_us"] = {trial.measurement.ci95_low_us, trial.measurement.ci95_high_us};
     object["samples"] = trial.measurement.samples_us.size();
-    object["gflops"] = report.flops / seconds * 1e-9;
-    object["gbytes_per_second"] = report.bytes / seconds * 1e-9;
+    object["gflops"] = reached.gflops;
+    object["gbytes_per_second"] = reached.gbytes_per_second;
   }
   return object;
 }
 
-std::string run_text(const TuneRequest& request, const RunReport& report, const std::string& origin) {
-  const Trial& trial = report.trial;
+std::string run_text(const TuneRequest& request, const Trial& trial, const std::string& origin) {
   std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape),
                                   request.device.info.id, request.device.info.product);
   lines += fmt::format("configuration  {} ({})\n", text(request.spec.parameters, trial.configuration), origin);
   if (trial.outcome != Outcome::kOk) {
     return lines + fmt::format("outcome        {}: {}\n", name(trial.outcome), trial.detail);
   }
-  const double seconds = trial.measurement.median_us * 1e-6;
   lines += fmt::format("right          largest error {:.3f} of what is allowed (inputs of seed {})\n", trial.max_error, trial.input_seed);
   lines += fmt::format("time           {} (95 %: {} to {}, {} samples)\n", duration(trial.measurement.median_us), duration(trial.measurement.ci95_low_us),
                        duration(trial.measurement.ci95_high_us), trial.measurement.samples_us.size());
-  lines += fmt::format("rate           {:.4g} GFLOP/s, {:.4g} GB/s\n", report.flops / seconds * 1e-9, report.bytes / seconds * 1e-9);
+  if (const std::string reached = rate_text(rates(request.spec, request.problem, trial.measurement.median_us)); !reached.empty()) {
+    lines += fmt::format("rate           {}\n", reached);
+  }
   if (trial.resources.registers > 0) {
     lines += fmt::format("resources      {} registers, {} spilled bytes, {} bytes of shared memory, occupancy {:.2f}\n", trial.resources.registers,
                          trial.resources.spill_bytes, trial.resources.shared_bytes, trial.resources.occupancy);
@@ -78,8 +77,8 @@ int run(int argc, char** argv) {
     request.problem = std::move(target.problem);
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
-    HONE_ASSIGN(const RunReport report, run_configuration(request, selected.choice.configuration, nullptr));
-    return Output{run_json(request, report, selected.origin), run_text(request, report, selected.origin), report.trial.outcome == Outcome::kOk ? 0 : 2};
+    HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
+    return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin), trial.outcome == Outcome::kOk ? 0 : 2};
   });
 }
 

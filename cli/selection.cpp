@@ -4,9 +4,29 @@
 
 namespace hone::cli {
 
+namespace {
+
+/// The first constraint that the configuration does not meet.
+std::string violated(const KernelSpec& spec, const Target& target, const Configuration& configuration) {
+  Bindings bound = bindings(target.problem);
+  bound.merge(bindings(spec.parameters, configuration));
+  bound.merge(bindings(target.device.info));
+  for (const Constraint& constraint : spec.constraints) {
+    const Result<Value> met = constraint.condition.evaluate(bound);
+    if (!met || !met->boolean()) {
+      return fmt::format("line {} of {} wants {}{}{}", constraint.line, spec.file, constraint.text,
+                         constraint.comment.empty() ? "" : "  // ", constraint.comment);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 void add_config_option(cxxopts::Options& options) {
-  options.add_options()("config", "'default', 'best' (the winner), or name=value,... (others keep their default); without it: the winner, else the default",
-                        cxxopts::value<std::string>(), "CONFIG");
+  options.add_options()(
+      "config", "'default', 'best' (the winner), or name=value,... (others keep their default); without it: the winner, else the default",
+      cxxopts::value<std::string>(), "CONFIG");
 }
 
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store) {
@@ -14,10 +34,10 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
   if (!wanted.empty() && wanted != "default" && wanted != "best") {
     HONE_ASSIGN(Configuration configuration, parse_configuration(subject.spec.parameters, wanted));
     if (!valid_for(subject.spec, target.problem, target.device.info, configuration)) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{} is not valid for {} {} on {}; hone kernels {} lists the constraints",
-                               text(subject.spec.parameters, configuration), name(target.problem.dtype), text(target.problem.shape),
-                               target.device.info.id, arguments["kernel"].as<std::string>())};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} is not valid for {} {} on {}: {}", text(subject.spec.parameters, configuration), name(target.problem.dtype),
+                      text(target.problem.shape), target.device.info.id, violated(subject.spec, target, configuration))};
     }
     return Selection{{.source = Source::kDefault, .configuration = std::move(configuration), .record = {}}, "given"};
   }
@@ -31,8 +51,8 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
 Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target) {
   return Error{ErrorCode::kNotFound,
                fmt::format("no record of {} {} on {}: run hone tune {} --device {} --dtype {} --shape {} --store {}", subject.spec.name,
-                           name(target.problem.dtype), target.device.info.product, arguments["kernel"].as<std::string>(), target.device.info.id,
-                           name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
+                           name(target.problem.dtype), target.device.info.product, arguments["kernel"].as<std::string>(),
+                           target.device.info.id, name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
 }
 
 }  // namespace hone::cli

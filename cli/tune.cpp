@@ -78,9 +78,12 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
   }
   if (report.best) {
     const Measurement& measured = report.best->measurement;
+    const Rates reached = rates(request.spec, request.problem, measured.median_us);
     object["best"] = {{"config", json(parameters, report.best->configuration)},
                       {"time_us", measured.median_us},
-                      {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}}};
+                      {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}},
+                      {"gflops", reached.gflops},
+                      {"gbytes_per_second", reached.gbytes_per_second}};
   }
   return object;
 }
@@ -107,6 +110,9 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
     rows.push_back({"best   ", duration(report.best->measurement.median_us), text(request.spec.parameters, report.best->configuration)});
   }
   lines += table(rows);
+  if (const std::string reached = report.best ? rate_text(rates(request.spec, request.problem, report.best->measurement.median_us)) : ""; !reached.empty()) {
+    lines += fmt::format("rate     {}\n", reached);
+  }
   lines += report.best ? fmt::format("speedup  {:.2f}x, kept in {} (session {})\n", report.speedup, store.string(), report.session)
                        : fmt::format("no configuration was right; the first failure: {}\n", report.first_failure);
   return lines;

@@ -21,6 +21,11 @@ TEST_CASE("two letters exchanged are one slip") {
   CHECK(unknown_name("mark", "TUEN", known) == "unknown mark 'TUEN'; did you mean 'TUNE'? (known: TUNE, OUT)");
 }
 
+TEST_CASE("of names as near, the one that goes on from the given one is meant") {
+  const std::vector<std::string> known{"sm_80", "sm_90a"};
+  CHECK(unknown_name("architecture", "sm_90", known) == "unknown architecture 'sm_90'; did you mean 'sm_90a'? (known: sm_80, sm_90a)");
+}
+
 TEST_CASE("another number is no misspelling") {
   const std::vector<std::string> known{"1", "2", "4"};
   CHECK(unknown_name("value of vec", "3", known) == "unknown value of vec '3' (known: 1, 2, 4)");

@@ -77,11 +77,7 @@ struct TuneReport {
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry);
 
 /// Validates and times one configuration in a worker, without a session: what `hone run` does.
-struct RunReport {
-  Trial trial;
-  double flops = 0.0, bytes = 0.0;  ///< of one run, from the kernel's cost
-};
-Result<RunReport> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store);
+Result<Trial> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store);
 
 /// The position of the kernel's default, or, where that is not valid for the problem, of the valid configuration nearest to it.
 Count default_position(const SearchSpace& space, const Configuration& wanted);
