@@ -26,7 +26,7 @@ struct Config {
   TUNE(78, 112, 114, 128, 132, 264) int blocks = 128;  // that stay on the device: its multiprocessors or a rounder number, or twice
   TUNE(false, true) bool staged = true;      // tiles leave by way of shared memory and the copy engine instead of from registers
   // The copy engine takes lines that are multiples of 16 bytes apart. Where they are not: 1 copies a or b or both first; 2 (for layout 1)
-  // leaves a where it is and takes every eighth row of it together (work.h), and copies b while the product has begun (chores.h).
+  // copies b alone, leaves a where it is and takes every eighth row of it together (work.h).
   TUNE(0, 1, 2) int repack = 0;
   TUNE(0, 1, 2) int once = 0;                // a (1) or b (2) is read once and need not stay in L2
   TUNE(128, 256) int fetch = 128;            // bytes that L2 reads at a time
@@ -36,85 +36,7 @@ struct Config {
 };
 #include "../product.h"
 
-constexpr int kDepth = 64;       // of a k-step: 128 bytes, the widest swizzle; as many elements of a line that runs along m or n
-constexpr int kMostBlocks = 264;
-
-// ---- sizes --------------------------------------------------------------------------------------------------------------------------------
-/// Blocks of a cluster that have tiles of their own, and share what they read.
-HONE_BOTH constexpr int sharers_of(Config c) { return c.cluster_m * c.cluster_n; }
-HONE_BOTH constexpr int cluster_of(Config c) { return sharers_of(c) * c.cluster_k; }
-/// Rows that one warpgroup multiplies.
-HONE_BOTH constexpr int rows_of(Config c) { return c.turns ? c.bm : c.bm / c.consumers; }
-HONE_BOTH constexpr int sums_of(Config c) { return rows_of(c) * c.bn / 128; }
-HONE_BOTH constexpr int threads_of(Config c) { return 128 * (c.consumers + 1); }
-HONE_BOTH constexpr int stage_bytes(Config c) { return (c.bm + c.bn) * kDepth * 2; }
-/// Two panels of 64 x 64 for each warpgroup: one is written while the other leaves.
-HONE_BOTH constexpr int staging_bytes(Config c) { return c.staged ? c.consumers * 2 * 8192 : 0; }
-/// 1024 to begin at a multiple of that, 256 for barriers.
-HONE_BOTH constexpr int shared_bytes(Config c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
-HONE_BOTH constexpr int residency_of(Config c) { return c.blocks > 132 ? 2 : 1; }
-constexpr bool has_room(Config c, Device d) {
-  return shared_bytes(c) + stage_bytes(c) <= d.shared_memory_per_block &&
-         (shared_bytes(c) + stage_bytes(c)) * residency_of(c) <= d.shared_memory_per_multiprocessor;
-}
-
-/// Rows that lie so far apart begin at the same place of a word of 16 bytes: they are a class, and a tile has rows of one class.
-HONE_BOTH constexpr long classes_of(Problem p, Config c) {
-  return c.repack != 2 || p.k % 8 == 0 ? 1 : p.k % 4 == 0 ? 2 : p.k % 2 == 0 ? 4 : 8;
-}
-/// Row tiles of a class: of the first p.m % classes ones, which have a row more, and of the others.
-HONE_BOTH constexpr long tiles_of_tall(Problem p, Config c) { return ceil_div(p.m / classes_of(p, c) + 1, (long)c.bm); }
-HONE_BOTH constexpr long tiles_of_low(Problem p, Config c) { return ceil_div(p.m / classes_of(p, c), (long)c.bm); }
-HONE_BOTH constexpr long row_tiles_of(Problem p, Config c) {
-  return p.m % classes_of(p, c) * tiles_of_tall(p, c) + (classes_of(p, c) - p.m % classes_of(p, c)) * tiles_of_low(p, c);
-}
-/// Row j of a begins in the word at `class_begin`: columns and rows of its class, from that word on.
-HONE_BOTH constexpr long class_begin(Problem p, long j) { return j * p.k / 8 * 8; }
-HONE_BOTH constexpr long class_columns(Problem p, Config c, long j) {
-  return c.repack == 2 && j < classes_of(p, c) && j < p.m ? p.k + j * p.k % 8 : 0;
-}
-HONE_BOTH constexpr long class_rows(Problem p, Config c, long j) { return ceil_div(p.m - j, classes_of(p, c)); }
-/// The last one or two columns, where they would cost a column of tiles: those who copy b add them up.
-HONE_BOTH constexpr long edge_of(Problem p, Config c) { return c.repack == 2 && p.n > 64 && p.n % 64 <= 2 ? p.n % 64 : 0; }
-HONE_BOTH constexpr long main_n(Problem p, Config c) { return p.n - edge_of(p, c); }
-/// A line of an operand: what lies side by side in memory. Whether lines need a copy.
-HONE_BOTH constexpr long lines_a(Problem p, Config c) { return a_is_deep(c) ? p.m : p.k; }
-HONE_BOTH constexpr long lines_b(Problem p, Config c) { return b_is_deep(c) ? p.n : p.k; }
-HONE_BOTH constexpr long line_a(Problem p, Config c) { return a_is_deep(c) ? p.k : p.m; }
-HONE_BOTH constexpr long line_b(Problem p, Config c) { return b_is_deep(c) ? p.k : p.n; }
-HONE_BOTH constexpr bool copied_a(Problem p, Config c) { return c.repack == 1 && line_a(p, c) % 8 != 0; }
-HONE_BOTH constexpr bool copied_b(Problem p, Config c) { return c.repack > 0 && line_b(p, c) % 8 != 0; }
-/// Lines of one box of the copy engine.
-HONE_BOTH constexpr int box_a(Config c) { return (a_is_deep(c) ? c.bm : kDepth) / c.cluster_n; }
-HONE_BOTH constexpr int box_b(Config c) { return (b_is_deep(c) ? c.bn : kDepth) / c.cluster_m; }
-
-HONE_BOTH constexpr long tiles_m(Problem p, Config c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
-HONE_BOTH constexpr long tiles_n(Problem p, Config c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }
-HONE_BOTH constexpr long steps_of(Problem p, Config c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
-/// Tiles of a cluster.
-HONE_BOTH constexpr long tiles_of(Problem p, Config c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
-HONE_BOTH constexpr long clusters_of(Config c) { return c.blocks / cluster_of(c); }
-/// Whether no block has a second tile.
-HONE_BOTH constexpr bool at_once(Problem p, Config c) { return tiles_of(p, c) <= clusters_of(c); }
-constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
-/// Twice the tiles, in proportion to how small they are.
-constexpr long small_tiles(Problem p, Config c) { return 2 * tiles_of(p, c) * sharers_of(c) / (c.bm * c.bn / 4096); }
-/// Tiles that fill no wave, and into how many parts of k each is split.
-HONE_BOTH constexpr long rest_of(Problem p, Config c) { return tiles_of(p, c) % clusters_of(c); }
-HONE_BOTH constexpr long parts_of(Problem p, Config c) {
-  return c.split == 1 || rest_of(p, c) == 0 ? 1 : min_of((long)c.split, clusters_of(c) / rest_of(p, c));
-}
-/// Tiles that are not split.
-HONE_BOTH constexpr long unsplit_of(Problem p, Config c) { return parts_of(p, c) > 1 ? tiles_of(p, c) - rest_of(p, c) : tiles_of(p, c); }
-/// Pieces of work: tiles, then the parts of split ones.
-HONE_BOTH constexpr long work_of(Problem p, Config c) {
-  return parts_of(p, c) > 1 ? unsplit_of(p, c) + rest_of(p, c) * parts_of(p, c) : tiles_of(p, c);
-}
-/// Floats from one row of sums in shared memory to the next: 8 more than it needs, against bank conflicts.
-HONE_BOTH constexpr int pitch_of(Config c) { return c.bn + 8; }
-/// Elements from one line of a copy to the next: lines of boxes, 128 bytes, are lines of L2.
-HONE_BOTH constexpr long padded(long line) { return round_up(line, 64L); }
-HONE_BOTH constexpr bool aligned(Problem p, Config c) { return line_a(p, c) % 8 == 0 && line_b(p, c) % 8 == 0 && p.n % 8 == 0; }
+#include "sizes.h"
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma is Hopper's alone
@@ -146,7 +68,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and spare a its copy
   if (c.repack > 0 && c.staged) return false;                                // out's rows are no multiples of 16 bytes either
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes take different rows of b
-  if (c.repack == 2 && c.split > 1) return false;                            // a block's first tile waits for all of b
+  if (c.repack == 2 && c.split > 1) return false;                            // a rest is left to few rows of one class
   if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.staged && c.split > 1) return false;                                 // partial sums leave from registers
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
@@ -174,9 +96,9 @@ constexpr Launch launch_gemm_wgmma_pack(Problem p, Config c) {
   return {.grid = {ceil_div(max_of(copied_a(p, c) ? lines_a(p, c) * ceil_div(line_a(p, c), 8L) : 1,
                                    copied_b(p, c) ? lines_b(p, c) * ceil_div(line_b(p, c), 8L) : 1),
                             4L * 256),
-                   2},
+                   copied_a(p, c) && copied_b(p, c) ? 2 : 1},
           .block = {256},
-          .enabled = c.repack == 1 && (copied_a(p, c) || copied_b(p, c))};
+          .enabled = copied_a(p, c) || copied_b(p, c)};
 }
 constexpr Launch launch_gemm_wgmma(Problem p, Config c) {
   return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
@@ -228,12 +150,12 @@ void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const 
 #include "sums.h"
 #include "write.h"
 #include "parts.h"
-#include "chores.h"
+#include "edge.h"
 
 #if defined(HONE_HOPPER)
 /// What a warpgroup that multiplies does.
 template <class T, Config c>
-HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap& out_map) {
+HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap* out_map) {
   const Problem p = sums.p;
   Ring<c> ring;
   hopper::u32 turn = 0;
@@ -258,7 +180,7 @@ HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, f
     } else {
       complete(sums, finish, work);
       if constexpr (c.staged) {
-        write_staged(sums, out_map, work, buffer);
+        write_staged(sums, *out_map, work, buffer);
       } else if constexpr (c.repack > 0) {
         write_anywhere(sums, out, work);
       } else {
@@ -286,17 +208,17 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(256)
 void gemm_wgmma_pack(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
                      WORKSPACE(copied_a(p, c) ? lines_a(p, c) * padded(line_a(p, c)) : 1) T* __restrict__ packed_a,
                      WORKSPACE(copied_b(p, c) ? lines_b(p, c) * padded(line_b(p, c)) : 1) T* packed_b, Problem p) {
-  if (blockIdx.y == 0) {
-    if (copied_a(p, c)) pack(a, packed_a, lines_a(p, c), line_a(p, c));
+  if (copied_a(p, c) && blockIdx.y == 0) {
+    pack(a, packed_a, lines_a(p, c), line_a(p, c));
   } else {
-    if (copied_b(p, c)) pack(b, packed_b, lines_b(p, c), line_b(p, c));
+    pack(b, packed_b, lines_b(p, c), line_b(p, c));
   }
 }
 
 #if defined(HONE_HOPPER)
-/// A block's share. The first warpgroup fetches (and sees to chores), the others multiply.
+/// A block's share. The first warpgroup fetches (and adds up the edge), the others multiply.
 template <class T, Config c>
-HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chores, float* partial, const TensorMap& out_map) {
+HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, float* partial, const TensorMap* out_map) {
   // As many registers in all as there were before: 504 for a thread of each of the three warpgroups.
   constexpr int kFew = c.repack == 2 ? 88 : 40, kMany = c.repack == 2 ? 208 : 232;
   // Maps come from memory, and what the first copy needs would be late.
@@ -304,25 +226,24 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Chores<T, c>& chore
     hopper::prefetch_map(producer.b_map);
     if constexpr (c.repack < 2) hopper::prefetch_map(*producer.a_maps[0]);
   }
-  if (c.staged && threadIdx.x == 128) hopper::prefetch_map(out_map);
+  if (c.staged && threadIdx.x == 128) hopper::prefetch_map(*out_map);
   prepare(producer.places);
   if (threadIdx.x < 128) {
     if constexpr (c.consumers > 1) hopper::give_registers<kFew>();
     if (threadIdx.x == 0) {
       producer.run();
     } else if (c.repack == 2 && threadIdx.x >= 32) {
-      chores.run();
+      edge.add();
     }
     __syncwarp();
     if constexpr (c.cluster_k > 1) hopper::cluster_sync();
   } else {
     if constexpr (c.consumers > 1) hopper::take_registers<kMany>();
-    if constexpr (c.repack == 2) chores.help();
     Sums<T, c> sums{producer.p, producer.places, producer.rank, (int)threadIdx.x / 128 - 1, (int)threadIdx.x % 128};
-    consume(sums, chores.finish, chores.out, partial, out_map);
+    consume(sums, edge.finish, edge.out, partial, out_map);
     if constexpr (c.cluster_k > 1) {
       hopper::cluster_sync();
-      add_parts(sums, chores.finish, chores.out);
+      add_parts(sums, edge.finish, edge.out);
     }
   }
   if constexpr (cluster_of(c) > 1) hopper::cluster_sync();  // a block must not end while its shared memory is another's
@@ -347,9 +268,9 @@ void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added
 #if defined(HONE_HOPPER)
   if constexpr (c.repack == 0 && !c.staged) {
     SHARED_DYNAMIC(unsigned char, memory);
-    const TensorMap* const a_maps[8] = {&a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map};
-    multiply<T, c>(Producer<c>{a_maps, b_map, nullptr, p, Places<c>(memory), rank_of<c>()},
-                   {p, nullptr, nullptr, nullptr, out, nullptr, {added, bias, alpha, beta}}, partial, a_map);
+    const TensorMap* const a_maps[8] = {&a_map};
+    multiply<T, c>(Producer<c>{a_maps, b_map, p, Places<c>(memory), rank_of<c>()}, {p, nullptr, nullptr, out, {added, bias, alpha, beta}},
+                   partial, nullptr);
   }
 #endif
 }
@@ -371,9 +292,9 @@ void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
 #if defined(HONE_HOPPER)
   if constexpr (c.staged) {
     SHARED_DYNAMIC(unsigned char, memory);
-    const TensorMap* const a_maps[8] = {&a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map, &a_map};
-    multiply<T, c>(Producer<c>{a_maps, b_map, nullptr, p, Places<c>(memory), rank_of<c>()},
-                   {p, nullptr, nullptr, nullptr, nullptr, nullptr, {added, bias, alpha, beta}}, nullptr, out_map);
+    const TensorMap* const a_maps[8] = {&a_map};
+    multiply<T, c>(Producer<c>{a_maps, b_map, p, Places<c>(memory), rank_of<c>()},
+                   {p, nullptr, nullptr, nullptr, {added, bias, alpha, beta}}, nullptr, &out_map);
   }
 #endif
 }
@@ -400,22 +321,20 @@ void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
 #if defined(HONE_HOPPER)
   if constexpr (c.repack == 1) {
     SHARED_DYNAMIC(unsigned char, memory);
-    const TensorMap &rows = copied_a(p, c) ? packed_a_map : a_map, &columns = copied_b(p, c) ? packed_b_map : b_map;
-    const TensorMap* const a_maps[8] = {&rows, &rows, &rows, &rows, &rows, &rows, &rows, &rows};
-    multiply<T, c>(Producer<c>{a_maps, columns, nullptr, p, Places<c>(memory), rank_of<c>()},
-                   {p, nullptr, nullptr, nullptr, out, nullptr, {added, bias, alpha, beta}}, partial, rows);
+    const TensorMap* const a_maps[8] = {copied_a(p, c) ? &packed_a_map : &a_map};
+    const TensorMap& columns = copied_b(p, c) ? packed_b_map : b_map;
+    multiply<T, c>(Producer<c>{a_maps, columns, p, Places<c>(memory), rank_of<c>()}, {p, nullptr, nullptr, out, {added, bias, alpha, beta}},
+                   partial, nullptr);
   }
 #endif
 }
 
-/// Rows are ragged, and a is in classes of them; with chores.
+/// Rows are ragged: those of a are in classes, b is a copy.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
 void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
                         IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                         IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
-                        WORKSPACE(copied_b(p, c) ? lines_b(p, c) * padded(line_b(p, c)) : 1) T* packed_b,
-                        WORKSPACE_ZEROED(c.repack == 2 ? 2 + ceil_div(p.k, 64L) : 0) int* progress,
                         TENSOR_MAP(a, .size = {class_columns(p, c, 0), class_rows(p, c, 0)}, .box = {kDepth, c.bm / c.cluster_n},
                                    .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 0), .l2 = c.fetch)
                         const __grid_constant__ TensorMap a_map_0,
@@ -451,8 +370,9 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
   if constexpr (c.repack == 2) {
     SHARED_DYNAMIC(unsigned char, memory);
     const TensorMap* const a_maps[8] = {&a_map_0, &a_map_1, &a_map_2, &a_map_3, &a_map_4, &a_map_5, &a_map_6, &a_map_7};
-    multiply<T, c>(Producer<c>{a_maps, copied_b(p, c) ? packed_b_map : b_map, progress + 2, p, Places<c>(memory), rank_of<c>()},
-                   {p, a, b, packed_b, out, progress, {added, bias, alpha, beta}}, nullptr, a_map_0);
+    const TensorMap& columns = copied_b(p, c) ? packed_b_map : b_map;
+    multiply<T, c>(Producer<c>{a_maps, columns, p, Places<c>(memory), rank_of<c>()}, {p, a, b, out, {added, bias, alpha, beta}}, nullptr,
+                   nullptr);
   }
 #endif
 }

@@ -6,7 +6,6 @@ template <Config c>
 struct Producer {
   const TensorMap* const (&a_maps)[8];  // of each class
   const TensorMap& b_map;
-  const int* copied;  // rows of b that are there, of each 64 (c.repack == 2)
   Problem p;
   Places<c> places;
   int rank;
@@ -51,41 +50,21 @@ struct Producer {
     return *map;
   }
 
-  /// Waits until the 64 rows of b that step `step` begins with are copied. Returns of how many steps, from it on, that is known then: eight
-  /// counters are read in the time of one.
-  HONE_DEVICE int await(int step) const {
-    const int last = (int)ceil_div(p.k, 64L) - 1;
-    int there = 0;
-    while (there == 0) {
-      int rows[8];
-#pragma unroll
-      for (int i = 0; i < 8; ++i) rows[i] = hopper::load_relaxed(copied + min_of(step + i, last));
-#pragma unroll
-      for (int i = 0; i < 8; ++i) there += there == i && rows[i] >= min_of(64L, p.k - (step + i) * 64L);
-    }
-    hopper::fence_acquire();
-    hopper::fence_async_global();
-    return there;
-  }
-
   HONE_DEVICE void run() const {
     Ring<c> ring;
     const long clusters = gridDim.x / cluster_of(c);
-    bool all_there = !copied_b(p, c) || c.repack != 2;
     for (long index = blockIdx.x / cluster_of(c); index < work_of(p, c); index += clusters) {
       const Work work = work_at<c>(p, index, rank);
       const TensorMap& a_map = a_map_of(work.row_class);
       const int shift = shift_of<c>(p, work.row_class);
-      int there = max_of(0, work.begin - 1);  // steps whose rows of b are copied, and the shift reaches one back
       for (int step = work.begin; step < work.end; ++step) {
+        const int k = step * kDepth;
         hopper::barrier_wait(places.empty(ring.stage), ring.parity ^ 1);
         hopper::barrier_arrive_expect(places.full(ring.stage), stage_bytes(c));
-        fetch_a(a_map, work, step * kDepth, ring.stage);
-        while (!all_there && there <= step) there += await(there);
-        fetch_b(work, step * kDepth - shift, ring.stage);
+        fetch_a(a_map, work, k, ring.stage);
+        fetch_b(work, k - shift, ring.stage);
         ring.advance();
       }
-      all_there = true;  // its first tile took all rows of b, or it is the only one
     }
   }
 };

@@ -92,55 +92,62 @@ HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
   }
 }
 
-/// Writes elements of a word that lie in columns 0 to width - 1; the first of it is column `column`.
-template <class T>
-HONE_DEVICE void write_some(T* line, const hopper::u32 (&word)[4], int column, int width) {
+/// What whole words leave of a warp's eight rows in shared memory: up to seven elements in front and as many at the end, one to a lane.
+template <class T, Config c>
+HONE_DEVICE void write_ends(const Sums<T, c>& sums, T* out, const Work& work, int first_row, int width, hopper::u32 rows) {
+  const int lane = sums.thread % 32, element = lane % 8;
 #pragma unroll
-  for (int e = 0; e < 8; ++e) {
-    if (column + e >= 0 && column + e < width) line[column + e] = __builtin_bit_cast(T, (hopper::u16)(word[e / 2] >> e % 2 * 16));
+  for (int i = 0; i < 8; i += 2) {
+    const int in_group = i + lane / 16;
+    const long row = row_at<c>(sums.p, work, first_row + in_group), at = row * sums.p.n + (long)work.column_tile * c.bn;
+    const int front = (int)(-at & 7), column = lane % 16 < 8 ? element : front + max_of(0, width - front) / 8 * 8 + element;
+    if (row < sums.p.m && column < (lane % 16 < 8 ? min_of(front, width) : width)) {
+      const hopper::u16 bits = hopper::load_half(rows + in_group * (c.bn * 2) + (column / 8 ^ in_group) * 16 + column % 8 * 2);
+      out[at + column] = __builtin_bit_cast(T, bits);
+    }
   }
 }
 
-/// 16 bytes at a time in rows that begin anywhere: a lane's word of out is made of the end of the word before its own and the beginning of
-/// its own.
+/// Rows that begin anywhere. A warp puts eight of its rows into shared memory, then writes them in words of 16 bytes, each made of the end
+/// of the word before its own and the beginning of its own: neighbours in long runs, because parts of a sector are dear.
 template <class T, Config c>
 HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
-  const int lane = sums.thread % 32, quarter = lane % 4, lane_before = lane / 4 * 4 + (quarter + 3) % 4;
+  constexpr int kWords = c.bn / 8, kRows = 32 / kWords;  // of a row, of an access
+  const int lane = sums.thread % 32, of_row = lane / kWords, word = lane % kWords;
   const long first_column = (long)work.column_tile * c.bn;
+  const int width = (int)min_of(main_n(sums.p, c) - first_column, (long)c.bn);
+  const hopper::u32 mine = sums.places.staging() + (sums.group * 4 + sums.thread / 32) * (8 * c.bn * 2);
 #pragma unroll
-  for (int i = 0; i < sums.kProducts * 2; ++i) {
-    const long row = row_at<c>(sums.p, work, sums.row_of(i / 2) + i % 2 * 8), at = row * sums.p.n + first_column;
-    const int shift = (int)(at % 8), from = 8 - shift;
-    const int width = row < sums.p.m ? (int)min_of(main_n(sums.p, c) - first_column, (long)c.bn) : 0;
-    T* const line = out + at;
-    hopper::u32 last[4] = {}, cut[4] = {};
-    int cut_at = width;  // column of a word that goes on beyond the last column
+  for (int half = 0; half < sums.kProducts * 2; ++half) {
+    const int first_row = sums.row_of(half / 2) - lane / 4 + half % 2 * 8;
+    __syncwarp();
 #pragma unroll
-    for (int j = 0; j < c.bn / 8; j += 4) {
-      hopper::u32 word[4], all[8], both[4];
-      take<T, c>(word, sums.values[i / 2] + i % 2 * 2, j);
+    for (int j = 0; j < kWords; j += 4) {
+      const float* s = sums.values[half / 2] + half % 2 * 2 + 4 * j;
+      hopper::store_matrices(mine + lane % 8 * (c.bn * 2) + ((j + lane / 8) ^ lane % 8) * 16, pair_of<T>(s[0], s[1]), pair_of<T>(s[4], s[5]),
+                             pair_of<T>(s[8], s[9]), pair_of<T>(s[12], s[13]));
+    }
+    __syncwarp();
+    hopper::u32 all[8 / kRows][8];  // all rows are on their way before the first is written
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        all[e] = __shfl_sync(0xffffffffu, quarter == 3 ? last[e] : word[e], lane_before);
-        all[4 + e] = last[e] = word[e];
-      }
-      funnel(both, all, from);
-      const int column = (j + quarter) * 8 - shift;
-      if (column >= 0 && column + 8 <= width) {
+    for (int i = 0; i < 8 / kRows; ++i) {
+      const int row = (i * kRows + of_row) % 8;
+      hopper::load_words(all[i][4], all[i][5], all[i][6], all[i][7], mine + row * (c.bn * 2) + (word ^ row) * 16);
+    }
+#pragma unroll
+    for (int i = 0; i < 8 / kRows; ++i) {
+      const long row = row_at<c>(sums.p, work, first_row + i * kRows + of_row), at = row * sums.p.n + first_column;
+      const int shift = (int)(at % 8), column = word * 8 - shift, end = row < sums.p.m && of_row < kRows ? width : 0;
+      T* const line = out + at;
+      hopper::u32 both[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) all[i][e] = __shfl_up_sync(0xffffffffu, all[i][4 + e], 1);
+      funnel(both, all[i], 8 - shift);
+      if (column >= 0 && column + 8 <= end) {
         store_global(reinterpret_cast<unsigned*>(line + column), Vector<unsigned, 4>{both[0], both[1], both[2], both[3]});
-      } else if (j == 0 && column < 0) {
-        write_some(line, both, column, width);
-      } else if (column < width) {
-        cut_at = column;
-#pragma unroll
-        for (int e = 0; e < 4; ++e) cut[e] = both[e];
       }
     }
-    if (quarter == 3 && c.bn - shift < width) {  // the end of the last lane's last word
-      cut_at = c.bn - shift;
-      funnel(cut, {last[0], last[1], last[2], last[3]}, from);
-    }
-    write_some(line, cut, cut_at, width);
+    write_ends<T, c>(sums, out, work, first_row, width, mine);
   }
 }
 

@@ -72,6 +72,18 @@ HONE_DEVICE void load_remote(float (&to)[4], u32 address) {
 HONE_DEVICE void store_pair(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
 }
+/// 16 bytes of shared memory.
+HONE_DEVICE void load_words(u32& a, u32& b, u32& c, u32& d, u32 address) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(address) : "memory");
+}
+HONE_DEVICE void store_words(u32 address, u32 a, u32 b, u32 c, u32 d) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+HONE_DEVICE u16 load_half(u32 address) {
+  u16 x;
+  asm volatile("ld.shared.b16 %0, [%1];" : "=h"(x) : "r"(address) : "memory");
+  return x;
+}
 HONE_DEVICE void store_half(u32 address, u16 x) { asm volatile("st.shared.b16 [%0], %1;" ::"r"(address), "h"(x) : "memory"); }
 
 // ---- bulk tensor copies -------------------------------------------------------------------------------------------------------------------
@@ -102,17 +114,6 @@ HONE_DEVICE void store_commit() { asm volatile("cp.async.bulk.commit_group;" :::
 template <int pending> HONE_DEVICE void store_wait_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
 /// Ordinary writes to shared memory before it are seen by bulk copies and warpgroup products behind the next barrier.
 HONE_DEVICE void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-/// The same for writes to global memory: on the side of the writer and, behind an acquire, on that of the copy.
-HONE_DEVICE void fence_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
-/// Counters that other blocks wait for: what a block, as far as this thread knows of it, wrote before an addition is seen behind a read of it.
-HONE_DEVICE void add_release(int* counter, int x) { asm volatile("red.release.gpu.global.add.s32 [%0], %1;" ::"l"(counter), "r"(x) : "memory"); }
-HONE_DEVICE int load_relaxed(const int* counter) {
-  int value;
-  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-  return value;
-}
-/// Behind reads of counters: what was written before they were added to is seen from here on.
-HONE_DEVICE void fence_acquire() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 // ---- warpgroups ---------------------------------------------------------------------------------------------------------------------------
 template <int registers> HONE_DEVICE void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers)); }
