@@ -12,15 +12,15 @@
 namespace hone {
 namespace {
 
-class Fixture {
+class MissFixture {
  public:
-  Fixture() {
+  MissFixture() {
     std::string folder = (std::filesystem::temp_directory_path() / "hone_misses_XXXXXX").string();
     folder_ = mkdtemp(folder.data());
   }
-  ~Fixture() { std::filesystem::remove_all(folder_); }
-  Fixture(const Fixture&) = delete;
-  Fixture& operator=(const Fixture&) = delete;
+  ~MissFixture() { std::filesystem::remove_all(folder_); }
+  MissFixture(const MissFixture&) = delete;
+  MissFixture& operator=(const MissFixture&) = delete;
 
   [[nodiscard]] std::filesystem::path path() const { return folder_ / "S.db"; }
 
@@ -58,7 +58,7 @@ bool copies(Engine& engine, const Kernel& copy, std::size_t n) {
 }  // namespace
 
 TEST_CASE("a miss is answered by a stand-in, tuned meanwhile, and then by the winner") {
-  const Fixture fixture;
+  const MissFixture fixture;
   Engine engine = fixture.engine("3trials");
   const Kernel stand_in = copy_of(engine, 1000);
   CHECK(stand_in.source() == Source::kDefault);
@@ -75,7 +75,7 @@ TEST_CASE("a miss is answered by a stand-in, tuned meanwhile, and then by the wi
 }
 
 TEST_CASE("the nearest record stands in while another shape is tuned") {
-  const Fixture fixture;
+  const MissFixture fixture;
   {
     Engine engine = fixture.engine("1trials");
     const Kernel first = copy_of(engine, 1000);
@@ -91,7 +91,7 @@ TEST_CASE("the nearest record stands in while another shape is tuned") {
 }
 
 TEST_CASE("an engine that goes away stops the session under way, and the next one goes on with it") {
-  const Fixture fixture;
+  const MissFixture fixture;
   {
     Engine engine = fixture.engine("1h");  // were it not stopped, this test would never end
     copy_of(engine, 1000);
@@ -113,7 +113,7 @@ TEST_CASE("an engine that goes away stops the session under way, and the next on
 }
 
 TEST_CASE("an engine that goes away before its first trial stops as well") {
-  const Fixture fixture;
+  const MissFixture fixture;
   Engine engine = fixture.engine("1h");
   for (const std::int64_t n : {100, 200, 300}) {
     copy_of(engine, n);
@@ -122,7 +122,7 @@ TEST_CASE("an engine that goes away before its first trial stops as well") {
 }
 
 TEST_CASE("what another engine is tuning is waited for, not tuned twice") {
-  const Fixture fixture;
+  const MissFixture fixture;
   Engine first = fixture.engine("4trials");
   const Kernel here = copy_of(first, 1000);
   wait_for([&] { return !fixture.sessions().empty(); });
@@ -134,7 +134,7 @@ TEST_CASE("what another engine is tuning is waited for, not tuned twice") {
 }
 
 TEST_CASE("a problem that cannot be tuned is reported once, and its stand-in stays") {
-  const Fixture fixture;
+  const MissFixture fixture;
   Engine engine = fixture.engine("2trials");
   KernelSpec broken = **find_builtin_kernel("copy");
   broken.name = "broken";
@@ -152,7 +152,7 @@ TEST_CASE("a problem that cannot be tuned is reported once, and its stand-in sta
 }
 
 TEST_CASE("nothing is tuned unless asked for") {
-  const Fixture fixture;
+  const MissFixture fixture;
   Engine engine = Engine::open({.store = fixture.path(), .device = "cpu"}).value();
   copy_of(engine, 1000);
   CHECK(engine.misses().waiting == 0);
@@ -160,7 +160,7 @@ TEST_CASE("nothing is tuned unless asked for") {
 }
 
 TEST_CASE("tuning misses into a store that cannot be made is refused at once") {
-  const Fixture fixture;
+  const MissFixture fixture;
   CHECK_FALSE(Engine::open({.store = "/proc/none/S.db", .device = "cpu", .tune_misses = MissTuning{}}).ok());
 }
 
