@@ -95,6 +95,7 @@ Json pass_json(const LaunchPlan& plan, const PassLaunch& pass) {
           {"cluster", pass.cluster},
           {"shared_bytes", pass.shared_bytes},
           {"cooperative", pass.cooperative},
+          {"overlap", pass.overlap},
           {"parameters", std::move(parameters)}};
 }
 

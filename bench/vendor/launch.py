@@ -6,7 +6,7 @@ import pathlib
 
 FORMAT, VERSION = "hone launch plan", 1
 MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER = 8, 14  # CUfunction_attribute
-COOPERATIVE, CLUSTER_DIMENSION = 2, 4  # CUlaunchAttributeID
+COOPERATIVE, CLUSTER_DIMENSION, PROGRAMMATIC_STREAM_SERIALIZATION = 2, 4, 6  # CUlaunchAttributeID
 DEFAULT_SHARED, PORTABLE_CLUSTER = 48 << 10, 8
 TENSOR_MAP_BYTES, TENSOR_MAP_ALIGNMENT = 128, 64
 TENSOR_MAP_TYPES = {"i32": 3, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
@@ -161,6 +161,8 @@ class Launch:
             attributes.append(Attribute(CLUSTER_DIMENSION, b"", (ctypes.c_uint32 * 16)(*launch["cluster"])))
         if launch["cooperative"]:
             attributes.append(Attribute(COOPERATIVE, b"", (ctypes.c_uint32 * 16)(1)))
+        if launch.get("overlap"):
+            attributes.append(Attribute(PROGRAMMATIC_STREAM_SERIALIZATION, b"", (ctypes.c_uint32 * 16)(1)))
         array = (Attribute * max(1, len(attributes)))(*attributes)
         self.keep.append(array)
         grid, block = (ctypes.c_uint * 3)(*launch["grid"]), (ctypes.c_uint * 3)(*launch["block"])

@@ -84,6 +84,12 @@ std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
   return "";
 }
 
+/// Programmatic dependent launches came with compute capability 9.0.
+bool has_dependent_launches(const DeviceInfo& info) {
+  const auto capability = info.properties.find("compute_capability");
+  return capability != info.properties.end() && capability->second >= 90;
+}
+
 }  // namespace
 
 std::span<const std::string_view> device_property_names() { return kProperties; }
@@ -123,11 +129,16 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     HONE_ASSIGN(launch.cluster, evaluate3(spec, pass, "cluster", pass.cluster, bound));
     const Result<Value> shared = pass.shared_bytes.evaluate(bound);
     const Result<Value> cooperative = pass.cooperative.evaluate(bound);
+    const Result<Value> overlap = pass.overlap.evaluate(bound);
     if (!shared || !cooperative) {
       return launch_error(spec, pass, shared ? "cooperative" : "shared", shared ? cooperative.error() : shared.error());
     }
+    if (!overlap) {
+      return launch_error(spec, pass, "overlap", overlap.error());
+    }
     launch.shared_bytes = std::max<std::int64_t>(0, shared->integer());
     launch.cooperative = cooperative->boolean();
+    launch.overlap = overlap->boolean() && !plan.empty() && has_dependent_launches(info);
     HONE_ASSIGN(launch.tensor_maps, plan_tensor_maps(spec, pass, problem.dtype, bound));
     plan.push_back(std::move(launch));
   }

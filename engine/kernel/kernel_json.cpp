@@ -74,7 +74,8 @@ json to_json(const Pass& p) {
   return {{"function", p.function},        {"arguments", p.arguments},    {"tensor_maps", to_json(p.tensor_maps)},
           {"grid", to_json(p.grid)},       {"block", to_json(p.block)},
           {"cluster", to_json(p.cluster)}, {"shared_bytes", to_json(p.shared_bytes)},
-          {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)}};
+          {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)},
+          {"overlap", to_json(p.overlap)}};
 }
 
 json to_json(const ReferencePass& p) { return {{"function", p.function}, {"extent", to_json(p.extent)}, {"arguments", p.arguments}}; }
@@ -195,6 +196,9 @@ Pass read_pass(const json& j) {
   p.shared_bytes = read_expression(j.at("shared_bytes"));
   p.cooperative = read_expression(j.at("cooperative"));
   p.enabled = read_expression(j.at("enabled"));
+  if (j.contains("overlap")) {  // as above
+    p.overlap = read_expression(j.at("overlap"));
+  }
   return p;
 }
 

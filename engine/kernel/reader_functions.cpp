@@ -185,6 +185,7 @@ void KernelReader::read_launch(CXCursor kernel, Pass& pass) {
   pass.shared_bytes = form.field("shared")->scalar;
   pass.cooperative = form.field("cooperative")->scalar;
   pass.enabled = form.field("enabled")->scalar;
+  pass.overlap = form.field("overlap")->scalar;
 }
 
 void KernelReader::read_element(CXCursor parameter, const Shape& shape, Argument& argument) const {

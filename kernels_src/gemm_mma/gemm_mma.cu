@@ -83,7 +83,7 @@ constexpr Launch launch_gemm_mma(Problem p, Config c) {
   return {.grid = {tiles_of(p, c) * c.cluster, c.split}, .block = {threads_of(c)}, .cluster = {c.cluster}, .shared = shared_bytes(c)};
 }
 constexpr Launch launch_gemm_mma_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(p.m * p.n, 256L)}, .block = {256}, .enabled = c.split > 1};
+  return {.grid = {ceil_div(p.m * p.n, 256L)}, .block = {256}, .enabled = c.split > 1, .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -475,8 +475,9 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(256)
 void gemm_mma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
-                  OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) const float* __restrict__ partial,
+                  OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) const float* partial,
                   SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
+  await_pass_before();
   const long i = blockIdx.x * 256L + threadIdx.x;
   if (i >= p.m * p.n) return;
   float sum = 0;

@@ -63,13 +63,14 @@ struct Uuid {
 
 /// CUlaunchAttribute: a number, padding to 8 bytes, and a union of 64 bytes.
 struct LaunchAttribute {
-  enum Id : int { kCooperative = 2, kClusterDimension = 4 };
+  enum Id : int { kCooperative = 2, kClusterDimension = 4, kProgrammaticStreamSerialization = 6 };
   int id = 0;
   int padding = 0;
   union Value {
     unsigned char bytes[64];
     unsigned int cluster[3];
     int cooperative;
+    int programmatic_stream_serialization_allowed;
     void* alignment;
   } value{};
 };

@@ -81,6 +81,11 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
     attribute.id = LaunchAttribute::kCooperative;
     attribute.value.cooperative = 1;
   }
+  if (launch.overlap) {
+    LaunchAttribute& attribute = pass.attributes[pass.config.attribute_count++];
+    attribute.id = LaunchAttribute::kProgrammaticStreamSerialization;
+    attribute.value.programmatic_stream_serialization_allowed = 1;
+  }
   HONE_ASSIGN(pass.kernel, library_->kernel(pass.symbol));
   // Loading the function now keeps the driver's lazy loading out of the first launch, which may be under capture.
   if (const Status status = context_->api().kernel_get_function(&pass.function, pass.kernel); status != status::kSuccess) {

@@ -37,7 +37,7 @@ class CudaKernel final : public LoadedKernel {
     KernelHandle kernel = nullptr;
     FunctionHandle function = nullptr;  ///< the kernel in the primary context
     LaunchConfig config{};
-    std::array<LaunchAttribute, 2> attributes{};
+    std::array<LaunchAttribute, 3> attributes{};
     std::array<int, kMostParameters> parameters{};
     std::size_t parameter_count = 0;
     std::vector<TensorMapEncoding> tensor_maps;  ///< one for each kTensorMapParameter, in order

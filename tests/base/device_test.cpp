@@ -57,6 +57,20 @@ TEST_CASE("a launch plan holds the enabled passes with their numbers") {
   CHECK(plan_launch(two_passes(), kProblem, {{Value(32), Value(true)}}, device()).value().back().symbol == 1);
 }
 
+TEST_CASE("a pass overlaps the one before it where both are there and the device has dependent launches") {
+  KernelSpec spec = two_passes();
+  spec.passes[0].overlap = spec.passes[1].overlap = Expression::constant(true);
+  const Configuration both{{Value(32), Value(true)}};
+  const auto plan = plan_launch(spec, kProblem, both, device()).value();
+  CHECK_FALSE(plan.front().overlap);  // before it there is nothing of this kernel
+  CHECK(plan.back().overlap);
+  DeviceInfo older = device();
+  older.properties["compute_capability"] = 80;
+  CHECK_FALSE(plan_launch(spec, kProblem, both, older).value().back().overlap);
+  spec.passes[1].overlap = Expression::constant(false);
+  CHECK_FALSE(plan_launch(spec, kProblem, both, device()).value().back().overlap);
+}
+
 TEST_CASE("a dimension below 1 is an error that names the pass and the expression") {
   const auto plan = plan_launch(two_passes(), kProblem, {{Value(0), Value(true)}}, device());
   REQUIRE_FALSE(plan.ok());

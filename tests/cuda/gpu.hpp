@@ -50,20 +50,22 @@ struct Gpu {
 
   static void require(const Result<void>& result) { REQUIRE_MESSAGE(result.ok(), result.error().message); }
 
-  /// Compiles the kernel `k` of `source` (template <Config c>, one parameter `block`) and loads it with `pass`.
-  Result<std::unique_ptr<LoadedKernel>> load(const std::string& source, const PassLaunch& pass) {
+  /// Compiles the kernel `k` of `source` (template <Config c>, one parameter `block`) and loads it with `pass`, or several passes of it.
+  Result<std::unique_ptr<LoadedKernel>> load(const std::string& source, const PassLaunch& pass) { return load(source, std::vector{pass}); }
+  Result<std::unique_ptr<LoadedKernel>> load(const std::string& source, const std::vector<PassLaunch>& passes) {
+    const std::int64_t block = passes.front().block[0];
     KernelSpec spec;
     spec.name = "k";
     spec.file = "k.cu";
     spec.source = "#include <hone/kernel.h>\nstruct Problem { long n = 1; };\nstruct Config { int block = 1; };\n" + source;
     spec.templated_on_type = false;
-    spec.parameters = {integer_parameter("block", {pass.block[0]})};
+    spec.parameters = {integer_parameter("block", {block})};
     Pass only;
     only.function = "k";
     spec.passes = {only};
-    auto compiled = compile(*compiler, spec, {configuration({pass.block[0]})});
+    auto compiled = compile(*compiler, spec, {configuration({block})});
     REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
-    return device->load(*compiled[0], {pass}, Problem{DType::kF32, {{"n", 1}}});
+    return device->load(*compiled[0], passes, Problem{DType::kF32, {{"n", 1}}});
   }
 
   DeviceInfo info;

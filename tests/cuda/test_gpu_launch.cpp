@@ -161,6 +161,33 @@ TEST_CASE_FIXTURE(Gpu, "a cooperative grid meets at a barrier; one that is too l
   CHECK(device->synchronize().ok());
 }
 
+TEST_CASE_FIXTURE(Gpu, "a pass that overlaps the one before it sees what that one wrote") {
+  if (info.properties.at("compute_capability") < 90) {
+    MESSAGE("not run: no dependent launches before compute capability 9.0");
+    return;
+  }
+  const std::string source =
+      "template <Config c> KERNEL void k(int* y) {\n"
+      "  let_next_pass_begin();\n"
+      "  await_pass_before();\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x, before = *(volatile int*)(y + i);\n"
+      "  __nanosleep(20000);\n"
+      "  y[i] = before * 2 + 1;\n}";
+  PassLaunch pass = one_block(64);
+  pass.grid[0] = 64;
+  std::vector<PassLaunch> passes(4, pass);
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    passes[i].overlap = true;
+  }
+  const auto loaded = load(source, passes);
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  const auto y = upload(std::vector<int>(64 * 64, 0));
+  void* to = y->address();
+  require((*loaded)->launch(nullptr, std::array<void*, 1>{&to}));
+  require(device->synchronize());
+  CHECK(download<int>(*y) == std::vector<int>(64 * 64, 15));
+}
+
 TEST_CASE_FIXTURE(Gpu, "a launch the device cannot do is a launch error, and the device goes on") {
   PassLaunch pass = one_block(32);
   const std::string source = "template <Config c> KERNEL void k(int* y) { y[0] = 1; }";

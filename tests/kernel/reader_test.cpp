@@ -54,7 +54,7 @@ template <class T> constexpr Launch launch_product(Problem p, Config c) {
   return {.grid = {blocks, c.split}, .block = {c.block}};
 }
 constexpr Launch launch(Problem p, Config c) {
-  return Launch{.grid = {ceil_div(p.m, 256L)}, .block = {256}, .cluster = {c.wide ? 2 : 1}, .enabled = c.split != 1};
+  return Launch{.grid = {ceil_div(p.m, 256L)}, .block = {256}, .cluster = {c.wide ? 2 : 1}, .enabled = c.split != 1, .overlap = c.wide};
 }
 
 constexpr Cost cost(Problem p) { return {.flops = 2.0 * p.m * p.k, .sum_length = double(p.k)}; }
@@ -192,6 +192,8 @@ TEST_CASE("each pass has the launch of its name, else the common one") {
   CHECK(second.arguments == std::vector<int>{2, 3, 4, -1});
   CHECK(second.cluster[0].text() == "c.wide ? 2 : 1");
   CHECK(second.enabled.text() == "c.split != 1");
+  CHECK(first.overlap.text() == "false");
+  CHECK(second.overlap.text() == "c.wide");
 }
 
 TEST_CASE("arguments are shared by name over the passes") {

@@ -71,7 +71,9 @@
 #endif
 
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------
-/// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped.
+/// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped. With overlap = true a pass
+/// may begin while the one before it still runs (a programmatic dependent launch, where the device has it): it must call await_pass_before()
+/// before it touches what that one writes or reads.
 struct Extent3 {
   long x = 1, y = 1, z = 1;
 };
@@ -80,6 +82,7 @@ struct Launch {
   long shared = 0;
   bool cooperative = false;
   bool enabled = true;
+  bool overlap = false;
 };
 
 /// flops of one run, the fewest bytes it must move, and the length of the longest sum behind one output (it sets the tolerance).
@@ -204,6 +207,17 @@ template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N
 template <int N, class T> HONE_DEVICE Vector<T, N> load(const T* from) { return *reinterpret_cast<const Vector<T, N>*>(from); }
 template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& values) { *reinterpret_cast<Vector<T, N>*>(to) = values; }
 template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N>& values) { store(to, values); }
+#endif
+
+/// For passes that overlap (Launch::overlap). What the pass before wrote is there behind the first; read it through pointers without
+/// __restrict__, which would let the compiler read before. Behind the second, called by every block, the next pass may begin, where there is
+/// room for its blocks.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+HONE_DEVICE void await_pass_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+HONE_DEVICE void let_next_pass_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+#else
+HONE_DEVICE void await_pass_before() {}
+HONE_DEVICE void let_next_pass_begin() {}
 #endif
 
 /// Declares `T* name`, the block's dynamic shared memory (Launch::shared bytes), aligned to 128 bytes.
