@@ -68,7 +68,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and spare a its copy
   if (c.repack > 0 && c.staged) return false;                                // out's rows are no multiples of 16 bytes either
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes take different rows of b
-  if (c.repack == 2 && c.split > 1) return false;                            // a rest is left to few rows of one class
+  if (c.repack == 2 && c.split > 1) return false;                            // its kernel writes no partial sums
   if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.staged && c.split > 1) return false;                                 // partial sums leave from registers
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
