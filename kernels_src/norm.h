@@ -2,91 +2,8 @@
 // What layernorm, rmsnorm and residual_rmsnorm share: y = (x - center) * scale * weight + bias for each row, with a center and a scale from
 // the row's own statistics. One read of x, one write of y; weights come out of the L1 cache, which the stream of x passes by.
 // The file that includes this one says before it: kResidual (a second matrix is added to x, and their sum is a result) and kBiased.
-#include "rows.h"
-
-// ---- what is known of a part of a row --------------------------------------------------------------------------------------------------
-/// 1 / x for the counts below: no zero, no tiny number.
-HONE_DEVICE float reciprocal(float x) {
-#if defined(__CUDACC__)
-  float result;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-#else
-  return 1.0f / x;
-#endif
-}
-
-/// Sums of squares, for the root mean square. No cancellation, so plain sums are sound.
-struct SquareSum {
-  float sum;
-
-  HONE_DEVICE static SquareSum none() { return {0.0f}; }
-  HONE_DEVICE static SquareSum join(SquareSum a, SquareSum b) { return {a.sum + b.sum}; }
-  HONE_DEVICE static SquareSum of(float value) { return {value * value}; }
-  /// Of `words` words, of which those for which present(j) is false are zero.
-  template <int words, int vec, class Present> HONE_DEVICE static SquareSum of(const float (&value)[words][vec], Present) {
-    float sum = 0;
-#pragma unroll
-    for (int j = 0; j < words; ++j) {
-#pragma unroll
-      for (int e = 0; e < vec; ++e) sum += value[j][e] * value[j][e];
-    }
-    return {sum};
-  }
-  HONE_DEVICE float center() const { return 0.0f; }
-  HONE_DEVICE float scale(long cols, float epsilon) const { return rsqrtf(sum / (float)cols + epsilon); }
-};
-
-/// Count, mean and sum of squared differences from the mean. A thread takes the mean of what it holds before the differences, and parts
-/// are joined by the formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing sample variances",
-/// 1979): sound however far the mean is from zero, where sum(x^2) - sum(x)^2 / n has nothing left.
-struct Moments {
-  float count, mean, squares;
-
-  HONE_DEVICE static Moments none() { return {0.0f, 0.0f, 0.0f}; }
-  HONE_DEVICE static Moments join(Moments a, Moments b) {
-    const float count = a.count + b.count, difference = b.mean - a.mean, share = b.count * reciprocal(fmaxf(count, 1.0f));
-    return {count, a.mean + difference * share, a.squares + b.squares + difference * difference * a.count * share};
-  }
-  HONE_DEVICE static Moments of(float value) { return {1.0f, value, 0.0f}; }
-  template <int words, int vec, class Present> HONE_DEVICE static Moments of(const float (&value)[words][vec], Present present) {
-    constexpr int kFull = words * vec;
-    float sum = 0, squares = 0;
-    int count = 0;
-#pragma unroll
-    for (int j = 0; j < words; ++j) {
-      count += present(j) ? vec : 0;
-#pragma unroll
-      for (int e = 0; e < vec; ++e) sum += value[j][e];
-    }
-    const float mean = sum * (count == kFull ? 1.0f / kFull : reciprocal((float)max_of(count, 1)));
-#pragma unroll
-    for (int j = 0; j < words; ++j) {
-      if (!present(j)) continue;
-#pragma unroll
-      for (int e = 0; e < vec; ++e) squares += (value[j][e] - mean) * (value[j][e] - mean);
-    }
-    return {(float)count, mean, squares};
-  }
-  HONE_DEVICE float center() const { return mean; }
-  HONE_DEVICE float scale(long cols, float epsilon) const { return rsqrtf(squares / (float)cols + epsilon); }
-};
-
-/// A plain sum. Two make the moments: of the elements, then of their squared differences from the mean.
-struct Total {
-  float sum;
-
-  HONE_DEVICE static Total join(Total a, Total b) { return {a.sum + b.sum}; }
-};
-
-/// What the threads of a row join.
-template <class Statistic, bool twice> struct JoinedOf { using type = Statistic; };
-template <class Statistic> struct JoinedOf<Statistic, true> { using type = Total; };
-
-/// What makes x normal: (x - center) * scale.
-struct Normalizer {
-  float center, scale;
-};
+#include "statistic.h"
+#include "stream.h"
 
 // ---- weights ---------------------------------------------------------------------------------------------------------------------------
 enum class Weights {
@@ -123,19 +40,21 @@ struct Problem {
   long rows = 4096, cols = 4096;
 };
 
-// What an H200 taught: rows of up to 32 KiB are fastest with a block each, held in registers (in_flight = 0) or fetched by one bulk copy.
-// Few long rows want a multiprocessor each (or two, cluster = 2) with the rest in shared memory: 128 rows of 131072 so take half the time
-// of reading them again.
+// What an H200 taught: rows of up to 32 KiB are fastest with a block each, held in registers (in_flight = 0). Long rows want clusters that
+// stay (stages): 128 rows of 131072 then take the time of a copy. Where a row begins inside a word, they take a fourth more, each on a
+// multiprocessor or two with the rest in shared memory.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 256;     // threads in a block
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
   TUNE(1, 2, 4, 8, 16) int cluster = 1;              // blocks that share a row: long rows stay on chip, few rows fill the device
   TUNE(4, 8, 16) int bytes = 16;                     // of one access: 16 is the widest there is, less gives short rows more threads
   TUNE(4, 8, 16, 32, 64) int held = 32;              // elements of a row that a thread holds in registers
-  TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
+  TUNE(0, 1, 4) int in_flight = 1;                   // words of the rest that a thread loads before it uses them; 0: there is no rest
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory, as far as it fits, instead of read again
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
-  TUNE(false, true) bool bulk = false;               // a bulk copy brings rows into shared memory; else threads load for themselves
+  TUNE(0, 3, 4, 6, 8) int stages = 0;                // rows that a block which stays has in shared memory (stream.h); 0: blocks do not stay
+  TUNE(0, 1, 2, 3, 4) int ahead = 0;                 // of those, rows that are added up before the one that is written
+  TUNE(0, 1, 2) int spare = 0;                       // clusters that the multiprocessors make up but have no room for
   TUNE(false, true) bool twice = kBiased;            // the threads of a row join sums twice (mean, then squares) instead of moments once:
                                                      // half of the instructions, but one more wait for each other
   TUNE(Weights::late, Weights::early) Weights weights = Weights::late;   // when they are loaded
@@ -161,55 +80,73 @@ HONE_BOTH constexpr long most_kept(Config c) {
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
   const long inputs = kResidual ? 2 : 1;
-  if (c.bulk) return bulk_bytes<T>(c.block / c.row_threads, p.cols, c.cluster) * inputs;
+  if (c.stages > 0) return (long)c.stages * c.block * c.held * sizeof(T) * inputs;
   return min_of(rest<T>(p, c), most_kept(c)) * c.block * c.bytes * inputs;
 }
 
 HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)); }
 
+HONE_BOTH constexpr int threads_of(Config c) { return c.stages > 0 ? c.block + kHelperThreads : c.block; }
+
+/// Of a thread of a block that stays: its weights, and a row's elements on their way.
+template <class T> HONE_BOTH constexpr int streamed_registers(Config c) {
+  return c.held * (int)sizeof(T) / 4 * (kBiased ? 2 : 1) + c.held + 24;
+}
+
 /// Whether threads are dealt out as in the default, which is there for any shape.
-HONE_BOTH constexpr bool usual(Config c) { return c.block == 256 && c.row_threads == 256 && c.cluster == 1 && c.held == 32; }
+HONE_BOTH constexpr bool usual(Config c) {
+  return c.block == 256 && c.row_threads == 256 && c.cluster == 1 && c.held == 32 && c.stages == 0;
+}
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                     // a word holds at least one element
-  if (c.block > d.threads_per_block) return false;                                // the device's limit
+  if (threads_of(c) > d.threads_per_block) return false;                          // the device's limit
   if (c.row_threads > c.block) return false;                                      // a block holds whole rows (or a cluster's share of one)
   if (c.cluster > 1 && c.row_threads < c.block) return false;                     // a cluster works on one row
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.bulk && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
-  if (c.bulk && c.bytes < 16) return false;                                       // which move words of 16 bytes
-  if (c.bulk && p.cols < 2 * vec<T>(c)) return false;                             // and every row has one
+  if (c.stages > 0 && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
   if (c.held < vec<T>(c)) return false;                                           // a thread holds at least one word
   if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
   if (c.row_threads < vec<T>(c)) return false;                                    // a thread takes one element of an edge
-  if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;        // they could not be resident
+  if (threads_of(c) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
+  if (c.stages > 0 && (c.row_threads < c.block || c.edges || rest<T>(p, c) > 0)) return false;  // each thread has columns of its own
+  if (c.stages > 0 && (c.twice || c.weights == Weights::late)) return false;      // one join for a row; weights are what stays
+  if (c.stages > 0 ? c.ahead == 0 || 2 * c.ahead > c.stages : c.ahead > 0) return false;  // some rows wait, some are on their way
+  if (c.spare > 0 && (c.stages == 0 || c.cluster == 1)) return false;             // blocks fit everywhere
+  if (c.stages > 0 && (c.cluster == 2 || c.cluster == 4)) return false;           // never among the best
+  if (c.stages > 0 && p.cols * sizeof(T) < (32 << 10)) return false;              // slower than a block for each row
+  if (c.stages > 0 && (c.min_blocks > 2 || c.stream_load)) return false;          // gained nothing
+  if (c.stages > 0 && streamed_registers<T>(c) * threads_of(c) * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.min_blocks > 1 && (c.held + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 32 * c.row_threads) return false;  // rows so long are for all threads of a block
-  if (c.row_threads > 256 && c.row_threads * vec<T>(c) > p.cols) return false;    // threads without an element
+  if (c.row_threads > 32 && c.row_threads * vec<T>(c) > p.cols && !usual(c)) return false;  // threads without an element
   if (c.cluster > 1 && c.cluster * c.row_threads * vec<T>(c) > p.cols) return false;  // threads without an element
-  if (c.held > 32 && (c.held / 2) * c.cluster * c.row_threads >= p.cols) return false;  // registers that no element reaches
+  if (c.held > vec<T>(c) && (c.held / 2) * c.cluster * c.row_threads >= p.cols && !usual(c)) return false;  // registers for nothing
   if (c.twice && !kBiased) return false;                                          // the mean is not asked for
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;                          // rows do begin inside a word
   if (c.edges && p.cols % vec<T>(c) == 0 && !usual(c)) return false;              // no row does: registers for nothing
   if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
-  if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
   if (c.in_flight > 0 && rest<T>(p, c) == 0 && !usual(c)) return false;           // code for nothing
-  if (rest<T>(p, c) > 0 && !c.rest_shared && !c.bulk && !usual(c)) return false;  // reading again costs up to twice the time
-  if (c.bytes < 16 && p.cols > 2048) return false;                                // narrow words are for rows of few
+  if (rest<T>(p, c) > 0 && !c.rest_shared && !usual(c)) return false;             // reading again costs up to twice the time
+  if (rest<T>(p, c) > 0 && !c.rest_shared && (c.stream_load || c.stream_store)) return false;  // and not what caches are told to drop
+  if (c.bytes < 16 && p.cols * sizeof(T) > 1024) return false;                    // narrow words are for rows of few
+  if ((c.stream_load || c.stream_store) && p.cols * sizeof(T) < (128 << 10)) return false;  // never gained anything on shorter rows
   if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;             // as many are resident without being asked
   if (c.cluster > 1 && p.cols * sizeof(T) < (128 << 10)) return false;            // one block keeps such a row on chip
-  if (c.cluster > 2 && p.cols * sizeof(T) <= (512 << 10)) return false;           // and two such a row
-  if (c.block < 512 && p.cols * sizeof(T) >= (128 << 10) && !usual(c)) return false;  // few rows at a time: each needs many threads
+  if (c.cluster > 1 && c.stages == 0 && !c.edges && p.cols * sizeof(T) <= (512 << 10)) return false;  // clusters that stay have such rows
+  if (c.cluster > 2 && c.stages == 0 && p.cols * sizeof(T) <= (512 << 10)) return false;  // two blocks keep such a row on chip
+  if (c.block < 512 && c.stages == 0 && p.cols * sizeof(T) >= (128 << 10) && !usual(c)) return false;  // each row needs many threads
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
+  if (c.rest_shared && p.cols * sizeof(T) < (64 << 10)) return false;             // registers hold such a row
   if (c.rest_shared && most_kept(c) == 0) return false;                           // no round of it fits
-  if (c.rest_shared && c.bulk) return false;                                      // the whole row is there
-  if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;     // the device's limit, beside the partial results
+  if (c.rest_shared && c.in_flight < 4) return false;                             // was always slower
+  if (shared_bytes<T>(p, c) + (c.stages > 0 ? 4096 : 2048) > d.shared_memory_per_block) return false;  // the limit, beside partial results
   return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more only queue
 }
 
-template <class T> constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {groups_of(p, c) * c.cluster},
-          .block = {c.block},
+template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
+  return {.grid = {(c.stages > 0 ? streams_of(p.rows, c.cluster, c.spare, c.min_blocks, d) : groups_of(p, c)) * c.cluster},
+          .block = {threads_of(c)},
           .cluster = {c.cluster},
           .shared = shared_bytes<T>(p, c)};
 }
@@ -368,7 +305,37 @@ template <class T, Config c, class Statistic> struct Norm {
     });
   }
 
-  HONE_DEVICE void run(Rows<T, c, kInputs> rows, float epsilon) {
+  HONE_DEVICE void take(const RowOfThread& row, const RowOfThread& other, float (&value)[kHeld][kVec]) const {
+    RowWord x[kHeld], residual[kHeld];
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) {
+      x[k] = row.read(k, 0.0f);
+      if constexpr (kResidual) residual[k] = other.read(k, 0.0f);
+    }
+#pragma unroll
+    for (int k = 0; k < kHeld; ++k) take(x[k], residual[k], value[k]);
+  }
+
+  /// Blocks that stay.
+  HONE_DEVICE void stream(const Rows<T, c, kInputs>& rows, float epsilon) {
+    using Stream = RowStream<T, c, Statistic, Normalizer, kInputs>;
+    __shared__ typename Stream::Shared shared;
+    float value[kHeld][kVec];
+    Stream{rows, shared}.run(
+        [&](const RowOfThread& row) { load_weights(row, true); },
+        [&](const RowOfThread& row, const RowOfThread& other) {
+          take(row, other, value);
+          return Statistic::of(value, [&](int k) { return row.has(k); });
+        },
+        [&](const Statistic& whole) { return Normalizer{whole.center(), whole.scale(rows.cols, epsilon)}; },
+        [&](const RowOfThread& row, const RowOfThread& other, Normalizer normal) {
+          take(row, other, value);
+          write_row(row, other, value, true, normal);
+        });
+  }
+
+  /// A block that has its rows once.
+  HONE_DEVICE void once(Rows<T, c, kInputs> rows, float epsilon) {
     rows.begin();
     const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
     const bool aligned = !c.edges || row.column(0) % kVec == 0;
@@ -383,5 +350,13 @@ template <class T, Config c, class Statistic> struct Norm {
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) take(x[k], residual[k], held[k]);
     write_row(row, other, held, aligned, normalizer(rows, row, other, held, epsilon));
+  }
+
+  HONE_DEVICE void run(const Rows<T, c, kInputs>& rows, float epsilon) {
+    if constexpr (c.stages > 0) {
+      stream(rows, epsilon);
+    } else {
+      once(rows, epsilon);
+    }
   }
 };

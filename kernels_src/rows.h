@@ -4,13 +4,12 @@
 //
 // A row is read in aligned words of `bytes`; the few elements before the first and behind the last are dealt with one by one. Either the
 // threads load for themselves, or one of them has the block's rows copied into shared memory (cp.async.bulk, Hopper: no registers and no
-// instructions while bytes are under way). Blocks that stay and fetch the next rows meanwhile are not here: on an H200 they lost 3 to 8 %
-// on rows of 32 KiB, and took twice the time where a cluster has a row. The words of a row may be shared out among several blocks, a
-// contiguous part each: among
-// a cluster, whose blocks join through distributed shared memory, or (row_sum) among blocks that leave their results to a second pass.
+// instructions while bytes are under way). Blocks that stay and fetch the next rows meanwhile are in stream.h. The words of a row may be
+// shared out among several blocks, a contiguous part each: among a cluster, whose blocks join through distributed shared memory, or
+// (row_sum) among blocks that leave their results to a second pass.
 //
 // A Config of such a kernel has the fields
-//   block, row_threads, cluster, bytes, in_flight, edges, bulk, stream_load, stream_store
+//   block, row_threads, cluster, bytes, in_flight, edges, bulk (or stages: stream.h), stream_load, stream_store
 // and the kernel's file says what they mean and which values they may have.
 #include "bulk.h"
 #include "words.h"
@@ -39,6 +38,15 @@ HONE_BOTH constexpr long words_behind(long words, long threads, long held, long 
 /// Shared memory for the part of `rows` rows that one bulk copy brings: 16 bytes more, because parts differ by a word.
 template <class T> HONE_BOTH constexpr long bulk_bytes(long rows, long cols, long parts) {
   return round_up(ceil_div(rows * cols, parts) * (long)sizeof(T) + 16, 128L);
+}
+
+/// Whether threads find their words in shared memory, brought there by bulk copies.
+template <class C> HONE_BOTH constexpr bool copied(C c) {
+  if constexpr (requires { c.bulk; }) {
+    return c.bulk;
+  } else {
+    return c.stages > 0;
+  }
 }
 
 // ---- clusters (Hopper) -----------------------------------------------------------------------------------------------------------------
@@ -132,7 +140,7 @@ template <class T, auto c> struct Row {
   HONE_DEVICE long column(int k) const { return word - start + (long)k * (c.row_threads * kVec); }
   HONE_DEVICE RowWord read(int k) const {
     const T* at = from + (long)k * (c.row_threads * kVec);
-    if constexpr (c.bulk) return load_word<T, kVec>(at);
+    if constexpr (copied(c)) return load_word<T, kVec>(at);
     return load_word<T, kVec, c.stream_load>(at);
   }
   /// `absent` in all elements where the row has no such word.
@@ -200,7 +208,7 @@ template <class T, auto c, int inputs = 1> struct Rows {
     // Numbers of blocks fit in 32 bits: a division takes a fourth of the time. Most often there is nothing to divide.
     first = parts == 1 ? (long)blockIdx.x * kRows : (long)(blockIdx.x / (unsigned)parts) * kRows;
     part = parts == 1 ? 0 : blockIdx.x % (unsigned)parts;
-    if constexpr (c.bulk) {
+    if constexpr (copied(c)) {
       __shared__ Arrival arrival;
       copy_elements = bulk_bytes<T>(kRows, cols, parts) / (long)sizeof(T);
       if (threadIdx.x == 0) fetch(&arrival);
@@ -219,7 +227,7 @@ template <class T, auto c, int inputs = 1> struct Rows {
     const int lane = (int)(threadIdx.x % c.row_threads);
     const Part1D at = part_of(r, part);
     Row<T, c> row = {r, at.row, at.word + lane * kVec, at.head, at.tail, at.word + (long)at.words * kVec, lane, at.words - lane, nullptr};
-    if constexpr (c.bulk) {
+    if constexpr (copied(c)) {
       const long before = kRows == 1 ? 0 : at.word - part_of(first, part).word;  // of this row, among those copied
       row.from = shared + input * copy_elements + before + lane * kVec;
     } else {

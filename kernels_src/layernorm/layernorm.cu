@@ -23,7 +23,7 @@ void layernorm_reference(long r, const T* x, const T* weight, const T* bias, dou
 }
 
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void layernorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.cols) const T* __restrict__ weight, IN(p.cols) const T* __restrict__ bias,
                OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {
   __shared__ Slots<typename JoinedOf<Moments, c.twice>::type> slots[2];

@@ -24,7 +24,7 @@ void residual_rmsnorm_reference(long r, const T* x, const T* residual, const T* 
 }
 
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void residual_rmsnorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.rows * p.cols) const T* __restrict__ residual,
                       IN(p.cols) const T* __restrict__ weight, OUT(p.rows * p.cols) T* __restrict__ sum,
                       OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {

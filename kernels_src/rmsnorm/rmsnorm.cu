@@ -18,7 +18,7 @@ REFERENCE(p.rows) void rmsnorm_reference(long r, const T* x, const T* weight, do
 }
 
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void rmsnorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.cols) const T* __restrict__ weight,
              OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {
   __shared__ Slots<SquareSum> slots[2];

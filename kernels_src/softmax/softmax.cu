@@ -1,13 +1,14 @@
 // Row-wise softmax: y[r, c] = exp(x[r, c] - max_r) / sum_r.
-#include "../rows.h"
+#include "../approximate.h"
+#include "../stream.h"
 
 struct Problem {
   long rows = 4096, cols = 4096;
 };
 
 // Any row length works with any configuration, and a good one reads each element once: rows.h says how. What an H200 taught: rows of up to
-// 32 KiB are fastest with a block each, held in registers. Few long rows want a multiprocessor each (or two, cluster = 2) with the rest in
-// shared memory.
+// 32 KiB are fastest with a block each, held in registers. Few long rows want clusters that stay (stages), in 16 bits or where a row begins
+// inside a word a multiprocessor each (or two, cluster = 2) with the rest in shared memory.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 256;     // threads in a block
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
@@ -17,7 +18,9 @@ struct Config {
   TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
   TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 15 registers fewer
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory instead of read again
-  TUNE(false, true) bool bulk = false;               // a bulk copy brings rows into shared memory; else threads load for themselves
+  TUNE(0, 3, 4, 6, 8) int stages = 0;                // rows that a block which stays has in shared memory (stream.h); 0: blocks do not stay
+  TUNE(0, 1, 2, 3, 4) int ahead = 0;                 // of those, rows that are added up before the one that is written
+  TUNE(0, 1, 2) int spare = 0;                       // clusters that the multiprocessors make up but have no room for
   TUNE(false, true) bool online = true;              // maximum and sum in one pass over the row instead of two
   TUNE(false, true) bool stream_load = false;        // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;       // the same for lines of y
@@ -32,52 +35,66 @@ template <class T> HONE_BOTH constexpr long rest(Problem p, Config c) {
 }
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
-  if (c.bulk) return bulk_bytes<T>(c.block / c.row_threads, p.cols, c.cluster);
+  if (c.stages > 0) return (long)c.stages * c.block * c.held * sizeof(T);
   return c.rest_shared ? rest<T>(p, c) * c.block * c.bytes : 0;
 }
 
 HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)); }
 
+HONE_BOTH constexpr int threads_of(Config c) { return c.stages > 0 ? c.block + kHelperThreads : c.block; }
+
 /// Whether threads are dealt out as in the default, which is there for any shape.
-HONE_BOTH constexpr bool usual(Config c) { return c.block == 256 && c.row_threads == 256 && c.cluster == 1 && c.held == 32; }
+HONE_BOTH constexpr bool usual(Config c) {
+  return c.block == 256 && c.row_threads == 256 && c.cluster == 1 && c.held == 32 && c.stages == 0;
+}
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                     // a word holds at least one element
-  if (c.block > d.threads_per_block) return false;                                // the device's limit
+  if (threads_of(c) > d.threads_per_block) return false;                          // the device's limit
   if (c.row_threads > c.block) return false;                                      // a block holds whole rows (or a cluster's share of one)
   if (c.cluster > 1 && c.row_threads < c.block) return false;                     // a cluster works on one row
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.bulk && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
-  if (c.bulk && c.bytes < 16) return false;                                       // which move words of 16 bytes
-  if (c.bulk && p.cols < 2 * vec<T>(c)) return false;                             // and every row has one
-  if (c.bulk && c.rest_shared) return false;                                      // the whole row is there
+  if (c.stages > 0 && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
   if (c.held < vec<T>(c)) return false;                                           // a thread holds at least one word
   if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
   if (c.row_threads < vec<T>(c)) return false;                                    // a thread takes one element of an edge
-  if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;        // they could not be resident
+  if (threads_of(c) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
+  if (c.stages > 0 && (c.row_threads < c.block || c.edges || rest<T>(p, c) > 0)) return false;  // each thread has columns of its own
+  if (c.stages > 0 && !c.online) return false;                                    // one join for a row
+  if (c.stages > 0 ? c.ahead == 0 || 2 * c.ahead > c.stages : c.ahead > 0) return false;  // some rows wait, some are on their way
+  if (c.spare > 0 && (c.stages == 0 || c.cluster == 1)) return false;             // blocks fit everywhere
+  if (c.stages > 0 && (c.cluster == 2 || c.cluster == 4)) return false;           // never among the best
+  if (c.stages > 0 && p.cols * sizeof(T) < (32 << 10)) return false;              // slower than a block for each row
+  if (c.stages > 0 && (c.min_blocks > 2 || c.stream_load)) return false;          // gained nothing
+  if (c.stages > 0 && (c.held + 24) * threads_of(c) * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.min_blocks > 1 && (c.held + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 32 * c.row_threads) return false;  // rows so long are for all threads of a block
-  if (c.row_threads > 256 && c.row_threads * vec<T>(c) > p.cols) return false;    // threads without an element
+  if (c.row_threads > 32 && c.row_threads * vec<T>(c) > p.cols && !usual(c)) return false;  // threads without an element
   if (c.cluster > 1 && c.cluster * c.row_threads * vec<T>(c) > p.cols) return false;  // threads without an element
-  if (c.held > 32 && (c.held / 2) * c.cluster * c.row_threads >= p.cols) return false;  // registers that no element reaches
+  if (c.held > vec<T>(c) && (c.held / 2) * c.cluster * c.row_threads >= p.cols && !usual(c)) return false;  // registers for nothing
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;                          // rows do begin inside a word
   if (c.edges && p.cols % vec<T>(c) == 0 && !usual(c)) return false;              // no row does: registers for nothing
   if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
   if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
   if (c.in_flight > 0 && rest<T>(p, c) == 0 && !usual(c)) return false;           // code for nothing
-  if (c.bytes < 16 && p.cols > 2048) return false;                                // narrow words are for rows of few
+  if (rest<T>(p, c) > 0 && !c.rest_shared && p.cols * sizeof(T) <= (512 << 10) && !usual(c)) return false;  // it fits
+  if (rest<T>(p, c) > 0 && !c.rest_shared && (c.stream_load || c.stream_store)) return false;  // and not what caches are told to drop
+  if (c.bytes < 16 && p.cols * sizeof(T) > 1024) return false;                    // narrow words are for rows of few
+  if ((c.stream_load || c.stream_store) && p.cols * sizeof(T) < (128 << 10)) return false;  // never gained anything on shorter rows
   if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;             // as many are resident without being asked
   if (c.cluster > 1 && p.cols * sizeof(T) < (128 << 10)) return false;            // one block keeps such a row on chip
-  if (c.cluster > 2 && p.cols * sizeof(T) <= (512 << 10)) return false;           // and two such a row
-  if (c.block < 512 && p.cols * sizeof(T) >= (128 << 10) && !usual(c)) return false;  // few rows at a time: each needs many threads
+  if (c.cluster > 2 && c.stages == 0 && p.cols * sizeof(T) <= (512 << 10)) return false;  // and two such a row
+  if (c.block < 512 && c.stages == 0 && p.cols * sizeof(T) >= (128 << 10) && !usual(c)) return false;  // each row needs many threads
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
-  if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;     // the device's limit, beside the partial results
+  if (c.rest_shared && p.cols * sizeof(T) < (64 << 10)) return false;             // registers hold such a row
+  if (shared_bytes<T>(p, c) + (c.stages > 0 ? 4096 : 2048) > d.shared_memory_per_block) return false;  // the limit, beside partial results
   return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more only queue
 }
 
-template <class T> constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {groups_of(p, c) * c.cluster},
-          .block = {c.block},
+template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
+  const long groups = c.stages > 0 ? streams_of(p.rows, c.cluster, c.spare, c.min_blocks, d) : groups_of(p, c);
+  return {.grid = {groups * c.cluster},
+          .block = {threads_of(c)},
           .cluster = {c.cluster},
           .shared = shared_bytes<T>(p, c)};
 }
@@ -98,16 +115,7 @@ template <class T> REFERENCE(p.rows) void softmax_reference(long r, const T* x, 
 constexpr float kLowest = -3.4e38f;  // where a maximum starts: finite, because infinity minus infinity is no number
 
 /// exp(x - largest). The difference comes first: log2(e) * x - log2(e) * largest would lose what they have in common.
-HONE_DEVICE float exp_below(float x, float largest) {
-  const float exponent = (x - largest) * 1.44269504f;  // log2(e)
-#if defined(__CUDACC__)
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(exponent));
-  return result;
-#else
-  return exp2f(exponent);
-#endif
-}
+HONE_DEVICE float exp_below(float x, float largest) { return power_of_two((x - largest) * 1.44269504f); }
 
 /// What is known of a part of a row: its maximum, and the sum of exp(x - maximum).
 struct Part {
@@ -180,7 +188,36 @@ template <class T, Config c> struct Softmax {
     });
   }
 
-  HONE_DEVICE void run(Rows<T, c> rows) const {
+  /// Blocks that stay.
+  HONE_DEVICE void stream(const Rows<T, c>& rows) const {
+    using Stream = RowStream<T, c, Part, Part, 1>;
+    __shared__ typename Stream::Shared shared;
+    RowWord word[kHeld];
+    float value[kHeld][kVec];
+    const auto read = [&](const Row<T, c>& row) {
+#pragma unroll
+      for (int k = 0; k < kHeld; ++k) word[k] = row.read(k, -INFINITY);
+    };
+    Stream{rows, shared}.run(
+        [](const Row<T, c>&) {},
+        [&](const Row<T, c>& row, const Row<T, c>&) {
+          read(row);
+          return part_of(word, value, -INFINITY, -INFINITY, largest_of(word, kLowest));
+        },
+        [](const Part& whole) { return Part{whole.largest, 1.0f / whole.sum}; },
+        [&](const Row<T, c>& row, const Row<T, c>&, Part whole) {
+          read(row);
+#pragma unroll
+          for (int k = 0; k < kHeld; ++k) {
+#pragma unroll
+            for (int e = 0; e < kVec; ++e) value[k][e] = exp_below(word[k][e], whole.largest) * whole.sum;
+            if (row.has(k)) row.write(y, k, pack<T>(value[k]));
+          }
+        });
+  }
+
+  /// A block that has its rows once.
+  HONE_DEVICE void once(Rows<T, c> rows) const {
     rows.begin();
     const Row<T, c> row = rows.row();
     RowWord word[kHeld];
@@ -209,10 +246,18 @@ template <class T, Config c> struct Softmax {
     if (row.in_tail()) y[row.tail_at()] = T(exp_below(tail, part.largest) * scale);
     write_rest(row, part.largest, scale);
   }
+
+  HONE_DEVICE void run(const Rows<T, c>& rows) const {
+    if constexpr (c.stages > 0) {
+      stream(rows);
+    } else {
+      once(rows);
+    }
+  }
 };
 
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void softmax(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T* __restrict__ y, Problem p) {
   __shared__ Slots<Part> slots[2];
   SHARED_DYNAMIC(T, shared);

@@ -21,20 +21,30 @@ struct Case {
 
 const std::vector<Case>& cases() {
   using hone::DType;
-  const std::string few = "block=64,row_threads=64,min_blocks=1,", kept = few + "held=8,in_flight=2,rest_shared=true";
+  const std::string few = "block=64,row_threads=64,min_blocks=1,", kept = few + "held=8,in_flight=4,rest_shared=true";
   const std::string kept_words = kept + ",edges=false";  // where rows are whole words
+  // Blocks that stay, for more rows than they have stages.
+  const std::string stay = "block=256,row_threads=256,held=64,in_flight=0,edges=false,stages=3,ahead=1,min_blocks=1",
+                    stay_weights = stay + ",weights=early";
   static const std::vector<Case> all = {
-      {"softmax", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept, kept + ",online=false", kept_words}},
+      {"softmax",
+       DType::kBF16,
+       {"rows=5,cols=1031", "rows=2,cols=40001", "rows=3,cols=40960"},
+       {"block=64,row_threads=32,min_blocks=1,held=64", kept, kept + ",online=false", kept_words}},
+      {"softmax", DType::kF32, {"rows=9,cols=9000"}, {stay}},
       {"layernorm",
        DType::kF32,
-       {"rows=5,cols=1031", "rows=9,cols=1024"},
-       {kept, kept_words + ",weights=early", "block=64,row_threads=16,min_blocks=1,held=64,in_flight=0,edges=false,twice=false"}},
-      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,min_blocks=1,held=8,in_flight=0,edges=false,bulk=true"}},
+       {"rows=5,cols=1031", "rows=9,cols=1024", "rows=2,cols=20001", "rows=11,cols=8192"},
+       {kept, "block=64,row_threads=64,held=16,in_flight=0,edges=false,weights=early,min_blocks=1",
+        "block=64,row_threads=16,min_blocks=1,held=64,in_flight=0,edges=false,twice=false",
+        "block=256,row_threads=256,held=32,in_flight=0,edges=false,stages=4,ahead=2,twice=false,weights=early,min_blocks=1"}},
+      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,min_blocks=1,held=8,in_flight=0,edges=false"}},
       {"rmsnorm",
        DType::kBF16,
-       {"rows=5,cols=1031", "rows=9,cols=2048", "rows=2,cols=50001"},  // of the long rows, shared memory has room for a part
-       {kept, kept + ",weights=early", kept_words, "block=128,row_threads=128,held=8,in_flight=2,rest_shared=true,min_blocks=8"}},
-      {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=9,cols=2048"}, {kept, kept_words}},
+       {"rows=5,cols=1031", "rows=2,cols=50001"},  // of the long rows, shared memory has room for a part
+       {kept, kept + ",weights=early", "block=128,row_threads=128,held=8,in_flight=4,rest_shared=true,min_blocks=8"}},
+      {"rmsnorm", DType::kF32, {"rows=9,cols=9000", "rows=1,cols=9000"}, {stay_weights}},  // threads without a word; nothing to wait for
+      {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=2,cols=40960", "rows=9,cols=16384"}, {kept_words, stay_weights}},
       {"row_sum",
        DType::kF32,
        {"rows=3,cols=9001", "rows=40,cols=64"},
@@ -110,12 +120,16 @@ TEST_CASE("memory-bound kernels equal their references at aligned and ragged sha
 TEST_CASE("layernorm keeps its digits where the mean is a thousand times the deviation") {
   CpuFixture cpu;
   const hone::KernelSpec& spec = *hone::find_builtin_kernel("layernorm").value();
-  constexpr std::size_t kRows = 3, kCols = 3001;
+  constexpr std::size_t kRows = 3, kCols = 3000;
   hone::CompileRequest request;
   request.spec = &spec;
   request.configurations = {
       hone::default_configuration(spec),
-      hone::parse_configuration(spec.parameters, "block=64,row_threads=64,min_blocks=1,held=8,rest_shared=true").value()};
+      hone::parse_configuration(spec.parameters, "block=64,row_threads=64,min_blocks=1,held=8,rest_shared=true").value(),
+      hone::parse_configuration(
+          spec.parameters,
+          "block=64,row_threads=64,min_blocks=1,held=64,in_flight=0,edges=false,stages=3,ahead=1,twice=false,weights=early")
+          .value()};
   const auto compiled = cpu.compiler().compile(request);
   const hone::Problem problem = hone::make_problem(spec, hone::DType::kF32, {{"rows", kRows}, {"cols", kCols}}).value();
 

@@ -1,0 +1,75 @@
+#pragma once
+// What layernorm and rmsnorm know of a part of a row, and what follows from it.
+#include "approximate.h"
+
+/// Sums of squares, for the root mean square. No cancellation, so plain sums are sound.
+struct SquareSum {
+  float sum;
+
+  HONE_DEVICE static SquareSum none() { return {0.0f}; }
+  HONE_DEVICE static SquareSum join(SquareSum a, SquareSum b) { return {a.sum + b.sum}; }
+  HONE_DEVICE static SquareSum of(float value) { return {value * value}; }
+  /// Of `words` words, of which those for which present(j) is false are zero.
+  template <int words, int vec, class Present> HONE_DEVICE static SquareSum of(const float (&value)[words][vec], Present) {
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < words; ++j) {
+#pragma unroll
+      for (int e = 0; e < vec; ++e) sum += value[j][e] * value[j][e];
+    }
+    return {sum};
+  }
+  HONE_DEVICE float center() const { return 0.0f; }
+  HONE_DEVICE float scale(long cols, float epsilon) const { return rsqrtf(sum / (float)cols + epsilon); }
+};
+
+/// Count, mean and sum of squared differences from the mean. A thread takes the mean of what it holds before the differences, and parts
+/// are joined by the formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing sample variances",
+/// 1979): sound however far the mean is from zero, where sum(x^2) - sum(x)^2 / n has nothing left.
+struct Moments {
+  float count, mean, squares;
+
+  HONE_DEVICE static Moments none() { return {0.0f, 0.0f, 0.0f}; }
+  HONE_DEVICE static Moments join(Moments a, Moments b) {
+    const float count = a.count + b.count, difference = b.mean - a.mean, share = b.count * reciprocal(fmaxf(count, 1.0f));
+    return {count, a.mean + difference * share, a.squares + b.squares + difference * difference * a.count * share};
+  }
+  HONE_DEVICE static Moments of(float value) { return {1.0f, value, 0.0f}; }
+  template <int words, int vec, class Present> HONE_DEVICE static Moments of(const float (&value)[words][vec], Present present) {
+    constexpr int kFull = words * vec;
+    float sum = 0, squares = 0;
+    int count = 0;
+#pragma unroll
+    for (int j = 0; j < words; ++j) {
+      count += present(j) ? vec : 0;
+#pragma unroll
+      for (int e = 0; e < vec; ++e) sum += value[j][e];
+    }
+    const float mean = sum * (count == kFull ? 1.0f / kFull : reciprocal((float)max_of(count, 1)));
+#pragma unroll
+    for (int j = 0; j < words; ++j) {
+      if (!present(j)) continue;
+#pragma unroll
+      for (int e = 0; e < vec; ++e) squares += (value[j][e] - mean) * (value[j][e] - mean);
+    }
+    return {(float)count, mean, squares};
+  }
+  HONE_DEVICE float center() const { return mean; }
+  HONE_DEVICE float scale(long cols, float epsilon) const { return rsqrtf(squares / (float)cols + epsilon); }
+};
+
+/// A plain sum. Two make the moments: of the elements, then of their squared differences from the mean.
+struct Total {
+  float sum;
+
+  HONE_DEVICE static Total join(Total a, Total b) { return {a.sum + b.sum}; }
+};
+
+/// What the threads of a row join.
+template <class Statistic, bool twice> struct JoinedOf { using type = Statistic; };
+template <class Statistic> struct JoinedOf<Statistic, true> { using type = Total; };
+
+/// What makes x normal: (x - center) * scale.
+struct Normalizer {
+  float center, scale;
+};
