@@ -16,9 +16,10 @@ struct Config {
 
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.in_flight * c.bytes / (long)sizeof(T); }
 
-template <class T> constexpr bool valid(Problem, Config c, Device d) {
+template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                  // an access holds at least one element
   if (c.block > d.threads_per_block) return false;                             // the device's limit
+  if (c.bytes < 16 && p.rows * p.cols > (1 << 20)) return false;               // narrow words are for few elements
   return c.in_flight * (c.bytes / (int)sizeof(T)) <= 32;                       // what is in flight becomes floats in registers
 }
 
