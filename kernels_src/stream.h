@@ -1,8 +1,8 @@
 #pragma once
 // Blocks that stay while the rows of a matrix stream through their shared memory. A block has the same columns of every row, so what it
 // needs of them (weights) is read once and kept in registers; the blocks of a cluster have a row between them, and each tells the others
-// what it knows of its part. What is told takes its time, for it queues behind the stores of results (on an H200 up to a microsecond), so
-// blocks add up some rows ahead of the one they finish: nobody waits, and reads and writes mix as in a copy.
+// what it knows of its part. Telling takes about a microsecond on a busy H200, so blocks add up some rows ahead of the one they finish:
+// nobody waits, and reads and writes mix as in a copy.
 //
 // Three warps beside those that work on elements: one has parts of rows copied into shared memory, as many ahead as there are stages; one
 // joins what the warps of the block know of a row and tells every block of the cluster; one joins what the blocks told.
