@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 #include "hone/session.hpp"
 
@@ -51,7 +52,7 @@ void BackgroundTuner::run(const std::stop_token& stop) {
     }
     const Wanted next = most_wanted();
     lock.unlock();
-    const Result<End> end = tune_one(next, stop);
+    const Result<End> end = guarded(next, stop);
     if (stop.stop_requested()) {
       return;
     }
@@ -64,6 +65,15 @@ void BackgroundTuner::run(const std::stop_token& stop) {
 }
 
 BackgroundTuner::Wanted BackgroundTuner::most_wanted() const { return *std::ranges::max_element(waiting_, {}, &Wanted::times); }
+
+/// An exception that left this thread would end the application.
+Result<BackgroundTuner::End> BackgroundTuner::guarded(const Wanted& wanted, const std::stop_token& stop) {
+  try {
+    return tune_one(wanted, stop);
+  } catch (const std::exception& broken) {
+    return Error{ErrorCode::kPlugin, broken.what()};
+  }
+}
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, const std::stop_token& stop) {
   HONE_ASSIGN(const auto record, store_->find_record(record_key(*wanted.spec, wanted.problem, device_.info), wanted.spec->parameters));

@@ -11,7 +11,7 @@
 
 #include "engine/tune/compile_pool.hpp"
 #include "engine/tune/evaluator.hpp"
-#include "engine/tune/worker_process.hpp"
+#include "engine/tune/measuring_process.hpp"
 
 namespace hone {
 namespace {
@@ -19,8 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr double kOpenDeadline = 300.0;          // seconds to open the device and to make the buffers
-constexpr double kFirstTrialDeadline = 300.0;    // the default's trial also computes the reference
+constexpr double kFirstTrialDeadline = 300.0;    // seconds; the default's trial also computes the reference
 constexpr double kShortestTrialDeadline = 10.0;  // per stage
 constexpr double kTrialDeadlineFactor = 10.0;    // times the default's own trial
 constexpr std::size_t kMostReady = 64;
@@ -31,36 +30,41 @@ struct ReadyTrial {
   double compile_seconds = 0.0;
 };
 
+int compile_workers(const TuneRequest& request) {
+  return request.compile_workers > 0 ? request.compile_workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// The first request to every worker.
+wire::Message setup_of(const TuneRequest& request) {
+  return {{"op", "setup"},
+          {"device", wire::to_message(request.device.info)},
+          {"plugin", request.device.plugin->file().string()},
+          {"spec", request.spec.serialize()},
+          {"problem", wire::to_message(request.problem)},
+          {"settings", wire::to_message(request.measure)},
+          {"seed", request.seed}};
+}
+
 class LiveEvaluator final : public Evaluator {
  public:
-  LiveEvaluator(const TuneRequest& request, Store* store, std::filesystem::path executable)
-      : request_(request), store_(store), executable_(std::move(executable)) {
-    setup_ = {{"op", "setup"},
-              {"device", wire::to_message(request.device.info)},
-              {"plugin", request.device.plugin->file().string()},
-              {"spec", request.spec.serialize()},
-              {"problem", wire::to_message(request.problem)},
-              {"settings", wire::to_message(request.measure)},
-              {"seed", request.seed}};
-    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const int workers = request.compile_workers > 0 ? request.compile_workers : cores;
-    pool_ = std::make_unique<CompilePool>(context_, executable_, request.spec.parameters, setup_, workers,
-                                          [this](CompilePool::Done done) { compiled(std::move(done)); });
-  }
+  LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup)
+      : request_(request),
+        store_(store),
+        pool_(context_, executable, request.spec.parameters, setup, compile_workers(request),
+              [this](CompilePool::Done done) { compiled(std::move(done)); }),
+        device_(context_, executable, setup,
+                {.ready = [this] { feed_device(); },
+                 .failed = [this](Error why) { failure_ = std::move(why); },
+                 .has_reference = [this](const Compiled& reference) { return keep(key_of("reference"), reference); }}) {}
 
   /// Begins to open the device and, where the store has it not, to compile the reference. Neither is waited for.
   Result<void> prepare() {
-    HONE_ASSIGN(const std::optional<Compiled> cached, find_cached(key_of("reference")));
-    if (cached) {
-      reference_ = wire::to_message(*cached);
-    } else {
-      HONE_TRY(compile_reference());
-    }
-    return start_device();
+    HONE_ASSIGN(const std::optional<Compiled> reference, find_cached(key_of("reference")));
+    return device_.start(reference);
   }
 
   [[nodiscard]] std::size_t wanted() const override {
-    const std::size_t queued = pool_->pending() + ready_.size();
+    const std::size_t queued = pool_.pending() + ready_.size();
     if (!request_.device.info.compile_overlaps && (queued > 0 || on_device_)) {
       return 0;  // compiling would disturb the timing: first compile, then measure
     }
@@ -68,9 +72,7 @@ class LiveEvaluator final : public Evaluator {
     return queued < depth ? depth - queued : 0;
   }
 
-  [[nodiscard]] std::size_t in_flight() const override {
-    return pool_->pending() + ready_.size() + (on_device_ ? 1 : 0) + finished_.size();
-  }
+  [[nodiscard]] std::size_t in_flight() const override { return pool_.pending() + ready_.size() + (on_device_ ? 1 : 0) + finished_.size(); }
 
   void submit(std::vector<Proposal> proposals) override {
     std::vector<Proposal> uncached;
@@ -86,7 +88,7 @@ class LiveEvaluator final : public Evaluator {
         uncached.push_back(std::move(proposal));
       }
     }
-    pool_->submit(std::move(uncached));
+    pool_.submit(std::move(uncached));
     feed_device();
   }
 
@@ -95,8 +97,8 @@ class LiveEvaluator final : public Evaluator {
   Result<std::vector<Trial>> wait(double until) override {
     const auto deadline = start_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(until, 1e9)));
     while (finished_.empty() && !failure_) {
-      if (pool_->broken()) {
-        return *pool_->broken();
+      if (pool_.broken()) {
+        return *pool_.broken();
       }
       context_.restart();
       if (context_.run_one_until(deadline) == 0) {
@@ -107,7 +109,7 @@ class LiveEvaluator final : public Evaluator {
   }
 
   Result<std::vector<Trial>> drain() override {
-    pool_->clear_queue();
+    pool_.clear_queue();
     ready_.clear();
     closed_ = true;  // what still finishes compiling goes to the store, not to the device: that belongs to the final round now
     while (on_device_ && !failure_) {
@@ -130,9 +132,10 @@ class LiveEvaluator final : public Evaluator {
       wire::Message candidates = wire::Message::array();
       for (const std::size_t i : alive) {
         HONE_ASSIGN(const Compiled compiled, compiled_of(finalists[i]));
-        candidates.push_back({{"configuration", text(request_.spec.parameters, finalists[i].configuration)}, {"compiled", wire::to_message(compiled)}});
+        candidates.push_back(
+            {{"configuration", text(request_.spec.parameters, finalists[i].configuration)}, {"compiled", wire::to_message(compiled)}});
       }
-      const auto reply = converse(*device_, {{"op", "finals"}, {"candidates", std::move(candidates)}}, std::max(60.0, 4 * trial_deadline()));
+      const auto reply = converse({{"op", "finals"}, {"candidates", std::move(candidates)}}, std::max(60.0, 4 * trial_deadline()));
       if (!reply) {
         HONE_TRY(drop_offender(reply.error(), alive, results));
         continue;
@@ -170,7 +173,7 @@ class LiveEvaluator final : public Evaluator {
 
   /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured, and a few to spare.
   [[nodiscard]] std::size_t depth() const {
-    const std::size_t most = pool_->workers() * pool_->batch_size();
+    const std::size_t most = pool_.workers() * pool_.batch_size();
     if (!request_.device.info.compile_overlaps) {
       return trials_done_ == 0 ? 1 : most;
     }
@@ -178,7 +181,7 @@ class LiveEvaluator final : public Evaluator {
       return std::min(most + 4, kMostReady);  // the first trial says little: it computes the reference as well
     }
     const double trial_seconds = (busy_seconds_ - first_seconds_) / static_cast<double>(trials_done_ - 1);
-    const double rate = pool_->mean_seconds() * static_cast<double>(pool_->batch_size()) / std::max(trial_seconds, 1e-4);
+    const double rate = pool_.mean_seconds() * static_cast<double>(pool_.batch_size()) / std::max(trial_seconds, 1e-4);
     const auto needed = static_cast<std::size_t>(2.0 * std::min(rate, 1e4)) + 4;
     return std::min({needed, most + 4, kMostReady});
   }
@@ -188,9 +191,9 @@ class LiveEvaluator final : public Evaluator {
   }
 
   /// One request and its reply, waited for. Everything else that is under way goes on meanwhile.
-  Result<wire::Message> converse(WorkerProcess& process, const wire::Message& message, double deadline) {
+  Result<wire::Message> converse(const wire::Message& message, double deadline) {
     std::optional<Result<wire::Message>> answer;
-    process.request(message, Seconds(deadline), [&answer](Result<wire::Message> reply) { answer = std::move(reply); });
+    device_.request(message, Seconds(deadline), [&answer](Result<wire::Message> reply) { answer = std::move(reply); });
     while (!answer && !failure_) {
       context_.restart();
       context_.run_one();
@@ -204,82 +207,9 @@ class LiveEvaluator final : public Evaluator {
     return std::move(*answer);
   }
 
-  /// The error in a worker's reply, if there is one, ends the session.
-  bool failed(const Result<wire::Message>& reply, std::string_view what) {
-    if (!reply) {
-      failure_ = Error{reply.error().code, fmt::format("{}: {}", what, reply.error().message)};
-    } else if (reply->contains("error")) {
-      failure_ = wire::error_from(reply->at("error"));
-    }
-    return failure_.has_value();
-  }
-
-  Result<void> compile_reference() {
-    HONE_ASSIGN(reference_compiler_, WorkerProcess::spawn(context_, executable_));
-    wire::Message setup = setup_;
-    setup["measure"] = false;
-    reference_compiler_->request(setup, Seconds(kOpenDeadline), [this](const Result<wire::Message>& reply) {
-      if (!failed(reply, "preparing the reference")) {
-        reference_compiler_->request({{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}},
-                                     Seconds(kOpenDeadline), [this](const Result<wire::Message>& done) { reference_compiled(done); });
-      }
-    });
-    return {};
-  }
-
-  void reference_compiled(const Result<wire::Message>& reply) {
-    if (failed(reply, "compiling the reference")) {
-      return;
-    }
-    const wire::Message& result = reply->at("results").at(0);
-    if (result.contains("error")) {
-      failure_ = wire::error_from(result.at("error"));
-      failure_->message = fmt::format("the reference of {} does not compile:\n{}", request_.spec.name, failure_->message);
-      return;
-    }
-    reference_ = result.at("compiled");
-    reference_compiler_.reset();
-    if (const Result<void> kept = keep(key_of("reference"), wire::compiled_from(*reference_)); !kept) {
-      failure_ = kept.error();
-      return;
-    }
-    make_bench();
-  }
-
-  /// Starts the measuring worker without blocking the compile pool.
-  Result<void> start_device() {
-    HONE_ASSIGN(device_, WorkerProcess::spawn(context_, executable_));
-    stage_ = Stage::kOpening;
-    wire::Message setup = setup_;
-    setup["measure"] = true;
-    device_->request(setup, Seconds(kOpenDeadline), [this](const Result<wire::Message>& reply) {
-      if (!failed(reply, "opening the device")) {
-        stage_ = Stage::kOpen;
-        make_bench();
-      }
-    });
-    return {};
-  }
-
-  /// The device's buffers need the reference.
-  void make_bench() {
-    if (stage_ != Stage::kOpen || !reference_) {
-      return;
-    }
-    stage_ = Stage::kFilling;
-    device_->request({{"op", "bench"}, {"reference", *reference_}}, Seconds(kOpenDeadline), [this](const Result<wire::Message>& reply) {
-      if (!failed(reply, "opening the device")) {
-        stage_ = Stage::kReady;
-        feed_device();
-      }
-    });
-  }
-
   Result<void> await_bench() {
-    if (!device_ || !device_->alive()) {
-      HONE_TRY(start_device());
-    }
-    while (stage_ != Stage::kReady && !failure_) {
+    HONE_TRY(device_.revive());
+    while (!device_.ready() && !failure_) {
       context_.restart();
       context_.run_one();
     }
@@ -315,18 +245,16 @@ class LiveEvaluator final : public Evaluator {
   }
 
   void feed_device() {
-    const bool must_wait = !request_.device.info.compile_overlaps && pool_->pending() > 0;
+    const bool must_wait = !request_.device.info.compile_overlaps && pool_.pending() > 0;
     const auto next = next_ready();
     if (on_device_ || next == ready_.end() || must_wait || closed_ || failure_) {
       return;
     }
-    if (!device_ || !device_->alive()) {
-      if (const Result<void> started = start_device(); !started) {
-        failure_ = started.error();
-      }
+    if (const Result<void> revived = device_.revive(); !revived) {
+      failure_ = revived.error();
       return;
     }
-    if (stage_ != Stage::kReady) {
+    if (!device_.ready()) {
       return;
     }
     first_waits_ = false;
@@ -341,7 +269,7 @@ class LiveEvaluator final : public Evaluator {
     on_device_ = true;
     trial_start_ = Clock::now();
     first_trial_ = first_trial_.value_or(trial_start_);
-    device_->request(message, Seconds(trial_deadline()), [this](Result<wire::Message> reply) { measured(std::move(reply)); });
+    device_.request(message, Seconds(trial_deadline()), [this](Result<wire::Message> reply) { measured(std::move(reply)); });
   }
 
   void measured(Result<wire::Message> reply) {
@@ -363,13 +291,13 @@ class LiveEvaluator final : public Evaluator {
         default_seconds_ = seconds;
       }
       if (reply->at("fatal").get<bool>()) {
-        device_.reset();
+        device_.drop();
       }
     } else {
       trial.outcome = reply.error().code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
       trial.detail = reply.error().message;
       trial.seconds.overhead = seconds;
-      device_.reset();
+      device_.drop();
     }
     trial.seconds.compile = current_.compile_seconds;
     finished_.push_back(std::move(trial));
@@ -419,22 +347,15 @@ class LiveEvaluator final : public Evaluator {
       return true;
     }
     alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(entries.size()) - 1);
-    device_.reset();
+    device_.drop();
     return false;
   }
 
-  /// Of the measuring worker: the device opens, is open, gets the buffers and the reference, takes trials.
-  enum class Stage { kOpening, kOpen, kFilling, kReady };
-
   const TuneRequest& request_;
   Store* store_;
-  std::filesystem::path executable_;
-  wire::Message setup_;
   boost::asio::io_context context_;
-  std::unique_ptr<CompilePool> pool_;
-  std::unique_ptr<WorkerProcess> reference_compiler_, device_;
-  std::optional<wire::Message> reference_;  ///< compiled
-  Stage stage_ = Stage::kOpening;
+  CompilePool pool_;
+  MeasuringProcess device_;
   std::deque<ReadyTrial> ready_;
   ReadyTrial current_;
   std::vector<Trial> finished_;
@@ -447,14 +368,15 @@ class LiveEvaluator final : public Evaluator {
   std::optional<Clock::time_point> first_trial_;
   Clock::time_point start_ = Clock::now(), trial_start_, last_trial_end_;
   /// Whoever asks to stop does so from another thread: what waits in the context wakes up and finds a failure.
-  std::stop_callback<std::function<void()>> on_stop_{request_.stop, [this] { boost::asio::post(context_, [this] { failure_ = cancelled(); }); }};
+  std::stop_callback<std::function<void()>> on_stop_{request_.stop,
+                                                     [this] { boost::asio::post(context_, [this] { failure_ = cancelled(); }); }};
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store) {
   HONE_ASSIGN(const std::filesystem::path executable, find_worker());
-  auto evaluator = std::make_unique<LiveEvaluator>(request, store, executable);
+  auto evaluator = std::make_unique<LiveEvaluator>(request, store, executable, setup_of(request));
   HONE_TRY(evaluator->prepare());
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }
