@@ -103,6 +103,11 @@ constexpr long balance(Problem p, Config c, long multiprocessors) {
   return 100 * tiles_of(p, c) * c.cluster / (ceil_div(tiles_of(p, c) * c.cluster, multiprocessors) * multiprocessors);
 }
 
+/// Whether each block would have a part of a tile and fewer than 128 steps of k in it.
+constexpr bool deals_crumbs(Problem p, Config c, long multiprocessors) {
+  return tiles_of(p, c) < c.residency * multiprocessors && tiles_of(p, c) * p.k < 128 * c.residency * multiprocessors;
+}
+
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.layout != p.layout) return false;                                         // made for another layout
   if (c.terms != p.terms) return false;                                           // for other terms
@@ -157,12 +162,14 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (broad && b_is_deep(c) && !a_is_deep(c) && c.bn > c.bm) return false;         // the same where b is
   if (large && c.skip && 8 * p.m * p.n > 7 * tiles_of(p, c) * c.bm * c.bn) return false;  // little is outside
   if (large && c.raster > 8 && (p.m + p.n) * p.k * (long)sizeof(T) < d.l2_bytes) return false;  // everything stays in L2
+  if (large && c.spread && c.bm * c.bn > 4096 && deals_crumbs(p, c, d.multiprocessors)) return false;  // their sums cost more
   if (large && joins(c) && tiles_of(p, c) * threads_of(c) >= 192 * c.slices * d.multiprocessors) return false;  // tiles fill the device
   if (large && joins(c) && !c.spread && grid_threads(p, c) > 512 * d.multiprocessors) return false;  // more parts than run at once
   return !large || c.spread || balance(p, c, d.multiprocessors) >= 80;            // the last round leaves multiprocessors idle
 }
 
 constexpr int kSideThreads = 256;  // of the passes before and behind
+constexpr int kSumWords = 4;       // words of four sums that a thread of the last pass adds up
 constexpr Launch launch_gemm(Problem p, Config c) {
   return {.grid = {ceil_div(p.k * (line_of_b(p, c) / c.vec), (long)kSideThreads)}, .block = {kSideThreads}, .enabled = c.pad};
 }
@@ -173,7 +180,7 @@ constexpr Launch launch_gemm_tiles(Problem p, Config c, Device d) {
           .shared = shared_bytes(c)};
 }
 constexpr Launch launch_gemm_sum(Problem p, Config c, Device d) {
-  return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * 4)},
+  return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * kSumWords * 4)},
           .block = {kSideThreads},
           .enabled = tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0};
 }
@@ -283,24 +290,33 @@ KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
               OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(partial_floats(p, c)) const float* __restrict__ partial,
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
-  constexpr int kTile = c.bm * c.bn;
+  constexpr int kTile = c.bm * c.bn, kStride = kSideThreads * 4;  // from one word of a thread to the next
   const Schedule<c> schedule(p, gridDim.x + 1);
   long block = blockIdx.x + 1;
   const long border = schedule.first_of(block), begin = border / schedule.steps * schedule.steps;
-  const int i = ((int)blockIdx.y * kSideThreads + (int)threadIdx.x) * 4;
-  if (block >= schedule.sharers || border == begin || schedule.first_of(block - 1) > begin || i >= kTile) return;
-  long row, column;
-  place<c>(p, schedule.first_tile() + begin / schedule.steps, row, column);
-  row += i / c.bn;
-  column += i % c.bn;
-  if (row >= p.m || column >= p.n) return;
-  Vector<float, 4> sum = load<4>(partial + (2 * block - 1) * (long)kTile + i);
-#pragma unroll 4
-  for (; block < schedule.sharers && schedule.first_of(block) < begin + schedule.steps; ++block) {
-    const Vector<float, 4> part = load<4>(partial + 2 * block * (long)kTile + i);
+  if (block >= schedule.sharers || border == begin || schedule.first_of(block - 1) > begin) return;
+  const int first = (int)blockIdx.y * (kStride * kSumWords) + (int)threadIdx.x * 4;
+  Vector<float, 4> sums[kSumWords] = {};
+  const float* part = partial + (2 * block - 1) * (long)kTile;
+#pragma unroll 2
+  while (true) {
 #pragma unroll
-    for (int e = 0; e < 4; ++e) sum[e] += part[e];
+    for (int w = 0; w < kSumWords; ++w) {
+      if (first + w * kStride >= kTile) break;
+      const Vector<float, 4> word = load<4>(part + first + w * kStride);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums[w][e] += word[e];
+    }
+    if (block >= schedule.sharers || schedule.first_of(block) >= begin + schedule.steps) break;
+    part = partial + 2 * block++ * (long)kTile;
   }
+  long tile_row, tile_column;
+  place<c>(p, schedule.first_tile() + begin / schedule.steps, tile_row, tile_column);
   const Finish<T, c> finish = {added, bias, alpha, beta};
-  write_word<false>(finish, out, sum, row, column, p.n);
+#pragma unroll
+  for (int w = 0; w < kSumWords; ++w) {
+    const int i = first + w * kStride;
+    const long row = tile_row + i / c.bn;
+    if (i < kTile && row < p.m) write_word<false>(finish, out, sums[w], row, tile_column + i % c.bn, p.n);
+  }
 }

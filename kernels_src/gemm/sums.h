@@ -37,8 +37,8 @@ template <int cluster> HONE_DEVICE Vector<float, 4> read_remote(const float* fro
   return load<4>(from);
 }
 
-/// Writes a word to memory. What other threads have added up is stored in one piece. A thread's own sums may be taken apart by the compiler:
-/// side by side in registers, as wide stores want them, they would be in each other's way while they are added up.
+/// Writes a word to memory. What other threads have added up is stored in one piece. A thread's own sums may be taken apart by the
+/// compiler: side by side in registers, as wide stores want them, they would be in each other's way while they are added up.
 template <bool is_own, class T, int N> HONE_DEVICE void store_sums(T* to, const Vector<T, N>& word) {
   if constexpr (is_own) {
     store(to, word);
@@ -74,19 +74,21 @@ template <Config c> struct Sums {
   int slice;
   float values[c.tm][c.tn];
 
+  static HONE_DEVICE int lane_row() { return (int)threadIdx.x % 32 / c.lanes; }
+  static HONE_DEVICE int lane_column() { return (int)threadIdx.x % c.lanes; }
+
   HONE_DEVICE Sums() {
     constexpr int kWarpsAcross = c.bn / (c.lanes * c.tn);
-    const int warp = (int)threadIdx.x % kThreads / 32, lane = (int)threadIdx.x % 32;
+    const int warp = (int)threadIdx.x % kThreads / 32;
     slice = (int)threadIdx.x / kThreads;
-    first_row = warp / kWarpsAcross * kDown * c.tm + lane / c.lanes * kRows;
-    first_column = warp % kWarpsAcross * c.lanes * c.tn + lane % c.lanes * kColumns;
+    first_row = warp / kWarpsAcross * kDown * c.tm + lane_row() * kRows;
+    first_column = warp % kWarpsAcross * c.lanes * c.tn + lane_column() * kColumns;
   }
   HONE_DEVICE int row(int i) const { return first_row + i / kRows * (kDown * kRows) + i % kRows; }
   HONE_DEVICE int column(int j) const { return first_column + j / kColumns * (c.lanes * kColumns) + j % kColumns; }
   /// Whether this thread's warp has anything to do in a tile of which so many rows and columns are inside.
   HONE_DEVICE bool warp_inside(int rows, int columns) const {
-    const int lane = (int)threadIdx.x % 32;
-    return first_row - lane / c.lanes * kRows < rows && first_column - lane % c.lanes * kColumns < columns;
+    return first_row - lane_row() * kRows < rows && first_column - lane_column() * kColumns < columns;
   }
 
   HONE_DEVICE void clear() {
@@ -102,13 +104,14 @@ template <Config c> struct Sums {
     Vector<float, kRows> a[c.tm / kRows];
     Vector<float, kColumns> b[c.tn / kColumns];
   };
+  /// (The columns first: the compiler then shares operands of multiply-adds more often, and 4096x4096x4096 takes 2 % less.)
   HONE_DEVICE Fragment read(const float* stage, int k_of_slice) const {
     const int k = slice * kDepth + k_of_slice;
     Fragment f;
 #pragma unroll
-    for (int g = 0; g < c.tm / kRows; ++g) f.a[g] = load<kRows>(stage + k * pitch_a(c) + row(g * kRows));
-#pragma unroll
     for (int g = 0; g < c.tn / kColumns; ++g) f.b[g] = load<kColumns>(stage + c.bk * pitch_a(c) + k * pitch_b(c) + column(g * kColumns));
+#pragma unroll
+    for (int g = 0; g < c.tm / kRows; ++g) f.a[g] = load<kRows>(stage + k * pitch_a(c) + row(g * kRows));
     return f;
   }
 

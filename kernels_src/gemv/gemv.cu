@@ -20,8 +20,6 @@ struct Config {
   TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // blocks that share it and join it in a second pass; 0: by the shape. Many let a
                                                     // block read few whole lines, which lie in one piece
   TUNE(1, 2, 4) int min_blocks = 1;                 // resident on a multiprocessor: caps the registers of a thread
-  TUNE(false, true) bool once = false;              // w's lines are the first to leave the L2 cache, so what it holds (and would have to
-                                                    // write back) stays there (Ampere)
   TUNE(1, 2) int layout = 1;                        // the problem's: code is made for one
   TUNE(1, 2) int terms = 1;                         // the problem's
   TUNE(1, 2, 3, 4) int activation = 1;              // the problem's
@@ -40,6 +38,7 @@ template <class T> HONE_BOTH constexpr long usual_split(Problem p, Config c) {
 }
 template <class T> HONE_BOTH constexpr long split_of(Problem p, Config c) { return c.split > 0 ? c.split : usual_split<T>(p, c); }
 template <class T> HONE_BOTH constexpr long shares_of(Problem p, Config c) { return c.cluster * split_of<T>(p, c); }
+template <class T> constexpr long blocks_of(Problem p, Config c) { return shares_of<T>(p, c) * ceil_div(p.n, (long)outputs_of<T>(c)); }
 template <class T> constexpr long partial_floats(Problem p, Config c) { return split_of<T>(p, c) > 1 ? split_of<T>(p, c) * p.n : 1; }
 /// Elements of y that a block of a cluster finishes.
 template <class T> HONE_BOTH constexpr int own_outputs(Config c) { return ceil_div(outputs_of<T>(c), c.cluster); }
@@ -57,7 +56,6 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.threads > d.threads_per_block) return false;                       // the device's limit
   if (c.lanes > c.threads) return false;                                   // a line is read by one block
   if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
-  if (c.once && d.compute_capability < 80) return false;                   // cache policies with Ampere
   if (c.cluster > 1 && c.split != 1) return false;                         // one way to share is enough
   if (c.split > 0 && c.cluster == 1 && c.split == usual_split<T>(p, c)) return false;  // 0 says the same
   if (shared_bytes<T>(c) > 49152) return false;                            // what any block may have; more would only be to add up
@@ -65,6 +63,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (registers_of(c) * c.threads * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (c.lanes > 32 && c.lanes * vec<T>(c) >= 2 * (c.layout == 1 ? p.n : p.k)) return false;  // half of the lanes have nothing
   if (c.in_flight > 4 && c.in_flight * k_at_once<T>(c) * shares_of<T>(p, c) >= 2 * p.k) return false;  // loads that only pad
+  if (p.n * p.k >= (1L << 22) && blocks_of<T>(p, c) < min_of(d.multiprocessors, 128L)) return false;  // not all multiprocessors would read
   return c.split < 2 && c.cluster == 1 || shares_of<T>(p, c) * k_at_once<T>(c) <= p.k;  // each share has a word for each thread
 }
 
@@ -122,15 +121,16 @@ struct Share {
   long begin, end;
 };
 
-template <class T, Config c> HONE_DEVICE Share share_of(Problem p, int index) {
+/// Share `index` of so many. (Rounds are few enough for a short division.)
+template <class T, Config c> HONE_DEVICE Share share_of(Problem p, int index, int shares) {
   constexpr long kRound = k_at_once<T>(c);
-  const long length = ceil_div(ceil_div(p.k, kRound), shares_of<T>(p, c)) * kRound, begin = min_of(p.k, length * index);
+  const long length = ceil_div((unsigned)ceil_div(p.k, kRound), (unsigned)shares) * kRound, begin = min_of(p.k, length * index);
   return {begin, min_of(p.k, begin + length)};
 }
 
-/// A word that is read once.
+/// A word that is read once: its line is the first to leave the L2 cache, so what that holds (and would have to write back) stays there.
 template <int N, class T> HONE_DEVICE Vector<T, N> load_once(const T* from) {
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using Word = typename MemoryWord<N * sizeof(T)>::type;
   unsigned long policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -171,51 +171,70 @@ template <int N, bool aligned, bool once, class T> HONE_DEVICE Vector<T, N> load
 /// Elements one by one are many loads already, and more would cost each candidate time to compile.
 template <bool aligned> HONE_BOTH constexpr int in_flight(Config c) { return aligned ? c.in_flight : 1; }
 
+/// Adds the words of `column` in lines first, first + groups, ... that are on their way at once. whole: all of these lines are in the
+/// share, so that no load waits for a condition.
+template <class T, Config c, bool aligned, bool whole>
+HONE_DEVICE void add_column_words(const T* x, const T* w, float* sums, long first, long end, long column, Problem p) {
+  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
+  Vector<T, kVec> words[kInFlight];
+  float factors[kInFlight];
+#pragma unroll
+  for (int j = 0; j < kInFlight; ++j) {
+    const long k = first + j * groups_of(c);
+    const bool exists = whole || k < end;
+    words[j] = load_part<kVec, aligned, true>(exists ? (aligned ? kVec : p.n - column) : 0, w + k * p.n + column);
+    factors[j] = exists ? (float)x[k] : 0.0f;
+  }
+#pragma unroll
+  for (int j = 0; j < kInFlight; ++j) {
+#pragma unroll
+    for (int e = 0; e < kVec; ++e) sums[e] = fmaf(factors[j], (float)words[j][e], sums[e]);
+  }
+}
+
 /// Layout 1: each thread adds up its words of lines that its group reads, and every group leaves sums for all of the block's outputs.
 template <class T, Config c, bool aligned> HONE_DEVICE void add_columns(const T* x, const T* w, float* parts, Share share, Problem p) {
   const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes;
-  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
-  const long column = (blockIdx.x / c.cluster * (long)c.lanes + lane) * kVec, columns = p.n - column;
+  constexpr int kVec = vec<T>(c), kLines = in_flight<aligned>(c) * groups_of(c);
+  const long column = (blockIdx.x / c.cluster * (long)c.lanes + lane) * kVec, end = column < p.n ? share.end : share.begin;
   float sums[kVec] = {};
-  for (long first = share.begin + group; first < share.end; first += groups_of(c) * kInFlight) {
-    Vector<T, kVec> words[kInFlight];
-    float factors[kInFlight];
-#pragma unroll
-    for (int j = 0; j < kInFlight; ++j) {
-      const long k = first + j * groups_of(c);
-      words[j] = load_part<kVec, aligned, c.once>(k < share.end ? columns : 0, w + k * p.n + column);
-      factors[j] = k < share.end ? (float)x[k] : 0.0f;
-    }
-#pragma unroll
-    for (int j = 0; j < kInFlight; ++j) {
-#pragma unroll
-      for (int e = 0; e < kVec; ++e) sums[e] = fmaf(factors[j], (float)words[j][e], sums[e]);
-    }
-  }
+  long first = share.begin + group;
+  for (; first + kLines - groups_of(c) < end; first += kLines) add_column_words<T, c, aligned, true>(x, w, sums, first, end, column, p);
+  if (first < end) add_column_words<T, c, aligned, false>(x, w, sums, first, end, column, p);
 #pragma unroll
   for (int e = 0; e < kVec; ++e) parts[group * outputs_of<T>(c) + lane * kVec + e] = sums[e];
+}
+
+/// The same for words of one line, from `first` on.
+template <class T, Config c, bool aligned, bool whole>
+HONE_DEVICE float add_row_words(const T* x, const T* line, float sum, long first, long end) {
+  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
+  Vector<T, kVec> words[kInFlight], factors[kInFlight];
+#pragma unroll
+  for (int j = 0; j < kInFlight; ++j) {
+    const long k = first + j * (c.lanes * kVec), count = whole ? kVec : end - k;
+    words[j] = load_part<kVec, aligned, true>(count, line + k);
+    factors[j] = load_part<kVec, aligned, false>(count, x + k);
+  }
+#pragma unroll
+  for (int j = 0; j < kInFlight; ++j) {
+#pragma unroll
+    for (int e = 0; e < kVec; ++e) sum = fmaf((float)factors[j][e], (float)words[j][e], sum);
+  }
+  return sum;
 }
 
 /// Layout 2: each group has a line, and each of its warps leaves a sum.
 template <class T, Config c, bool aligned> HONE_DEVICE void add_rows(const T* x, const T* w, float* parts, Share share, Problem p) {
   const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes;
-  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
+  constexpr int kVec = vec<T>(c), kElements = in_flight<aligned>(c) * c.lanes * kVec;
   const long row = blockIdx.x / c.cluster * (long)groups_of(c) + group, end = row < p.n ? share.end : share.begin;
   float sum = 0.0f;
-  for (long first = share.begin + lane * kVec; first < end; first += c.lanes * kVec * kInFlight) {
-    Vector<T, kVec> words[kInFlight], factors[kInFlight];
-#pragma unroll
-    for (int j = 0; j < kInFlight; ++j) {
-      const long k = first + j * (c.lanes * kVec);
-      words[j] = load_part<kVec, aligned, c.once>(end - k, w + row * p.k + k);
-      factors[j] = load_part<kVec, aligned, false>(end - k, x + k);
-    }
-#pragma unroll
-    for (int j = 0; j < kInFlight; ++j) {
-#pragma unroll
-      for (int e = 0; e < kVec; ++e) sum = fmaf((float)factors[j][e], (float)words[j][e], sum);
-    }
+  long first = share.begin + lane * kVec;
+  for (; first + kElements - (c.lanes - 1) * kVec <= end; first += kElements) {
+    sum = add_row_words<T, c, aligned, true>(x, w + row * p.k, sum, first, end);
   }
+  if (first < end) sum = add_row_words<T, c, aligned, false>(x, w + row * p.k, sum, first, end);
 #pragma unroll
   for (int offset = min_of(c.lanes, 32) / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
   if (lane % 32 == 0) parts[lane / 32 * outputs_of<T>(c) + group] = sum;
@@ -248,7 +267,7 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
   float* totals = parts + parts_of(c) * kOutputs;  // of this block's own outputs, from each block of the cluster
   if constexpr (c.cluster > 1) cluster_arrive();
   const int rank = c.cluster > 1 ? cluster_rank() : 0;
-  const Share share = share_of<T, c>(p, rank + (int)blockIdx.y);
+  const Share share = share_of<T, c>(p, rank + (int)blockIdx.y, c.cluster * (int)gridDim.y);
   if ((c.layout == 1 ? p.n : p.k) % vec<T>(c) == 0) {
     add_lines<T, c, true>(x, w, parts, share, p);
   } else {
