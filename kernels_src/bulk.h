@@ -3,6 +3,12 @@
 // while bytes are under way. Only for configurations whose `valid` asks for compute capability 9.0; elsewhere the functions copy at once.
 #include <hone/kernel.h>
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr bool kBulkCopies = false;  // for kernels that have another way
+#else
+constexpr bool kBulkCopies = true;
+#endif
+
 #if defined(__CUDACC__)
 HONE_DEVICE unsigned shared_address(const void* at) { return (unsigned)__cvta_generic_to_shared(at); }
 

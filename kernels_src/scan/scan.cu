@@ -6,63 +6,44 @@ struct Problem {
   long n = 1L << 26;
 };
 
-// One pass with decoupled look-back (Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016): a block sums
-// up its tile, tells the sum, and adds up what the tiles before it told, until it meets one that told the sum of all before. Every element
-// is read once and written once.
-// A block that loads for itself (stages = 0) writes nothing before all tiles before its own are read: blocks fall in step, and while they
-// look back memory rests: on an H200, 689 us where a copy takes 508. With stages, blocks stay (stay.h).
+// One pass: every element is read once and written once. A warp has a tile at a time: it brings it into its part of shared memory, tells
+// its sum, is told the sum of all before it, and writes its results from there. Warps do not wait for each other, and while some wait for
+// memory or an answer others work. Answers come from one warp of each block that adds up what all tiles of the array tell: all such warps
+// do the same, so there is no chain from tile to tile. (Where tiles looked back for themselves, as in Merrill and Garland, "Single-pass
+// parallel prefix scan with decoupled look-back", 2016, 1 GiB took 686 us on an H200, with one adding warp for all blocks 640, so 530.)
+// Tiles are numbered as warps take them, so all that one waits for is under way, whatever runs at once. Additions have one order: results
+// are the same every time.
 struct Config {
-  TUNE(64, 128, 256, 512, 1024) int block = 512;  // threads in a block
-  TUNE(4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is
-  TUNE(1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16) int held = 8;  // words that a thread holds. Larger tiles look back less often, smaller ones
-                                                  // wait less. With stages a thread's words lie side by side: odd, so that 8 threads that
-                                                  // read at once hit different banks
-  TUNE(0, 3, 4, 5, 6, 8) int stages = 0;          // tiles in shared memory, on their way in or out (bulk copies); 0: through registers
-  TUNE(0, 1, 2) int resident = 0;                 // with stages, blocks on each multiprocessor, which go from tile to tile
-  TUNE(1, 2, 4) int looks = 1;                    // tiles a lane looks at: a warp passes 32 times as many with one latency
-  TUNE(false, true) bool tickets = true;          // tiles are numbered as blocks start; without that round trip, by the number of the
-                                                  // block: GPUs have started blocks in that order so far, and CUB's scan depends on it
-  TUNE(20, 400) int pause = 20;                        // nanoseconds between two looks at tiles that told nothing: looks take bandwidth
-  TUNE(false, true) bool stream_load = false;     // lines of x leave the caches first: nothing reads them again
-  TUNE(false, true) bool stream_store = false;    // the same for lines of y
-  TUNE(1, 2, 4, 8) int min_blocks = 1;            // resident on a multiprocessor: caps the registers of a thread
+  TUNE(4, 8, 12, 16, 20, 24) int warps = 20;      // with a tile each, in a block; 20: or as many as there is room for
+  TUNE(1, 3, 5, 7) int held = 7;                  // words of 16 bytes that a lane holds, side by side: odd, so that 8 lanes that read at
+                                                  // once hit different banks
+  TUNE(1, 2, 3, 4, 5, 6, 8) int steps = 3;        // in which a warp goes through its tile
+  TUNE(4, 8) int looks = 8;                       // tiles that a lane of the adding warp looks at: many are under way with one latency
 };
 
-template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
-template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.held * vec<T>(c); }
-HONE_BOTH constexpr long shared_bytes(Config c) { return (long)c.stages * c.block * c.held * c.bytes; }
-/// With stages, three warps more look, move tiles, and (in one block) add up what tiles told.
-HONE_BOTH constexpr int threads_of(Config c) { return c.stages == 0 ? c.block : c.block + 96; }
+template <class T> HONE_BOTH constexpr int vec() { return 16 / (int)sizeof(T); }
+HONE_BOTH constexpr long tile_words(Config c) { return 32L * c.held * c.steps; }
+template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return tile_words(c) * vec<T>(); }
+
+constexpr long kOwnBytes = 4096;  // of shared memory, beside tiles
+HONE_BOTH constexpr long warps_of(Config c, Device d) {
+  return min_of((long)c.warps, (d.shared_memory_per_block - kOwnBytes) / (tile_words(c) * 16));
+}
+HONE_BOTH constexpr long shared_bytes(Config c, Device d) { return warps_of(c, d) * tile_words(c) * 16; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.bytes < (int)sizeof(T)) return false;                                // a word holds at least one element
-  if (threads_of(c) > d.threads_per_block) return false;                     // the device's limit
-  if (!c.tickets && d.compute_capability == 0) return false;                 // the cpu device starts blocks in any order
-  if (c.stages == 0 && c.resident > 0) return false;                         // nothing ahead: blocks that stay gain nothing
-  if (c.stages > 0 && c.resident == 0) return false;                         // and what is ahead is for a block that stays
-  if (c.stages > 0 && d.compute_capability > 0 && d.compute_capability < 90) return false;  // bulk copies came with Hopper
-  if (c.stages > 0 && (c.bytes < 16 || !c.tickets)) return false;            // move words of 16 bytes; the next ticket comes meanwhile
-  if (c.stages > 0 && c.held % 2 == 0) return false;                         // bank conflicts
-  if (c.stages > 0 && c.min_blocks != max_of(c.resident, 1)) return false;   // says the same
-  if (c.stages == 0 && c.held > 1 && c.held % 2 == 1) return false;          // powers of two are enough
-  if (c.held * vec<T>(c) > 64) return false;                                 // held elements are floats in registers
-  if (c.stages > 0 && c.block * c.held * c.bytes < 24576) return false;      // a tile is worth the ways of its sums
-  if (c.stages == 0 && c.block * c.held * c.bytes < 8192 && p.n > (1 << 24)) return false;  // and the looks back
-  if (c.bytes < 16 && p.n > (1 << 16)) return false;                         // narrow words are for short arrays
-  if (c.stages > 0 && c.pause > 20) return false;                            // few look
-  if (c.stages == 0 && c.looks > 1) return false;                            // looks get in each other's way
-  if (shared_bytes(c) + 2048 > d.shared_memory_per_block) return false;      // the device's limit, beside the partial sums
-  if ((shared_bytes(c) + 3072) * max_of(c.resident, 1) > d.shared_memory_per_multiprocessor) return false;  // more blocks only queue
-  if (c.resident * d.multiprocessors * tile_elements<T>(c) > p.n) return false;  // a block that stays has a tile
-  if (threads_of(c) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
-  return c.min_blocks == 1 || (c.held * vec<T>(c) + 24) * c.block * c.min_blocks <= d.registers_per_multiprocessor;  // spills
+  if (c.warps * 32 + 32 > d.threads_per_block) return false;                    // the device's limit
+  if (warps_of(c, d) < 1) return false;                                         // a tile fits in shared memory
+  if (c.warps != 20 && warps_of(c, d) < c.warps) return false;                  // 20 says the same
+  if ((c.held * vec<T>() + 40) * (c.warps + 1) * 32 > d.registers_per_multiprocessor) return false;  // held elements are floats: spills
+  if (p.n > (1 << 24) && tile_words(c) < 384) return false;                     // each block adds up what all tiles tell
+  return p.n <= (1 << 24) || 2 * shared_bytes(c, d) >= d.shared_memory_per_block;  // tiles under way keep memory busy
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  const long tiles = ceil_div(p.n, tile_elements<T>(c));
-  return {.grid = {c.stages == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)},
-          .block = {threads_of(c)},
-          .shared = shared_bytes(c)};
+  return {.grid = {min_of(ceil_div(p.n, tile_elements<T>(c)), d.multiprocessors)},
+          .block = {warps_of(c, d) * 32 + 32},
+          .shared = shared_bytes(c, d)};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -96,184 +77,259 @@ template <class T> REFERENCE(ceil_div(p.n, kReferenceChunk)) void scan_reference
   for (long at = begin; at < end - 1; ++at) y[at] = sum += (double)(float)x[at];
 }
 
-// ---- what a tile tells -----------------------------------------------------------------------------------------------------------------
-// 8 bytes, written at once: a sum, and what it is the sum of. Zero says nothing yet.
+// ---- what a tile tells, and is told -----------------------------------------------------------------------------------------------------
+// 8 bytes, written at once, so that no fence is between them: a sum, and what it belongs to. Zero says nothing yet.
 using Told = unsigned long long;
-constexpr unsigned kOfTile = 1, kOfAll = 2, kBefore = 3;  // of the tile, of all up to it, of all before it
 
-HONE_DEVICE Told tell(unsigned what, float sum) { return (Told)what << 32 | __builtin_bit_cast(unsigned, sum); }
-HONE_DEVICE unsigned what(Told told) { return (unsigned)(told >> 32); }
+HONE_DEVICE Told tell(unsigned mark, float sum) { return (Told)mark << 32 | __builtin_bit_cast(unsigned, sum); }
+HONE_DEVICE unsigned mark(Told told) { return (unsigned)(told >> 32); }
 HONE_DEVICE float sum_of(Told told) { return __builtin_bit_cast(float, (unsigned)told); }
 
-HONE_DEVICE void wait_a_little(int pause) {
-  if (pause > 0) __nanosleep(pause);
+/// Where a warp asks for the sum of all before its tile. The answer is marked with the tile's number plus 1.
+struct Question {
+  int tile;
+  Told answer;
+};
+
+HONE_DEVICE void let_others_work() {
 #if !defined(__CUDACC__)
   __nanosleep(1);  // there, a block may wait for the thread that runs another
 #endif
 }
 
-/// What is known of the `looks` tiles that end with `last`: their sum, or that of all before them too, or (0) that some have told nothing.
-template <int looks> HONE_DEVICE Told sum_of_group(const volatile Told* told, long last) {
-  Told seen[looks];
-#pragma unroll
-  for (int j = 0; j < looks; ++j) seen[j] = last - j >= 0 ? told[last - j] : tell(kOfAll, 0.0f);
-  float sum = 0;
-  unsigned known = kOfTile;
-#pragma unroll
-  for (int j = 0; j < looks; ++j) {
-    if (known == kOfTile) {
-      sum += sum_of(seen[j]);
-      known = what(seen[j]);
-    }
-  }
-  return tell(known, sum);
+// ---- in a warp --------------------------------------------------------------------------------------------------------------------------
+HONE_DEVICE int lane() { return (int)(threadIdx.x % 32); }
+
+/// A number that no other warp gets.
+HONE_DEVICE int take_number(int* from) {
+  int number = 0;
+  if (lane() == 0) number = atomicAdd(from, 1);
+  return __shfl_sync(0xffffffffu, number, 0);
 }
 
-/// The sum of all tiles before `tile`; called by a whole warp.
-template <Config c> HONE_DEVICE float sum_before(const volatile Told* told, long tile) {
-  const int lane = (int)threadIdx.x % 32;
-  float sum = 0;
-  for (long at = tile - 1 - lane * c.looks;;) {
-    const Told seen = sum_of_group<c.looks>(told, at);
-    const unsigned ready = __ballot_sync(0xffffffffu, what(seen) != 0), all = __ballot_sync(0xffffffffu, what(seen) == kOfAll);
-    const int last = all != 0 ? __ffs((int)all) - 1 : 31;  // the nearest lane that knows everything before it, or the farthest lane
-    const unsigned needed = 0xffffffffu >> (31 - last);
-    if ((ready & needed) != needed) {
-      wait_a_little(c.pause);
-      continue;
-    }
-    float part = lane <= last ? sum_of(seen) : 0.0f;
+HONE_DEVICE float sum_lanes(float value) {
 #pragma unroll
-    for (int offset = 16; offset > 0; offset /= 2) part += __shfl_xor_sync(0xffffffffu, part, offset);
-    sum += part;
-    if (all != 0) return sum;
-    at -= 32 * c.looks;
-  }
-}
-
-// ---- a warp's words --------------------------------------------------------------------------------------------------------------------
-/// The sum of `value` over this lane and those before it.
-HONE_DEVICE float scan_lanes(float value) {
-#pragma unroll
-  for (int offset = 1; offset < 32; offset *= 2) {
-    const float before = __shfl_up_sync(0xffffffffu, value, offset);
-    if ((int)threadIdx.x % 32 >= offset) value += before;
-  }
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
   return value;
 }
 
-/// Makes each value the sum of itself and those before it in the warp, whose k-th words lie side by side; gives the sum of all.
-template <int held, int vec> HONE_DEVICE float scan_warp(float (&value)[held][vec]) {
-  float sum = 0;
+/// Makes each value the sum of itself and those of the lanes before. All at once: each step costs the latency of one shuffle.
+template <int count> HONE_DEVICE void scan_lanes(float (&value)[count]) {
 #pragma unroll
-  for (int k = 0; k < held; ++k) {
+  for (int offset = 1; offset < 32; offset *= 2) {
 #pragma unroll
-    for (int e = 1; e < vec; ++e) value[k][e] += value[k][e - 1];
-    const float through = scan_lanes(value[k][vec - 1]);
-    float before = __shfl_up_sync(0xffffffffu, through, 1);
-    before = threadIdx.x % 32 == 0 ? sum : sum + before;
-#pragma unroll
-    for (int e = 0; e < vec; ++e) value[k][e] += before;
-    sum += __shfl_sync(0xffffffffu, through, 31);
+    for (int j = 0; j < count; ++j) {
+      const float before = __shfl_up_sync(0xffffffffu, value[j], offset);
+      if (lane() >= offset) value[j] += before;
+    }
   }
-  return sum;
 }
 
-// ---- a block's tile --------------------------------------------------------------------------------------------------------------------
-/// Tells the sum of a tile and gives that of all before it; called by a whole warp.
-template <Config c> HONE_DEVICE float look_back(float of_tile, long tile, volatile Told* told) {
-  const bool first = threadIdx.x % 32 == 0;
-  if (first) told[tile] = tell(tile == 0 ? kOfAll : kOfTile, of_tile);
-  const float before_tile = sum_before<c>(told, tile);
-  if (first) told[tile] = tell(kOfAll, before_tile + of_tile);
-  return before_tile;
+/// What the lane before has; nothing before the first.
+HONE_DEVICE float from_lane_before(float value) {
+  const float before = __shfl_up_sync(0xffffffffu, value, 1);
+  return lane() == 0 ? 0.0f : before;
 }
 
-/// What the threads of a block with one tile share.
-struct Shared {
-  float of_warp[32], before_tile;
-  int tile;
+// ---- the warp that adds up --------------------------------------------------------------------------------------------------------------
+/// Goes through all tiles in windows, of which a lane has every 32nd tile. It answers as soon as all before a tile is known; a window is
+/// left when all of it is known, so that additions always have the same order.
+template <Config c> struct Adder {
+  static constexpr int kWindow = 32 * c.looks;
+  const volatile Told* told;
+  int tiles;
+  volatile Question* questions;
+  int warps;
+  volatile float* answers;  // of a window
+  double before_window = 0;
+
+  HONE_DEVICE void run() {
+    for (int first = 0; first < tiles; first += kWindow) add_window(first);
+  }
+
+  HONE_DEVICE void add_window(int first) {
+    const int mine = first + lane();
+    Told seen[c.looks];
+#pragma unroll
+    for (int j = 0; j < c.looks; ++j) seen[j] = mine + j * 32 < tiles ? 0 : tell(1, 0.0f);
+    for (int known = 0; known < kWindow;) {
+#pragma unroll
+      for (int j = 0; j < c.looks; ++j) {
+        if (mark(seen[j]) == 0) seen[j] = told[mine + j * 32];
+      }
+      float through[c.looks], before_group = 0;
+#pragma unroll
+      for (int j = 0; j < c.looks; ++j) through[j] = sum_of(seen[j]);
+      scan_lanes(through);
+      known = 0;
+#pragma unroll
+      for (int j = 0; j < c.looks; ++j) {
+        answers[j * 32 + lane()] = (float)before_window + (before_group + from_lane_before(through[j]));
+        before_group += __shfl_sync(0xffffffffu, through[j], 31);
+        const unsigned missing = __ballot_sync(0xffffffffu, mark(seen[j]) == 0);
+        if (known == j * 32) known += missing == 0 ? 32 : __ffs((int)missing) - 1;
+      }
+      answer(first, known);
+      if (known == kWindow) before_window += before_group;
+      let_others_work();
+    }
+  }
+
+  /// Of the window's tiles `known` have told their sums, in order. A tile is asked for before it tells: so no question comes too late.
+  HONE_DEVICE void answer(int first, int known) const {
+    __threadfence_block();
+    __syncwarp();
+    if (lane() < warps) {
+      const int tile = questions[lane()].tile, at = tile - first;
+      if (at >= 0 && at <= known && at < kWindow) questions[lane()].answer = tell((unsigned)tile + 1, answers[at]);
+    }
+    __syncwarp();
+  }
 };
 
-/// The sum of all elements before this warp's, of which the tile has `sum`.
-template <Config c> HONE_DEVICE float before_warp(float sum, long tile, volatile Told* told, Shared& shared) {
-  constexpr int kWarps = c.block / 32;
-  const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
-  if (lane == 0) shared.of_warp[warp] = sum;
-  __syncthreads();
-  const float through = scan_lanes(lane < kWarps ? shared.of_warp[lane] : 0.0f);
-  const float before = warp == 0 ? 0.0f : __shfl_sync(0xffffffffu, through, max_of(warp - 1, 0));
-  if (warp == 0) {
-    const float before_tile = look_back<c>(__shfl_sync(0xffffffffu, through, 31), tile, told);
-    if (lane == 0) shared.before_tile = before_tile;
-  }
-  __syncthreads();
-  return shared.before_tile + before;
-}
-
-template <class T, Config c> struct Tile {
-  static constexpr int kVec = vec<T>(c);
+// ---- a warp with tiles ------------------------------------------------------------------------------------------------------------------
+template <class T, Config c> struct Worker {
+  static constexpr int kVec = vec<T>();
+  static constexpr long kTile = tile_elements<T>(c);
+  using TileWord = Word<T, kVec>;
   const T* x;
   T* y;
-  long first, n;  // this thread's first element; its words are 32 * kVec elements apart
-  bool whole;
+  long n;
+  volatile Told* told;
+  int* started;
+  T* here;  // the tile in shared memory
+  Arrival* loaded;
+  volatile Question* question;
+  int tile;
+  int words, whole_words;  // of the tile; the array's last word may be a part of one, whose elements go one by one
 
-  HONE_DEVICE long at(int k) const { return first + (long)k * (32 * kVec); }
-  HONE_DEVICE void load(float (&value)[c.held][kVec]) const {
-    Word<T, kVec> word[c.held];
+  HONE_DEVICE long begin() const { return tile * kTile; }
+  HONE_DEVICE bool has_rest() const { return words > whole_words && lane() < kVec; }
+  HONE_DEVICE long rest() const { return (long)whole_words * kVec + lane(); }
+
+  HONE_DEVICE void ask() {
+    if (lane() == 0) question->tile = tile;
+    __threadfence_block();
+  }
+
+  HONE_DEVICE void bring(unsigned phase) {
+    const long left = min_of(kTile, n - begin());
+    const T* const from = x + begin();
+    words = (int)ceil_div(left, (long)kVec);
+    whole_words = (int)(left / kVec);
+    if constexpr (!kBulkCopies) {
+#pragma unroll 8
+      for (int i = lane(); i < whole_words; i += 32) store(here + i * kVec, load<kVec>(from + i * kVec));
+    } else if (lane() == 0) {
+      expect_bytes(loaded, whole_words * 16);
+      if (whole_words > 0) bulk_load<false>(here, from, whole_words * 16, loaded);
+    }
+    if (has_rest()) here[rest()] = rest() < left ? from[rest()] : T(0.0f);
+    __syncwarp();
+    if constexpr (kBulkCopies) await_arrival(loaded, phase);
+  }
+
+  HONE_DEVICE TileWord word(int i) const { return i < words ? load_word<T, kVec>(here + i * kVec) : TileWord{}; }
+
+  HONE_DEVICE float sum() const {
+    float sums[kVec] = {};
 #pragma unroll
-    for (int k = 0; k < c.held; ++k) {
-      if (whole) word[k] = load_word<T, kVec, c.stream_load>(x + at(k));
+    for (int i = 0; i < c.held * c.steps; ++i) {
+      const TileWord one = word(i * 32 + lane());
+#pragma unroll
+      for (int e = 0; e < kVec; ++e) sums[e] += one[e];
     }
 #pragma unroll
-    for (int k = 0; k < c.held; ++k) {
+    for (int apart = kVec / 2; apart > 0; apart /= 2) {
 #pragma unroll
-      for (int e = 0; e < kVec; ++e) value[k][e] = whole ? word[k][e] : at(k) + e < n ? (float)x[at(k) + e] : 0.0f;
+      for (int e = 0; e < apart; ++e) sums[e] += sums[e + apart];
+    }
+    return sum_lanes(sums[0]);
+  }
+
+  HONE_DEVICE float sum_before(float sum) const {
+    Told answer = 0;
+    if (lane() == 0) {
+      told[tile] = tell(1, sum);
+      while (mark(answer = question->answer) != (unsigned)tile + 1) let_others_work();
+    }
+    return __shfl_sync(0xffffffffu, sum_of(answer), 0);
+  }
+
+  /// Sums up in place. `before_step` is of the tile alone, so that its small sums keep their digits.
+  HONE_DEVICE void add_up(float before_tile) const {
+    float before_step = 0;
+#pragma unroll 1
+    for (int step = 0; step < c.steps; ++step) {
+      const int at = (step * 32 + lane()) * c.held;
+      float value[c.held][kVec], through[c.held], lanes[1];  // each up to: an element of a word, a word, a lane
+#pragma unroll
+      for (int k = 0; k < c.held; ++k) {
+        const TileWord one = word(at + k);
+#pragma unroll
+        for (int e = 0; e < kVec; ++e) value[k][e] = one[e] + (e == 0 ? 0.0f : value[k][max_of(e - 1, 0)]);
+        through[k] = value[k][kVec - 1] + (k == 0 ? 0.0f : through[max_of(k - 1, 0)]);
+      }
+      lanes[0] = through[c.held - 1];
+      scan_lanes(lanes);
+      const float before = before_step + from_lane_before(lanes[0]);
+#pragma unroll
+      for (int k = 0; k < c.held; ++k) {
+        const float before_word = before_tile + (k == 0 ? before : before + through[max_of(k - 1, 0)]);
+#pragma unroll
+        for (int e = 0; e < kVec; ++e) value[k][e] += before_word;
+        if (at + k < words) store(here + (at + k) * kVec, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
+      }
+      before_step += __shfl_sync(0xffffffffu, lanes[0], 31);
     }
   }
-  HONE_DEVICE void store(float (&value)[c.held][kVec], float before) const {
-#pragma unroll
-    for (int k = 0; k < c.held; ++k) {
-#pragma unroll
-      for (int e = 0; e < kVec; ++e) {
-        value[k][e] += before;
-        if (!whole && at(k) + e < n) y[at(k) + e] = T(value[k][e]);
-      }
-      if (whole) store_word<c.stream_store>(y + at(k), pack<T>(value[k]));
+
+  /// Sends the tile away, and takes the number of the next one meanwhile.
+  HONE_DEVICE void send() {
+    T* const to = y + begin();
+    if constexpr (kBulkCopies) fence_for_bulk();
+    __syncwarp();
+    if constexpr (!kBulkCopies) {
+      for (int i = lane(); i < whole_words; i += 32) store_global(to + i * kVec, load<kVec>(here + i * kVec));
+    } else if (lane() == 0 && whole_words > 0) {
+      bulk_store<false>(to, here, whole_words * 16);
+    }
+    if (has_rest() && begin() + rest() < n) to[rest()] = here[rest()];
+    tile = take_number(started);
+    if constexpr (kBulkCopies) bulk_stores_left<0>();
+    __syncwarp();
+  }
+
+  HONE_DEVICE void run() {
+    if (kBulkCopies && lane() == 0) prepare_arrival(loaded);
+    tile = take_number(started);
+    for (unsigned phase = 0; begin() < n; phase ^= 1) {
+      ask();
+      bring(phase);
+      add_up(sum_before(sum()));
+      send();
     }
   }
 };
 
-/// A block with one tile: a warp has neighbouring words, so that no element goes through shared memory.
-template <class T, Config c> HONE_DEVICE void scan_tile(const T* x, T* y, volatile Told* told, int* started, Shared& shared, long n) {
-  if constexpr (c.tickets) {  // so a block waits for blocks that run already
-    if (threadIdx.x == 0) shared.tile = atomicAdd(started, 1);
-    __syncthreads();
-  }
-  const long tile = c.tickets ? shared.tile : (int)blockIdx.x, begin = tile * tile_elements<T>(c);
-  const int warp = (int)(threadIdx.x / 32), lane = (int)(threadIdx.x % 32);
-  const Tile<T, c> part = {x, y, begin + ((long)warp * (32 * c.held) + lane) * vec<T>(c), n, begin + tile_elements<T>(c) <= n};
-  float value[c.held][vec<T>(c)];
-  part.load(value);
-  const float before = before_warp<c>(scan_warp(value), tile, told, shared);
-  part.store(value, before);
-}
-
-#include "stay.h"
-
-// The first 8 bytes count the blocks that have started, the others are what tiles tell: one workspace is one memory set.
+// The first 8 bytes count the tiles that are taken, the others are what tiles tell: one workspace is one memory set.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
+KERNEL LAUNCH_BOUNDS(c.warps * 32 + 32, 1)
 void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y,
           WORKSPACE_ZEROED(1 + ceil_div(p.n, tile_elements<T>(c))) double* tiles, Problem p) {
-  int* started = reinterpret_cast<int*>(tiles);
+  __shared__ Arrival loaded[c.warps];
+  __shared__ Question questions[c.warps];
+  __shared__ float answers[32 * c.looks];
+  SHARED_DYNAMIC(T, elements);
   volatile Told* told = reinterpret_cast<volatile Told*>(tiles + 1);
-  if constexpr (c.stages == 0) {
-    __shared__ Shared shared;
-    scan_tile<T, c>(x, y, told, started, shared, p.n);
+  const int warps = (int)(blockDim.x / 32) - 1, warp = (int)(threadIdx.x / 32);
+  if (threadIdx.x < warps) questions[threadIdx.x] = {-1, 0};
+  __syncthreads();
+  if (warp < warps) {
+    int* started = reinterpret_cast<int*>(tiles);
+    T* const here = elements + warp * tile_elements<T>(c);
+    Worker<T, c>{x, y, p.n, told, started, here, loaded + warp, questions + warp}.run();
   } else {
-    __shared__ Stage stages[c.stages];
-    SHARED_DYNAMIC(T, elements);
-    Tiles<T, c>{x, y, p.n, told, started, elements, stages}.run();
+    Adder<c>{told, (int)ceil_div(p.n, tile_elements<T>(c)), questions, warps, answers}.run();
   }
 }

@@ -50,10 +50,7 @@ const std::vector<Case>& cases() {
        {"rows=3,cols=9001", "rows=40,cols=64"},
        {"block=64,row_threads=64,split=2", "block=64,row_threads=8,bytes=8,edges=false"}},
       {"full_sum", DType::kF32, {"n=100003", "n=3"}, {"block=64,in_flight=1,contiguous=true"}},
-      {"scan",
-       DType::kF32,
-       {"n=100003", "n=1031", "n=3"},
-       {"block=64,held=1", "block=64,held=2,bytes=4,pause=400", "block=256,held=7,stages=3,resident=1,looks=2"}},
+      {"scan", DType::kF32, {"n=100003", "n=1031", "n=3"}, {"warps=4,held=3,steps=2,looks=4", "warps=16,held=5,steps=2"}},
       {"bias_gelu", DType::kBF16, {"rows=7,cols=515", "rows=3,cols=64"}, {"block=64,in_flight=1"}},
       {"copy", DType::kF16, {"n=10001"}, {"block=64,bytes=4,in_flight=2"}},
       {"transpose",
@@ -114,6 +111,34 @@ TEST_CASE("memory-bound kernels equal their references at aligned and ragged sha
       }
     }
     CHECK_MESSAGE(alternatives > 0, one.kernel);
+  }
+}
+
+TEST_CASE("a scan's results are the same every time, whichever warps had which tiles") {
+  CpuFixture cpu;
+  const hone::KernelSpec& spec = *hone::find_builtin_kernel("scan").value();
+  constexpr std::size_t kElements = 50021;
+  hone::CompileRequest request;
+  request.spec = &spec;
+  request.configurations = {hone::parse_configuration(spec.parameters, "warps=4,held=3,steps=1,looks=4").value()};
+  const auto compiled = cpu.compiler().compile(request);
+  REQUIRE(compiled.at(0).ok());
+  const hone::Problem problem = hone::make_problem(spec, hone::DType::kF32, {{"n", kElements}}).value();
+  const auto plan = hone::plan_launch(spec, problem, request.configurations[0], cpu.info()).value();
+  const auto kernel = cpu.device().load(*compiled[0], plan, problem).value();
+
+  std::vector<float> x(kElements), y(kElements);
+  REQUIRE(cpu.device().randomize(x.data(), hone::DType::kF32, x.size(), 1).ok());
+  std::vector<double> workspace(1 + kElements / 384 + 1);
+  void* pointers[] = {x.data(), y.data(), workspace.data()};
+  void* const arguments[] = {&pointers[0], &pointers[1], &pointers[2]};
+  REQUIRE(kernel->launch(nullptr, arguments).ok());
+  const std::vector<float> first = y;
+  for (int again = 0; again < 3; ++again) {
+    std::fill(y.begin(), y.end(), 0.0f);
+    std::fill(workspace.begin(), workspace.end(), 0.0);
+    REQUIRE(kernel->launch(nullptr, arguments).ok());
+    CHECK(y == first);
   }
 }
 
