@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+#include <fstream>
+
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
@@ -33,24 +36,40 @@ std::vector<std::string> value_names(const Parameter& parameter) {
   return names;
 }
 
+std::string_view direction_name(const Argument& argument) {
+  constexpr std::array<std::string_view, 5> kDirections{"in", "out", "inout", "workspace", "scalar"};
+  return kDirections.at(static_cast<std::size_t>(argument.direction));
+}
+
+std::string_view element_name(const Argument& argument) { return argument.element_is_t ? "T" : name(argument.dtype); }
+
 Json describe_json(const KernelSpec& spec) {
   Json parameters = Json::array();
   for (const Parameter& parameter : spec.parameters) {
-    parameters.push_back({{"name", parameter.name}, {"values", value_names(parameter)}, {"default", text(parameter, parameter.default_value)}, {"comment", parameter.comment}});
+    parameters.push_back({{"name", parameter.name},
+                          {"values", value_names(parameter)},
+                          {"default", text(parameter, parameter.default_value)},
+                          {"comment", parameter.comment}});
   }
   Json constraints = Json::array();
   for (const Constraint& constraint : spec.constraints) {
-    constraints.push_back({{"text", constraint.text}, {"condition", constraint.condition.text()}, {"line", constraint.line}, {"comment", constraint.comment}});
+    constraints.push_back({{"text", constraint.text},
+                           {"condition", constraint.condition.text()},
+                           {"line", constraint.line},
+                           {"comment", constraint.comment}});
   }
   Json arguments = Json::array();
-  constexpr std::array<std::string_view, 5> kDirections{"in", "out", "inout", "workspace", "scalar"};
   for (const Argument& argument : spec.arguments) {
-    arguments.push_back({{"name", argument.name}, {"direction", kDirections.at(static_cast<std::size_t>(argument.direction))},
-                         {"element", argument.element_is_t ? "T" : name(argument.dtype)}, {"extent", argument.extent.text()}});
+    arguments.push_back({{"name", argument.name},
+                         {"direction", direction_name(argument)},
+                         {"element", element_name(argument)},
+                         {"extent", argument.extent.text()}});
   }
-  return {{"name", spec.name},           {"summary", spec.summary},         {"file", spec.file},
-          {"source_hash", spec.source_hash}, {"dtypes", dtype_names(spec)},     {"shape", json(default_shape(spec))},
-          {"parameters", parameters},    {"constraints", constraints},      {"arguments", arguments}};
+  return {{"name", spec.name},           {"summary", spec.summary},
+          {"file", spec.file},           {"source_hash", spec.source_hash},
+          {"dtypes", dtype_names(spec)}, {"shape", json(default_shape(spec))},
+          {"parameters", parameters},    {"constraints", constraints},
+          {"arguments", arguments}};
 }
 
 std::string describe_text(const KernelSpec& spec) {
@@ -58,7 +77,9 @@ std::string describe_text(const KernelSpec& spec) {
                                   fmt::join(dtype_names(spec), ", "), text(default_shape(spec)));
   std::vector<std::vector<std::string>> rows;
   for (const Parameter& parameter : spec.parameters) {
-    rows.push_back({"  " + parameter.name, fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), text(parameter, parameter.default_value)), parameter.comment});
+    rows.push_back({"  " + parameter.name,
+                    fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), text(parameter, parameter.default_value)),
+                    parameter.comment});
   }
   lines += table(rows) + (spec.constraints.empty() ? "" : "\nconstraints\n");
   std::string_view last;
@@ -68,32 +89,48 @@ std::string describe_text(const KernelSpec& spec) {
     }
     last = constraint.text;
   }
-  lines += "\nlaunch with\n";
+  rows.clear();
   for (const Argument& argument : spec.arguments) {
-    if (argument.direction != Direction::kWorkspace) {
-      lines += fmt::format("  {} ({} elements)\n", argument.name, argument.extent.text());
+    if (argument.direction == Direction::kWorkspace) {
+      continue;  // Hone's own
     }
+    const bool scalar = argument.direction == Direction::kScalar;
+    rows.push_back({"  " + argument.name, std::string(direction_name(argument)), std::string(element_name(argument)),
+                    scalar ? "default " + argument.scalar_default.text() : argument.extent.text() + " elements"});
   }
-  return lines;
+  return lines + "\nlaunch with\n" + table(rows);
+}
+
+Result<void> write_spec(const KernelSpec& spec, const std::string& file) {
+  std::ofstream out(file, std::ios::binary);
+  out << spec.serialize();
+  return out.flush() ? Result<void>() : Error{ErrorCode::kIo, fmt::format("{} cannot be written", file)};
 }
 
 }  // namespace
 
 int kernels(int argc, char** argv) {
   cxxopts::Options options("hone kernels", "Lists the built-in kernels, or describes one (a name, or the path of a kernel file).");
-  options.add_options()("kernel", "the kernel to describe", cxxopts::value<std::string>());
+  options.add_options()("kernel", "the kernel to describe", cxxopts::value<std::string>())(
+      "spec",
+      "write what was read to a file: an application that gives it to hone::parse_kernel_spec and Engine::add_kernel needs no libclang",
+      cxxopts::value<std::string>(), "FILE");
   options.parse_positional({"kernel"});
   options.positional_help("[KERNEL]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     if (arguments.count("kernel") > 0) {
       HONE_ASSIGN(const Subject subject, find_subject(arguments));
+      if (arguments.count("spec") > 0) {
+        HONE_TRY(write_spec(subject.spec, arguments["spec"].as<std::string>()));
+      }
       return Output{describe_json(subject.spec), describe_text(subject.spec)};
     }
     Output output{.json = {{"kernels", Json::array()}}, .text = ""};
     std::vector<std::vector<std::string>> rows;
     for (const KernelSpec& spec : builtin_kernels()) {
       output.json["kernels"].push_back(describe_json(spec));
-      rows.push_back({spec.name, fmt::format("{}", fmt::join(dtype_names(spec), " ")), text(default_shape(spec)), spec.summary.substr(0, spec.summary.find('\n'))});
+      rows.push_back({spec.name, fmt::format("{}", fmt::join(dtype_names(spec), " ")), text(default_shape(spec)),
+                      spec.summary.substr(0, spec.summary.find('\n'))});
     }
     output.text = table(rows);
     return output;

@@ -42,14 +42,15 @@ std::string run_text(const TuneRequest& request, const Trial& trial, const std::
     return lines + fmt::format("outcome        {}: {}\n", name(trial.outcome), trial.detail);
   }
   lines += fmt::format("right          largest error {:.3f} of what is allowed (inputs of seed {})\n", trial.max_error, trial.input_seed);
-  lines += fmt::format("time           {} (95 %: {} to {}, {} samples)\n", duration(trial.measurement.median_us), duration(trial.measurement.ci95_low_us),
-                       duration(trial.measurement.ci95_high_us), trial.measurement.samples_us.size());
+  lines +=
+      fmt::format("time           {} (95 %: {} to {}, {} samples)\n", duration(trial.measurement.median_us),
+                  duration(trial.measurement.ci95_low_us), duration(trial.measurement.ci95_high_us), trial.measurement.samples_us.size());
   if (const std::string reached = rate_text(rates(request.spec, request.problem, trial.measurement.median_us)); !reached.empty()) {
     lines += fmt::format("rate           {}\n", reached);
   }
   if (trial.resources.registers > 0) {
-    lines += fmt::format("resources      {} registers, {} spilled bytes, {} bytes of shared memory, occupancy {:.2f}\n", trial.resources.registers,
-                         trial.resources.spill_bytes, trial.resources.shared_bytes, trial.resources.occupancy);
+    lines += fmt::format("resources      {} registers, {} spilled bytes, {} bytes of shared memory, occupancy {:.2f}\n",
+                         trial.resources.registers, trial.resources.spill_bytes, trial.resources.shared_bytes, trial.resources.occupancy);
   }
   return lines;
 }
@@ -78,7 +79,8 @@ int run(int argc, char** argv) {
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
     HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
-    return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin), trial.outcome == Outcome::kOk ? 0 : 2};
+    return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin),
+                  trial.outcome == Outcome::kOk ? 0 : 2};
   });
 }
 

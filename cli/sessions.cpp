@@ -15,12 +15,14 @@ namespace {
 Result<Output> list(Store& store) {
   HONE_ASSIGN(const std::vector<SessionInfo> all, store.sessions());
   Output output{.json = {{"sessions", Json::array()}}, .text = ""};
-  std::vector<std::vector<std::string>> rows{{"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun"}};
+  std::vector<std::vector<std::string>> rows{
+      {"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun"}};
   for (const SessionInfo& session : all) {
     output.json["sessions"].push_back(json(session));
     rows.push_back({std::to_string(session.id), std::string(state_name(session)), session.kernel, std::string(name(session.problem.dtype)),
-                    text(session.problem.shape), session.device_id, session.strategy, std::to_string(session.seed), std::to_string(session.trials),
-                    session.best_us ? duration(*session.best_us) : "-", fmt::format("{:.1f}", session.elapsed_seconds), session.created_at});
+                    text(session.problem.shape), session.device_id, session.strategy, std::to_string(session.seed),
+                    std::to_string(session.trials), session.best_us ? duration(*session.best_us) : "-",
+                    fmt::format("{:.1f}", session.elapsed_seconds), session.created_at});
   }
   output.text = all.empty() ? "the store holds no session\n" : table(rows);
   return output;
@@ -37,8 +39,9 @@ Result<std::vector<SessionInfo>> pick(Store& store, const std::vector<std::int64
     }
     const SessionInfo& first = picked.empty() ? *found : picked.front();
     if (found->source_hash != first.source_hash || found->problem != first.problem || found->product != first.product) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("sessions {} and {} are of different kernels, problems or devices; write each to a file of its own", first.id, id)};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("sessions {} and {} are of different kernels, problems or devices; write each to a file of its own", first.id, id)};
     }
     picked.push_back(*found);
   }
@@ -53,13 +56,15 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
   } else {
     const Result<const KernelSpec*> builtin = find_builtin_kernel(session.kernel);
     if (!builtin) {
-      return Error{ErrorCode::kNotFound, fmt::format("session {} is of {}, which is not built in: name its file with --kernel", session.id, session.kernel)};
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("session {} is of {}, which is not built in: name its file with --kernel", session.id, session.kernel)};
     }
     subject.spec = **builtin;
   }
   if (subject.spec.source_hash != session.source_hash) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("session {} is of another version of {}: give the file it was tuned from with --kernel", session.id, session.kernel)};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("session {} is of another version of {}: give the file it was tuned from with --kernel", session.id, session.kernel)};
   }
   return subject;
 }
@@ -96,7 +101,8 @@ Result<Output> record(const cxxopts::ParseResult& arguments, Store& store) {
                                  .parameters = subject.spec.parameters},
                                 trials));
   const auto right = std::ranges::count(trials, Outcome::kOk, &Trial::outcome);
-  return Output{{{"file", file}, {"trials", trials.size()}, {"ok", right}}, fmt::format("{}: {} configurations, {} of them right\n", file, trials.size(), right)};
+  return Output{{{"file", file}, {"trials", trials.size()}, {"ok", right}},
+                fmt::format("{}: {} configurations, {} of them right\n", file, trials.size(), right)};
 }
 
 Result<Output> describe(const cxxopts::ParseResult& arguments, Store& store) {
@@ -113,12 +119,14 @@ Result<Output> describe(const cxxopts::ParseResult& arguments, Store& store) {
 }  // namespace
 
 int sessions(int argc, char** argv) {
-  cxxopts::Options options("hone sessions", "Lists the sessions in the store. An interrupted one goes on when its command is given again.\n"
-                                            "With an id it says what that one has found (--json: every trial).\n"
-                                            "With ids and --record it writes their trials as a recorded space, for hone compare and hone tune to replay.");
+  cxxopts::Options options("hone sessions",
+                           "Lists the sessions in the store. An interrupted one goes on when its command is given again.\n"
+                           "With an id it says what that one has found (--json: every trial).\n"
+                           "With ids and --record it writes their trials as a recorded space, for hone compare and hone tune to replay.");
   add_store_option(options);
-  options.add_options()("session", "which, e.g. 3; to write, also 3,5: all of one problem on one device", cxxopts::value<std::vector<std::int64_t>>(), "ID")(
-      "top", "how many of the best to show", cxxopts::value<std::size_t>()->default_value("10"), "N")(
+  options.add_options()("session", "which, e.g. 3; to write, also 3,5: all of one problem on one device",
+                        cxxopts::value<std::vector<std::int64_t>>(),
+                        "ID")("top", "how many of the best to show", cxxopts::value<std::size_t>()->default_value("10"), "N")(
       "record", "the file to write: .json, or .json.gz to compress it", cxxopts::value<std::string>(), "FILE")(
       "kernel", "the file of a kernel that is not built in", cxxopts::value<std::string>(), "FILE");
   options.parse_positional({"session"});

@@ -44,8 +44,8 @@ std::string faults_text(const StrategyFaults& faults) {
   if (faults.invalid + faults.failed + faults.stalled + faults.idle == 0) {
     return "";
   }
-  return fmt::format("strategy lost turns: {} proposals outside the space, {} calls failed, {} stalled, {} turns without a proposal{}\n", faults.invalid,
-                     faults.failed, faults.stalled, faults.idle, faults.first.empty() ? "" : "; " + faults.first);
+  return fmt::format("strategy lost turns: {} proposals outside the space, {} calls failed, {} stalled, {} turns without a proposal{}\n",
+                     faults.invalid, faults.failed, faults.stalled, faults.idle, faults.first.empty() ? "" : "; " + faults.first);
 }
 
 Json report_json(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
@@ -60,7 +60,11 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"seed", request.seed},
               {"budget", text(request.budget)},
               {"store", store.string()},
-              {"space", {{"cartesian", json(report.cartesian)}, {"valid", json(report.valid)}, {"exact", report.not_shared.empty()}, {"not_shared", report.not_shared}}},
+              {"space",
+               {{"cartesian", json(report.cartesian)},
+                {"valid", json(report.valid)},
+                {"exact", report.not_shared.empty()},
+                {"not_shared", report.not_shared}}},
               {"trials", outcome_counts(report)},
               {"resumed_trials", report.resumed_trials},
               {"prior_trials", report.prior_trials},
@@ -71,10 +75,15 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"best", nullptr},
               {"speedup", report.speedup},
               {"seconds", report.seconds},
-              {"stages", {{"compile", report.stages.compile}, {"validate", report.stages.validate}, {"time", report.stages.time}, {"overhead", report.stages.overhead}}},
+              {"stages",
+               {{"compile", report.stages.compile},
+                {"validate", report.stages.validate},
+                {"time", report.stages.time},
+                {"overhead", report.stages.overhead}}},
               {"device_idle", report.device_idle}};
   if (report.default_measured) {
-    object["default"] = {{"config", json(parameters, report.default_measured->configuration)}, {"time_us", report.default_measured->measurement.median_us}};
+    object["default"] = {{"config", json(parameters, report.default_measured->configuration)},
+                         {"time_us", report.default_measured->measurement.median_us}};
   }
   if (report.best) {
     const Measurement& measured = report.best->measurement;
@@ -89,8 +98,10 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
 }
 
 std::string report_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
-  std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape), report.device_id, report.product);
-  lines += fmt::format("space    {}{} valid of {}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid), text(report.cartesian));
+  std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape),
+                                  report.device_id, report.product);
+  lines +=
+      fmt::format("space    {}{} valid of {}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid), text(report.cartesian));
   for (const std::string& constraint : report.not_shared) {
     lines += fmt::format("         checked while searching, for no diagram of bounded size holds it: {}\n", constraint);
   }
@@ -98,19 +109,22 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   for (const auto& [outcome, count] : report.outcomes) {
     lines += fmt::format(" {} {}", count, name(outcome));
   }
-  lines += fmt::format(" in {:.1f} s{}{}\n", report.seconds, report.resumed_trials > 0 ? fmt::format(", {} of an earlier run", report.resumed_trials) : "",
+  lines += fmt::format(" in {:.1f} s{}{}\n", report.seconds,
+                       report.resumed_trials > 0 ? fmt::format(", {} of an earlier run", report.resumed_trials) : "",
                        report.prior_trials > 0 ? fmt::format(", beside {} of other sessions", report.prior_trials) : "");
   lines += faults_text(report.faults);
   lines += report.model_not_kept.empty() ? "" : fmt::format("what the strategy has learnt could not be kept: {}\n", report.model_not_kept);
   std::vector<std::vector<std::string>> rows;
   if (report.default_measured) {
-    rows.push_back({"default", duration(report.default_measured->measurement.median_us), text(request.spec.parameters, report.default_measured->configuration)});
+    rows.push_back({"default", duration(report.default_measured->measurement.median_us),
+                    text(request.spec.parameters, report.default_measured->configuration)});
   }
   if (report.best) {
     rows.push_back({"best   ", duration(report.best->measurement.median_us), text(request.spec.parameters, report.best->configuration)});
   }
   lines += table(rows);
-  if (const std::string reached = report.best ? rate_text(rates(request.spec, request.problem, report.best->measurement.median_us)) : ""; !reached.empty()) {
+  if (const std::string reached = report.best ? rate_text(rates(request.spec, request.problem, report.best->measurement.median_us)) : "";
+      !reached.empty()) {
     lines += fmt::format("rate     {}\n", reached);
   }
   lines += report.best ? fmt::format("speedup  {:.2f}x, kept in {} (session {})\n", report.speedup, store.string(), report.session)
@@ -122,7 +136,9 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   TuneRequest request;
   request.strategy = arguments["strategy"].as<std::string>();
   HONE_ASSIGN(const StrategyPlugin* const strategy, registry().strategy(request.strategy));
-  HONE_ASSIGN(request.strategy_parameters, strategy_settings(*strategy, arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
+  HONE_ASSIGN(request.strategy_parameters,
+              strategy_settings(*strategy,
+                                arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
   HONE_ASSIGN(request.budget, parse_budget(arguments["budget"].as<std::string>()));
   HONE_ASSIGN(Target target, find_target(arguments, subject));
   request.device = std::move(target.device);
@@ -153,13 +169,14 @@ Result<void> check(const TuneRequest& request) {
 }  // namespace
 
 int tune(int argc, char** argv) {
-  cxxopts::Options options("hone tune", "Searches the configurations of a kernel for a problem on a device and keeps the winner in the store.\n"
-                                        "The same command again goes on where a killed one stopped.");
+  cxxopts::Options options("hone tune",
+                           "Searches the configurations of a kernel for a problem on a device and keeps the winner in the store.\n"
+                           "The same command again goes on where a killed one stopped.");
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
-  options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"), "BUDGET")(
-      "seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
+  options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"),
+                        "BUDGET")("seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "strategy", "how to search", cxxopts::value<std::string>()->default_value("auto"), "NAME")(
       "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>(), "NAME=VALUE")(
       "compile-workers", "processes that compile (0: one a core)", cxxopts::value<int>()->default_value("0"), "N")(

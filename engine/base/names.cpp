@@ -37,7 +37,8 @@ std::string unknown_name(std::string_view what, std::string_view given, std::spa
     return message + fmt::format(": there is no {} to choose from", what);
   }
   const auto distance = [&](const std::string& name) { return std::pair(edit_distance(given, name), !name.starts_with(given)); };
-  const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
   const bool number = given.find_first_not_of("0123456789.-") == std::string_view::npos;  // another number is no misspelling
   if (!number && edit_distance(given, *nearest) <= std::max<std::size_t>(1, given.size() / 3)) {
     message += fmt::format("; did you mean '{}'?", *nearest);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "hone/kernel_spec.hpp"
 #include "tests/cli/command.hpp"
 
 namespace hone::test {
@@ -46,6 +47,16 @@ TEST_CASE("kernels: the built-in ones, and one described") {
 TEST_CASE("kernels: constraints are told in the names of the source") {
   const std::string described = run({"kernels", "transpose"}).out;
   CHECK(described.find("c.path != engine || d.compute_capability == 90") != std::string::npos);
+}
+
+TEST_CASE("kernels --spec: what was read is there to be read again without libclang") {
+  const TemporaryDirectory directory;
+  CHECK(run({"kernels", "copy", "--spec", directory / "copy.json"}).exit == 0);
+  const Result<KernelSpec> spec = parse_kernel_spec(contents(directory / "copy.json"));
+  REQUIRE(spec.ok());
+  CHECK(spec->name == "copy");
+  CHECK(spec->source_hash == run({"kernels", "copy", "--json"}).json()["source_hash"].get<std::string>());
+  CHECK(run({"kernels", "copy", "--spec", directory / "nowhere/copy.json"}).err.find("cannot be written") != std::string::npos);
 }
 
 TEST_CASE("a kernel that is not built in is named by its file") {

@@ -13,8 +13,8 @@ namespace hone {
 /// How long a session may go on: seconds, trials or both (the first that is reached ends it). Trials and seconds of a resumed session
 /// count.
 struct Budget {
-  std::optional<double> seconds;
-  std::optional<std::int64_t> trials;
+  std::optional<double> seconds = std::nullopt;
+  std::optional<std::int64_t> trials = std::nullopt;
 };
 
 /// "30s", "5m", "1h", "200trials", or two joined by a comma.
