@@ -10,8 +10,8 @@ struct Problem {
 };
 
 // A block computes bm x bn of out, a warp a part of that, a thread tm x tn, in steps of bk along k. The tiles of a and b wait in shared
-// memory as floats, k by k, so that a thread finds its rows and columns side by side. The default was the best at 8192x8192x8192 and at
-// 128x14336x4096 in f32 on an H200; problems it is not valid for begin with what is nearest to it.
+// memory as floats, k by k, so that a thread finds its rows and columns side by side. The default is the best at 4096x4096x4096,
+// 8192x8192x8192 and 128x14336x4096 in f32 on an H200; problems it is not valid for begin with what is nearest to it.
 struct Config {
   TUNE(16, 32, 64, 128, 256) int bm = 64;  // rows of the block's tile: larger tiles read a and b less often, smaller ones give more blocks
   TUNE(32, 64, 128, 256) int bn = 256;     // columns of the block's tile
@@ -60,8 +60,8 @@ constexpr int shared_bytes(Config c) {
 /// Elements of one access to out: rows of out are as ragged as those of b were.
 HONE_BOTH constexpr int out_vec(Config c) { return c.pad ? 1 : c.vec; }
 /// Lines of the deep tiles in which a thread has words: an address each.
-HONE_BOTH constexpr int lines_of(Config c, int rows) { return ceil_div(rows * deep_lanes(c, rows), threads_of(c)); }
-HONE_BOTH constexpr int deep_lines(Config c) {
+constexpr int lines_of(Config c, int rows) { return ceil_div(rows * deep_lanes(c, rows), threads_of(c)); }
+constexpr int deep_lines(Config c) {
   return max_of(a_is_deep(c) ? lines_of(c, c.bm) : 0, b_is_deep(c) ? lines_of(c, c.bn) : 0);
 }
 /// Elements of both tiles that a thread carries into shared memory in one step.
@@ -95,15 +95,16 @@ template <class T> constexpr bool copy_widens(Problem p, Config c) {
   return !c.pad && !b_is_deep(c) && p.n % full != 0 && ((c.async && a_is_deep(c)) || (a_is_deep(c) ? p.k : p.m) % full == 0);
 }
 /// Sums of a thread, and its multiply-adds between two barriers.
-HONE_BOTH constexpr int sums_of(Config c) { return c.tm * c.tn; }
-HONE_BOTH constexpr int step_of(Config c) { return sums_of(c) * c.bk / c.slices; }
-/// Threads of the whole grid if each tile has a block, and how full the multiprocessor with the most tiles keeps the others, in percent.
+constexpr int sums_of(Config c) { return c.tm * c.tn; }
+constexpr int step_of(Config c) { return sums_of(c) * c.bk / c.slices; }
+/// Threads of the whole grid if no tiles are dealt out.
 constexpr long grid_threads(Problem p, Config c) { return tiles_of(p, c) * c.cluster * threads_of(c); }
+/// How much of the device works then, in percent, if each multiprocessor takes as long as the one with the most blocks.
 constexpr long balance(Problem p, Config c, long multiprocessors) {
   return 100 * tiles_of(p, c) * c.cluster / (ceil_div(tiles_of(p, c) * c.cluster, multiprocessors) * multiprocessors);
 }
 
-/// Whether each block would have a part of a tile and fewer than 128 steps of k in it.
+/// Whether each block would have a part of a tile, and less than 128 of k in it.
 constexpr bool deals_crumbs(Problem p, Config c, long multiprocessors) {
   return tiles_of(p, c) < c.residency * multiprocessors && tiles_of(p, c) * p.k < 128 * c.residency * multiprocessors;
 }
@@ -120,7 +121,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.tm > 2 * c.tn || c.tn > 2 * c.tm) return false;                           // near squares reuse most of what they read
   if (sums_of(c) > 128) return false;                                             // the sums alone would fill the registers
   if (c.bk < 4 * c.slices) return false;                                          // too few k for reads to run ahead of sums
-    if (step_of(c) > 2048) return false;                                            // long before its barrier can not be felt any more
+  if (step_of(c) > 2048) return false;                                            // long before its barrier can not be felt any more
   if (step_of(c) > 1024 && !c.async) return false;                                // the step, in one piece there, would not fit the cache
   if (carried(c) > 64 && !c.async) return false;                                  // nor would elements on their way fit the registers
   if (carried(c) > 128) return false;                                             // too many copies between two steps
@@ -182,7 +183,8 @@ constexpr Launch launch_gemm_tiles(Problem p, Config c, Device d) {
 constexpr Launch launch_gemm_sum(Problem p, Config c, Device d) {
   return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * kSumWords * 4)},
           .block = {kSideThreads},
-          .enabled = tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0};
+          .enabled = tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0,
+          .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -288,8 +290,9 @@ void gemm_tiles(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
-              OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(partial_floats(p, c)) const float* __restrict__ partial,
+              OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(partial_floats(p, c)) const float* partial,
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
+  await_pass_before();
   constexpr int kTile = c.bm * c.bn, kStride = kSideThreads * 4;  // from one word of a thread to the next
   const Schedule<c> schedule(p, gridDim.x + 1);
   long block = blockIdx.x + 1;

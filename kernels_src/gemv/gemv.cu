@@ -75,7 +75,7 @@ template <class T> constexpr Launch launch_gemv(Problem p, Config c) {
 }
 constexpr int kSumOutputs = 32, kSumGroups = 8;  // of the second pass: elements a block adds up, and threads that share each
 template <class T> constexpr Launch launch_gemv_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(p.n, (long)kSumOutputs)}, .block = {kSumOutputs * kSumGroups}, .enabled = split_of<T>(p, c) > 1};
+  return {.grid = {ceil_div(p.n, (long)kSumOutputs)}, .block = {kSumOutputs * kSumGroups}, .enabled = split_of<T>(p, c) > 1, .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -311,8 +311,9 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSumOutputs * kSumGroups)
 void gemv_sum(IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added, OUT(p.n) T* __restrict__ y,
-              WORKSPACE(partial_floats<T>(p, c)) const float* __restrict__ partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta,
+              WORKSPACE(partial_floats<T>(p, c)) const float* partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta,
               Problem p) {
+  await_pass_before();
   __shared__ float sums[kSumGroups][kSumOutputs];
   const int output = (int)threadIdx.x % kSumOutputs, group = (int)threadIdx.x / kSumOutputs;
   const long i = blockIdx.x * (long)kSumOutputs + output;

@@ -209,9 +209,9 @@ template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& valu
 template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N>& values) { store(to, values); }
 #endif
 
-/// For passes that overlap (Launch::overlap). What the pass before wrote is there behind the first; read it through pointers without
-/// __restrict__, which would let the compiler read before. Behind the second, called by every block, the next pass may begin, where there is
-/// room for its blocks.
+/// For passes that overlap (Launch::overlap). What the pass before wrote is there behind the first; some thread of every block calls it, and
+/// what was written is read through pointers without __restrict__, which would let the compiler read before. Behind the second, called by
+/// every block, the next pass may begin, where there is room for its blocks.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 HONE_DEVICE void await_pass_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 HONE_DEVICE void let_next_pass_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
