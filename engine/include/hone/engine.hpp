@@ -45,8 +45,8 @@ struct MissReport {
 };
 
 struct EngineOptions {
-  std::filesystem::path store;             ///< empty: default_store_path()
-  std::string device;                      ///< "cuda:0", "cpu"; empty: the best present
+  std::filesystem::path store = {};             ///< empty: default_store_path()
+  std::string device = {};                      ///< "cuda:0", "cpu"; empty: the best present
   std::optional<MissTuning> tune_misses = {};  ///< needs hone-worker, and a store that can be written, which is made where there is none
 };
 
