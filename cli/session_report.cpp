@@ -11,11 +11,11 @@
 namespace hone::cli {
 namespace {
 
-/// Right and measured to the end, the fastest first.
+/// The right ones, the fastest first. One that lost its race after few samples is slower than another in any case.
 std::vector<const Trial*> ranked(const std::vector<Trial>& trials) {
   std::vector<const Trial*> right;
   for (const Trial& trial : trials) {
-    if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out) {
+    if (trial.outcome == Outcome::kOk) {
       right.push_back(&trial);
     }
   }
@@ -46,6 +46,9 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
   return object;
 }
 
+/// Where its time is from: the final round decides, and who lost a race has few samples.
+std::string round_name(const Trial& trial) { return trial.final_round ? "final" : trial.measurement.raced_out ? "raced" : "search"; }
+
 std::string best_text(const std::vector<Parameter>& parameters, const std::vector<const Trial*>& right, std::size_t top) {
   std::vector<std::vector<std::string>> rows{{"  time", "of best", "round", "registers", "spills", "configuration"}};
   for (const Trial* trial : right) {
@@ -53,9 +56,9 @@ std::string best_text(const std::vector<Parameter>& parameters, const std::vecto
       break;
     }
     rows.push_back({"  " + duration(trial->measurement.median_us),
-                    fmt::format("{:.2f}x", trial->measurement.median_us / right.front()->measurement.median_us),
-                    trial->final_round ? "final" : "search", std::to_string(trial->resources.registers),
-                    std::to_string(trial->resources.spill_bytes), text(parameters, trial->configuration)});
+                    fmt::format("{:.2f}x", trial->measurement.median_us / right.front()->measurement.median_us), round_name(*trial),
+                    std::to_string(trial->resources.registers), std::to_string(trial->resources.spill_bytes),
+                    text(parameters, trial->configuration)});
   }
   return fmt::format("\nbest {} of {} right ones\n", rows.size() - 1, right.size()) + table(rows);
 }

@@ -51,7 +51,7 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
   REQUIRE(described["results"].size() == kValid);
   CHECK(std::ranges::count(described["results"], "ok", [](const auto& result) { return result["outcome"]; }) == kRight);
   const Ended told = run({"sessions", session, "--kernel", kernel, "--store", store, "--top", "2"});
-  CHECK(told.out.find("\nbest ") != std::string::npos);
+  CHECK(told.out.find("\nbest 2 of 6 right ones\n") != std::string::npos);
   CHECK(told.out.find("\n  3 compile_error: ") != std::string::npos);
   CHECK(run({"sessions", session, "--store", store}).err.find("name its file with --kernel") != std::string::npos);
 

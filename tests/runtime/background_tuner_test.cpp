@@ -59,7 +59,7 @@ bool copies(Engine& engine, const Kernel& copy, std::size_t n) {
 
 TEST_CASE("a miss is answered by a stand-in, tuned meanwhile, and then by the winner") {
   const MissFixture fixture;
-  Engine engine = fixture.engine("3trials");
+  Engine engine = fixture.engine("2trials");
   const Kernel stand_in = copy_of(engine, 1000);
   CHECK(stand_in.source() == Source::kDefault);
   CHECK(copies(engine, stand_in, 1000));
@@ -123,10 +123,10 @@ TEST_CASE("an engine that goes away before its first trial stops as well") {
 
 TEST_CASE("what another engine is tuning is waited for, not tuned twice") {
   const MissFixture fixture;
-  Engine first = fixture.engine("4trials");
+  Engine first = fixture.engine("2trials");
   const Kernel here = copy_of(first, 1000);
   wait_for([&] { return !fixture.sessions().empty(); });
-  Engine second = fixture.engine("4trials");
+  Engine second = fixture.engine("2trials");
   const Kernel there = copy_of(second, 1000);
   wait_for([&] { return here.superseded() && (there.superseded() || there.source() == Source::kExact); });
   CHECK(copy_of(second, 1000).source() == Source::kExact);
