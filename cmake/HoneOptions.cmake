@@ -15,7 +15,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_UNITY_BUILD ${HONE_UNITY_BUILD})
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)  # fewer, and the headers they share take longer than the sources; more, and one core waits for the last
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 32)  # fewer, and the headers they share take longer than the sources
 find_program(HONE_CCACHE ccache)
 if(HONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${HONE_CCACHE})
