@@ -72,12 +72,9 @@ HONE_DEVICE void load_remote(float (&to)[4], u32 address) {
 HONE_DEVICE void store_pair(u32 address, float x, float y) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
 }
-/// 16 bytes of shared memory.
+/// Reads 16 bytes of shared memory.
 HONE_DEVICE void load_words(u32& a, u32& b, u32& c, u32& d, u32 address) {
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(address) : "memory");
-}
-HONE_DEVICE void store_words(u32 address, u32 a, u32 b, u32 c, u32 d) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }
 HONE_DEVICE u16 load_half(u32 address) {
   u16 x;
