@@ -138,7 +138,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     }
     launch.shared_bytes = std::max<std::int64_t>(0, shared->integer());
     launch.cooperative = cooperative->boolean();
-    launch.overlap = overlap->boolean() && !plan.empty() && has_dependent_launches(info);
+    launch.overlap = overlap->boolean() && has_dependent_launches(info);
     HONE_ASSIGN(launch.tensor_maps, plan_tensor_maps(spec, pass, problem.dtype, bound));
     plan.push_back(std::move(launch));
   }

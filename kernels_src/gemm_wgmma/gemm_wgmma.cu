@@ -98,21 +98,24 @@ constexpr Launch launch_gemm_wgmma_pack(Problem p, Config c) {
                             4L * 256),
                    copied_a(p, c) && copied_b(p, c) ? 2 : 1},
           .block = {256},
-          .enabled = copied_a(p, c) || copied_b(p, c)};
+          .enabled = copied_a(p, c) || copied_b(p, c),
+          .overlap = true};
 }
 constexpr Launch launch_gemm_wgmma(Problem p, Config c) {
   return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
           .block = {threads_of(c)},
           .cluster = {cluster_of(c)},
           .shared = shared_bytes(c),
-          .enabled = c.repack == 0 && !c.staged};
+          .enabled = c.repack == 0 && !c.staged,
+          .overlap = at_once(p, c)};
 }
 constexpr Launch launch_gemm_wgmma_staged(Problem p, Config c) {
   return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
           .block = {threads_of(c)},
           .cluster = {cluster_of(c)},
           .shared = shared_bytes(c),
-          .enabled = c.staged};
+          .enabled = c.staged,
+          .overlap = at_once(p, c)};
 }
 // Blocks that stay for many tiles begin together: those that found room before the copy had ended made 4097^3 slower by a tenth on an H200.
 constexpr Launch launch_gemm_wgmma_packed(Problem p, Config c) {
@@ -212,6 +215,7 @@ void gemm_wgmma_pack(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const 
                      WORKSPACE(copied_a(p, c) ? lines_a(p, c) * padded(line_a(p, c)) : 1) T* __restrict__ packed_a,
                      WORKSPACE(copied_b(p, c) ? lines_b(p, c) * padded(line_b(p, c)) : 1) T* packed_b, Problem p) {
   let_next_pass_begin();
+  await_pass_before();
   if (copied_a(p, c) && blockIdx.y == 0) {
     pack(a, packed_a, lines_a(p, c), line_a(p, c));
   } else {
@@ -232,10 +236,11 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, f
   }
   if (c.staged && threadIdx.x == 128) hopper::prefetch_map(*out_map);
   prepare(producer.places);
+  let_next_pass_begin();
+  await_pass_before();
   if (threadIdx.x < 128) {
     if constexpr (c.consumers > 1) hopper::give_registers<kFew>();
     if (threadIdx.x == 0) {
-      if constexpr (c.repack > 0) await_pass_before();
       producer.run();
     } else if (c.repack == 2 && threadIdx.x >= 32) {
       edge.add();

@@ -82,7 +82,7 @@ struct PassLaunch {
   std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
   std::int64_t shared_bytes = 0;
   bool cooperative = false;
-  bool overlap = false;         ///< begin while the pass before it runs; not for the first, nor on devices without dependent launches
+  bool overlap = false;         ///< begin while what was launched before it runs; never on devices without dependent launches
   std::vector<int> arguments;   ///< as in Pass
   std::vector<TensorMap> tensor_maps;  ///< as in Pass
   std::size_t symbol = 0;       ///< index into Compiled::symbols

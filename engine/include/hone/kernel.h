@@ -72,8 +72,8 @@
 
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------
 /// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped. With overlap = true a pass
-/// may begin while the one before it still runs (a programmatic dependent launch, where the device has it): it must call await_pass_before()
-/// before it touches what that one writes or reads.
+/// may begin while the one before it, or the kernel that was launched before the first one, still runs (a programmatic dependent launch, where
+/// the device has it): the way into the kernel is then no longer a part of its time. It must call await_pass_before() before it touches memory.
 struct Extent3 {
   long x = 1, y = 1, z = 1;
 };
@@ -209,9 +209,10 @@ template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& valu
 template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N>& values) { store(to, values); }
 #endif
 
-/// For passes that overlap (Launch::overlap). What the pass before wrote is there behind the first; some thread of every block calls it, and
-/// what was written is read through pointers without __restrict__, which would let the compiler read before. Behind the second, called by
-/// every block, the next pass may begin, where there is room for its blocks.
+/// For passes that overlap (Launch::overlap). Behind the first, all that was launched before has ended and what it wrote is there; it stands at
+/// the beginning of the kernel, behind what touches no memory but shared, and every thread that reads or writes memory calls it, or waits for one
+/// that did. Behind the second, called by every block, what is launched next may begin where there is room for its blocks; without it, when
+/// all blocks have ended.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 HONE_DEVICE void await_pass_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 HONE_DEVICE void let_next_pass_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }

@@ -82,7 +82,7 @@ struct Pass {
   Expression shared_bytes;                    ///< dynamic shared memory
   Expression cooperative;                     ///< boolean
   Expression enabled;                         ///< boolean; false: this pass is skipped for the configuration
-  Expression overlap = Expression::constant(false);  ///< boolean; it may begin while the pass before it runs
+  Expression overlap = Expression::constant(false);  ///< boolean; it may begin while what was launched before it runs
 };
 
 struct Cost {
