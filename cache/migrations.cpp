@@ -167,8 +167,15 @@ CREATE TABLE model (
 CREATE INDEX session_of_kernel ON session (kernel);
 )sql";
 
+// Version 3: how a measurement's samples were taken.
+constexpr const char* kVersion3 = R"sql(
+ALTER TABLE trial ADD COLUMN by_graph INTEGER NOT NULL DEFAULT 0 CHECK (by_graph IN (0, 1));
+ALTER TABLE final_measurement ADD COLUMN by_graph INTEGER NOT NULL DEFAULT 0 CHECK (by_graph IN (0, 1));
+ALTER TABLE record ADD COLUMN by_graph INTEGER NOT NULL DEFAULT 0 CHECK (by_graph IN (0, 1));
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3};
 
 }  // namespace
 

@@ -46,8 +46,8 @@ Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key,
   HONE_ASSIGN(Statement insert,
               database().prepare("INSERT OR REPLACE INTO record (kernel, source_hash, dtype, layout, alignment, device, "
                                  "timing_profile, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
-                                 "default_us, session, trials, artifact, symbols, environment, created_at) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                                 "by_graph, default_us, session, trials, artifact, symbols, environment, created_at) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.text(key.kernel).text(key.source_hash).text(name(key.problem.dtype)).text(key.layout).integer(key.alignment).integer(device);
   insert.text(key.timing_profile).text(text(key.problem.shape)).text(record.configuration_text);
   bind_measurement(insert, record.measurement);
@@ -61,7 +61,7 @@ Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, cons
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select, database().prepare(fmt::format(
                                     "SELECT id, dtype, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
-                                    "default_us, session, trials, artifact, symbols, created_at, "
+                                    "by_graph, default_us, session, trials, artifact, symbols, created_at, "
                                     "(SELECT e.device FROM environment e WHERE e.id = record.environment) "
                                     "FROM record WHERE {} AND (?8 IS NULL OR shape = ?8) ORDER BY id",
                                     kKeyCondition)));

@@ -117,6 +117,7 @@ void bind_key(Statement& statement, const RecordKey& key) {
 void bind_measurement(Statement& statement, const Measurement& measurement) {
   statement.blob(samples_to_bytes(measurement.samples_us)).real(measurement.median_us);
   statement.real(measurement.ci95_low_us).real(measurement.ci95_high_us).integer(measurement.raced_out ? 1 : 0);
+  statement.integer(measurement.by_graph ? 1 : 0);
 }
 
 Measurement read_measurement(Statement& statement) {
@@ -126,6 +127,7 @@ Measurement read_measurement(Statement& statement) {
   measurement.ci95_low_us = statement.read_real();
   measurement.ci95_high_us = statement.read_real();
   measurement.raced_out = statement.read_integer() != 0;
+  measurement.by_graph = statement.read_integer() != 0;
   return measurement;
 }
 

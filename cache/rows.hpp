@@ -35,7 +35,7 @@ constexpr std::string_view kKeyCondition =
     "kernel = ? AND source_hash = ? AND dtype = ? AND layout = ? AND alignment = ? AND device = (SELECT id FROM device WHERE digest = ?) "
     "AND timing_profile = ?";
 
-/// samples, median_us, ci95_low_us, ci95_high_us, raced_out
+/// samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph
 void bind_measurement(Statement& statement, const Measurement& measurement);
 Measurement read_measurement(Statement& statement);
 

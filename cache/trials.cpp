@@ -69,9 +69,9 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
               database().prepare(
                   "INSERT INTO trial (session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, "
                   "shared_bytes, occupancy, compile_seconds, validate_seconds, time_seconds, overhead_seconds, input_seed, max_error, "
-                  "artifact, samples, median_us, ci95_low_us, ci95_high_us, raced_out, sm_clock_mhz, memory_clock_mhz, "
-                  "temperature_c, power_w, throttle_reasons, discarded_samples, created_at) VALUES "
-                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                  "artifact, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, "
+                  "memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at) VALUES "
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.integer(session)
       .text(text(trial.position))
       .text(text(parameters, trial.configuration))
@@ -83,7 +83,7 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
   if (trial.outcome == Outcome::kOk) {
     bind_measurement(insert, trial.measurement);
   } else {
-    insert.blob({}).null().null().null().integer(0);
+    insert.blob({}).null().null().null().integer(0).integer(0);
   }
   bind_readings(insert, trial.readings);
   insert.text(utc_now());
@@ -92,11 +92,11 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
 }
 
 Result<void> SqliteStore::put_final_measurement(std::int64_t trial_row, const Trial& trial) {
-  HONE_ASSIGN(
-      Statement insert,
-      database().prepare("INSERT OR REPLACE INTO final_measurement (trial, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
-                         "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at) "
-                         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  HONE_ASSIGN(Statement insert,
+              database().prepare(
+                  "INSERT OR REPLACE INTO final_measurement (trial, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, "
+                  "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at) "
+                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.integer(trial_row);
   bind_measurement(insert, trial.measurement);
   bind_readings(insert, trial.readings);
@@ -114,15 +114,15 @@ Result<void> SqliteStore::fail_trial(std::int64_t trial_row, const Trial& trial)
 Result<std::vector<Trial>> SqliteStore::trials(std::int64_t session, const std::vector<Parameter>& parameters) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
-  HONE_ASSIGN(
-      Statement select,
-      database().prepare("SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
-                         "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
-                         "t.input_seed, t.max_error, t.artifact, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, t.raced_out, "
-                         "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
-                         "f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.sm_clock_mhz, f.memory_clock_mhz, "
-                         "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples "
-                         "FROM trial t LEFT JOIN final_measurement f ON f.trial = t.id WHERE t.session = ? ORDER BY t.id"));
+  HONE_ASSIGN(Statement select,
+              database().prepare(
+                  "SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
+                  "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
+                  "t.input_seed, t.max_error, t.artifact, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, t.raced_out, t.by_graph, "
+                  "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
+                  "f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.by_graph, f.sm_clock_mhz, f.memory_clock_mhz, "
+                  "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples "
+                  "FROM trial t LEFT JOIN final_measurement f ON f.trial = t.id WHERE t.session = ? ORDER BY t.id"));
   select.integer(session);
   std::vector<Trial> all;
   for (;;) {

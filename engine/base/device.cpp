@@ -106,6 +106,10 @@ Bindings bindings(const DeviceInfo& info) {
   return bound;
 }
 
+Result<std::unique_ptr<CallGraph>> Device::graph(const LoadedKernel& /*kernel*/, std::span<const GraphCall> /*calls*/) {
+  return Error{ErrorCode::kUnavailable, "device " + info().id + " has no graphs of calls"};
+}
+
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration,
                                             const DeviceInfo& info) {
   Bindings bound = bindings(problem);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,12 +80,35 @@ struct Bench::Impl {
   [[nodiscard]] bool sums_in_any_order() const;
 
   // timing.cpp
+  /// One configuration, ready to be sampled: call by call, or by a graph of calls where there is one.
+  struct Subject {
+    const LoadedKernel* kernel = nullptr;
+    std::vector<std::size_t> workspaces;  ///< as of workspace_counts()
+    std::vector<Preparation> preparations;
+    double warmup_us = std::numeric_limits<double>::infinity();  ///< the fastest warm-up run
+    std::unique_ptr<CallGraph> graph;
+  };
   Result<void> ready_for_timing();
-  [[nodiscard]] std::vector<Preparation> preparations(const std::vector<std::size_t>& workspaces) const;
-  Result<std::vector<double>> sample(const LoadedKernel& kernel, const std::vector<Preparation>& prepared, int samples, bool flush);
-  Result<std::vector<std::vector<Preparation>>> prepare_finalists(std::span<const Finalist> finalists, const MeasureSettings& settings);
+  [[nodiscard]] std::vector<Preparation> preparations(const std::vector<std::size_t>& workspaces,
+                                                      const std::vector<void*>& addresses) const;
+  Result<Subject> warm_up(const LoadedKernel& kernel, std::vector<std::size_t> workspaces, int runs, bool flush);
+  Result<std::vector<double>> sample(const Subject& subject, int samples, bool flush);
+  Result<std::vector<Subject>> warm_up_finalists(std::span<const Finalist> finalists, const MeasureSettings& settings);
   template <class Take>
   Result<std::vector<std::vector<double>>> accepted(Readings& readings, const Take& take);
+
+  // graph_timing.cpp
+  /// The problem's buffers once more.
+  struct CallSet {
+    std::vector<std::unique_ptr<Buffer>> buffers;  ///< by argument; none for scalars
+    std::vector<void*> addresses;                  ///< of the buffers
+    std::vector<void*> arguments;                  ///< of a call: they point into `addresses`, and to the scalars of the slots
+  };
+  /// Gives the subject a graph if it, or the `rival_us` that it races against, is short.
+  Result<void> choose_way(Subject& subject, const MeasureSettings& settings, double rival_us);
+  Result<std::unique_ptr<CallGraph>> make_graph(const Subject& subject);
+  Result<void> make_call_sets();
+  Result<void> fit_workspaces(CallSet& set);  ///< to those of the slots
 
   Device& device_;
   KernelSpec spec_;
@@ -95,6 +119,8 @@ struct Bench::Impl {
   std::unique_ptr<LoadedKernel> reference_;
   std::size_t bytes_ = 0;  ///< device memory of all but the workspaces
   std::optional<std::uint64_t> inputs_seed_, answer_seed_;
+  std::vector<CallSet> call_sets_;  ///< made for the first graph
+  bool has_graphs_ = true;          ///< until the device says otherwise
 };
 
 }  // namespace hone

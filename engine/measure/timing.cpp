@@ -72,31 +72,44 @@ void append(std::vector<std::vector<double>>& samples, const std::vector<std::ve
 
 Result<void> Bench::Impl::ready_for_timing() { return inputs_seed_ ? Result<void>() : fill_inputs(0); }
 
-std::vector<Preparation> Bench::Impl::preparations(const std::vector<std::size_t>& workspaces) const {
+std::vector<Preparation> Bench::Impl::preparations(const std::vector<std::size_t>& workspaces, const std::vector<void*>& addresses) const {
   std::vector<Preparation> prepared;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     if (slot.is(Direction::kInOut)) {
-      prepared.push_back({Preparation::Kind::kCopy, slot.buffer.payload(), slot.original->address(), slot.bytes()});
+      prepared.push_back({Preparation::Kind::kCopy, addresses[i], slot.original->address(), slot.bytes()});
     } else if (!slot.is(Direction::kScalar) && slot.argument->zeroed) {
       const std::size_t count = slot.is(Direction::kWorkspace) ? workspaces[i] : slot.count;
       if (count > 0) {
-        prepared.push_back({Preparation::Kind::kZero, slot.buffer.payload(), nullptr, count * size_of(slot.element)});
+        prepared.push_back({Preparation::Kind::kZero, addresses[i], nullptr, count * size_of(slot.element)});
       }
     }
   }
   return prepared;
 }
 
-Result<std::vector<double>> Bench::Impl::sample(const LoadedKernel& kernel, const std::vector<Preparation>& prepared, int samples,
-                                                bool flush) {
+Result<Bench::Impl::Subject> Bench::Impl::warm_up(const LoadedKernel& kernel, std::vector<std::size_t> workspaces, int runs, bool flush) {
+  std::vector<void*> addresses;
+  std::ranges::transform(slots_, std::back_inserter(addresses), [](const Slot& slot) { return slot.address; });
+  Subject subject;
+  subject.kernel = &kernel;
+  subject.preparations = preparations(workspaces, addresses);
+  subject.workspaces = std::move(workspaces);
+  if (runs > 0) {
+    HONE_ASSIGN(const std::vector<double> taken, sample(subject, runs, flush));
+    subject.warmup_us = fastest(taken);
+  }
+  return subject;
+}
+
+Result<std::vector<double>> Bench::Impl::sample(const Subject& subject, int samples, bool flush) {
   TimeRequest request;
-  request.kernel = &kernel;
+  request.kernel = subject.kernel;
   request.arguments = arguments_;
-  request.preparations = prepared;
+  request.preparations = subject.preparations;
   request.samples = samples;
   request.flush_cache = flush;
-  HONE_ASSIGN(std::vector<double> taken, device_.time(request));
+  HONE_ASSIGN(std::vector<double> taken, subject.graph ? subject.graph->time(samples) : device_.time(request));
   if (taken.size() != static_cast<std::size_t>(samples)) {
     return Error{ErrorCode::kPlugin, "device " + device_.info().id + " returned another number of samples than was asked for"};
   }
@@ -130,36 +143,36 @@ Result<std::vector<std::vector<double>>> Bench::Impl::accepted(Readings& reading
 Result<Measurement> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                                       std::optional<double> incumbent_us, Readings& readings) {
   HONE_TRY(ready_for_timing());
-  HONE_ASSIGN(const std::vector<std::size_t> counts, workspace_counts(configuration));
+  HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
   HONE_TRY(fit_workspaces(counts));
-  const std::vector<Preparation> prepared = preparations(counts);
-  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : std::numeric_limits<double>::infinity();
-  bool hopeless = false;
-  if (settings.warmup_runs > 0) {
-    HONE_ASSIGN(const std::vector<double> warmup, sample(kernel, prepared, settings.warmup_runs, settings.flush_cache));
-    hopeless = fastest(warmup) > kHopeless * limit_us;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kNone;
+  HONE_ASSIGN(Subject subject, warm_up(kernel, std::move(counts), settings.warmup_runs, settings.flush_cache));
+  const bool hopeless = subject.warmup_us < kNone && subject.warmup_us > kHopeless * limit_us;
+  if (!hopeless) {
+    HONE_TRY(choose_way(subject, settings, incumbent_us.value_or(kNone)));
   }
   readings = device_.readings();
   std::vector<std::vector<double>> samples(1);
   const Clock::time_point begin = Clock::now();
-  while (const int batch = hopeless && samples[0].empty() ? 1 : next_batch(samples, settings, begin)) {
+  bool lost = false;
+  while (const int batch = lost ? 0 : hopeless && samples[0].empty() ? 1 : next_batch(samples, settings, begin)) {
     const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
-      HONE_ASSIGN(std::vector<double> taken, sample(kernel, prepared, batch, settings.flush_cache));
+      HONE_ASSIGN(std::vector<double> taken, sample(subject, batch, settings.flush_cache));
       return std::vector<std::vector<double>>{std::move(taken)};
     };
     HONE_ASSIGN(const auto taken, accepted(readings, take));
     append(samples, taken);
-    if (fastest(samples[0]) > limit_us && (hopeless || static_cast<int>(samples[0].size()) >= settings.race_samples)) {
-      Measurement lost = summarize(std::move(samples[0]));
-      lost.raced_out = true;
-      return lost;
-    }
+    lost = fastest(samples[0]) > limit_us && (hopeless || static_cast<int>(samples[0].size()) >= settings.race_samples);
   }
-  return summarize(std::move(samples[0]));
+  Measurement measured = summarize(std::move(samples[0]));
+  measured.raced_out = lost;
+  measured.by_graph = subject.graph != nullptr;
+  return measured;
 }
 
-Result<std::vector<std::vector<Preparation>>> Bench::Impl::prepare_finalists(std::span<const Finalist> finalists,
-                                                                             const MeasureSettings& settings) {
+Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::span<const Finalist> finalists,
+                                                                         const MeasureSettings& settings) {
   std::vector<std::vector<std::size_t>> counts;
   std::vector<std::size_t> largest(slots_.size(), 0);
   for (const Finalist& finalist : finalists) {
@@ -168,12 +181,21 @@ Result<std::vector<std::vector<Preparation>>> Bench::Impl::prepare_finalists(std
     counts.push_back(std::move(of_one));
   }
   HONE_TRY(fit_workspaces(largest));  // one set that fits them all
-  std::vector<std::vector<Preparation>> prepared;
+  std::vector<Subject> subjects;
+  double fastest_us = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    prepared.push_back(preparations(counts[i]));
-    HONE_TRY(sample(*finalists[i].kernel, prepared[i], std::max(1, settings.warmup_runs), settings.flush_cache));
+    const int runs = std::max(1, settings.warmup_runs);
+    HONE_ASSIGN(Subject subject, warm_up(*finalists[i].kernel, std::move(counts[i]), runs, settings.flush_cache));
+    fastest_us = std::min(fastest_us, subject.warmup_us);
+    subjects.push_back(std::move(subject));
   }
-  return prepared;
+  for (Subject& subject : subjects) {
+    HONE_TRY(choose_way(subject, settings, fastest_us));
+  }
+  if (!has_graphs_) {  // found out with the third of five, say
+    std::ranges::for_each(subjects, [](Subject& subject) { subject.graph.reset(); });
+  }
+  return subjects;
 }
 
 Result<std::vector<Measurement>> Bench::Impl::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
@@ -182,7 +204,7 @@ Result<std::vector<Measurement>> Bench::Impl::time_interleaved(std::span<const F
     return std::vector<Measurement>();
   }
   HONE_TRY(ready_for_timing());
-  HONE_ASSIGN(const auto prepared, prepare_finalists(finalists, settings));
+  HONE_ASSIGN(const auto subjects, warm_up_finalists(finalists, settings));
   readings = device_.readings();
   std::mt19937_64 random(seed);
   std::vector<std::size_t> order(finalists.size());
@@ -195,7 +217,7 @@ Result<std::vector<Measurement>> Bench::Impl::time_interleaved(std::span<const F
       for (int round = 0; round < rounds; ++round) {
         std::shuffle(order.begin(), order.end(), random);
         for (const std::size_t i : order) {
-          HONE_ASSIGN(const std::vector<double> one, sample(*finalists[i].kernel, prepared[i], 1, settings.flush_cache));
+          HONE_ASSIGN(const std::vector<double> one, sample(subjects[i], 1, settings.flush_cache));
           batch[i].push_back(one.front());
         }
       }
@@ -205,7 +227,10 @@ Result<std::vector<Measurement>> Bench::Impl::time_interleaved(std::span<const F
     append(samples, batch);
   }
   std::vector<Measurement> measured;
-  std::ranges::transform(samples, std::back_inserter(measured), [](std::vector<double>& of_one) { return summarize(std::move(of_one)); });
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    measured.push_back(summarize(std::move(samples[i])));
+    measured.back().by_graph = subjects[i].graph != nullptr;
+  }
   return measured;
 }
 

@@ -94,7 +94,8 @@ Error error_from(const Message& message) { return {static_cast<ErrorCode>(messag
 Message to_message(const MeasureSettings& settings) {
   return {{"warmup", settings.warmup_runs},        {"race_samples", settings.race_samples},   {"race_margin", settings.race_margin},
           {"minimum", settings.minimum_samples},   {"maximum", settings.maximum_samples},     {"ci", settings.target_relative_ci},
-          {"seconds", settings.maximum_seconds},   {"flush", settings.flush_cache}};
+          {"seconds", settings.maximum_seconds},   {"flush", settings.flush_cache},
+          {"graph_below", settings.graph_below_us}};
 }
 
 MeasureSettings settings_from(const Message& message) {
@@ -105,7 +106,8 @@ MeasureSettings settings_from(const Message& message) {
           .maximum_samples = message.at("maximum"),
           .target_relative_ci = message.at("ci"),
           .maximum_seconds = message.at("seconds"),
-          .flush_cache = message.at("flush")};
+          .flush_cache = message.at("flush"),
+          .graph_below_us = message.at("graph_below")};
 }
 
 Message to_message(const Measurement& measurement) {
@@ -113,7 +115,8 @@ Message to_message(const Measurement& measurement) {
           {"median", measurement.median_us},
           {"low", measurement.ci95_low_us},
           {"high", measurement.ci95_high_us},
-          {"raced_out", measurement.raced_out}};
+          {"raced_out", measurement.raced_out},
+          {"by_graph", measurement.by_graph}};
 }
 
 Measurement measurement_from(const Message& message) {
@@ -121,7 +124,8 @@ Measurement measurement_from(const Message& message) {
           .median_us = message.at("median"),
           .ci95_low_us = message.at("low"),
           .ci95_high_us = message.at("high"),
-          .raced_out = message.at("raced_out")};
+          .raced_out = message.at("raced_out"),
+          .by_graph = message.at("by_graph")};
 }
 
 Message to_message(const Trial& trial) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plugins/cuda/call_graph.hpp"
 #include "plugins/cuda/device_info.hpp"
 #include "plugins/cuda/loaded_kernel.hpp"
 
@@ -214,8 +215,8 @@ Result<void> CudaDevice::prepare_flush() {
   return {};
 }
 
-Result<void> CudaDevice::enqueue_sample(const TimeRequest& request, const EventPair& events) {
-  for (const Preparation& preparation : request.preparations) {
+Result<void> CudaDevice::enqueue_preparations(std::span<const Preparation> preparations, bool flush) {
+  for (const Preparation& preparation : preparations) {
     const Address to = address_of(preparation.destination);
     if (preparation.bytes == 0) {
       continue;
@@ -225,26 +226,28 @@ Result<void> CudaDevice::enqueue_sample(const TimeRequest& request, const EventP
                        : api_.memcpy_dtod_async(to, address_of(preparation.source), preparation.bytes, stream_),
                    "preparation of a sample"));
   }
-  if (request.flush_cache) {
+  if (flush) {
     HONE_ASSIGN(Utilities* const own, utilities());
     HONE_TRY(own->displace(stream_, flush_->address(), flush_->bytes()));
   }
-  HONE_TRY(check(api_.event_record(events.begin, stream_), "event"));
-  HONE_TRY(request.kernel->launch(stream_, request.arguments));
-  return check(api_.event_record(events.end, stream_), "event");
+  return {};
 }
 
-Result<std::vector<double>> CudaDevice::time(const TimeRequest& request) {
-  if (request.flush_cache) {
+Result<std::vector<double>> CudaDevice::time_each(int samples, std::span<const Preparation> preparations, bool flush,
+                                                  const std::function<Result<void>(StreamHandle)>& run) {
+  if (flush) {
     HONE_TRY(prepare_flush());
   }
   const ContextScope scope(*context_);
   std::vector<double> taken;
-  while (taken.size() < static_cast<std::size_t>(std::max(request.samples, 0))) {
+  while (taken.size() < static_cast<std::size_t>(std::max(samples, 0))) {
     // The host runs ahead of the device, so that launch overhead hides behind the flush of the next sample.
-    const std::size_t batch = std::min(kSamplesInFlight, static_cast<std::size_t>(request.samples) - taken.size());
+    const std::size_t batch = std::min(kSamplesInFlight, static_cast<std::size_t>(samples) - taken.size());
     for (std::size_t i = 0; i < batch; ++i) {
-      HONE_TRY(enqueue_sample(request, events_[i]));
+      HONE_TRY(enqueue_preparations(preparations, flush));
+      HONE_TRY(check(api_.event_record(events_[i].begin, stream_), "event"));
+      HONE_TRY(run(stream_));
+      HONE_TRY(check(api_.event_record(events_[i].end, stream_), "event"));
     }
     HONE_TRY(finish(status::kSuccess, "the kernel failed while it was timed"));
     for (std::size_t i = 0; i < batch; ++i) {
@@ -254,6 +257,16 @@ Result<std::vector<double>> CudaDevice::time(const TimeRequest& request) {
     }
   }
   return taken;
+}
+
+Result<std::vector<double>> CudaDevice::time(const TimeRequest& request) {
+  return time_each(request.samples, request.preparations, request.flush_cache,
+                   [&](StreamHandle stream) { return request.kernel->launch(stream, request.arguments); });
+}
+
+Result<std::unique_ptr<CallGraph>> CudaDevice::graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) {
+  HONE_ASSIGN(std::unique_ptr<CudaCallGraph> graph, CudaCallGraph::capture(*this, context_, kernel, calls));
+  return std::unique_ptr<CallGraph>(std::move(graph));
 }
 
 }  // namespace hone::cuda

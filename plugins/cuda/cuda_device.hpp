@@ -1,6 +1,7 @@
 #pragma once
 // One open GPU: memory, loading, timing.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,7 +37,13 @@ class CudaDevice final : public Device {
                                                        const Problem& problem) override;
   Result<void> synchronize() override;
   Result<std::vector<double>> time(const TimeRequest& request) override;
+  Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Readings readings() override { return nvml_.readings(); }
+
+  /// Microseconds of each of `samples` runs of what `run` enqueues, behind the preparations and, with `flush`, in an L2 that holds other
+  /// things.
+  Result<std::vector<double>> time_each(int samples, std::span<const Preparation> preparations, bool flush,
+                                        const std::function<Result<void>(StreamHandle)>& run);
 
  private:
   struct EventPair {
@@ -49,7 +56,7 @@ class CudaDevice final : public Device {
   Result<Utilities*> utilities();
   Result<std::shared_ptr<Library>> library(const Compiled& compiled);
   Result<void> prepare_flush();
-  Result<void> enqueue_sample(const TimeRequest& request, const EventPair& events);
+  Result<void> enqueue_preparations(std::span<const Preparation> preparations, bool flush);
 
   DeviceInfo info_;
   std::shared_ptr<PrimaryContext> context_;

@@ -45,6 +45,12 @@ void bind_memory_and_streams(SharedLibrary& library, DriverApi& api) {
   library.bind(api.stream_create, "cuStreamCreate");
   library.bind(api.stream_destroy, "cuStreamDestroy_v2");
   library.bind(api.stream_synchronize, "cuStreamSynchronize");
+  library.bind(api.stream_begin_capture, "cuStreamBeginCapture_v2");
+  library.bind(api.stream_end_capture, "cuStreamEndCapture");
+  library.bind(api.graph_instantiate, "cuGraphInstantiateWithFlags");
+  library.bind(api.graph_launch, "cuGraphLaunch");
+  library.bind(api.graph_exec_destroy, "cuGraphExecDestroy");
+  library.bind(api.graph_destroy, "cuGraphDestroy");
   library.bind(api.event_create, "cuEventCreate");
   library.bind(api.event_destroy, "cuEventDestroy_v2");
   library.bind(api.event_record, "cuEventRecord");

@@ -26,12 +26,16 @@ struct EventTag;
 struct LibraryTag;
 struct KernelTag;
 struct FunctionTag;
+struct GraphTag;
+struct GraphExecTag;
 using ContextHandle = ContextTag*;    ///< CUcontext
 using StreamHandle = StreamTag*;      ///< CUstream
 using EventHandle = EventTag*;        ///< CUevent
 using LibraryHandle = LibraryTag*;    ///< CUlibrary
 using KernelHandle = KernelTag*;      ///< CUkernel: belongs to no context
 using FunctionHandle = FunctionTag*;  ///< CUfunction: a kernel in one context
+using GraphHandle = GraphTag*;         ///< CUgraph
+using GraphExecHandle = GraphExecTag*; ///< CUgraphExec
 
 /// CUdevice_attribute
 enum class Attribute : int {
@@ -119,6 +123,12 @@ struct DriverApi {
   Status (*stream_create)(StreamHandle*, unsigned int flags);
   Status (*stream_destroy)(StreamHandle);
   Status (*stream_synchronize)(StreamHandle);
+  Status (*stream_begin_capture)(StreamHandle, int mode);
+  Status (*stream_end_capture)(StreamHandle, GraphHandle*);
+  Status (*graph_instantiate)(GraphExecHandle*, GraphHandle, unsigned long long flags);
+  Status (*graph_launch)(GraphExecHandle, StreamHandle);
+  Status (*graph_exec_destroy)(GraphExecHandle);
+  Status (*graph_destroy)(GraphHandle);
   Status (*ctx_synchronize)();
   Status (*event_create)(EventHandle*, unsigned int flags);
   Status (*event_destroy)(EventHandle);

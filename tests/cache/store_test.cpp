@@ -25,6 +25,7 @@ void check_equal(const Trial& a, const Trial& b) {
   CHECK(a.measurement.ci95_low_us == b.measurement.ci95_low_us);
   CHECK(a.measurement.ci95_high_us == b.measurement.ci95_high_us);
   CHECK(a.measurement.raced_out == b.measurement.raced_out);
+  CHECK(a.measurement.by_graph == b.measurement.by_graph);
   CHECK(a.readings.sm_clock_mhz == b.readings.sm_clock_mhz);
   CHECK(a.readings.memory_clock_mhz == b.readings.memory_clock_mhz);
   CHECK(a.readings.temperature_c == b.readings.temperature_c);

@@ -139,6 +139,7 @@ class FakeDevice final : public Device {
   }
   Result<void> synchronize() override { return {}; }
   Result<std::vector<double>> time(const TimeRequest& request) override;
+  Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Readings readings() override {
     Readings now;
     now.sm_clock_mhz = 1980.0;
@@ -151,6 +152,8 @@ class FakeDevice final : public Device {
   std::function<std::uint64_t()> throttle;  ///< asked at each reading
   int randomized = 0, references = 0;
   std::vector<const LoadedKernel*> timed;  ///< every timed run, in order
+  bool has_graphs = true;
+  std::vector<std::size_t> graph_calls;  ///< of each graph that was made
 
  private:
   DeviceInfo info_;
@@ -182,17 +185,53 @@ inline Result<Comparison> FakeDevice::compare(const void* actual, DType dtype, c
   return comparison;
 }
 
+inline void prepare(std::span<const Preparation> preparations) {
+  for (const Preparation& preparation : preparations) {
+    if (preparation.kind == Preparation::Kind::kZero) {
+      std::memset(preparation.destination, 0, preparation.bytes);
+    } else {
+      std::memcpy(preparation.destination, preparation.source, preparation.bytes);
+    }
+  }
+}
+
+/// Its calls take as long as timed runs of the kernel, less what a launch costs: a graph tells kernels apart that events do not.
+class FakeGraph final : public CallGraph {
+ public:
+  static constexpr double kLaunchUs = 3.0;
+  FakeGraph(const FakeKernel& kernel, std::span<const GraphCall> calls) : kernel_(kernel), calls_(calls.begin(), calls.end()) {}
+  Result<std::vector<double>> time(int samples) override {
+    std::vector<double> taken;
+    for (int i = 0; i < samples; ++i) {
+      for (const GraphCall& call : calls_) {
+        prepare(call.preparations);
+      }
+      for (const GraphCall& call : calls_) {
+        HONE_TRY(kernel_.launch(nullptr, call.arguments));
+      }
+      taken.push_back(kernel_.time_us(kernel_.timed++) - kLaunchUs);
+    }
+    return taken;
+  }
+
+ private:
+  const FakeKernel& kernel_;
+  std::vector<GraphCall> calls_;
+};
+
+inline Result<std::unique_ptr<CallGraph>> FakeDevice::graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) {
+  if (!has_graphs) {
+    return Error{ErrorCode::kUnavailable, "no graphs"};
+  }
+  graph_calls.push_back(calls.size());
+  return std::unique_ptr<CallGraph>(std::make_unique<FakeGraph>(static_cast<const FakeKernel&>(kernel), calls));
+}
+
 inline Result<std::vector<double>> FakeDevice::time(const TimeRequest& request) {
   std::vector<double> samples;
   const auto& kernel = static_cast<const FakeKernel&>(*request.kernel);
   for (int i = 0; i < request.samples; ++i) {
-    for (const Preparation& preparation : request.preparations) {
-      if (preparation.kind == Preparation::Kind::kZero) {
-        std::memset(preparation.destination, 0, preparation.bytes);
-      } else {
-        std::memcpy(preparation.destination, preparation.source, preparation.bytes);
-      }
-    }
+    prepare(request.preparations);
     HONE_TRY(kernel.launch(nullptr, request.arguments));
     timed.push_back(&kernel);
     samples.push_back(kernel.time_us(kernel.timed++));

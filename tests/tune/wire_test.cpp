@@ -16,7 +16,7 @@ TEST_CASE("a trial survives the wire") {
   Trial sent;
   sent.outcome = Outcome::kWrongResult;
   sent.detail = "y[3]";
-  sent.measurement = {.samples_us = {1.0, 2.5}, .median_us = 1.75, .ci95_low_us = 1.0, .ci95_high_us = 2.5, .raced_out = true};
+  sent.measurement = {.samples_us = {1.0, 2.5}, .median_us = 1.75, .ci95_low_us = 1.0, .ci95_high_us = 2.5, .raced_out = true, .by_graph = true};
   sent.resources.registers = 42;
   sent.readings.throttle_reasons = 4;
   sent.seconds.time = 0.25;
@@ -27,6 +27,7 @@ TEST_CASE("a trial survives the wire") {
   CHECK(received.detail == sent.detail);
   CHECK(received.measurement.samples_us == sent.measurement.samples_us);
   CHECK(received.measurement.raced_out);
+  CHECK(received.measurement.by_graph);
   CHECK(received.resources.registers == 42);
   CHECK(received.readings.throttle_reasons == 4);
   CHECK(received.seconds.time == 0.25);

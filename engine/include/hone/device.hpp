@@ -139,6 +139,21 @@ struct TimeRequest {
   bool flush_cache = true;
 };
 
+/// One call of a graph: its arguments, as LoadedKernel::launch takes them, and what is done to them before the graph runs.
+struct GraphCall {
+  std::span<void* const> arguments;
+  std::vector<Preparation> preparations;
+};
+
+/// Calls of one kernel, one behind the other, that the device makes without the host. Must not outlive the device, the kernel, or the memory
+/// its arguments point to.
+class CallGraph {
+ public:
+  virtual ~CallGraph() = default;
+  /// Microseconds of one call: the mean over the graph's, of each of `samples` runs. When a run begins no cache holds anything of the arguments.
+  virtual Result<std::vector<double>> time(int samples) = 0;
+};
+
 /// One open device; used by one thread. Every call may fail with kDevice; after that the process must be replaced.
 class Device {
  public:
@@ -163,6 +178,8 @@ class Device {
   virtual Result<void> synchronize() = 0;
   /// Microseconds of each run.
   virtual Result<std::vector<double>> time(const TimeRequest& request) = 0;
+  /// Errors: kUnavailable, the device has no graphs (what this does unless it is overridden) or cannot make one of these calls.
+  virtual Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls);
   virtual Readings readings() = 0;
 };
 

@@ -29,6 +29,9 @@ struct MeasureSettings {
   double target_relative_ci = 0.01;    ///< stop once the interval's half width is below this share of the median
   double maximum_seconds = 0.5;        ///< and in any case after this much time, but not below race_samples
   bool flush_cache = true;
+  /// What takes less is timed as calls of a graph, each on memory of its own: events, and the way from one launch to the next, are then no part
+  /// of its time. So is what races against it, so that both are timed alike. 0: never.
+  double graph_below_us = 20.0;
 };
 
 /// Outcome of a validation: kOk, kWrongResult, kRace, kIllegalAccess (a guard band was overwritten), kLaunchFailure.

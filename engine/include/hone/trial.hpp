@@ -44,6 +44,7 @@ struct Measurement {
   double median_us = 0.0;
   double ci95_low_us = 0.0, ci95_high_us = 0.0;  ///< of the median, from order statistics
   bool raced_out = false;           ///< dropped after few samples: clearly slower than the incumbent
+  bool by_graph = false;            ///< each sample is the mean over the calls of a graph; else it is one call
 };
 
 /// The state of the device around a measurement; fields the device cannot read are 0.
