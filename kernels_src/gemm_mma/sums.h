@@ -1,0 +1,134 @@
+#pragma once
+// The products of a warp, how its lanes hold them, and their way to memory or to the cluster's other blocks.
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+/// Whether rows of out are whole pairs: those of b tell, if they are as long.
+template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_deep(c) || p.n % 2 == 0); }
+template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_deep(c) || p.n % 4 == 0); }
+
+/// One warp's sums: lane l holds rows l / 4 and 8 below, columns l % 4 * 2 and the next, of each 16 x 8 part.
+template <class T, Config c> struct Sums {
+  static constexpr int kDown = c.wm / 16, kAcross = c.wn / 8;
+  int first_row, first_column;  // of the warp, in the block's tile
+  float values[kDown][kAcross][4] = {};
+
+  HONE_DEVICE Sums() {
+    constexpr int kWarpsAcross = c.bn / c.wn;
+    const int warp = (int)threadIdx.x / 32;
+    first_row = warp / kWarpsAcross * c.wm;
+    first_column = warp % kWarpsAcross * c.wn;
+  }
+
+  /// 16 x 16 of a: k from 8 on are the last two matrices. In a tile whose lines are k, eight of them are a matrix that is turned.
+  static HONE_DEVICE void read_a(unsigned (&to)[4], unsigned tile, int row, int k) {
+    const int lane = (int)threadIdx.x % 32;
+    if constexpr (a_is_deep(c)) {
+      load_matrices(to, tile + place_in_tile<c.bk / 8>(row + lane % 16, k / 8 + lane / 16));
+    } else {
+      load_transposed(to, tile + place_in_tile<c.bm / 8>(k + lane / 16 * 8 + lane % 8, row / 8 + lane / 8 % 2));
+    }
+  }
+  /// 16 x 16 of b: columns from 8 on are the last two matrices.
+  static HONE_DEVICE void read_b(unsigned (&to)[4], unsigned tile, int column, int k) {
+    const int lane = (int)threadIdx.x % 32;
+    if constexpr (b_is_deep(c)) {
+      load_matrices(to, tile + place_in_tile<c.bk / 8>(column + lane / 16 * 8 + lane % 8, k / 8 + lane / 8 % 2));
+    } else {
+      load_transposed(to, tile + place_in_tile<c.bn / 8>(k + lane % 16, column / 8 + lane / 16));
+    }
+  }
+
+  HONE_DEVICE void add(unsigned stage) {
+#pragma unroll
+    for (int k = 0; k < c.bk; k += 16) {
+      unsigned a[kDown][4], b[kAcross / 2][4];
+#pragma unroll
+      for (int i = 0; i < kDown; ++i) read_a(a[i], stage, first_row + i * 16, k);
+#pragma unroll
+      for (int j = 0; j < kAcross / 2; ++j) read_b(b[j], stage + c.bm * c.bk * 2, first_column + j * 16, k);
+#pragma unroll
+      for (int i = 0; i < kDown; ++i) {
+#pragma unroll
+        for (int step = 0; step < kAcross; ++step) {
+          const int j = i % 2 == 0 ? step : kAcross - 1 - step;  // back and forth: neighbouring products share an operand
+          multiply_add<T>(values[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+        }
+      }
+    }
+  }
+
+  /// Calls visit(row, column, pair) for neighbouring sums, of which those beyond the matrix are not wanted.
+  template <class Visit> HONE_DEVICE void visit(const Place& at, Problem p, Visit visit) const {
+    const int lane = (int)threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < kDown * 2; ++i) {
+      const long row = at.row + first_row + i * 8 + lane / 4;
+      if (row >= p.m) continue;
+#pragma unroll
+      for (int j = 0; j < kAcross; ++j) {
+        const long column = at.column + first_column + j * 8 + lane % 4 * 2;
+        if (column < p.n) visit(row, column, Vector<float, 2>{values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]});
+      }
+    }
+  }
+
+  /// Adds up what all blocks of the cluster have, by way of shared memory that is free again: each block writes some of the rows.
+  HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, unsigned shared) const {
+    const int lane = (int)threadIdx.x % 32, rank = (int)hopper::cluster_rank();
+    __syncthreads();  // all warps have read the last stage
+#pragma unroll
+    for (int i = 0; i < kDown * 2; ++i) {
+#pragma unroll
+      for (int j = 0; j < kAcross; ++j) {
+        const int row = first_row + i * 8 + lane / 4, column = first_column + j * 8 + lane % 4 * 2;
+        hopper::store_pair(shared + (row * pitch_of(c) + column) * 4, values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
+      }
+    }
+    hopper::cluster_sync();
+    constexpr int kPart = c.bm * c.bn / c.cluster;
+    for (int i = (int)threadIdx.x * 4; i < kPart; i += threads_of(c) * 4) {
+      const int tile_row = (rank * kPart + i) / c.bn, tile_column = i % c.bn;
+      const long row = at.row + tile_row, column = at.column + tile_column;
+      if (row >= p.m || column >= p.n) continue;
+      Vector<float, 4> sums = {};
+#pragma unroll
+      for (int block = 0; block < c.cluster; ++block) {
+        float part[4];
+        hopper::load_remote(part, hopper::address_in(shared + (tile_row * pitch_of(c) + tile_column) * 4, block));
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sums[e] += part[e];
+      }
+      if (whole_words<c>(p)) {
+        finish.write(out, sums, row, column, p.n);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          if (column + e < p.n) finish.template write<1>(out, {sums[e]}, row, column + e, p.n);
+        }
+      }
+    }
+    hopper::cluster_sync();  // nobody ends while others read its sums
+  }
+
+  HONE_DEVICE void write(float* to, const Place& at, Problem p) const {
+    visit(at, p, [&](long row, long column, const Vector<float, 2>& pair) {
+      if (whole_pairs<c>(p)) {
+        store(to + row * p.n + column, pair);
+      } else {
+        to[row * p.n + column] = pair[0];
+        if (column + 1 < p.n) to[row * p.n + column + 1] = pair[1];
+      }
+    });
+  }
+  HONE_DEVICE void write(T* out, const Finish<T, c>& finish, const Place& at, Problem p) const {
+    visit(at, p, [&](long row, long column, const Vector<float, 2>& pair) {
+      if (whole_pairs<c>(p)) {
+        finish.write(out, pair, row, column, p.n);
+      } else {
+        finish.template write<1>(out, {pair[0]}, row, column, p.n);
+        if (column + 1 < p.n) finish.template write<1>(out, {pair[1]}, row, column + 1, p.n);
+      }
+    });
+  }
+};
+#endif
