@@ -110,6 +110,10 @@ Result<std::unique_ptr<CallGraph>> Device::graph(const LoadedKernel& /*kernel*/,
   return Error{ErrorCode::kUnavailable, "device " + info().id + " has no graphs of calls"};
 }
 
+Result<void> Device::invert(std::span<const Region> /*regions*/, bool /*late*/) {
+  return Error{ErrorCode::kUnavailable, "on device " + info().id + " kernels do not overlap"};
+}
+
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration,
                                             const DeviceInfo& info) {
   Bindings bound = bindings(problem);

@@ -68,7 +68,10 @@ struct Bench::Impl {
     Outcome outcome = Outcome::kOk;
     std::string detail;
   };
-  Result<Verdict> run(const LoadedKernel& kernel, bool second);
+  enum class Run { kFirst, kSecond, kBehindWriter };
+  Result<Verdict> run(const LoadedKernel& kernel, Run which);
+  Result<Verdict> run_and_compare(const LoadedKernel& kernel, Run which, double& max_error);
+  Result<void> write_late();
   Result<Verdict> find_damage();
   Result<Verdict> compare_outputs(bool second, double& max_error);
   Result<Verdict> compare_runs(const std::vector<std::uint64_t>& first, double& max_error);

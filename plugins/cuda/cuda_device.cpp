@@ -197,6 +197,12 @@ Result<void> CudaDevice::synchronize() {
   return check(api_.ctx_synchronize(), "the device failed while it ran");
 }
 
+Result<void> CudaDevice::invert(std::span<const Region> regions, bool late) {
+  HONE_ASSIGN(Utilities* const own, utilities());
+  const ContextScope scope(*context_);
+  return own->invert(nullptr, regions, late);
+}
+
 // Reads displace what the L2 held and leave lines that need not be written back. After a fill the kernel under test would pay for that, up
 // to the whole L2. Four times its size, because lines are not replaced strictly by age.
 Result<void> CudaDevice::prepare_flush() {

@@ -36,6 +36,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                        const Problem& problem) override;
   Result<void> synchronize() override;
+  Result<void> invert(std::span<const Region> regions, bool late) override;
   Result<std::vector<double>> time(const TimeRequest& request) override;
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Readings readings() override { return nvml_.readings(); }

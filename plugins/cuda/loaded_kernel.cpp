@@ -81,6 +81,7 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
     attribute.id = LaunchAttribute::kCooperative;
     attribute.value.cooperative = 1;
   }
+  overlaps_ = passes_.empty() ? launch.overlap : overlaps_;
   if (launch.overlap) {
     LaunchAttribute& attribute = pass.attributes[pass.config.attribute_count++];
     attribute.id = LaunchAttribute::kProgrammaticStreamSerialization;

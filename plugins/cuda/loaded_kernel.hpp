@@ -31,6 +31,7 @@ class CudaKernel final : public LoadedKernel {
 
   Result<void> launch(void* stream, std::span<void* const> arguments) const override;
   [[nodiscard]] Resources resources() const override { return resources_; }
+  [[nodiscard]] bool overlaps() const override { return overlaps_; }
 
  private:
   struct Pass {
@@ -61,6 +62,7 @@ class CudaKernel final : public LoadedKernel {
   std::vector<std::int64_t> problem_;  ///< struct Problem, field by field
   std::size_t argument_count_ = 0;     ///< that the passes refer to
   Resources resources_;
+  bool overlaps_ = false;  ///< the first pass does
 };
 
 }  // namespace hone::cuda

@@ -28,7 +28,7 @@ struct Utilities::Summary {
 namespace {
 
 constexpr unsigned int kBlock = 256;
-constexpr std::size_t kBlocksPerMultiprocessor = 8;
+constexpr std::size_t kBlocksPerMultiprocessor = 8, kLateBlocks = 16;
 
 static_assert(static_cast<int>(DType::kF32) == 0 && static_cast<int>(DType::kF16) == 1 && static_cast<int>(DType::kBF16) == 2 &&
                   static_cast<int>(DType::kF64) == 3 && static_cast<int>(DType::kI32) == 4,
@@ -88,6 +88,7 @@ Result<void> Utilities::load(const DeviceInfo& info) {
   HONE_ASSIGN(first_, library_->kernel("hone_first"));
   HONE_ASSIGN(checksum_, library_->kernel("hone_checksum"));
   HONE_ASSIGN(displace_, library_->kernel("hone_displace"));
+  HONE_ASSIGN(invert_, library_->kernel("hone_invert"));
   const ContextScope scope(*context_);
   if (const Status status = context_->api().mem_alloc(&summary_, sizeof(Summary)); status != status::kSuccess) {
     return driver_error(context_->api(), status, "no memory for the device's own results", ErrorCode::kUnavailable);
@@ -176,6 +177,22 @@ Result<void> Utilities::displace(StreamHandle stream, const void* zeros, std::si
   std::uint64_t words = bytes / 16;
   std::array<void*, 3> parameters{&zeros, &words, &summary_};
   return launch(displace_, stream, words, parameters.data());
+}
+
+Result<void> Utilities::invert(StreamHandle stream, std::span<const Region> regions, bool late) {
+  struct Inverted {
+    void* address = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  std::array<Inverted, 32> inverted{};
+  int count = static_cast<int>(std::min(regions.size(), inverted.size())), is_late = late ? 1 : 0;
+  std::transform(regions.begin(), regions.begin() + count, inverted.begin(), [](const Region& region) -> Inverted {
+    return {region.address, region.bytes};
+  });
+  std::array<void*, 3> parameters{inverted.data(), &count, &is_late};
+  // Late, in few blocks: the next kernel needs room beside it.
+  const std::size_t threads = late ? kLateBlocks * kBlock : most_blocks_ * kBlock;
+  return launch(invert_, stream, threads, parameters.data());
 }
 
 }  // namespace cuda

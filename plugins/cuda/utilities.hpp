@@ -25,6 +25,8 @@ class Utilities {
   Result<std::uint64_t> checksum(StreamHandle stream, const void* source, std::size_t bytes);
   /// Reads `bytes` of zeros: if they are several times the L2, it then holds nothing else.
   Result<void> displace(StreamHandle stream, const void* zeros, std::size_t bytes);
+  /// As Device::invert.
+  Result<void> invert(StreamHandle stream, std::span<const Region> regions, bool late);
 
  private:
   struct Summary;
@@ -37,6 +39,7 @@ class Utilities {
   std::shared_ptr<PrimaryContext> context_;
   std::shared_ptr<Library> library_;
   KernelHandle randomize_ = nullptr, squares_ = nullptr, compare_ = nullptr, first_ = nullptr, checksum_ = nullptr, displace_ = nullptr;
+  KernelHandle invert_ = nullptr;
   Address summary_ = 0;
   std::size_t most_blocks_ = 1;
 };

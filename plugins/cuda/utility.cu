@@ -164,3 +164,30 @@ extern "C" __global__ void hone_displace(const uint4* zeros, u64 words, Summary*
     summary->checksum = seen;
   }
 }
+
+// Inverts all bits of the regions. With `late` it first lets the next kernel begin, and gives it time to come to where it reads.
+struct Regions {
+  struct {
+    unsigned char* address;
+    u64 bytes;
+  } each[32];
+};
+extern "C" __global__ void hone_invert(Regions regions, int count, int late) {
+  if (late) {
+    let_next_pass_begin();
+    const long long begin = clock64();
+    while (clock64() - begin < 40000) {
+    }
+  }
+  for (int region = 0; region < count; ++region) {
+    unsigned char* const bytes = regions.each[region].address;
+    const u64 words = regions.each[region].bytes / 16;
+    for (u64 i = first_index(); i < words; i += stride()) {
+      uint4& word = reinterpret_cast<uint4*>(bytes)[i];
+      word = {~word.x, ~word.y, ~word.z, ~word.w};
+    }
+    for (u64 i = words * 16 + first_index(); i < regions.each[region].bytes; i += stride()) {
+      bytes[i] = static_cast<unsigned char>(~bytes[i]);
+    }
+  }
+}

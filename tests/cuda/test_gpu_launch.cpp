@@ -188,6 +188,59 @@ TEST_CASE_FIXTURE(Gpu, "a pass that overlaps what was launched before it sees wh
   CHECK(download<int>(*y) == std::vector<int>(64 * 64, 15));
 }
 
+TEST_CASE_FIXTURE(Gpu, "a kernel that overlaps meets a late writer: it must wait for it") {
+  if (info.properties.at("compute_capability") < 90) {
+    MESSAGE("not run: no dependent launches before compute capability 9.0");
+    return;
+  }
+  constexpr std::size_t kCount = 64 * 64;
+  PassLaunch pass = one_block(64);
+  pass.grid[0] = 64;
+  pass.overlap = true;
+  const auto y = upload(std::vector<int>(kCount, 5));
+  const std::array<Region, 1> region{Region{y->address(), y->bytes()}};
+  void* to = y->address();
+  for (const bool waits : {true, false}) {
+    const std::string source = std::string("template <Config c> KERNEL void k(int* y) {\n") + (waits ? "  await_pass_before();\n" : "") +
+                               "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] += 1;\n}";
+    const auto loaded = load(source, pass);
+    REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+    CHECK((*loaded)->overlaps());
+    require(device->fill(y->address(), y->bytes(), 0));
+    require(device->invert(region, false));
+    CHECK(download<int>(*y) == std::vector<int>(kCount, -1));
+    require(device->invert(region, true));
+    require((*loaded)->launch(nullptr, std::array<void*, 1>{&to}));
+    require(device->synchronize());
+    CHECK((download<int>(*y) == std::vector<int>(kCount, 1)) == waits);
+  }
+}
+
+TEST_CASE_FIXTURE(Gpu, "a graph of calls runs each on its own memory, behind its preparations") {
+  const auto loaded = load("template <Config c> KERNEL void k(int* y) { if (threadIdx.x == 0) y[0] += 1; }", one_block(32));
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::vector<void*> addresses(3);
+  std::vector<std::array<void*, 1>> arguments(3);
+  std::vector<GraphCall> calls;
+  for (std::size_t i = 0; i < 3; ++i) {
+    buffers.push_back(upload(std::vector<int>{10}));
+    addresses[i] = buffers[i]->address();
+    arguments[i] = {&addresses[i]};
+    calls.push_back({arguments[i], {}});
+  }
+  calls[2].preparations.push_back({Preparation::Kind::kZero, addresses[2], nullptr, 4});
+  const auto graph = device->graph(**loaded, calls);
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  const auto taken = (*graph)->time(40);
+  REQUIRE_MESSAGE(taken.ok(), taken.error().message);
+  REQUIRE(taken->size() == 40);
+  CHECK(*std::min_element(taken->begin(), taken->end()) > 0.0);
+  CHECK(download<int>(*buffers[0]) == std::vector<int>{50});
+  CHECK(download<int>(*buffers[1]) == std::vector<int>{50});
+  CHECK(download<int>(*buffers[2]) == std::vector<int>{1});
+}
+
 TEST_CASE_FIXTURE(Gpu, "a launch the device cannot do is a launch error, and the device goes on") {
   PassLaunch pass = one_block(32);
   const std::string source = "template <Config c> KERNEL void k(int* y) { y[0] = 1; }";

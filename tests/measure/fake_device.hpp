@@ -71,8 +71,10 @@ class FakeKernel final : public LoadedKernel {
     return {};
   }
   [[nodiscard]] Resources resources() const override { return {}; }
+  [[nodiscard]] bool overlaps() const override { return overlapping; }
 
   Body body;
+  bool overlapping = false;
   std::optional<Error> launch_error;
   std::function<double(int)> time_us = [](int) { return 100.0; };  ///< of its i-th timed run
   mutable int launches = 0, timed = 0;
@@ -137,7 +139,26 @@ class FakeDevice final : public Device {
   Result<void> fill_on(void* /*stream*/, void* destination, std::size_t bytes, std::uint8_t pattern) override {
     return fill(destination, bytes, pattern);
   }
-  Result<void> synchronize() override { return {}; }
+  Result<void> synchronize() override {
+    await_writer();
+    return {};
+  }
+  Result<void> invert(std::span<const Region> regions, bool late) override {
+    await_writer();
+    writing.assign(regions.begin(), regions.end());
+    if (!late) {
+      await_writer();
+    }
+    return {};
+  }
+  /// What a kernel that overlaps must call before it touches memory: the one before it ends.
+  void await_writer() {
+    for (const Region& region : writing) {
+      auto* const bytes = static_cast<std::byte*>(region.address);
+      std::transform(bytes, bytes + region.bytes, bytes, [](std::byte b) { return ~b; });
+    }
+    writing.clear();
+  }
   Result<std::vector<double>> time(const TimeRequest& request) override;
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Readings readings() override {
@@ -152,6 +173,7 @@ class FakeDevice final : public Device {
   std::function<std::uint64_t()> throttle;  ///< asked at each reading
   int randomized = 0, references = 0;
   std::vector<const LoadedKernel*> timed;  ///< every timed run, in order
+  std::vector<Region> writing;             ///< by a kernel that is launched and has not ended
   bool has_graphs = true;
   std::vector<std::size_t> graph_calls;  ///< of each graph that was made
 

@@ -305,3 +305,25 @@ TEST_CASE("an allocation that fails says what the problem needs") {
   REQUIRE(!refused);
   CHECK(refused.error().message.find("GiB on fake:0: out of memory") != std::string::npos);
 }
+
+TEST_CASE("a kernel that overlaps what was launched before it has to wait before it reads and before it writes") {
+  Doubling doubling;
+  const auto verdict = [&](bool wait_first, bool wait_between) {
+    FakeKernel kernel([&, wait_first, wait_between](const Call& call) {
+      if (wait_first) {
+        doubling.device.await_writer();
+      }
+      std::vector<float> x(call.pointer<const float>(0), call.pointer<const float>(0) + kElements);
+      if (wait_between) {
+        doubling.device.await_writer();
+      }
+      std::ranges::transform(x, call.pointer<float>(1), [](float value) { return 2.0F * value; });
+    });
+    kernel.overlapping = true;
+    return *doubling.bench->validate(kernel, Configuration{{Value(1)}}, doubling.seed);
+  };
+  CHECK(verdict(true, false).outcome == Outcome::kOk);
+  check_failure(verdict(false, true), Outcome::kRace, {"await_pass_before()", "argument 'y'"});   // reads too early
+  check_failure(verdict(false, false), Outcome::kRace, {"await_pass_before()", "argument 'y'"});  // and writes too early
+  CHECK(verdict(true, false).outcome == Outcome::kOk);
+}

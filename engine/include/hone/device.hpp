@@ -107,6 +107,8 @@ class LoadedKernel {
   /// spec, the address of the argument's value (a pointer to the device pointer, or to the scalar). Takes no lock and allocates nothing.
   virtual Result<void> launch(void* stream, std::span<void* const> arguments) const = 0;
   [[nodiscard]] virtual Resources resources() const = 0;  ///< as the driver sees it, with occupancy
+  /// It may begin while what was launched before it still runs (Launch::overlap of its first pass).
+  [[nodiscard]] virtual bool overlaps() const { return false; }
 };
 
 /// How far an output may be from the reference: |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute.
@@ -128,6 +130,12 @@ struct Preparation {
   enum class Kind { kZero, kCopy } kind = Kind::kZero;
   void* destination = nullptr;
   const void* source = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Device memory, the null stream's.
+struct Region {
+  void* address = nullptr;
   std::size_t bytes = 0;
 };
 
@@ -176,6 +184,9 @@ class Device {
   /// Fills on `stream`, without waiting for it.
   virtual Result<void> fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
   virtual Result<void> synchronize() = 0;
+  /// Enqueues on the null stream a kernel that inverts all bits of the regions, 32 at most. With `late` it lets what is launched next begin first
+  /// and takes its time: that kernel's way to the regions is one that needs waiting. For devices whose kernels overlap.
+  virtual Result<void> invert(std::span<const Region> regions, bool late);
   /// Microseconds of each run.
   virtual Result<std::vector<double>> time(const TimeRequest& request) = 0;
   /// Errors: kUnavailable, the device has no graphs (what this does unless it is overridden) or cannot make one of these calls.
