@@ -22,24 +22,21 @@ struct Config {
 
 template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
 
-/// Slices of a row: 1024 blocks in all, but at least 32 elements for each thread.
-HONE_BOTH constexpr long usual_slices(Problem p, int block, int cluster) {
+/// Slices of a row: 1024 blocks in all, but at least 32 elements for each thread. (By reference: fields of a Config that is handed over by
+/// value, NVRTC 13 reads from device memory, a microsecond before a block's first load.)
+HONE_BOTH constexpr long usual_slices(Problem p, const Config& c) {
   if (p.rows > 512) return 1;  // most problems, and divisions would keep a block from its first load
-  return max_of(1L, min_of((long)(1024 / (int)p.rows), p.cols / (32 * block)) / cluster);
+  return max_of(1L, min_of((long)(1024 / (int)p.rows), p.cols / (32 * c.block)) / c.cluster);
 }
-HONE_BOTH constexpr long slices_of(Problem p, int split, int block, int cluster) {
-  return split > 0 ? split : usual_slices(p, block, cluster);
-}
-/// Not for the kernel: NVRTC 13 reads a Config that is handed over from device memory, a microsecond before a block's first load.
-constexpr long slices_of(Problem p, Config c) { return slices_of(p, c.split, c.block, c.cluster); }
-constexpr long parts_of(Problem p, Config c) { return slices_of(p, c) * c.cluster; }
+HONE_BOTH constexpr long slices_of(Problem p, const Config& c) { return c.split > 0 ? c.split : usual_slices(p, c); }
+HONE_BOTH constexpr long parts_of(Problem p, const Config& c) { return slices_of(p, c) * c.cluster; }
 
-template <class T> constexpr long shared_bytes(Problem p, Config c) {
+template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
   return c.bulk ? bulk_bytes<T>(c.block / c.row_threads, p.cols, parts_of(p, c)) : 0;
 }
 
 /// A cluster's, or a block's, units of work.
-constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)) * slices_of(p, c); }
+HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)) * slices_of(p, c); }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                        // a load holds at least one element
@@ -61,7 +58,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.row_threads < vec<T>(c)) return false;                       // a thread takes one element of an edge
   if (c.row_threads < 32 && p.cols > 16384) return false;            // one thread's long sum loses digits, and its loads share no lines
   if (slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // rows so short that a block holds several are not worth a split
-  if (c.split > 0 && c.split == usual_slices(p, c.block, c.cluster)) return false;    // 0 says the same
+  if (c.split > 0 && c.split == usual_slices(p, c)) return false;    // 0 says the same
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 64 * c.row_threads) return false;  // rows so long are for all threads of a block
   const long per_step = (long)c.row_threads * c.cluster * vec<T>(c); // elements of a row read by one load of every thread
   if (c.row_threads > 256 && per_step > p.cols) return false;        // threads without an element
@@ -123,7 +120,7 @@ void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restr
              WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
   __shared__ Slots<Sum> slots;
   SHARED_DYNAMIC(T, shared);
-  const long parts = slices_of(p, c.split, c.block, c.cluster) * c.cluster;
+  const long parts = parts_of(p, c);
   Rows<T, c> rows = {p.rows, p.cols, parts, {x}, shared};
   rows.begin();
   const Row<T, c> row = rows.row();
@@ -143,7 +140,7 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(256)
 void row_sum_slices(OUT(p.rows) T* __restrict__ y, WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
   const long r = (long)blockIdx.x * 8 + (int)threadIdx.x / 32;
-  const long count = slices_of(p, c.split, c.block, c.cluster);
+  const long count = slices_of(p, c);
   float sum = 0;
   for (long s = (int)threadIdx.x % 32; s < count && r < p.rows; s += 32) sum += slices[r * count + s];
 #pragma unroll
