@@ -8,7 +8,8 @@ interleaved, one of each contender in turn in an order that changes every round:
 Graph replay, for what runs in less than 20 us, where events and launches are a part of the time: a CUDA graph of one call for each of
 many sets of inputs, outputs and workspaces that together exceed four times the L2. By the time a set comes round again the others have
 displaced it, so every call is cold without a flush between the calls. The time of a replay is divided by its calls; replays of the
-contenders are interleaved as above. A graph's launch latency, about a microsecond a kernel, is in the figure of each contender alike.
+contenders are interleaved as above. A graph's launch latency, about a microsecond a kernel, is in the figure of each contender alike, except
+where a kernel may begin while the one before it ends (programmatic dependent launch): that is what it is for. Times by events are kept too.
 """
 
 import random
