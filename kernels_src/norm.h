@@ -148,7 +148,8 @@ template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
   return {.grid = {(c.stages > 0 ? streams_of(p.rows, c.cluster, c.spare, c.min_blocks, d) : groups_of(p, c)) * c.cluster},
           .block = {threads_of(c)},
           .cluster = {c.cluster},
-          .shared = shared_bytes<T>(p, c)};
+          .shared = shared_bytes<T>(p, c),
+          .overlap = true};
 }
 
 // ---- the kernel ------------------------------------------------------------------------------------------------------------------------
@@ -338,6 +339,7 @@ template <class T, Config c, class Statistic> struct Norm {
   HONE_DEVICE void once(Rows<T, c, kInputs> rows, float epsilon) {
     rows.begin();
     const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
+    await_pass_before();
     const bool aligned = !c.edges || row.column(0) % kVec == 0;
     RowWord x[kHeld], residual[kHeld];
 #pragma unroll

@@ -12,6 +12,7 @@
 //   block, row_threads, cluster, bytes, in_flight, edges, bulk (or stages: stream.h), stream_load, stream_store
 // and the kernel's file says what they mean and which values they may have.
 #include "bulk.h"
+#include "overlap.h"
 #include "words.h"
 
 // ---- for references --------------------------------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ template <class T, auto c> struct Row {
 };
 
 /// The rows of a block, or its part of one:
-///   rows.begin(); row = rows.row(); ... rows.meet(); join_row; ...
+///   rows.begin(); row = rows.row(); await_pass_before(); ... rows.meet(); join_row; ...
 /// `inputs` matrices of one shape are read alike.
 template <class T, auto c, int inputs = 1> struct Rows {
   static constexpr int kVec = c.bytes / (int)sizeof(T), kRows = c.block / c.row_threads;
@@ -199,11 +200,13 @@ template <class T, auto c, int inputs = 1> struct Rows {
     prepare_arrival(arrival);
     expect_bytes(arrival, bytes * inputs);
     if (bytes == 0) return;
+    await_pass_before();
 #pragma unroll
     for (int i = 0; i < inputs; ++i) bulk_load<c.stream_load>(shared + i * copy_elements, x[i] + from.word, bytes, arrival);
   }
 
   HONE_DEVICE void begin() {
+    let_next_pass_begin_beside_last();
     if constexpr (c.cluster > 1) cluster_arrive();
     // Numbers of blocks fit in 32 bits: a division takes a fourth of the time. Most often there is nothing to divide.
     first = parts == 1 ? (long)blockIdx.x * kRows : (long)(blockIdx.x / (unsigned)parts) * kRows;

@@ -1,5 +1,6 @@
 // Copy: y[i] = x[i]. The ceiling that everything memory-bound is measured against.
 #include "../bulk.h"
+#include "../overlap.h"
 #include "../words.h"
 
 struct Problem {
@@ -41,7 +42,8 @@ template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
   const long tiles = ceil_div(p.n, tile_elements<T>(c));
   return {.grid = {c.resident == 0 ? tiles : min_of(tiles, d.multiprocessors * c.resident)},
           .block = {c.stages > 0 ? kBulkThreads : c.block},
-          .shared = shared_bytes(c)};
+          .shared = shared_bytes(c),
+          .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) { return {.bytes = 2.0 * p.n * sizeof(T)}; }
@@ -95,6 +97,8 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block) void copy(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y, Problem p) {
   constexpr int kVec = c.bytes / (int)sizeof(T);
   const long words = p.n / kVec;
+  let_next_pass_begin_beside_last();
+  await_pass_before();
   if constexpr (c.stages > 0) {
     __shared__ Arrival arrivals[c.stages];
     SHARED_DYNAMIC(uint4, stage);

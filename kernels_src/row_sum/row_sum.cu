@@ -73,11 +73,12 @@ template <class T> constexpr Launch launch(Problem p, Config c) {
   return {.grid = {groups_of(p, c) * c.cluster},
           .block = {c.block},
           .cluster = {c.cluster},
-          .shared = shared_bytes<T>(p, c)};
+          .shared = shared_bytes<T>(p, c),
+          .overlap = true};
 }
 
 constexpr Launch launch_row_sum_slices(Problem p, Config c) {
-  return {.grid = {ceil_div(p.rows, 8L)}, .block = {256}, .enabled = slices_of(p, c) > 1};
+  return {.grid = {ceil_div(p.rows, 8L)}, .block = {256}, .enabled = slices_of(p, c) > 1, .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -124,6 +125,7 @@ void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restr
   Rows<T, c> rows = {p.rows, p.cols, parts, {x}, shared};
   rows.begin();
   const Row<T, c> row = rows.row();
+  await_pass_before();
   const Sum part_sum = sum_of_thread<T, c>(row, x);
   rows.meet();
   const float sum = join_row<c>(part_sum, slots).sum;
@@ -141,6 +143,8 @@ KERNEL LAUNCH_BOUNDS(256)
 void row_sum_slices(OUT(p.rows) T* __restrict__ y, WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
   const long r = (long)blockIdx.x * 8 + (int)threadIdx.x / 32;
   const long count = slices_of(p, c);
+  let_next_pass_begin();
+  await_pass_before();
   float sum = 0;
   for (long s = (int)threadIdx.x % 32; s < count && r < p.rows; s += 32) sum += slices[r * count + s];
 #pragma unroll

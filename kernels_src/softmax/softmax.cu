@@ -96,7 +96,8 @@ template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
   return {.grid = {groups * c.cluster},
           .block = {threads_of(c)},
           .cluster = {c.cluster},
-          .shared = shared_bytes<T>(p, c)};
+          .shared = shared_bytes<T>(p, c),
+          .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -220,6 +221,7 @@ template <class T, Config c> struct Softmax {
   HONE_DEVICE void once(Rows<T, c> rows) const {
     rows.begin();
     const Row<T, c> row = rows.row();
+    await_pass_before();
     RowWord word[kHeld];
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) word[k] = row.read(k, -INFINITY);

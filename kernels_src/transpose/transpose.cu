@@ -1,4 +1,5 @@
 // Transpose: y[c, r] = x[r, c].
+#include "../overlap.h"
 #include "../words.h"
 #include <hone/kernel_hopper.h>
 
@@ -67,10 +68,10 @@ template <class T> HONE_BOTH constexpr long tiles(Problem p, Config c) {
 }
 
 template <class T> constexpr Launch launch_transpose(Problem p, Config c) {
-  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path != Path::engine};
+  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path != Path::engine, .overlap = true};
 }
 template <class T> constexpr Launch launch_transpose_boxes(Problem p, Config c) {
-  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path == Path::engine};
+  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path == Path::engine, .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) { return {.bytes = 2.0 * p.rows * p.cols * sizeof(T)}; }
@@ -191,6 +192,8 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
   using Line = Word<T, vec<T>(c)>;
   SHARED_DYNAMIC(Line, shared);
   const Tile tile = tile_of_block<T, c>(p);
+  let_next_pass_begin_beside_last();
+  await_pass_before();
   if constexpr (c.path == Path::engine) {
     return;
   } else if (p.rows % vec<T>(c) == 0 && p.cols % vec<T>(c) == 0) {
@@ -253,9 +256,11 @@ void transpose_boxes(TENSOR_MAP(x, .size = {c.path == Path::engine ? p.cols : 0,
     unsigned char* const shared = memory + (1024 - hopper::shared_address(memory) % 1024) % 1024;
     const hopper::u32 at = hopper::shared_address(shared), barrier = hopper::shared_address(&arrived);
     const Tile tile = tile_of_block<T, c>(p);
-    if (threadIdx.x == 0) {
+    let_next_pass_begin_beside_last();
+    if (threadIdx.x == 0) {  // the only one that has the memory written and read
       hopper::barrier_init(barrier, 1);
       hopper::fence_barrier_init();
+      await_pass_before();
       hopper::barrier_arrive_expect(barrier, kTileBytes);
       for (int box = 0; box < c.run_in / kLine; ++box) {
         hopper::copy_box(at + box * tile_rows<T>(c) * kLine, x_map, (int)tile.col + box * kAcross, (int)tile.row, barrier);
