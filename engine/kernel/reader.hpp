@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/kernel/marks.hpp"
@@ -18,6 +20,9 @@ struct Declarations {
   std::map<std::string, CXCursor> functions;  ///< valid, launch, launch_NAME, cost
   std::vector<CXCursor> kernels, references;
 };
+
+/// The dtype of a C++ element type, "float" or "__half"; nothing if it is none.
+std::optional<DType> dtype_of(std::string_view cpp);
 
 class KernelReader {
  public:
@@ -50,23 +55,27 @@ class KernelReader {
   // reader_tensor_maps.cpp
   int read_tensor_map(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Pass& pass);
 
-  // reader_functions.cpp: kernels and the reference
+  // reader_kernels.cpp
   void read_kernels();
   void read_pass(CXCursor kernel);
   void read_launch(CXCursor kernel, Pass& pass);
   void read_dtypes(CXCursor kernel, const std::vector<Mark>& marks);
+  Shape shape_of(CXCursor kernel) const;
+  Scope problem_scope(CXCursor function, Scope scope) const;
+  bool is_struct(CXCursor declaration, std::string_view name) const;
+
+  // reader_arguments.cpp
   int read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape, Pass& pass);
   void read_scalar(CXCursor parameter, const std::vector<Mark>& marks, Argument& argument);
   void read_element(CXCursor parameter, const Shape& shape, Argument& argument) const;
   int merge_argument(CXCursor parameter, Argument argument);
   void read_extent(CXCursor parameter, const Mark& mark, const Shape& shape, int index);
+
+  // reader_reference.cpp
   void read_references();
   void read_reference(CXCursor function);
   int reference_argument(CXCursor parameter, const Shape& shape) const;
   void check_reference_name(CXCursor function);
-  Shape shape_of(CXCursor kernel) const;
-  Scope problem_scope(CXCursor function, Scope scope) const;
-  bool is_struct(CXCursor declaration, std::string_view name) const;
 
   /// Runs `step`; what it cannot read becomes an error, and reading goes on.
   void attempt(const std::function<void()>& step);

@@ -1,0 +1,105 @@
+// The reference: the definition of the right answer.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/kernel/reader.hpp"
+
+namespace hone::kernel {
+
+void KernelReader::read_references() {
+  if (found_.references.empty()) {
+    const std::string head = spec_.templated_on_type ? "template <class T> " : "";
+    errors_.push_back(diagnostic({spec_.file, 1, 1},
+                                 fmt::format("no reference: expected `{}REFERENCE(N) void {}_reference(long i, ...)`, the right answer "
+                                             "in double for each i in [0, N)",
+                                             head, spec_.name)));
+    return;
+  }
+  for (const CXCursor reference : found_.references) {
+    attempt([&] { read_reference(reference); });
+  }
+}
+
+void KernelReader::check_reference_name(CXCursor function) {
+  const std::string name = unit_.spelling(function), expected = spec_.name + "_reference";
+  const bool alone = found_.references.size() == 1;
+  if (alone ? name != expected : name != expected && !name.starts_with(expected + "_")) {
+    error(function,
+          fmt::format("the reference is called '{}'; expected '{}'{}", name, expected, alone ? "" : fmt::format(" or '{}_...'", expected)));
+  }
+  const auto same = [&](const ReferencePass& pass) { return pass.function == name; };
+  if (std::any_of(spec_.reference.begin(), spec_.reference.end(), same)) {
+    error(function, fmt::format("a second reference called '{}': several run one after the other, each under a name of its own", name));
+  }
+}
+
+void KernelReader::read_reference(CXCursor function) {
+  Shape shape;
+  std::vector<CXCursor> parameters;
+  for (const CXCursor child : unit_.children(function)) {
+    if (unit_.kind(child) == CXCursor_TemplateTypeParameter) {
+      shape.scope.type = unit_.spelling(child);
+    } else if (unit_.kind(child) == CXCursor_NonTypeTemplateParameter) {
+      unit_.fail(child, "the reference does not depend on the configuration");
+    } else if (unit_.kind(child) == CXCursor_ParmDecl) {
+      parameters.push_back(child);
+    }
+  }
+  check_reference_name(function);
+  const std::size_t index = spec_.reference.size();
+  spec_.reference.push_back({.function = unit_.spelling(function), .extent = {}});
+  if (shape.scope.type.empty() == spec_.templated_on_type) {
+    unit_.fail(function, "the reference and the kernel must both be templates on T, or neither");
+  }
+  if (parameters.empty() || unit_.type(parameters[0]).kind != CXType_Long) {
+    unit_.fail(function, "the first parameter of the reference must be `long`, the index in [0, N)");
+  }
+  for (std::size_t i = 1; i < parameters.size(); ++i) {
+    attempt([&] { spec_.reference[index].arguments.push_back(reference_argument(parameters[i], shape)); });
+  }
+  shape.scope = problem_scope(function, shape.scope);
+  const Mark mark = *find_mark(marks_of(unit_, file_, function), "reference");
+  if (mark.text.find_first_not_of(" \t\n") == std::string::npos) {
+    throw BadKernel(diagnostic(mark.where, "REFERENCE needs the number of indices it is called for, as in REFERENCE(p.rows)"));
+  }
+  const std::size_t id = texts_.add_extent(mark, shape.scope, "the extent of the reference");
+  later_.emplace_back([this, id, index] { spec_.reference[index].extent = texts_.extent(id); });
+}
+
+int KernelReader::reference_argument(CXCursor parameter, const Shape& shape) const {
+  if (is_struct(parameter, "Problem")) {
+    return kProblemParameter;
+  }
+  const std::string name = unit_.spelling(parameter);
+  const auto known = std::find_if(spec_.arguments.begin(), spec_.arguments.end(), [&](const Argument& a) { return a.name == name; });
+  if (known == spec_.arguments.end()) {
+    unit_.fail(parameter, fmt::format("'{}' is no argument of the kernel: the reference takes the kernel's arguments by name", name));
+  }
+  const int index = static_cast<int>(known - spec_.arguments.begin());
+  if (known->direction == Direction::kWorkspace) {
+    unit_.fail(parameter, fmt::format("'{}' is a workspace of the kernel: the reference has none", name));
+  }
+  if (known->direction == Direction::kScalar) {
+    if (dtype_of(unit_.type_name(unit_.type(parameter))) != known->dtype) {
+      unit_.fail(parameter, fmt::format("'{}' must have the type it has in the kernel", name));
+    }
+    return index;
+  }
+  Argument seen = *known;
+  const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
+  if (known->direction != Direction::kIn) {
+    if (unit_.type_name(unit_.clang().getCanonicalType(pointee)) != "double" || unit_.clang().isConstQualifiedType(pointee) != 0) {
+      unit_.fail(parameter, fmt::format("output '{}' of the reference must be `double* {}`", name, name));
+    }
+    return index;
+  }
+  read_element(parameter, shape, seen);
+  if (seen.element_is_t != known->element_is_t || seen.dtype != known->dtype) {
+    unit_.fail(parameter, fmt::format("input '{}' must point to the type it points to in the kernel", name));
+  }
+  return index;
+}
+
+}  // namespace hone::kernel
