@@ -1,5 +1,8 @@
 #include "hone/registry.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
 
@@ -27,6 +30,21 @@ std::vector<std::string> names_of(const std::vector<std::unique_ptr<Plugin>>& pl
   return names;
 }
 
+/// What is here in place of a device that is not. No "did you mean": between devices, what is spelt alike is worlds apart ("gpu", "cpu").
+Error absent(std::string_view id, const std::vector<std::unique_ptr<DevicePlugin>>& devices) {
+  std::vector<std::string> present;
+  std::string missing;
+  for (const auto& plugin : devices) {
+    const auto infos = plugin->enumerate();
+    if (!infos || infos->empty()) {
+      missing += fmt::format("; {}: {}", plugin->name(), infos ? "none is here" : infos.error().message);
+      continue;
+    }
+    std::ranges::transform(*infos, std::back_inserter(present), &DeviceInfo::id);
+  }
+  return {ErrorCode::kNotFound, fmt::format("there is no device '{}' (here: {}{})", id, fmt::join(present, ", "), missing)};
+}
+
 }  // namespace
 
 void Registry::add(std::unique_ptr<DevicePlugin> device) { add_unique(devices_, std::move(device)); }
@@ -48,16 +66,13 @@ Result<Registry::Found> Registry::device(std::string_view id) const {
       continue;
     }
     HONE_ASSIGN(const std::vector<DeviceInfo> present, plugin->enumerate());
-    std::vector<std::string> ids;
     for (const DeviceInfo& info : present) {
       if (info.id == id || family == id) {
         return Found{plugin.get(), info};
       }
-      ids.push_back(info.id);
     }
-    return Error{ErrorCode::kNotFound, unknown_name("device", id, ids)};
   }
-  return Error{ErrorCode::kNotFound, unknown_name("device", id, names_of(devices_))};
+  return absent(id, devices_);
 }
 
 Result<Registry::Found> Registry::best_device() const {

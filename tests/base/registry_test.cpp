@@ -20,9 +20,17 @@ TEST_CASE("unknown names are answered with the known ones") {
   const auto strategy = builtin_registry().strategy("randm");
   REQUIRE_FALSE(strategy.ok());
   CHECK(strategy.error().message.find("did you mean 'random'?") != std::string::npos);
-  const auto device = builtin_registry().device("gpu:0");
-  REQUIRE_FALSE(device.ok());
-  CHECK(device.error().message.find("cuda") != std::string::npos);
+}
+
+TEST_CASE("a device that is not here is answered with those that are, and why others are not") {
+  for (const char* id : {"gpu", "gpu:0", "cpu:7"}) {
+    const auto device = builtin_registry().device(id);
+    REQUIRE_FALSE(device.ok());
+    CHECK(device.error().message.find(std::string("there is no device '") + id + "' (here: ") == 0);
+    CHECK(device.error().message.find("did you mean") == std::string::npos);  // a cpu is no gpu
+    CHECK(device.error().message.find("cpu") != std::string::npos);
+    CHECK(device.error().message.find("cuda") != std::string::npos);
+  }
 }
 
 TEST_CASE("the best device is usable") { CHECK(builtin_registry().best_device().ok()); }
