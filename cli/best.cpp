@@ -19,6 +19,7 @@ Json record_json(const Subject& subject, const Target& target, const Choice& cho
   }
   return {{"kernel", subject.spec.name},
           {"device", target.device.info.id},
+          {"product", target.device.info.product},
           {"dtype", name(target.problem.dtype)},
           {"shape", json(target.problem.shape)},
           {"source", name(choice.source)},
@@ -60,7 +61,7 @@ int best(int argc, char** argv) {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
-    HONE_ASSIGN(const auto store, open_store(store_path(arguments), StoreMode::kReadOnly));
+    HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
     HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get()));
     if (!choice.record) {
       return no_record(arguments, subject, target);

@@ -1,6 +1,7 @@
 #include "cli/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -110,6 +111,15 @@ void add_store_option(cxxopts::Options& options) {
                         "FILE");
 }
 
+void add_fix_option(cxxopts::Options& options, const std::string& help) {
+  options.add_options()("fix", help, cxxopts::value<std::vector<std::string>>(), "NAME=VALUE");
+}
+
+Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments) {
+  return parse_restriction(
+      arguments.count("fix") == 0 ? "" : fmt::format("{}", fmt::join(arguments["fix"].as<std::vector<std::string>>(), ",")));
+}
+
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   if (arguments.count("kernel") == 0) {
     return Error{ErrorCode::kInvalidArgument, "which kernel? Give a name (hone kernels lists them) or the path of a .cu file"};
@@ -162,10 +172,18 @@ std::filesystem::path store_path(const cxxopts::ParseResult& arguments) {
   return arguments.count("store") > 0 ? std::filesystem::path(arguments["store"].as<std::string>()) : default_store_path();
 }
 
+Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& path) {
+  Result<std::unique_ptr<Store>> store = open_store(path, StoreMode::kReadOnly);
+  std::error_code failed;
+  if (!store && std::filesystem::exists(path, failed) && open_store(path, StoreMode::kReadWrite)) {
+    return open_store(path, StoreMode::kReadOnly);
+  }
+  return store;
+}
+
 Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments) {
   std::error_code failed;
-  return std::filesystem::exists(store_path(arguments), failed) ? open_store(store_path(arguments), StoreMode::kReadOnly)
-                                                                : std::unique_ptr<Store>();
+  return std::filesystem::exists(store_path(arguments), failed) ? open_to_read(store_path(arguments)) : std::unique_ptr<Store>();
 }
 
 }  // namespace hone::cli

@@ -13,6 +13,7 @@
 #include "hone/problem.hpp"
 #include "hone/recorded_space.hpp"
 #include "hone/registry.hpp"
+#include "hone/restriction.hpp"
 #include "hone/store.hpp"
 
 namespace hone::cli {
@@ -33,6 +34,9 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
 /// --device, --dtype, --shape: the options that name a problem on a device.
 void add_problem_options(cxxopts::Options& options);
 void add_store_option(cxxopts::Options& options);
+/// --fix: values that a search is kept to.
+void add_fix_option(cxxopts::Options& options, const std::string& help);
+Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments);
 
 /// A kernel, by the name of a built-in one or by the path of a file (.cu, or a recorded space: .json, .json.gz).
 struct Subject {
@@ -49,6 +53,8 @@ Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subjec
 Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject);
 
 std::filesystem::path store_path(const cxxopts::ParseResult& arguments);
+/// A store, for reading: one of an older Hone is upgraded first, where it can be written.
+Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& path);
 /// The store, for reading; null if there is none.
 Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments);
 

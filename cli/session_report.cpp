@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/present.hpp"
+#include "hone/session.hpp"
 
 namespace hone::cli {
 namespace {
@@ -34,7 +35,7 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
               {"final_round", trial.final_round},
               {"max_error", trial.max_error},
               {"resources", json(trial.resources)},
-              {"seconds",
+              {"stages",
                {{"compile", trial.seconds.compile},
                 {"validate", trial.seconds.validate},
                 {"time", trial.seconds.time},
@@ -116,6 +117,7 @@ Json json(const SessionInfo& session) {
           {"strategy", session.strategy},
           {"seed", session.seed},
           {"budget", session.budget},
+          {"fix", restriction_text(session)},
           {"trials", session.trials},
           {"best_us", session.best_us ? Json(*session.best_us) : Json(nullptr)},
           {"seconds", session.elapsed_seconds},
@@ -129,9 +131,11 @@ Output report(const SessionInfo& session, const std::vector<Parameter>& paramete
   for (const Trial& trial : trials) {
     output.json["results"].push_back(trial_json(parameters, trial));
   }
-  output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}\n", session.id,
+  const std::string fixed = restriction_text(session);
+  output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}{}\n", session.id,
                             session.kernel, name(session.problem.dtype), text(session.problem.shape), session.device_id, session.product,
-                            state_name(session), session.trials, session.elapsed_seconds, session.strategy, session.seed, session.budget);
+                            state_name(session), session.trials, session.elapsed_seconds, session.strategy, session.seed, session.budget,
+                            fixed.empty() ? "" : fmt::format(", with {}", fixed));
   if (const std::vector<const Trial*> right = ranked(trials); !right.empty()) {
     output.text += best_text(parameters, right, top) + values_text(parameters, right);
   }

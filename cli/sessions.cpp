@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/session_report.hpp"
 #include "cli/verbs.hpp"
 #include "hone/recorded_space.hpp"
+#include "hone/session.hpp"
 
 namespace hone::cli {
 namespace {
@@ -16,13 +17,13 @@ Result<Output> list(Store& store) {
   HONE_ASSIGN(const std::vector<SessionInfo> all, store.sessions());
   Output output{.json = {{"sessions", Json::array()}}, .text = ""};
   std::vector<std::vector<std::string>> rows{
-      {"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun"}};
+      {"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun", "fixed"}};
   for (const SessionInfo& session : all) {
     output.json["sessions"].push_back(json(session));
     rows.push_back({std::to_string(session.id), std::string(state_name(session)), session.kernel, std::string(name(session.problem.dtype)),
                     text(session.problem.shape), session.device_id, session.strategy, std::to_string(session.seed),
                     std::to_string(session.trials), session.best_us ? duration(*session.best_us) : "-",
-                    fmt::format("{:.1f}", session.elapsed_seconds), session.created_at});
+                    fmt::format("{:.1f}", session.elapsed_seconds), session.created_at, restriction_text(session)});
   }
   output.text = all.empty() ? "the store holds no session\n" : table(rows);
   return output;
@@ -72,11 +73,11 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
 /// Trials of the sessions, each configuration once: the first that was measured to the end, else the first.
 Result<std::vector<Trial>> merged_trials(Store& store, const std::vector<SessionInfo>& sessions, const std::vector<Parameter>& parameters) {
   std::vector<Trial> merged;
-  std::map<Count, std::size_t> at;
+  std::map<std::string, std::size_t> at;  // by configuration: a position is of a session's own space
   for (const SessionInfo& session : sessions) {
     HONE_ASSIGN(std::vector<Trial> trials, store.trials(session.id, parameters));
     for (Trial& trial : trials) {
-      const auto [known, is_new] = at.emplace(trial.position, merged.size());
+      const auto [known, is_new] = at.emplace(text(parameters, trial.configuration), merged.size());
       if (is_new) {
         merged.push_back(std::move(trial));
       } else if (merged[known->second].measurement.raced_out && !trial.measurement.raced_out) {
@@ -132,7 +133,7 @@ int sessions(int argc, char** argv) {
   options.parse_positional({"session"});
   options.positional_help("[ID]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
-    HONE_ASSIGN(const auto store, open_store(store_path(arguments), StoreMode::kReadOnly));
+    HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
     if (arguments.count("session") == 0) {
       return arguments.count("record") == 0 ? list(*store)
                                             : Error{ErrorCode::kInvalidArgument, "which sessions? hone sessions ID --record FILE.json.gz"};

@@ -96,19 +96,26 @@ std::string lazy_text(const SpaceFigures& figures) {
 
 Json figures_json(const SearchSpace& space, double ms) {
   const SpaceFigures figures = space.figures();
-  return {{"exact", space.exact()}, {"construction_ms", ms},    {"bytes", figures.bytes},
-          {"nodes", figures.nodes}, {"groups", figures.groups}, {"not_shared", figures.deferred}};
+  return {{"cartesian", json(space.cartesian())},
+          {"size", json(space.size())},
+          {"valid", space.exact() ? json(space.size()) : Json()},
+          {"exact", space.exact()},
+          {"construction_ms", ms},
+          {"bytes", figures.bytes},
+          {"nodes", figures.nodes},
+          {"groups", figures.groups},
+          {"not_shared", figures.deferred}};
 }
 
 Output describe(const std::string& kernel, const SearchSpace& space, double ms, const cxxopts::ParseResult& arguments) {
-  Json parameters = Json::object();
+  Json values = Json::object();
   for (const Parameter& parameter : space.parameters()) {
-    parameters[parameter.name] = parameter.values.size();
+    values[parameter.name] = parameter.values.size();
   }
   Output output;
-  output.json = {{"kernel", kernel}, {"cartesian", json(space.cartesian())}, {"valid", space.exact() ? json(space.size()) : Json()}};
+  output.json = {{"kernel", kernel}};
   output.json.update(figures_json(space, ms));
-  output.json["parameters"] = parameters;
+  output.json["value_counts"] = values;
   output.text = fmt::format("{}: {}{} of {} combinations are valid\n", kernel, space.exact() ? "" : "at most ", text(space.size()),
                             text(space.cartesian()));
   output.text += lazy_text(space.figures());
@@ -123,14 +130,14 @@ std::string place(int line) { return line > 0 ? fmt::format("line {}", line) : "
 Json explanation_json(const SpaceExplanation& explanation) {
   Json effects = Json::array(), conflict = Json::array();
   for (const ConstraintEffect& effect : explanation.effects) {
-    effects.push_back({{"constraint", effect.text},
+    effects.push_back({{"text", effect.text},
                        {"line", effect.line},
-                       {"parameters", effect.parameters},
+                       {"ties", effect.parameters},
                        {"removes_alone", optional_json(effect.removes_alone)},
                        {"removes_last", optional_json(effect.removes_last)}});
   }
   for (const std::size_t i : explanation.conflict) {
-    conflict.push_back({{"constraint", explanation.effects[i].text}, {"line", explanation.effects[i].line}});
+    conflict.push_back({{"text", explanation.effects[i].text}, {"line", explanation.effects[i].line}});
   }
   Json object{{"constraints", effects}};
   if (explanation.valid == Count{0}) {
@@ -165,13 +172,14 @@ std::string explanation_text(const SpaceExplanation& explanation) {
   return lines;
 }
 
-Result<Output> explain_kernel(const std::string& kernel, const std::vector<Parameter>& parameters,
-                              const std::vector<Constraint>& constraints, const Bindings& fixed) {
+/// `called`: "kernel", or "name" of a described space.
+Result<Output> explain_constraints(const char* called, const std::string& name, const std::vector<Parameter>& parameters,
+                                   const std::vector<Constraint>& constraints, const Bindings& fixed) {
   HONE_ASSIGN(const SpaceExplanation explanation, explain(parameters, constraints, fixed));
   Output output;
-  output.json = {{"kernel", kernel}, {"cartesian", json(explanation.cartesian)}, {"valid", optional_json(explanation.valid)}};
+  output.json = {{called, name}, {"cartesian", json(explanation.cartesian)}, {"valid", optional_json(explanation.valid)}};
   output.json.update(explanation_json(explanation));
-  output.text = fmt::format("{}: {} of {} combinations are valid\n", kernel, optional_text(explanation.valid), text(explanation.cartesian));
+  output.text = fmt::format("{}: {} of {} combinations are valid\n", name, optional_text(explanation.valid), text(explanation.cartesian));
   output.text += explanation_text(explanation);
   return output;
 }
@@ -183,21 +191,21 @@ Output describe_empty(const SpaceDescription& description, const std::string& wh
     cartesian *= parameter.values.size();
   }
   Output output;
-  output.json = {{"name", description.name}, {"size", "0"}, {"cartesian", text(cartesian)}, {"exact", true}, {"empty_because", why}};
+  output.json = {{"name", description.name}, {"cartesian", json(cartesian)}, {"size", 0}, {"valid", 0}, {"exact", true},
+                 {"empty_because", why}};
   output.text = fmt::format("{}: 0 of {} combinations are valid; {}\n", description.name, text(cartesian), why);
   if (description.valid) {
-    output.json["valid"] = *description.valid;
+    output.json["expected"] = *description.valid;
     output.json["equal"] = description.valid == "0";
   }
   output.exit_code = description.valid == "0" ? 0 : 1;
   return output;
 }
 
-/// One space of a file; sizes are strings, for they may exceed what JSON readers keep exact.
+/// One space of a file.
 Result<Output> describe(const SpaceDescription& description, const cxxopts::ParseResult& arguments) {
   if (arguments["explain"].as<bool>()) {
-    HONE_ASSIGN(Output output, explain_kernel(description.name, description.parameters, description.constraints, {}));
-    return output;
+    return explain_constraints("name", description.name, description.parameters, description.constraints, {});
   }
   const Timed built = build_timed(description.parameters, description.constraints, {});
   if (!built.space && built.space.error().code == ErrorCode::kEmptySpace) {
@@ -209,13 +217,13 @@ Result<Output> describe(const SpaceDescription& description, const cxxopts::Pars
   const SearchSpace& space = *built.space;
   const bool equal = space.exact() && description.valid == text(space.size());
   Output output;
-  output.json = {{"name", description.name}, {"size", text(space.size())}, {"cartesian", text(space.cartesian())}};
+  output.json = {{"name", description.name}};
   output.json.update(figures_json(space, built.ms));
   const std::string told = !description.valid ? ""
                            : equal            ? ", as the file says"
                                               : fmt::format(", where the file says {}", *description.valid);
   if (description.valid) {
-    output.json["valid"] = *description.valid;
+    output.json["expected"] = *description.valid;
     output.json["equal"] = equal;
   }
   output.text =
@@ -228,18 +236,23 @@ Result<Output> describe(const SpaceDescription& description, const cxxopts::Pars
 }
 
 Result<Output> describe_file(const std::string& file, const cxxopts::ParseResult& arguments) {
-  HONE_ASSIGN(const std::vector<SpaceDescription> descriptions, read_space_descriptions(file));
+  HONE_ASSIGN(std::vector<SpaceDescription> descriptions, read_space_descriptions(file));
+  HONE_ASSIGN(const Restriction restriction, find_restriction(arguments));
   Output output;
   Json spaces = Json::array();
   double ms = 0.0;
-  for (const SpaceDescription& description : descriptions) {
+  for (SpaceDescription& description : descriptions) {
+    if (!restriction.empty()) {
+      HONE_ASSIGN(description.parameters, narrowed(std::move(description.parameters), restriction));
+      description.valid.reset();  // what the file says is of the whole space
+    }
     HONE_ASSIGN(const Output one, describe(description, arguments));
     ms += one.json.value("construction_ms", 0.0);
     output.text += one.text;
     output.exit_code = std::max(output.exit_code, one.exit_code);
     spaces.push_back(one.json);
   }
-  output.json = {{"file", file}, {"spaces", spaces}};
+  output.json = {{"file", file}, {"spaces", std::move(spaces)}};
   if (!arguments["explain"].as<bool>()) {
     output.json["construction_ms"] = ms;
     output.text += fmt::format("{} spaces in {:.3f} ms\n", descriptions.size(), ms);
@@ -251,15 +264,18 @@ Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Subject subject, find_subject(arguments));
   HONE_ASSIGN(const Target target, find_target(arguments, subject));
+  HONE_ASSIGN(const Restriction restriction, find_restriction(arguments));
   if (subject.recorded) {
-    return describe(subject.spec.name, subject.recorded->space(), 0.0, arguments);
+    HONE_ASSIGN(const SearchSpace space, narrowed(subject.recorded->space(), restriction));
+    return describe(subject.spec.name, space, 0.0, arguments);
   }
+  HONE_ASSIGN(const std::vector<Parameter> parameters, narrowed(subject.spec.parameters, restriction));
   Bindings fixed = bindings(target.problem);
   fixed.merge(bindings(target.device.info));
   if (arguments["explain"].as<bool>()) {
-    return explain_kernel(subject.spec.name, subject.spec.parameters, subject.spec.constraints, fixed);
+    return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed);
   }
-  const Timed built = build_timed(subject.spec.parameters, subject.spec.constraints, fixed);
+  const Timed built = build_timed(parameters, subject.spec.constraints, fixed);
   if (!built.space) {
     return built.space.error();
   }
@@ -287,6 +303,7 @@ int space(int argc, char** argv) {
                            "describes, and shows some of them.");
   add_problem_options(options);
   add_plugin_option(options);
+  add_fix_option(options, "only the configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |)");
   options.add_options()("count", "count only (the default)")(
       "explain", "what each constraint removes and ties together; of an empty space, which constraints contradict one another",
       cxxopts::value<bool>()->default_value("false"))("sample", "how many to show, drawn uniformly",

@@ -21,7 +21,7 @@ std::string_view type_name(StrategyParameter::Type type) {
 }
 
 Json strategy_json(const StrategyPlugin& strategy) {
-  Json object{{"name", strategy.name()}, {"summary", strategy.summary()}, {"source", strategy.source()}, {"parameters", Json::array()}};
+  Json object{{"name", strategy.name()}, {"summary", strategy.summary()}, {"reference", strategy.source()}, {"parameters", Json::array()}};
   for (const StrategyParameter& parameter : strategy.parameters()) {
     object["parameters"].push_back({{"name", parameter.name},
                                     {"help", parameter.help},

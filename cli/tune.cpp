@@ -25,6 +25,14 @@ void show(const Progress& progress) {
   std::fflush(stderr);
 }
 
+std::int64_t trial_count(const TuneReport& report) {
+  std::int64_t sum = 0;
+  for (const auto& [outcome, count] : report.outcomes) {
+    sum += count;
+  }
+  return sum;
+}
+
 Json outcome_counts(const TuneReport& report) {
   Json counts = Json::object();
   for (const Outcome outcome : all_outcomes()) {
@@ -48,7 +56,7 @@ std::string faults_text(const StrategyFaults& faults) {
                      faults.invalid, faults.failed, faults.stalled, faults.idle, faults.first.empty() ? "" : "; " + faults.first);
 }
 
-Json report_json(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
+Json report_json(const TuneRequest& request, const TuneReport& report, const std::string& fixed, const std::filesystem::path& store) {
   const auto& parameters = request.spec.parameters;
   Json object{{"session", report.session},
               {"kernel", request.spec.name},
@@ -59,13 +67,16 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"strategy", request.strategy},
               {"seed", request.seed},
               {"budget", text(request.budget)},
+              {"fix", fixed},
               {"store", store.string()},
               {"space",
                {{"cartesian", json(report.cartesian)},
-                {"valid", json(report.valid)},
+                {"size", json(report.valid)},
+                {"valid", report.not_shared.empty() ? json(report.valid) : Json()},
                 {"exact", report.not_shared.empty()},
                 {"not_shared", report.not_shared}}},
-              {"trials", outcome_counts(report)},
+              {"trials", trial_count(report)},
+              {"outcomes", outcome_counts(report)},
               {"resumed_trials", report.resumed_trials},
               {"prior_trials", report.prior_trials},
               {"strategy_seconds", report.strategy_seconds},
@@ -73,6 +84,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"model_not_kept", report.model_not_kept},
               {"default", nullptr},
               {"best", nullptr},
+              {"faster_record", nullptr},
               {"speedup", report.speedup},
               {"seconds", report.seconds},
               {"stages",
@@ -94,14 +106,36 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
                       {"gflops", reached.gflops},
                       {"gbytes_per_second", reached.gbytes_per_second}};
   }
+  if (report.faster_record) {
+    const Record& record = *report.faster_record;
+    object["faster_record"] = {
+        {"config", json(parameters, record.configuration)}, {"time_us", record.measurement.median_us}, {"session", record.session}};
+  }
   return object;
 }
 
-std::string report_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
+/// What became of the winner.
+std::string kept_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
+  if (!report.best) {
+    return fmt::format("no configuration was right; the first failure: {}\n", report.first_failure);
+  }
+  const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
+  std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
+  if (!report.faster_record) {
+    return lines + fmt::format("speedup  {:.2f}x, kept in {} (session {})\n", report.speedup, store.string(), report.session);
+  }
+  const Record& record = *report.faster_record;
+  lines += fmt::format("speedup  {:.2f}x, in {} as session {}\n", report.speedup, store.string(), report.session);
+  return lines + fmt::format("record   stays that of session {}, which is faster: {}, {}\n", record.session,
+                             duration(record.measurement.median_us), text(request.spec.parameters, record.configuration));
+}
+
+std::string report_text(const TuneRequest& request, const TuneReport& report, const std::string& fixed,
+                        const std::filesystem::path& store) {
   std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape),
                                   report.device_id, report.product);
-  lines +=
-      fmt::format("space    {}{} valid of {}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid), text(report.cartesian));
+  lines += fmt::format("space    {}{} valid of {}{}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid),
+                       text(report.cartesian), fixed.empty() ? "" : fmt::format(", with {}", fixed));
   for (const std::string& constraint : report.not_shared) {
     lines += fmt::format("         checked while searching, for no diagram of bounded size holds it: {}\n", constraint);
   }
@@ -123,13 +157,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
     rows.push_back({"best   ", duration(report.best->measurement.median_us), text(request.spec.parameters, report.best->configuration)});
   }
   lines += table(rows);
-  if (const std::string reached = report.best ? rate_text(rates(request.spec, request.problem, report.best->measurement.median_us)) : "";
-      !reached.empty()) {
-    lines += fmt::format("rate     {}\n", reached);
-  }
-  lines += report.best ? fmt::format("speedup  {:.2f}x, kept in {} (session {})\n", report.speedup, store.string(), report.session)
-                       : fmt::format("no configuration was right; the first failure: {}\n", report.first_failure);
-  return lines;
+  return lines + kept_text(request, report, store);
 }
 
 Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject& subject) {
@@ -140,6 +168,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
               strategy_settings(*strategy,
                                 arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
   HONE_ASSIGN(request.budget, parse_budget(arguments["budget"].as<std::string>()));
+  HONE_ASSIGN(request.restriction, find_restriction(arguments));
   HONE_ASSIGN(Target target, find_target(arguments, subject));
   request.device = std::move(target.device);
   request.problem = std::move(target.problem);
@@ -155,17 +184,6 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   return request;
 }
 
-/// All that can be wrong with the input is found before the store is opened, let alone made.
-Result<void> check(const TuneRequest& request) {
-  if (request.recorded != nullptr) {
-    return {};
-  }
-  Bindings fixed = bindings(request.problem);
-  fixed.merge(bindings(request.device.info));
-  HONE_TRY(SearchSpace::build(request.spec.parameters, request.spec.constraints, fixed));
-  return {};
-}
-
 }  // namespace
 
 int tune(int argc, char** argv) {
@@ -175,6 +193,9 @@ int tune(int argc, char** argv) {
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
+  add_fix_option(options,
+                 "search only configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |). The winner "
+                 "becomes the record only where there is none or where it is faster: give another --store to keep it apart");
   options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"),
                         "BUDGET")("seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "strategy", "how to search", cxxopts::value<std::string>()->default_value("auto"), "NAME")(
@@ -186,7 +207,8 @@ int tune(int argc, char** argv) {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(Subject subject, find_subject(arguments));
     HONE_ASSIGN(const TuneRequest request, make_request(arguments, subject));
-    HONE_TRY(check(request));
+    HONE_ASSIGN(const std::string fixed, text(request.spec.parameters, request.restriction));
+    HONE_TRY(space_of(request));  // all that can be wrong with the input is found before the store is opened, let alone made
     const std::filesystem::path path = store_path(arguments);
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
     const Result<TuneReport> report = hone::tune(request, *store, registry());
@@ -196,7 +218,7 @@ int tune(int argc, char** argv) {
     if (!report) {
       return report.error();
     }
-    return Output{report_json(request, *report, path), report_text(request, *report, path)};
+    return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path)};
   });
 }
 

@@ -28,13 +28,24 @@ std::vector<std::string> value_texts(const Parameter& parameter) {
 
 }  // namespace
 
-Configuration default_configuration(const KernelSpec& spec) {
+Result<Value> parse_value(const Parameter& parameter, std::string_view text) {
+  const std::vector<std::string> values = value_texts(parameter);
+  const auto value = std::find(values.begin(), values.end(), text);
+  if (value == values.end()) {
+    return Error{ErrorCode::kInvalidArgument, unknown_name("value of " + parameter.name, text, values)};
+  }
+  return parameter.values[static_cast<std::size_t>(value - values.begin())];
+}
+
+Configuration default_configuration(const std::vector<Parameter>& parameters) {
   Configuration configuration;
-  for (const Parameter& parameter : spec.parameters) {
+  for (const Parameter& parameter : parameters) {
     configuration.values.push_back(parameter.default_value);
   }
   return configuration;
 }
+
+Configuration default_configuration(const KernelSpec& spec) { return default_configuration(spec.parameters); }
 
 std::string text(const std::vector<Parameter>& parameters, const Configuration& configuration) {
   std::string joined;
@@ -45,10 +56,9 @@ std::string text(const std::vector<Parameter>& parameters, const Configuration& 
 }
 
 Result<Configuration> parse_configuration(const std::vector<Parameter>& parameters, std::string_view text) {
-  Configuration configuration;
+  Configuration configuration = default_configuration(parameters);
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters) {
-    configuration.values.push_back(parameter.default_value);
     names.push_back(parameter.name);
   }
   std::vector<bool> given(parameters.size(), false);
@@ -68,12 +78,11 @@ Result<Configuration> parse_configuration(const std::vector<Parameter>& paramete
       return Error{ErrorCode::kInvalidArgument, fmt::format("configuration: parameter '{}' is given twice", names[i])};
     }
     given[i] = true;
-    const std::vector<std::string> values = value_texts(parameters[i]);
-    const auto value = std::find(values.begin(), values.end(), part.substr(equals + 1));
-    if (value == values.end()) {
-      return Error{ErrorCode::kInvalidArgument, "configuration: " + unknown_name("value of " + names[i], part.substr(equals + 1), values)};
+    const Result<Value> value = parse_value(parameters[i], part.substr(equals + 1));
+    if (!value) {
+      return Error{ErrorCode::kInvalidArgument, "configuration: " + value.error().message};
     }
-    configuration.values[i] = parameters[i].values[static_cast<std::size_t>(value - values.begin())];
+    configuration.values[i] = *value;
   }
   return configuration;
 }

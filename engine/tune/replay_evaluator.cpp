@@ -19,7 +19,8 @@ class ReplayEvaluator final : public Evaluator {
       Trial trial;
       trial.configuration = std::move(proposal.configuration);
       trial.position = proposal.position;
-      if (const RecordedTrial* known = recorded_.find(proposal.position)) {
+      const std::optional<Count> row = recorded_.space().index(trial.configuration);  // the search may be over a part of the record
+      if (const RecordedTrial* known = row ? recorded_.find(*row) : nullptr) {
         trial.outcome = known->outcome;
         trial.detail = known->detail;
         trial.seconds = known->seconds;
@@ -41,9 +42,7 @@ class ReplayEvaluator final : public Evaluator {
   void set_incumbent(double) override {}
 
   /// A record is measured once: the final round repeats it.
-  Result<std::vector<Trial>> finals(const std::vector<Trial>& finalists) override {
-    return finalists;
-  }
+  Result<std::vector<Trial>> finals(const std::vector<Trial>& finalists) override { return finalists; }
 
   [[nodiscard]] double device_idle() const override { return 0.0; }
 

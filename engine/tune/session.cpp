@@ -17,14 +17,6 @@ constexpr double kFinalsShare = 0.1;      // of a budget in seconds, kept for th
 constexpr double kFinalistMargin = 1.03;  // how close to the best a finalist is; single measurements differ by about this much
 constexpr std::size_t kMostFinalists = 6;
 
-std::string canonical(const std::map<std::string, double>& parameters) {
-  std::string joined;
-  for (const auto& [parameter, value] : parameters) {
-    joined += fmt::format("{}{}={}", joined.empty() ? "" : ",", parameter, value);
-  }
-  return joined;
-}
-
 class Session {
  public:
   Session(const TuneRequest& request, Store& store, std::shared_ptr<const SearchSpace> space)
@@ -37,7 +29,7 @@ class Session {
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
     HONE_TRY(open());
-    default_position_ = default_position(space_, default_configuration(request_.spec));
+    default_position_ = default_position(space_, default_configuration(space_.parameters()));
     HONE_ASSIGN(StrategyContext context, make_context());
     HONE_ASSIGN(strategy_, plugin->create(std::move(context)));
     tell_history();
@@ -67,10 +59,10 @@ class Session {
     return context;
   }
 
-  /// A model that was learnt without transfer would replace one that knows more. One that cannot be kept costs the next session a start,
-  /// and this one nothing.
+  /// A model that was learnt without transfer, or of a part of the space, would replace one that knows more. One that cannot be kept costs
+  /// the next session a start, and this one nothing.
   void keep_model() {
-    const std::string model = request_.transfer ? strategy_->save() : std::string();
+    const std::string model = request_.transfer && request_.restriction.empty() ? strategy_->save() : std::string();
     if (!model.empty()) {
       const Result<void> kept = store_.put_model(request_.spec.name, request_.strategy, model);
       report_.model_not_kept = kept ? "" : kept.error().message;
@@ -78,7 +70,8 @@ class Session {
   }
 
   Result<void> open() {
-    const SessionKey session_key{key_, request_.strategy, canonical(request_.strategy_parameters), request_.seed};
+    HONE_ASSIGN(std::string settings, settings_text(request_));
+    const SessionKey session_key{key_, request_.strategy, std::move(settings), request_.seed};
     std::optional<SessionInfo> resumed;
     if (request_.resume) {
       HONE_ASSIGN(resumed, store_.resume_session(session_key));
@@ -190,6 +183,7 @@ class Session {
     if (default_trial() == nullptr) {
       tried_.insert(default_position_);
       evaluator_->submit({{default_position_, space_.at(default_position_)}});
+      HONE_TRY(try_record());
       while (default_trial() == nullptr && evaluator_->in_flight() > 0) {
         if (request_.recorded == nullptr) {
           propose();
@@ -208,6 +202,19 @@ class Session {
                                   text(request_.spec.parameters, standard->configuration), name(standard->outcome), standard->detail)};
     HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
     return error;
+  }
+
+  /// The problem's record comes next: what is found has to beat it side by side, or it stays the winner.
+  Result<void> try_record() {
+    if (!request_.transfer || trials_left() == 0) {
+      return {};
+    }
+    HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
+    const std::optional<Count> position = known ? space_.index(known->configuration) : std::nullopt;
+    if (position && tried_.insert(*position).second) {
+      evaluator_->submit({{*position, known->configuration}});
+    }
+    return {};
   }
 
   [[nodiscard]] double search_until() const {
@@ -300,10 +307,24 @@ class Session {
     }
     std::optional<Record> record;
     if (winner != nullptr) {
-      HONE_ASSIGN(record, make_record(*winner));
       report_.best = Measured{winner->configuration, winner->measurement};
+      HONE_ASSIGN(report_.faster_record, faster_record(*winner));
+      if (!report_.faster_record) {
+        HONE_ASSIGN(record, make_record(*winner));
+      }
     }
     return store_.finish_session(session_, key_, record, elapsed());
+  }
+
+  /// The record that the winner of a part of the space must leave in place: it may come from the rest.
+  Result<std::optional<Record>> faster_record(const Trial& winner) {
+    if (request_.restriction.empty()) {
+      return std::optional<Record>();
+    }
+    HONE_ASSIGN(std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
+    const bool stays =
+        known && known->configuration != winner.configuration && known->measurement.median_us <= winner.measurement.median_us;
+    return stays ? std::move(known) : std::optional<Record>();
   }
 
   Result<std::optional<Record>> make_record(const Trial& winner) {
@@ -361,13 +382,8 @@ class Session {
 }  // namespace
 
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry) {
-  if (request.recorded != nullptr) {
-    return Session(request, store, request.recorded->shared_space()).run(registry);
-  }
-  Bindings fixed = bindings(request.problem);
-  fixed.merge(bindings(request.device.info));
-  HONE_ASSIGN(SearchSpace space, SearchSpace::build(request.spec.parameters, request.spec.constraints, fixed));
-  return Session(request, store, std::make_shared<const SearchSpace>(std::move(space))).run(registry);
+  HONE_ASSIGN(std::shared_ptr<const SearchSpace> space, space_of(request));
+  return Session(request, store, std::move(space)).run(registry);
 }
 
 }  // namespace hone

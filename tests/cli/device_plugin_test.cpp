@@ -22,7 +22,7 @@ TEST_CASE("a session on a plugin's device ends with a winner that best and run k
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   const auto report = ended.json();
   CHECK(report["device"] == "sham:0");
-  CHECK(report["trials"]["ok"] >= 1);
+  CHECK(report["outcomes"]["ok"] >= 1);
   CHECK(report["best"]["time_us"] > 0.0);
   const auto record = run(best).json();
   CHECK(record["config"] == report["best"]["config"]);

@@ -11,7 +11,7 @@ TEST_CASE("a session survives every way a configuration can fail, and counts eac
                            "100trials", "--store", directory / "S.db", "--json"});
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   const auto report = ended.json();
-  const auto& trials = report["trials"];
+  const auto& trials = report["outcomes"];
   CAPTURE(trials.dump());
   CHECK(trials["ok"] == 1);
   CHECK(trials["compile_error"] == 1);

@@ -34,7 +34,8 @@ TEST_CASE("tune ends with one JSON object, and best prints its configuration fro
   CHECK(report["dtype"] == "f32");
   CHECK(report["shape"] == nlohmann::json{{"rows", 32}, {"cols", 256}});
   CHECK(report["space"]["cartesian"] >= report["space"]["valid"]);
-  CHECK(sum(report["trials"]) == 12);
+  CHECK(report["trials"] == 12);
+  CHECK(sum(report["outcomes"]) == 12);
   CHECK(report["default"]["time_us"] > 0.0);
   CHECK(report["default"]["config"].is_object());
   CHECK(report["best"]["ci95_us"][0] <= report["best"]["time_us"]);
@@ -60,6 +61,33 @@ TEST_CASE("tune ends with one JSON object, and best prints its configuration fro
   CHECK(nearest["tuned_shape"]["rows"] == 32);
 }
 
+TEST_CASE("tune --fix searches a part of the space, which space --fix counts, and leaves a faster record in place") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const auto asked = [&](const std::string& verb, const Arguments& more) {
+    Arguments all{verb, "copy", "--device", "cpu", "--shape", "n=65536", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const auto part = asked("space", {"--fix", "block=256|64,bytes=16"}).json();
+  CHECK(part["value_counts"]["block"] == 2);
+  CHECK(part["valid"] < asked("space", {}).json()["valid"]);
+
+  const Ended tuned = asked("tune", {"--fix", "bytes=16", "--fix", "block=256|64", "--budget", "4trials", "--store", store});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  CHECK(tuned.json()["fix"] == "block=64|256,bytes=16");
+  CHECK(tuned.json()["space"]["valid"] == part["valid"]);
+  CHECK(tuned.json()["best"]["config"]["bytes"] == 16);
+  CHECK(tuned.json()["faster_record"].is_null());
+  CHECK(run({"sessions", "--store", store, "--json"}).json()["sessions"][0]["fix"] == "block=64|256,bytes=16");
+  CHECK(run({"sessions", "1", "--store", store}).out.find("with block=64|256,bytes=16") != std::string::npos);
+  CHECK(run({"best", "copy", "--device", "cpu", "--shape", "n=65536", "--store", store, "--json"}).json()["config"]["bytes"] == 16);
+
+  CHECK(asked("tune", {"--fix", "blok=32", "--store", store}).err.find("did you mean 'block'?") != std::string::npos);
+  CHECK(asked("space", {"--fix", "block=33"}).err.find("unknown value of block '33' (known: 64, 128") != std::string::npos);
+  CHECK(asked("tune", {"--fix", "block", "--store", store}).err.find("not of the form name=value") != std::string::npos);
+}
+
 TEST_CASE("best without a record says how to get one") {
   const TemporaryDirectory directory;
   const Ended ended = run({"best", "softmax", "--device", "cpu", "--store", directory / "S.db"});
@@ -76,7 +104,7 @@ TEST_CASE("a user's own file is tuned with one command") {
                              "--store", directory / "S.db", "--json"});
     REQUIRE_MESSAGE(ended.exit == 0, ended.err);
     CHECK(ended.json()["kernel"] == "bias_gelu");
-    CHECK(ended.json()["trials"]["ok"] == 4);
+    CHECK(ended.json()["outcomes"]["ok"] == 4);
   }
 }
 

@@ -81,8 +81,8 @@ TEST_CASE("space: a file of descriptions is counted and compared with what it sa
   CHECK(ended.exit == 1);
   const auto spaces = ended.json()["spaces"];
   REQUIRE(spaces.size() == 2);
-  CHECK(spaces[0]["size"] == "3");
-  CHECK(spaces[0]["cartesian"] == "4");
+  CHECK(spaces[0]["size"] == 3);
+  CHECK(spaces[0]["cartesian"] == 4);
   CHECK(spaces[0]["equal"] == true);
   CHECK(spaces[0]["construction_ms"] > 0.0);
   CHECK(spaces[0]["bytes"] > 0);

@@ -28,8 +28,9 @@ class Fixture {
       }
     }
     const nlohmann::json values{1, 2, 3, 4, 5, 6};
-    const nlohmann::json file{{"device_name", "Test"}, {"kernel_name", "toy"}, {"tune_params_keys", {"a", "b"}},
-                              {"tune_params", {{"a", values}, {"b", values}}}, {"objective", "time"}, {"cache", cache}};
+    const nlohmann::json file{
+        {"device_name", "Test"}, {"kernel_name", "toy"}, {"tune_params_keys", {"a", "b"}}, {"tune_params", {{"a", values}, {"b", values}}},
+        {"objective", "time"},   {"cache", cache}};
     std::ofstream(folder_ / "toy.json") << file.dump();
     recorded_ = std::make_unique<RecordedSpace>(RecordedSpace::load(folder_ / "toy.json").value());
     store_ = open_store(folder_ / "store.db", StoreMode::kReadWrite).value();
@@ -51,7 +52,23 @@ class Fixture {
     made.recorded = recorded_.get();
     return made;
   }
+  /// A request of its own session that keeps to a part of the space.
+  TuneRequest restricted(const Restriction& restriction, const std::string& strategy = "exhaustive") {
+    TuneRequest made = request(strategy, "1h");
+    made.restriction = restriction;
+    return made;
+  }
+  [[nodiscard]] std::optional<Record> record() {
+    const TuneRequest any = request("random", "1trials");
+    return store_->find_record(record_key(any.spec, any.problem, any.device.info), any.spec.parameters).value();
+  }
   Store& store() { return *store_; }
+
+  /// As when the process that ran its sessions has ended.
+  void reopen() {
+    store_.reset();
+    store_ = open_store(folder_ / "store.db", StoreMode::kReadWrite).value();
+  }
 
   /// From now on the store takes no model: as on a full disk, but for that table alone.
   void refuse_models() {
@@ -133,6 +150,83 @@ TEST_CASE("the same seed gives the same session") {
   const TuneReport b = tune(second.request("random", "12trials"), second.store(), builtin_registry()).value();
   CHECK(a.best->configuration == b.best->configuration);
   CHECK(a.outcomes == b.outcomes);
+}
+
+TEST_CASE("a restricted session searches its part of the space, whatever the strategy") {
+  Fixture fixture;
+  for (const auto& strategy : builtin_registry().strategies()) {
+    CAPTURE(strategy->name());
+    TuneRequest request = fixture.restricted({{"a", {"3"}}, {"b", {"1", "5", "6"}}}, std::string(strategy->name()));
+    request.budget = parse_budget("3trials").value();
+    const auto report = tune(request, fixture.store(), builtin_registry());
+    REQUIRE_MESSAGE(report.ok(), report.error().message);
+    CHECK((report->valid == 3));
+    CHECK(report->best->configuration.values.front() == Value(3));
+    CHECK(tune(fixture.restricted({{"a", {"3"}}, {"b", {"2"}}}, std::string(strategy->name())), fixture.store(), builtin_registry())->best);
+  }
+}
+
+TEST_CASE("a restricted session makes the record where there is none, and replaces none that is faster") {
+  Fixture fixture;
+  CHECK_FALSE(tune(fixture.restricted({{"a", {"2"}}}), fixture.store(), builtin_registry())->faster_record);
+  REQUIRE(fixture.record());
+  CHECK(fixture.record()->configuration.values == std::vector<Value>{2, 2});
+  CHECK_FALSE(tune(fixture.restricted({{"a", {"3"}}}), fixture.store(), builtin_registry())->faster_record);  // faster than that
+  CHECK(fixture.record()->configuration.values == std::vector<Value>{3, 2});
+  CHECK(tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).ok());
+
+  const TuneReport slower = tune(fixture.restricted({{"a", {"1"}}}), fixture.store(), builtin_registry()).value();
+  CHECK(slower.best->configuration.values == std::vector<Value>{1, 2});
+  REQUIRE(slower.faster_record);
+  CHECK(slower.faster_record->configuration.values == std::vector<Value>{4, 2});
+  CHECK(fixture.record()->configuration.values == std::vector<Value>{4, 2});
+  // The same configuration measured again is news of the record.
+  const TuneReport again = tune(fixture.restricted({{"a", {"4"}}}), fixture.store(), builtin_registry()).value();
+  CHECK_FALSE(again.faster_record);
+  CHECK(fixture.record()->session == again.session);
+}
+
+TEST_CASE("a session begins with the default and the problem's record, so that it loses no winner; without transfer it knows of none") {
+  Fixture fixture;
+  CHECK(tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).ok());
+  TuneRequest brief = fixture.request("random", "2trials");
+  CHECK(tune(brief, fixture.store(), builtin_registry())->best->configuration.values == std::vector<Value>{4, 2});
+  brief.budget = parse_budget("1trials").value();
+  brief.seed = 1;
+  CHECK(total(tune(brief, fixture.store(), builtin_registry()).value()) == 1);
+  brief.budget = parse_budget("2trials").value();
+  brief.transfer = false;
+  CHECK(tune(brief, fixture.store(), builtin_registry())->best->configuration.values != std::vector<Value>{4, 2});
+}
+
+TEST_CASE("an unfinished session is gone on with under its own restriction only") {
+  Fixture fixture;
+  std::stop_source stop;
+  stop.request_stop();
+  TuneRequest stopped = fixture.restricted({{"a", {"2", "3"}}});
+  stopped.stop = stop.get_token();
+  CHECK(tune(stopped, fixture.store(), builtin_registry()).error().code == ErrorCode::kCancelled);
+  CHECK(restriction_text(fixture.store().sessions().value().front()) == "a=2|3");
+  fixture.reopen();
+  CHECK(tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry())->session == 2);
+  CHECK(tune(fixture.restricted({{"a", {"2"}}}), fixture.store(), builtin_registry())->session == 3);
+  const TuneReport resumed = tune(fixture.restricted({{"a", {"3", "2"}}}), fixture.store(), builtin_registry()).value();
+  CHECK(resumed.session == 1);
+  CHECK(resumed.resumed_trials == 1);
+}
+
+TEST_CASE("a restricted session learns from others and keeps no model, which would know less than the whole space's") {
+  Fixture fixture;
+  CHECK(tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).ok());
+  CHECK(tune(fixture.restricted({{"a", {"2", "3"}}}, "reinforcement"), fixture.store(), builtin_registry())->prior_trials == 12);
+  CHECK(fixture.store().find_model("toy", "reinforcement").value().empty());
+}
+
+TEST_CASE("a restriction that cannot be met leaves no session behind") {
+  Fixture fixture;
+  const auto unknown = tune(fixture.restricted({{"a", {"7"}}}), fixture.store(), builtin_registry());
+  CHECK(unknown.error().message.find("unknown value of a '7' (known: 1, 2") != std::string::npos);
+  CHECK(fixture.store().sessions().value().empty());
 }
 
 TEST_CASE("an unknown strategy leaves no session behind") {

@@ -16,10 +16,14 @@ struct Configuration {
 };
 
 /// The initializers of `struct Config`.
+Configuration default_configuration(const std::vector<Parameter>& parameters);
 Configuration default_configuration(const KernelSpec& spec);
 
 /// One value as a user reads and writes it: an enumeration's label, otherwise the value itself.
 std::string text(const Parameter& parameter, const Value& value);
+
+/// Reads `text`'s form. Errors: a value that the parameter does not list.
+Result<Value> parse_value(const Parameter& parameter, std::string_view text);
 
 /// "block=256,vec=4,online=true" in parameter order.
 std::string text(const std::vector<Parameter>& parameters, const Configuration& configuration);

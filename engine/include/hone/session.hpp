@@ -13,6 +13,7 @@
 #include "hone/measure.hpp"
 #include "hone/problem.hpp"
 #include "hone/registry.hpp"
+#include "hone/restriction.hpp"
 #include "hone/store.hpp"
 #include "hone/trial.hpp"
 
@@ -32,6 +33,7 @@ struct TuneRequest {
   KernelSpec spec;
   Problem problem;
   Registry::Found device;
+  Restriction restriction;                    ///< search this part of the space only; it makes a session of its own
   std::string strategy = "auto";
   std::map<std::string, double> strategy_parameters;
   std::uint64_t seed = 0;
@@ -60,6 +62,7 @@ struct TuneReport {
   std::int64_t resumed_trials = 0;            ///< of these, recorded by earlier runs of the session
   std::optional<Measured> default_measured;   ///< of the final round
   std::optional<Measured> best;               ///< the winner, or nothing if no configuration was right
+  std::optional<Record> faster_record;        ///< a restricted session's winner does not replace a record that is faster: this one
   double speedup = 0.0;                       ///< default / best, both of the final round
   double seconds = 0.0;                       ///< wall time over all runs of the session
   StageSeconds stages;                        ///< summed over trials of this run
@@ -71,7 +74,17 @@ struct TuneReport {
   std::int64_t prior_trials = 0;              ///< trials of other problems, devices and sessions that the strategy was given
 };
 
-/// Runs or resumes a session. Every trial is in the store before the next is told to the strategy.
+/// The space that a request searches: of its kernel for its problem on its device, or the recorded one, narrowed to its restriction.
+/// Errors: an unknown parameter or value in the restriction; no valid configuration.
+Result<std::shared_ptr<const SearchSpace>> space_of(const TuneRequest& request);
+
+/// SessionKey::strategy_parameters of a request: the strategy's own and, as different searches are different sessions, the restriction.
+Result<std::string> settings_text(const TuneRequest& request);
+/// What a session was restricted to, as parse_restriction reads it; empty if it searched the whole space.
+std::string restriction_text(const SessionInfo& session);
+
+/// Runs or resumes a session. Every trial is in the store before the next is told to the strategy. The winner becomes the record of the
+/// problem; that of a restricted session only where there is none, or where it is faster than the record or the same configuration.
 /// Errors: a space without a valid configuration, a default configuration that does not compile or gives a wrong result, a store or worker
 /// failure, kCancelled.
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry);
