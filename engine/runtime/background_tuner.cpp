@@ -1,5 +1,6 @@
 #include "engine/runtime/background_tuner.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,22 @@ namespace {
 
 /// How long to look away from a problem that another process is tuning.
 constexpr std::chrono::seconds kElsewherePause{1};
+
+/// How long a session that found nothing right speaks for the next: a broken kernel stays broken until its source changes, but a device
+/// without memory to spare or a compiler may be another one tomorrow.
+constexpr std::chrono::hours kFailureMemory{24};
+
+/// As in SessionInfo::updated_at, so that the texts compare as the times do.
+std::string utc_before_now(std::chrono::seconds before) {
+  const std::time_t then = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() - before);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::gmtime(then));
+}
+
+/// Whether the whole space was searched of late and nothing in it was right.
+bool failed_lately(const SessionInfo& session) {
+  return session.state == SessionState::kDone && !session.best_us && restriction_text(session).empty() &&
+         session.updated_at > utc_before_now(kFailureMemory);
+}
 
 }  // namespace
 
@@ -80,9 +97,15 @@ Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, con
   if (record) {
     return End::kTuned;  // by another process, since it was missed
   }
-  HONE_ASSIGN(const bool elsewhere, is_tuned_elsewhere(wanted));
-  if (elsewhere) {
+  HONE_ASSIGN(const std::vector<SessionInfo> sessions, sessions_of(wanted));
+  if (std::ranges::any_of(sessions, &SessionInfo::owner_alive)) {
     return End::kElsewhere;
+  }
+  if (const auto failed = std::ranges::find_if(sessions, failed_lately); failed != sessions.end()) {
+    return Error{ErrorCode::kBadKernel,
+                 fmt::format("session {} found no configuration right, less than a day ago: hone sessions {} says why, and hone tune tries "
+                             "again at once",
+                             failed->id, failed->id)};
   }
   TuneRequest request;
   request.spec = *wanted.spec;
@@ -98,12 +121,12 @@ Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, con
   return End::kTuned;
 }
 
-Result<bool> BackgroundTuner::is_tuned_elsewhere(const Wanted& wanted) {
-  HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_->sessions());
-  return std::ranges::any_of(sessions, [&](const SessionInfo& session) {
-    return session.owner_alive && session.source_hash == wanted.spec->source_hash && session.problem == wanted.problem &&
-           session.product == device_.info.product;
+Result<std::vector<SessionInfo>> BackgroundTuner::sessions_of(const Wanted& wanted) {
+  HONE_ASSIGN(std::vector<SessionInfo> sessions, store_->sessions());
+  std::erase_if(sessions, [&](const SessionInfo& session) {
+    return session.source_hash != wanted.spec->source_hash || session.problem != wanted.problem || session.product != device_.info.product;
   });
+  return sessions;
 }
 
 void BackgroundTuner::settle(const Wanted& wanted, const Result<End>& end) {

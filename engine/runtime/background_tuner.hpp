@@ -43,7 +43,7 @@ class BackgroundTuner {
   [[nodiscard]] Wanted most_wanted() const;
   Result<End> guarded(const Wanted& wanted, const std::stop_token& stop);
   Result<End> tune_one(const Wanted& wanted, const std::stop_token& stop);
-  Result<bool> is_tuned_elsewhere(const Wanted& wanted);
+  Result<std::vector<SessionInfo>> sessions_of(const Wanted& wanted);
   void settle(const Wanted& wanted, const Result<End>& end);
 
   const MissTuning settings_;

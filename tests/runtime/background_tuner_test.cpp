@@ -1,5 +1,6 @@
 // Tuning what an application misses, as it sees it: through hone::Engine, on the cpu device.
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 
 #include <chrono>
@@ -26,6 +27,15 @@ class MissFixture {
 
   [[nodiscard]] Engine engine(const char* budget) const {
     return Engine::open({.store = path(), .device = "cpu", .tune_misses = MissTuning{.budget = parse_budget(budget).value()}}).value();
+  }
+
+  /// As they will be in two days.
+  void age_sessions() const {
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open(path().c_str(), &database) == SQLITE_OK);
+    CHECK(sqlite3_exec(database, "UPDATE session SET updated_at = strftime('%Y-%m-%dT%H:%M:%S.000Z', 'now', '-2 days')", nullptr, nullptr,
+                       nullptr) == SQLITE_OK);
+    sqlite3_close(database);
   }
 
   [[nodiscard]] std::vector<SessionInfo> sessions() const { return open_store(path(), StoreMode::kReadOnly).value()->sessions().value(); }
@@ -149,6 +159,31 @@ TEST_CASE("a problem that cannot be tuned is reported once, and its stand-in sta
   CHECK_FALSE(stand_in.superseded());
   CHECK(engine.kernel("broken", DType::kF32, {{"n", 1000}}).value().source() == Source::kDefault);
   CHECK(engine.misses().waiting == 0);
+}
+
+TEST_CASE("a kernel of which nothing was right is not tried again by each process that misses it") {
+  const MissFixture fixture;
+  KernelSpec broken = **find_builtin_kernel("copy");
+  broken.name = "broken";
+  broken.source_hash = "another";
+  const std::string right = "y[i] = (double)(float)x[i]";  // of the reference
+  REQUIRE(broken.source.find(right) != std::string::npos);
+  broken.source.replace(broken.source.find(right), right.size(), "y[i] = 1e6");
+  const auto failure = [&] {
+    Engine engine = fixture.engine("2trials");
+    REQUIRE(engine.add_kernel(broken).ok());
+    REQUIRE(engine.kernel("broken", DType::kF32, {{"n", 1000}}).ok());
+    wait_for([&] { return engine.misses().waiting == 0; });
+    REQUIRE(engine.misses().failures.size() == 1);
+    return engine.misses().failures[0];
+  };
+  failure();
+  REQUIRE(fixture.sessions().size() == 1);
+  CHECK(failure().find("session 1 found no configuration right") != std::string::npos);
+  CHECK(fixture.sessions().size() == 1);
+  fixture.age_sessions();
+  failure();
+  CHECK(fixture.sessions().size() == 2);
 }
 
 TEST_CASE("nothing is tuned unless asked for") {
