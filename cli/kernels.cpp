@@ -101,6 +101,11 @@ std::string describe_text(const KernelSpec& spec) {
   return lines + "\nlaunch with\n" + table(rows);
 }
 
+std::string first_sentence(const std::string& summary) {
+  const std::string line = summary.substr(0, summary.find('\n'));
+  return line.substr(0, line.find(". "));
+}
+
 Result<void> write_spec(const KernelSpec& spec, const std::string& file) {
   std::ofstream out(file, std::ios::binary);
   out << spec.serialize();
@@ -129,8 +134,8 @@ int kernels(int argc, char** argv) {
     std::vector<std::vector<std::string>> rows;
     for (const KernelSpec& spec : builtin_kernels()) {
       output.json["kernels"].push_back(describe_json(spec));
-      rows.push_back({spec.name, fmt::format("{}", fmt::join(dtype_names(spec), " ")), text(default_shape(spec)),
-                      spec.summary.substr(0, spec.summary.find('\n'))});
+      rows.push_back(
+          {spec.name, fmt::format("{}", fmt::join(dtype_names(spec), " ")), text(default_shape(spec)), first_sentence(spec.summary)});
     }
     output.text = table(rows);
     return output;

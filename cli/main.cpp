@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -26,12 +29,41 @@ constexpr std::array kVerbs{
 };
 
 void print_help() {
-  fmt::print("hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (hone VERB --help says more)\n\n", HONE_VERSION);
+  fmt::print("hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (hone VERB --help says more)\n\n",
+             HONE_VERSION);
   for (const Verb& verb : kVerbs) {
     fmt::print("  {:<10} {}\n", verb.name, verb.summary);
   }
-  fmt::print("\nfirst steps:\n  hone doctor\n  hone tune softmax --shape rows=4096,cols=1024 --dtype f16 --budget 30s\n"
-             "  hone best softmax --shape rows=4096,cols=1024 --dtype f16\n");
+  fmt::print(
+      "\nfirst steps:\n  hone doctor\n  hone tune softmax --shape rows=4096,cols=1024 --dtype f16 --budget 30s\n"
+      "  hone best softmax --shape rows=4096,cols=1024 --dtype f16\n");
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto found = std::ranges::find(kVerbs, name, &Verb::name);
+  return found == kVerbs.end() ? nullptr : &*found;
+}
+
+int fail_unknown(std::string_view given) {
+  std::vector<std::string> known;
+  std::ranges::transform(kVerbs, std::back_inserter(known), [](const Verb& verb) { return std::string(verb.name); });
+  fmt::print(stderr, "hone: {}\n",
+             given.starts_with('-')
+                 ? fmt::format("the verb comes first, options after it: hone VERB {} ... (verbs: {})", given, fmt::join(known, ", "))
+                 : unknown_name("verb", given, known));
+  return 2;
+}
+
+/// hone help [VERB]
+int help(int argc, char** argv) {
+  if (argc < 2) {
+    print_help();
+    return 0;
+  }
+  const Verb* const verb = find_verb(argv[1]);
+  std::string flag = "--help";
+  std::array<char*, 2> arguments{argv[1], flag.data()};
+  return verb == nullptr ? fail_unknown(argv[1]) : verb->run(static_cast<int>(arguments.size()), arguments.data());
 }
 
 }  // namespace
@@ -39,24 +71,20 @@ void print_help() {
 std::span<const Verb> verbs() { return kVerbs; }
 
 int main(int argc, char** argv) {
-  const std::string_view given = argc > 1 ? argv[1] : "--help";
-  if (given == "--help" || given == "-h" || given == "help") {
+  const std::string_view given = argc > 1 ? argv[1] : "";
+  if (given.empty()) {
     print_help();
-    return argc > 1 ? 0 : 2;
+    return 2;
   }
-  if (given == "--version") {
+  if (given == "--help" || given == "-h" || given == "help") {
+    return help(argc - 1, argv + 1);
+  }
+  if (given == "--version" || given == "version") {
     fmt::print("hone {}\n", HONE_VERSION);
     return 0;
   }
-  std::vector<std::string> known;
-  for (const Verb& verb : kVerbs) {
-    if (verb.name == given) {
-      return verb.run(argc - 1, argv + 1);
-    }
-    known.emplace_back(verb.name);
-  }
-  fmt::print(stderr, "hone: {}\n", unknown_name("verb", given, known));
-  return 2;
+  const Verb* const verb = find_verb(given);
+  return verb == nullptr ? fail_unknown(given) : verb->run(argc - 1, argv + 1);
 }
 
 }  // namespace hone::cli

@@ -96,6 +96,11 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
   }
 }
 
+std::string without_blanks(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
 void add_problem_options(cxxopts::Options& options) {
   options.add_options()("kernel", "a built-in kernel, or a kernel file", cxxopts::value<std::string>())(
       "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
@@ -103,7 +108,7 @@ void add_problem_options(cxxopts::Options& options) {
       "shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)", cxxopts::value<std::string>()->default_value(""),
       "SHAPE");
   options.parse_positional({"kernel"});
-  options.positional_help("KERNEL");
+  options.positional_help("KERNEL\n\n  KERNEL: a built-in kernel (hone kernels lists them), or the path of a kernel file of your own");
 }
 
 void add_store_option(cxxopts::Options& options) {
@@ -116,8 +121,8 @@ void add_fix_option(cxxopts::Options& options, const std::string& help) {
 }
 
 Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments) {
-  return parse_restriction(
-      arguments.count("fix") == 0 ? "" : fmt::format("{}", fmt::join(arguments["fix"].as<std::vector<std::string>>(), ",")));
+  const auto given = arguments.count("fix") > 0 ? arguments["fix"].as<std::vector<std::string>>() : std::vector<std::string>();
+  return parse_restriction(without_blanks(fmt::format("{}", fmt::join(given, ","))));
 }
 
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
@@ -147,7 +152,7 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
 
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
   HONE_ASSIGN(const DType dtype, parse_dtype(arguments["dtype"].as<std::string>()));
-  HONE_ASSIGN(const Shape shape, parse_shape(arguments["shape"].as<std::string>()));
+  HONE_ASSIGN(const Shape shape, parse_shape(without_blanks(arguments["shape"].as<std::string>())));
   return make_problem(subject.spec, dtype, shape);
 }
 

@@ -31,6 +31,9 @@ struct Output {
 /// 0, 2 for bad input or something missing, 1 for a failure of the device, the disk or a worker.
 int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body);
 
+/// For lists that people write with blanks: "rows=512, cols=2048".
+std::string without_blanks(std::string text);
+
 /// --device, --dtype, --shape: the options that name a problem on a device.
 void add_problem_options(cxxopts::Options& options);
 void add_store_option(cxxopts::Options& options);

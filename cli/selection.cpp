@@ -30,7 +30,7 @@ void add_config_option(cxxopts::Options& options) {
 }
 
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store) {
-  const std::string wanted = arguments.count("config") > 0 ? arguments["config"].as<std::string>() : "";
+  const std::string wanted = arguments.count("config") > 0 ? without_blanks(arguments["config"].as<std::string>()) : "";
   if (!wanted.empty() && wanted != "default" && wanted != "best") {
     HONE_ASSIGN(Configuration configuration, parse_configuration(subject.spec.parameters, wanted));
     if (!valid_for(subject.spec, target.problem, target.device.info, configuration)) {

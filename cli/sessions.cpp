@@ -65,7 +65,8 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
   if (subject.spec.source_hash != session.source_hash) {
     return Error{
         ErrorCode::kInvalidArgument,
-        fmt::format("session {} is of another version of {}: give the file it was tuned from with --kernel", session.id, session.kernel)};
+        fmt::format("session {0} is of another version of {1} than {2}: give the file it was tuned from, hone sessions {0} --kernel FILE",
+                    session.id, session.kernel, arguments.count("kernel") > 0 ? "that file" : "the built-in one")};
   }
   return subject;
 }

@@ -1,7 +1,11 @@
 #include "hone/dtype.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hone/names.hpp"
@@ -21,6 +25,17 @@ constexpr std::array kFacts{
 };
 constexpr std::array kAll{DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32};
 
+/// What other tools and languages call them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kElsewhere{{{"float", "f32"},
+                                                                                   {"float32", "f32"},
+                                                                                   {"single", "f32"},
+                                                                                   {"half", "f16"},
+                                                                                   {"float16", "f16"},
+                                                                                   {"bfloat16", "bf16"},
+                                                                                   {"double", "f64"},
+                                                                                   {"float64", "f64"},
+                                                                                   {"int32", "i32"}}};
+
 const Facts& facts(DType dtype) { return kFacts.at(static_cast<std::size_t>(dtype)); }
 
 }  // namespace
@@ -38,7 +53,9 @@ Result<DType> parse_dtype(std::string_view text) {
     }
     known.emplace_back(candidate.name);
   }
-  return Error{ErrorCode::kInvalidArgument, unknown_name("dtype", text, known)};
+  const auto elsewhere = std::ranges::find(kElsewhere, text, &std::pair<std::string_view, std::string_view>::first);
+  const std::string meant = elsewhere == kElsewhere.end() ? "" : fmt::format("'{}' is '{}' here: ", text, elsewhere->second);
+  return Error{ErrorCode::kInvalidArgument, meant + unknown_name("dtype", text, known)};
 }
 
 }  // namespace hone

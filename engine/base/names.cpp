@@ -29,6 +29,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// What was meant by `given`: a known name a slip or two away, else one of which it is the beginning; null if nothing is like it.
+const std::string* meant(std::string_view given, std::span<const std::string> known) {
+  if (given.find_first_not_of("0123456789.-") == std::string_view::npos) {
+    return nullptr;  // another number is no misspelling
+  }
+  const auto distance = [&](const std::string& name) { return std::pair(edit_distance(given, name), !name.starts_with(given)); };
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  if (edit_distance(given, *nearest) <= std::max<std::size_t>(1, given.size() / 3)) {
+    return &*nearest;
+  }
+  constexpr std::size_t kShortestBeginning = 3;
+  const auto longer = std::find_if(known.begin(), known.end(), [&](const std::string& name) { return name.starts_with(given); });
+  return given.size() >= kShortestBeginning && longer != known.end() ? &*longer : nullptr;
+}
+
 }  // namespace
 
 std::string unknown_name(std::string_view what, std::string_view given, std::span<const std::string> known) {
@@ -36,12 +52,8 @@ std::string unknown_name(std::string_view what, std::string_view given, std::spa
   if (known.empty()) {
     return message + fmt::format(": there is no {} to choose from", what);
   }
-  const auto distance = [&](const std::string& name) { return std::pair(edit_distance(given, name), !name.starts_with(given)); };
-  const auto nearest =
-      std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
-  const bool number = given.find_first_not_of("0123456789.-") == std::string_view::npos;  // another number is no misspelling
-  if (!number && edit_distance(given, *nearest) <= std::max<std::size_t>(1, given.size() / 3)) {
-    message += fmt::format("; did you mean '{}'?", *nearest);
+  if (const std::string* const name = meant(given, known)) {
+    message += fmt::format("; did you mean '{}'?", *name);
   }
   return message + fmt::format(" (known: {})", fmt::join(known, ", "));
 }

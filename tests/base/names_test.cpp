@@ -26,6 +26,12 @@ TEST_CASE("of names as near, the one that goes on from the given one is meant") 
   CHECK(unknown_name("architecture", "sm_90", known) == "unknown architecture 'sm_90'; did you mean 'sm_90a'? (known: sm_80, sm_90a)");
 }
 
+TEST_CASE("a name that is cut off is meant, however much is missing") {
+  const std::vector<std::string> known{"gemm", "layernorm"};
+  CHECK(unknown_name("kernel", "layer", known).find("did you mean 'layernorm'?") != std::string::npos);
+  CHECK(unknown_name("kernel", "l", known).find("did you mean") == std::string::npos);
+}
+
 TEST_CASE("another number is no misspelling") {
   const std::vector<std::string> known{"1", "2", "4"};
   CHECK(unknown_name("value of vec", "3", known) == "unknown value of vec '3' (known: 1, 2, 4)");

@@ -143,6 +143,18 @@ TEST_CASE("a store of a newer Hone") {
   store_refused(directory / "newer.db", "newer");
 }
 
+TEST_CASE("a store of an older Hone is upgraded by the first who may write it, also by verbs that only read") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "older.db";
+  std::filesystem::copy_file(tuned_store(), store);
+  // What an upgrade begins with: a store of no version.
+  execute(store, "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema; PRAGMA writable_schema = OFF; PRAGMA user_version = 0; VACUUM");
+  REQUIRE(chmod(store.c_str(), 0444) == 0);
+  CHECK(run({"sessions", "--store", store}).err.find("older Hone") != std::string::npos);
+  REQUIRE(chmod(store.c_str(), 0644) == 0);
+  CHECK(run({"sessions", "--store", store}).out == "the store holds no session\n");
+}
+
 TEST_CASE("a read-only store") {
   const TemporaryDirectory directory;
   std::filesystem::copy_file(tuned_store(), directory / "kept.db");

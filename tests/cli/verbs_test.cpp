@@ -18,6 +18,22 @@ TEST_CASE("hone alone, --help and --version") {
     CHECK(run({verb, "--help"}).out.find("--json") != std::string::npos);
   }
   CHECK(run({"--version"}).out.starts_with("hone 0."));
+  CHECK(run({"version"}).out == run({"--version"}).out);
+  CHECK(run({"help", "tune"}).out == run({"tune", "--help"}).out);
+  CHECK(run({"help", "tuen"}).err.find("did you mean 'tune'?") != std::string::npos);
+}
+
+TEST_CASE("options before the verb are told their place") {
+  const Ended ended = run({"--store", "S.db", "tune", "softmax"});
+  CHECK(ended.exit == 2);
+  CHECK(ended.err.find("the verb comes first, options after it: hone VERB --store") != std::string::npos);
+}
+
+TEST_CASE("lists may have blanks") {
+  const Arguments compact{"space", "softmax", "--device", "cpu", "--shape", "rows=32,cols=256", "--fix", "block=64|128"};
+  const Arguments spread{"space", "softmax", "--device", "cpu", "--shape", "rows=32, cols = 256", "--fix", "block = 64 | 128"};
+  CHECK(run(spread).out == run(compact).out);
+  CHECK(run(spread).out.find(" are valid") != std::string::npos);
 }
 
 TEST_CASE("an unknown verb is answered with the nearest") {
@@ -36,6 +52,7 @@ TEST_CASE("devices: the cpu is always there") {
 TEST_CASE("kernels: the built-in ones, and one described") {
   const auto kernels = run({"kernels", "--json"}).json()["kernels"];
   CHECK(std::any_of(kernels.begin(), kernels.end(), [](const auto& kernel) { return kernel["name"] == "softmax"; }));
+  CHECK(run({"kernels"}).out.find("Copy: y[i] = x[i]\n") != std::string::npos);  // the first sentence of many
   const auto softmax = run({"kernels", "softmax", "--json"}).json();
   CHECK(softmax["shape"].contains("rows"));
   CHECK(softmax["parameters"].size() >= 3);
