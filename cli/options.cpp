@@ -125,6 +125,15 @@ Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments) {
   return parse_restriction(without_blanks(fmt::format("{}", fmt::join(given, ","))));
 }
 
+void add_timing_option(cxxopts::Options& options) {
+  options.add_options()("graph-below", "what takes less is timed as calls of a graph, where the device has graphs; 0: never",
+                        cxxopts::value<double>()->default_value(fmt::format("{}", MeasureSettings().graph_below_us)), "MICROSECONDS");
+}
+
+MeasureSettings find_timing(const cxxopts::ParseResult& arguments) {
+  return {.graph_below_us = arguments["graph-below"].as<double>()};
+}
+
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   if (arguments.count("kernel") == 0) {
     return Error{ErrorCode::kInvalidArgument, "which kernel? Give a name (hone kernels lists them) or the path of a .cu file"};

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "hone/kernel_spec.hpp"
+#include "hone/measure.hpp"
 #include "hone/problem.hpp"
 #include "hone/recorded_space.hpp"
 #include "hone/registry.hpp"
@@ -40,6 +41,10 @@ void add_store_option(cxxopts::Options& options);
 /// --fix: values that a search is kept to.
 void add_fix_option(cxxopts::Options& options, const std::string& help);
 Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments);
+
+/// --graph-below: up to which time calls are timed as a graph.
+void add_timing_option(cxxopts::Options& options);
+MeasureSettings find_timing(const cxxopts::ParseResult& arguments);
 
 /// A kernel, by the name of a built-in one or by the path of a file (.cu, or a recorded space: .json, .json.gz).
 struct Subject {

@@ -28,6 +28,7 @@ Json run_json(const TuneRequest& request, const Trial& trial, const std::string&
     object["time_us"] = trial.measurement.median_us;
     object["ci95_us"] = {trial.measurement.ci95_low_us, trial.measurement.ci95_high_us};
     object["samples"] = trial.measurement.samples_us.size();
+    object["by_graph"] = trial.measurement.by_graph;
     object["gflops"] = reached.gflops;
     object["gbytes_per_second"] = reached.gbytes_per_second;
   }
@@ -42,9 +43,9 @@ std::string run_text(const TuneRequest& request, const Trial& trial, const std::
     return lines + fmt::format("outcome        {}: {}\n", name(trial.outcome), trial.detail);
   }
   lines += fmt::format("right          largest error {:.3f} of what is allowed (inputs of seed {})\n", trial.max_error, trial.input_seed);
-  lines +=
-      fmt::format("time           {} (95 %: {} to {}, {} samples)\n", duration(trial.measurement.median_us),
-                  duration(trial.measurement.ci95_low_us), duration(trial.measurement.ci95_high_us), trial.measurement.samples_us.size());
+  lines += fmt::format("time           {} (95 %: {} to {}, {} samples of {})\n", duration(trial.measurement.median_us),
+                       duration(trial.measurement.ci95_low_us), duration(trial.measurement.ci95_high_us),
+                       trial.measurement.samples_us.size(), trial.measurement.by_graph ? "a graph of calls" : "one call");
   if (const std::string reached = rate_text(rates(request.spec, request.problem, trial.measurement.median_us)); !reached.empty()) {
     lines += fmt::format("rate           {}\n", reached);
   }
@@ -63,6 +64,7 @@ int run(int argc, char** argv) {
   add_store_option(options);
   add_plugin_option(options);
   add_config_option(options);
+  add_timing_option(options);
   options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
@@ -78,6 +80,7 @@ int run(int argc, char** argv) {
     request.problem = std::move(target.problem);
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
+    request.measure = find_timing(arguments);
     HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
     return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin),
                   trial.outcome == Outcome::kOk ? 0 : 2};

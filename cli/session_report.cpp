@@ -32,6 +32,7 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
               {"ci95_us", nullptr},
               {"samples", trial.measurement.samples_us.size()},
               {"raced_out", trial.measurement.raced_out},
+              {"by_graph", trial.measurement.by_graph},
               {"final_round", trial.final_round},
               {"max_error", trial.max_error},
               {"resources", json(trial.resources)},

@@ -103,6 +103,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
     object["best"] = {{"config", json(parameters, report.best->configuration)},
                       {"time_us", measured.median_us},
                       {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}},
+                      {"by_graph", measured.by_graph},
                       {"gflops", reached.gflops},
                       {"gbytes_per_second", reached.gbytes_per_second}};
   }
@@ -175,6 +176,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   request.seed = arguments["seed"].as<std::uint64_t>();
   request.resume = arguments.count("fresh") == 0;
   request.transfer = arguments.count("no-transfer") == 0;
+  request.measure = find_timing(arguments);
   request.compile_workers = arguments["compile-workers"].as<int>();
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
@@ -193,6 +195,7 @@ int tune(int argc, char** argv) {
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
+  add_timing_option(options);
   add_fix_option(options,
                  "search only configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |). The winner "
                  "becomes the record only where there is none or where it is faster: give another --store to keep it apart");
