@@ -317,12 +317,19 @@ template <class T, Config c, class Statistic> struct Norm {
     for (int k = 0; k < kHeld; ++k) take(x[k], residual[k], value[k]);
   }
 
+  HONE_DEVICE void bring_weights_near(long column, long count) const {
+    if (threadIdx.x == 0) bring_near(a.weight + column, count * (long)sizeof(T));
+    if (kBiased && threadIdx.x == 0) bring_near(a.bias + column, count * (long)sizeof(T));
+  }
+
   /// Blocks that stay.
   HONE_DEVICE void stream(const Rows<T, c, kInputs>& rows, float epsilon) {
     using Stream = RowStream<T, c, Statistic, Normalizer, kInputs>;
     __shared__ typename Stream::Shared shared;
     float value[kHeld][kVec];
-    Stream{rows, shared}.run(
+    const Stream stream{rows, shared};
+    if (blockIdx.x < c.cluster) bring_weights_near(stream.begin, stream.words * kVec);
+    stream.run(
         [&](const RowOfThread& row) { load_weights(row, true); },
         [&](const RowOfThread& row, const RowOfThread& other) {
           take(row, other, value);
@@ -339,7 +346,9 @@ template <class T, Config c, class Statistic> struct Norm {
   HONE_DEVICE void once(Rows<T, c, kInputs> rows, float epsilon) {
     rows.begin();
     const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
-    await_pass_before();
+    rows.bring_near(row);
+    if (blockIdx.x == 0) bring_weights_near(0, rows.cols);
+    take_turn();
     const bool aligned = !c.edges || row.column(0) % kVec == 0;
     RowWord x[kHeld], residual[kHeld];
 #pragma unroll

@@ -1,10 +1,27 @@
 #pragma once
-// When the kernel that is launched next may begin, for passes of many blocks that overlap (Launch::overlap).
+// What a pass of many blocks that overlaps what was launched before it (Launch::overlap) does beside waiting for that.
 #include <hone/kernel.h>
 
-/// What is launched next may begin beside the last blocks of this pass; it stands at the beginning of the kernel. Blocks before those have
-/// ended by then, and each that says so takes time: on an H200 a copy of 32768 blocks took 40.5 us when all did, 33.3 when none did.
-HONE_DEVICE void let_next_pass_begin_beside_last() {
-  constexpr unsigned kMostResident = 160 * 32;  // multiprocessors, and blocks on one
-  if (blockIdx.x + kMostResident >= gridDim.x) let_next_pass_begin();
+/// Waits for what was launched before; what is launched next may then begin beside the last blocks of this pass. Blocks before those have
+/// ended by that time, and each that says so takes time: on an H200 a copy of 32768 blocks took 40.5 us when all did, 33.3 when none did.
+HONE_DEVICE void take_turn() {
+  constexpr unsigned kLast = 2048;
+  await_pass_before();
+  if (blockIdx.x + kLast >= gridDim.x) let_next_pass_begin();
+}
+
+/// Memory would rest between two kernels, for about the microsecond in which it moves this much. More of it made kernels slower again.
+constexpr unsigned kNearBytes = 4 << 20;
+
+/// Has `bytes` bytes brought into L2, and no further: so it is right before take_turn(), whatever the kernel before still writes,
+/// as all writes go through L2. For one thread of a block; the first blocks bring kNearBytes in all.
+HONE_DEVICE void bring_near(const void* from, long bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr long kMost = 32 << 10;
+  const unsigned long at = (unsigned long)__cvta_generic_to_global(from), begin = at & ~15UL;
+  const unsigned size = ((unsigned)(at - begin) + (unsigned)min_of(bytes, kMost) + 15) & ~15U;
+  if (bytes > 0 && (unsigned long)blockIdx.x * size < kNearBytes) {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin), "r"(size) : "memory");
+  }
+#endif
 }

@@ -173,7 +173,7 @@ template <class T, auto c> struct Row {
 };
 
 /// The rows of a block, or its part of one:
-///   rows.begin(); row = rows.row(); await_pass_before(); ... rows.meet(); join_row; ...
+///   rows.begin(); row = rows.row(); rows.bring_near(row); take_turn(); ... rows.meet(); join_row; ...
 /// `inputs` matrices of one shape are read alike.
 template <class T, auto c, int inputs = 1> struct Rows {
   static constexpr int kVec = c.bytes / (int)sizeof(T), kRows = c.block / c.row_threads;
@@ -206,7 +206,6 @@ template <class T, auto c, int inputs = 1> struct Rows {
   }
 
   HONE_DEVICE void begin() {
-    let_next_pass_begin_beside_last();
     if constexpr (c.cluster > 1) cluster_arrive();
     // Numbers of blocks fit in 32 bits: a division takes a fourth of the time. Most often there is nothing to divide.
     first = parts == 1 ? (long)blockIdx.x * kRows : (long)(blockIdx.x / (unsigned)parts) * kRows;
@@ -218,6 +217,14 @@ template <class T, auto c, int inputs = 1> struct Rows {
       __syncthreads();
       await_arrival(&arrival, 0);
     }
+  }
+  /// What this block reads; `row` is this thread's.
+  HONE_DEVICE void bring_near(const Row<T, c>& row) const {
+    if (copied(c) || threadIdx.x != 0) return;
+    const long begin = kRows == 1 ? row.word : first * cols;
+    const long bytes = kRows == 1 ? (long)row.left * c.bytes : min_of((long)kRows, rows - first) * cols * (long)sizeof(T);
+#pragma unroll
+    for (int i = 0; i < inputs; ++i) ::bring_near(x[i] + begin, bytes);
   }
   /// Before the first join_row, when loads are under way: the blocks of a cluster wait until all of them run, and so have shared memory to
   /// be written to.

@@ -108,6 +108,8 @@ template <class T, auto c, class Part, class Result, int inputs> struct RowStrea
   /// The first rows are under way before anything else is done.
   HONE_DEVICE void prepare() const {
     for (RowStage& stage : shared.stage) prepare_arrival(&stage.loaded);
+#pragma unroll
+    for (int i = 0; i < inputs; ++i) bring_near(of.x[i] + row_of(0) * of.cols + begin, (long)words * c.bytes);
     await_pass_before();
 #pragma unroll 1
     for (int q = 0; q < c.stages && q < rows; ++q) fetch(q, q);
@@ -199,11 +201,10 @@ template <class T, auto c, class Part, class Result, int inputs> struct RowStrea
   /// input. prepare_work comes first, while the first rows are under way.
   template <class Prepare, class PartOf, class ResultOf, class Write>
   HONE_DEVICE void run(Prepare prepare_work, PartOf part_of, ResultOf result_of, Write write) const {
-    let_next_pass_begin();
     const int helper = (int)threadIdx.x - c.block;
     if (helper == 0) prepare();
     if (helper < 0) {
-      await_pass_before();
+      take_turn();
       prepare_work(row<false>(0, 0, 0));
     }
     __syncthreads();

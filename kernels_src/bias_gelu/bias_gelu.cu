@@ -53,10 +53,10 @@ template <> HONE_DEVICE float scaled_tail<f16>(float t) {
 template <> HONE_DEVICE float scaled_tail<bf16>(float t) { return t * (0.153761774f + t * (0.0756090688f + t * 0.270842617f)); }
 
 /// gelu(v), with half the instructions that erff takes: with erff, arithmetic takes as long as memory does. What is outside of |v| is small
-/// where the result is, so the error is a relative one.
+/// where the result is, so the error is a relative one. (Infinity times nothing would be no number.)
 template <class T> HONE_DEVICE float gelu(float v) {
   const float outside = scaled_tail<T>(reciprocal(1.0f + kStep<T> * fabsf(v))) * power_of_two(v * v * -0.72134752f);
-  return fmaxf(v, 0.0f) - fabsf(v) * outside;
+  return fmaxf(v, 0.0f) - fminf(fabsf(v), 1e30f) * outside;
 }
 
 /// The words' bias. Where a row ends inside a word (`whole` is false), the next elements belong to the next row.
@@ -78,13 +78,15 @@ template <class T, Config c, bool whole> HONE_DEVICE void tile(const T* x, const
   constexpr int kVec = c.bytes / (int)sizeof(T), kWords = c.block * c.in_flight;
   const long first = blockIdx.x * (long)kWords, begin = (first + threadIdx.x) * kVec;
   const int left = (int)min_of(words - first, (long)kWords) - (int)threadIdx.x;
-  await_pass_before();
+  if (threadIdx.x == 0) bring_near(x + begin, (long)left * c.bytes);
+  if (threadIdx.x == 0 && blockIdx.x == 0) bring_near(bias, cols * (long)sizeof(T));
+  take_turn();
   Word<T, kVec> word[c.in_flight], b[c.in_flight];
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) {
     if (j * c.block < left) word[j] = load_word<T, kVec>(x + begin + j * c.block * kVec);
   }
-  const unsigned column = (unsigned)(first * kVec % cols) + threadIdx.x * kVec;  // behind the loads: a division takes as long as 10 elements
+  const unsigned column = (unsigned)(first * kVec % cols) + threadIdx.x * kVec;  // a division takes as long as 10 elements do
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) {
     unsigned at = column + j * c.block * kVec;
@@ -106,7 +108,6 @@ KERNEL LAUNCH_BOUNDS(c.block)
 void bias_gelu(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.cols) const T* __restrict__ bias, OUT(p.rows * p.cols) T* __restrict__ y,
                Problem p) {
   constexpr int kVec = c.bytes / (int)sizeof(T);
-  let_next_pass_begin_beside_last();
   const long words = p.rows * p.cols / kVec;
   if (p.cols % kVec == 0) {
     tile<T, c, true>(x, bias, y, words, (unsigned)p.cols);

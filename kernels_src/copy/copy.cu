@@ -97,8 +97,11 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block) void copy(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y, Problem p) {
   constexpr int kVec = c.bytes / (int)sizeof(T);
   const long words = p.n / kVec;
-  let_next_pass_begin_beside_last();
-  await_pass_before();
+  if (threadIdx.x == 0) {
+    const long first = blockIdx.x * tile_elements<T>(c);
+    bring_near(x + first, min_of(tile_elements<T>(c), p.n - first) * (long)sizeof(T));
+  }
+  take_turn();
   if constexpr (c.stages > 0) {
     __shared__ Arrival arrivals[c.stages];
     SHARED_DYNAMIC(uint4, stage);

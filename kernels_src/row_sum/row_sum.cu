@@ -11,7 +11,7 @@ struct Config {
   TUNE(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // that share a row: a block has block / row_threads rows
   TUNE(1, 2, 4) int cluster = 1;                      // blocks that share a row and add up at once
   TUNE(2, 4, 8, 16) int bytes = 16;                   // of one load: 16 is the widest there is
-  TUNE(1, 2, 4, 8) int in_flight = 4;                 // loads a thread issues before it adds, to cover the latency of memory
+  TUNE(1, 2, 4, 8) int in_flight = 2;                 // loads a thread issues before it adds, to cover the latency of memory
   TUNE(false, true) bool edges = true;                // rows may begin and end inside a word; without that code fewer registers
   TUNE(false, true) bool bulk = false;                // a bulk copy brings rows into shared memory; else threads load for themselves
   TUNE(false, true) bool stream_load = true;          // lines of x leave the caches first: nothing reads them again. They
@@ -125,7 +125,8 @@ void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restr
   Rows<T, c> rows = {p.rows, p.cols, parts, {x}, shared};
   rows.begin();
   const Row<T, c> row = rows.row();
-  await_pass_before();
+  rows.bring_near(row);
+  take_turn();
   const Sum part_sum = sum_of_thread<T, c>(row, x);
   rows.meet();
   const float sum = join_row<c>(part_sum, slots).sum;
@@ -143,8 +144,7 @@ KERNEL LAUNCH_BOUNDS(256)
 void row_sum_slices(OUT(p.rows) T* __restrict__ y, WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
   const long r = (long)blockIdx.x * 8 + (int)threadIdx.x / 32;
   const long count = slices_of(p, c);
-  let_next_pass_begin();
-  await_pass_before();
+  take_turn();
   float sum = 0;
   for (long s = (int)threadIdx.x % 32; s < count && r < p.rows; s += 32) sum += slices[r * count + s];
 #pragma unroll

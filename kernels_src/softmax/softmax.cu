@@ -221,7 +221,8 @@ template <class T, Config c> struct Softmax {
   HONE_DEVICE void once(Rows<T, c> rows) const {
     rows.begin();
     const Row<T, c> row = rows.row();
-    await_pass_before();
+    rows.bring_near(row);
+    take_turn();
     RowWord word[kHeld];
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) word[k] = row.read(k, -INFINITY);

@@ -178,6 +178,14 @@ template <class T, Config c, bool aligned> struct Units {
   }
 };
 
+/// A thread for a row of the tile.
+template <class T, Config c> HONE_DEVICE void bring_tile_near(const T* x, Tile tile, Problem p) {
+  for (int r = (int)threadIdx.x; r < tile_rows<T>(c); r += c.block) {
+    const long row = tile.row + r;
+    if (row < p.rows) bring_near(x + row * p.cols + tile.col, min_of((long)tile_cols<T>(c), p.cols - tile.col) * (long)sizeof(T));
+  }
+}
+
 /// A tile element by element.
 template <class T, Config c> HONE_DEVICE void move_elements(const T* x, T* y, Tile tile, Problem p) {
   for (int i = (int)threadIdx.x; i < tile_rows<T>(c) * tile_cols<T>(c); i += c.block) {
@@ -192,8 +200,8 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
   using Line = Word<T, vec<T>(c)>;
   SHARED_DYNAMIC(Line, shared);
   const Tile tile = tile_of_block<T, c>(p);
-  let_next_pass_begin_beside_last();
-  await_pass_before();
+  if (blockIdx.x < kNearBytes / (c.run_in * tile_rows<T>(c))) bring_tile_near<T, c>(x, tile, p);
+  take_turn();
   if constexpr (c.path == Path::engine) {
     return;
   } else if (p.rows % vec<T>(c) == 0 && p.cols % vec<T>(c) == 0) {
@@ -206,8 +214,8 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
 }
 
 #if defined(HONE_HOPPER)
-/// A tile in shared memory, lines of 128 bytes: as boxes of x before it is turned, as boxes of y after. Word w of line l of a box is in place
-/// w ^ l % 8, as the engine swizzles. Of a thread's units eight lanes have the same 8 x 8 units, on a diagonal: their words differ in place
+/// A tile in shared memory, lines of 128 bytes: as boxes of x before it is turned, as boxes of y after. Word w of line l of a box is in
+/// place w ^ l % 8, as the engine swizzles. Of a thread's units eight lanes have the same 8 x 8 units, on a diagonal: their words differ in place
 /// both when units are read and when they are written.
 template <class T, Config c> struct Boxes {
   using Line = Word<T, vec<T>(c)>;
@@ -256,11 +264,10 @@ void transpose_boxes(TENSOR_MAP(x, .size = {c.path == Path::engine ? p.cols : 0,
     unsigned char* const shared = memory + (1024 - hopper::shared_address(memory) % 1024) % 1024;
     const hopper::u32 at = hopper::shared_address(shared), barrier = hopper::shared_address(&arrived);
     const Tile tile = tile_of_block<T, c>(p);
-    let_next_pass_begin_beside_last();
-    if (threadIdx.x == 0) {  // the only one that has the memory written and read
+      if (threadIdx.x == 0) {  // the only one that has the memory written and read
       hopper::barrier_init(barrier, 1);
       hopper::fence_barrier_init();
-      await_pass_before();
+      take_turn();
       hopper::barrier_arrive_expect(barrier, kTileBytes);
       for (int box = 0; box < c.run_in / kLine; ++box) {
         hopper::copy_box(at + box * tile_rows<T>(c) * kLine, x_map, (int)tile.col + box * kAcross, (int)tile.row, barrier);
