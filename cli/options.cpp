@@ -19,6 +19,8 @@ int exit_code(ErrorCode code) {
     case ErrorCode::kTimeout:
     case ErrorCode::kIo:
       return 1;
+    case ErrorCode::kCancelled:
+      return 130;  // what shells say of a command that Ctrl-C ended
     default:
       return 2;
   }

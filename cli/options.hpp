@@ -29,7 +29,7 @@ struct Output {
 };
 
 /// Parses the arguments with `options` (--json and --help are added), runs `body`, prints its output or its error. Returns the exit code:
-/// 0, 2 for bad input or something missing, 1 for a failure of the device, the disk or a worker.
+/// 0, 2 for bad input or something missing, 1 for a failure of the device, the disk or a worker, 130 if it was interrupted.
 int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body);
 
 /// For lists that people write with blanks: "rows=512, cols=2048".

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "cli/interrupt.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -191,7 +192,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
 int tune(int argc, char** argv) {
   cxxopts::Options options("hone tune",
                            "Searches the configurations of a kernel for a problem on a device and keeps the winner in the store.\n"
-                           "The same command again goes on where a killed one stopped.");
+                           "The same command again goes on where an interrupted one (Ctrl-C) stopped.");
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
@@ -209,14 +210,22 @@ int tune(int argc, char** argv) {
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(Subject subject, find_subject(arguments));
-    HONE_ASSIGN(const TuneRequest request, make_request(arguments, subject));
+    HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
     HONE_ASSIGN(const std::string fixed, text(request.spec.parameters, request.restriction));
     HONE_TRY(space_of(request));  // all that can be wrong with the input is found before the store is opened, let alone made
     const std::filesystem::path path = store_path(arguments);
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
+    const Interrupt interrupt;
+    request.stop = interrupt.token();
     const Result<TuneReport> report = hone::tune(request, *store, registry());
     if (request.on_progress) {
       fmt::print(stderr, "\r\033[K");
+    }
+    if (!report && report.error().code == ErrorCode::kCancelled) {
+      return Error{ErrorCode::kCancelled,
+                   fmt::format("interrupted. What was measured is in {}: the same command goes on, and with --budget 1s it stops there and "
+                               "keeps the best so far",
+                               path.string())};
     }
     if (!report) {
       return report.error();

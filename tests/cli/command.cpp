@@ -82,6 +82,15 @@ bool Running::alive() {
   return pid_ > 0;
 }
 
+int Running::interrupt() {
+  int status = 0;
+  REQUIRE(pid_ > 0);
+  kill(pid_, SIGINT);
+  REQUIRE(waitpid(pid_, &status, 0) == pid_);
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 void Running::kill_and_reap() {
   if (pid_ > 0) {
     kill(pid_, SIGKILL);

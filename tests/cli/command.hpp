@@ -34,6 +34,8 @@ class Running {
   Running& operator=(const Running&) = delete;
   [[nodiscard]] bool alive();
   void kill_and_reap();
+  /// Ctrl-C; the exit code, or minus the number of the signal that ended it.
+  int interrupt();
 
  private:
   pid_t pid_ = -1;

@@ -96,4 +96,24 @@ TEST_CASE("a killed session goes on where it was: no trial is lost or repeated")
   CHECK(query(store, "PRAGMA integrity_check") == std::vector<std::string>{"ok"});
 }
 
+TEST_CASE("an interrupted session says so, and a budget that is used up ends it with what it has") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const auto command = [&](const char* budget) {
+    return Arguments{"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", budget, "--store", store, "--json"};
+  };
+  Running tuner(command("1h"));
+  while (tuner.alive() && recorded(store).size() < 3) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  CHECK(tuner.interrupt() == 130);
+  CHECK(run({"sessions", "--store", store, "--json"}).json()["sessions"][0]["state"] == "interrupted");
+  const std::size_t trials = recorded(store).size();
+  const auto ended = run(command("1trials")).json();
+  CHECK(ended["session"] == 1);
+  CHECK(ended["trials"] == trials);
+  CHECK(ended["best"].is_object());
+  CHECK(query(store, "SELECT count(*) FROM record") == std::vector<std::string>{"1"});
+}
+
 }  // namespace hone::test

@@ -1,0 +1,59 @@
+#include "cli/interrupt.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+namespace hone::cli {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM};
+
+std::atomic<int> wake_up{-1};  // a handler may do little more than write to a pipe; a thread does the rest
+
+void on_signal(int number) {
+  const int saved = errno;
+  std::signal(number, SIG_DFL);
+  const char byte = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_up, &byte, 1);
+  errno = saved;
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  if (::pipe2(pipe_.data(), O_CLOEXEC) != 0) {
+    return;  // then a signal ends the process at once, which loses nothing either
+  }
+  wake_up = pipe_[1];
+  watcher_ = std::thread([this] {
+    char byte = 0;
+    if (::read(pipe_[0], &byte, 1) == 1) {
+      source_.request_stop();
+    }
+  });
+  for (const int number : kSignals) {
+    if (std::signal(number, on_signal) == SIG_IGN) {
+      std::signal(number, SIG_IGN);  // whoever started it in the background wants it so
+    }
+  }
+}
+
+Interrupt::~Interrupt() {
+  if (!watcher_.joinable()) {
+    return;
+  }
+  for (const int number : kSignals) {
+    if (std::signal(number, SIG_DFL) == SIG_IGN) {
+      std::signal(number, SIG_IGN);
+    }
+  }
+  ::close(pipe_[1]);
+  watcher_.join();
+  ::close(pipe_[0]);
+}
+
+}  // namespace hone::cli

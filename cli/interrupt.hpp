@@ -1,0 +1,26 @@
+#pragma once
+// Ctrl-C as a request to stop.
+
+#include <array>
+#include <stop_token>
+#include <thread>
+
+namespace hone::cli {
+
+/// While it lives, SIGINT and SIGTERM ask to stop; a second one ends the process as ever.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::array<int, 2> pipe_{-1, -1};
+  std::stop_source source_;
+  std::thread watcher_;
+};
+
+}  // namespace hone::cli
