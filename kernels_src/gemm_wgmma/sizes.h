@@ -5,31 +5,31 @@ constexpr int kDepth = 64;       // of a k-step: 128 bytes, the widest swizzle; 
 constexpr int kMostBlocks = 264;
 
 /// Blocks of a cluster that have tiles of their own, and share what they read.
-HONE_BOTH constexpr int sharers_of(Config c) { return c.cluster_m * c.cluster_n; }
-HONE_BOTH constexpr int cluster_of(Config c) { return sharers_of(c) * c.cluster_k; }
+HONE_BOTH constexpr int sharers_of(const Config& c) { return c.cluster_m * c.cluster_n; }
+HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.cluster_k; }
 /// Rows that one warpgroup multiplies.
-HONE_BOTH constexpr int rows_of(Config c) { return c.turns ? c.bm : c.bm / c.consumers; }
-HONE_BOTH constexpr int sums_of(Config c) { return rows_of(c) * c.bn / 128; }
-HONE_BOTH constexpr int threads_of(Config c) { return 128 * (c.consumers + 1); }
-HONE_BOTH constexpr int stage_bytes(Config c) { return (c.bm + c.bn) * kDepth * 2; }
+HONE_BOTH constexpr int rows_of(const Config& c) { return c.turns ? c.bm : c.bm / c.consumers; }
+HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * c.bn / 128; }
+HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
+HONE_BOTH constexpr int stage_bytes(const Config& c) { return (c.bm + c.bn) * kDepth * 2; }
 /// Two panels of 64 x 64 for each warpgroup: one is written while the other leaves. Eight rows for each warp where rows begin anywhere.
-HONE_BOTH constexpr int staging_bytes(Config c) { return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 64 * c.bn : 0; }
+HONE_BOTH constexpr int staging_bytes(const Config& c) { return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 64 * c.bn : 0; }
 /// 1024 to begin at a multiple of that, 256 for barriers.
-HONE_BOTH constexpr int shared_bytes(Config c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
-HONE_BOTH constexpr int residency_of(Config c) { return c.blocks > 132 ? 2 : 1; }
+HONE_BOTH constexpr int shared_bytes(const Config& c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
+HONE_BOTH constexpr int residency_of(const Config& c) { return c.blocks > 132 ? 2 : 1; }
 constexpr bool has_room(Config c, Device d) {
   return shared_bytes(c) + stage_bytes(c) <= d.shared_memory_per_block &&
          (shared_bytes(c) + stage_bytes(c)) * residency_of(c) <= d.shared_memory_per_multiprocessor;
 }
 
 /// Rows that lie so far apart begin at the same place of a word of 16 bytes: they are a class, and a tile has rows of one class.
-HONE_BOTH constexpr long classes_of(Problem p, Config c) {
+HONE_BOTH constexpr long classes_of(Problem p, const Config& c) {
   return c.repack != 2 || p.k % 8 == 0 ? 1 : p.k % 4 == 0 ? 2 : p.k % 2 == 0 ? 4 : 8;
 }
 /// Row tiles of a class: of the first p.m % classes ones, which have a row more, and of the others.
-HONE_BOTH constexpr long tiles_of_tall(Problem p, Config c) { return ceil_div(p.m / classes_of(p, c) + 1, (long)c.bm); }
-HONE_BOTH constexpr long tiles_of_low(Problem p, Config c) { return ceil_div(p.m / classes_of(p, c), (long)c.bm); }
-HONE_BOTH constexpr long row_tiles_of(Problem p, Config c) {
+HONE_BOTH constexpr long tiles_of_tall(Problem p, const Config& c) { return ceil_div(p.m / classes_of(p, c) + 1, (long)c.bm); }
+HONE_BOTH constexpr long tiles_of_low(Problem p, const Config& c) { return ceil_div(p.m / classes_of(p, c), (long)c.bm); }
+HONE_BOTH constexpr long row_tiles_of(Problem p, const Config& c) {
   return p.m % classes_of(p, c) * tiles_of_tall(p, c) + (classes_of(p, c) - p.m % classes_of(p, c)) * tiles_of_low(p, c);
 }
 /// Row j of a begins in the word at `class_begin`: columns and rows of its class, from that word on.
@@ -39,43 +39,43 @@ HONE_BOTH constexpr long class_columns(Problem p, Config c, long j) {
 }
 HONE_BOTH constexpr long class_rows(Problem p, Config c, long j) { return ceil_div(p.m - j, classes_of(p, c)); }
 /// The last one or two columns, where they would cost a column of tiles: warps that have nothing else to do add them up.
-HONE_BOTH constexpr long edge_of(Problem p, Config c) { return c.repack == 2 && p.n > 64 && p.n % 64 <= 2 ? p.n % 64 : 0; }
-HONE_BOTH constexpr long main_n(Problem p, Config c) { return p.n - edge_of(p, c); }
+HONE_BOTH constexpr long edge_of(Problem p, const Config& c) { return c.repack == 2 && p.n > 64 && p.n % 64 <= 2 ? p.n % 64 : 0; }
+HONE_BOTH constexpr long main_n(Problem p, const Config& c) { return p.n - edge_of(p, c); }
 /// A line of an operand: what lies side by side in memory. Whether lines need a copy.
-HONE_BOTH constexpr long lines_a(Problem p, Config c) { return a_is_deep(c) ? p.m : p.k; }
-HONE_BOTH constexpr long lines_b(Problem p, Config c) { return b_is_deep(c) ? p.n : p.k; }
-HONE_BOTH constexpr long line_a(Problem p, Config c) { return a_is_deep(c) ? p.k : p.m; }
-HONE_BOTH constexpr long line_b(Problem p, Config c) { return b_is_deep(c) ? p.k : p.n; }
-HONE_BOTH constexpr bool copied_a(Problem p, Config c) { return c.repack == 1 && line_a(p, c) % 8 != 0; }
-HONE_BOTH constexpr bool copied_b(Problem p, Config c) { return c.repack > 0 && line_b(p, c) % 8 != 0; }
+HONE_BOTH constexpr long lines_a(Problem p, const Config& c) { return a_is_deep(c) ? p.m : p.k; }
+HONE_BOTH constexpr long lines_b(Problem p, const Config& c) { return b_is_deep(c) ? p.n : p.k; }
+HONE_BOTH constexpr long line_a(Problem p, const Config& c) { return a_is_deep(c) ? p.k : p.m; }
+HONE_BOTH constexpr long line_b(Problem p, const Config& c) { return b_is_deep(c) ? p.k : p.n; }
+HONE_BOTH constexpr bool copied_a(Problem p, const Config& c) { return c.repack == 1 && line_a(p, c) % 8 != 0; }
+HONE_BOTH constexpr bool copied_b(Problem p, const Config& c) { return c.repack > 0 && line_b(p, c) % 8 != 0; }
 /// Lines of one box of the copy engine.
-HONE_BOTH constexpr int box_a(Config c) { return (a_is_deep(c) ? c.bm : kDepth) / c.cluster_n; }
-HONE_BOTH constexpr int box_b(Config c) { return (b_is_deep(c) ? c.bn : kDepth) / c.cluster_m; }
+HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_deep(c) ? c.bm : kDepth) / c.cluster_n; }
+HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_deep(c) ? c.bn : kDepth) / c.cluster_m; }
 
-HONE_BOTH constexpr long tiles_m(Problem p, Config c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
-HONE_BOTH constexpr long tiles_n(Problem p, Config c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }
-HONE_BOTH constexpr long steps_of(Problem p, Config c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
+HONE_BOTH constexpr long tiles_m(Problem p, const Config& c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
+HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }
+HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
 /// Tiles of a cluster.
-HONE_BOTH constexpr long tiles_of(Problem p, Config c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
-HONE_BOTH constexpr long clusters_of(Config c) { return c.blocks / cluster_of(c); }
+HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
+HONE_BOTH constexpr long clusters_of(const Config& c) { return c.blocks / cluster_of(c); }
 /// Whether no block has a second tile.
-HONE_BOTH constexpr bool at_once(Problem p, Config c) { return tiles_of(p, c) <= clusters_of(c); }
+HONE_BOTH constexpr bool at_once(Problem p, const Config& c) { return tiles_of(p, c) <= clusters_of(c); }
 constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
 /// Twice the tiles, in proportion to how small they are.
-constexpr long small_tiles(Problem p, Config c) { return 2 * tiles_of(p, c) * sharers_of(c) / (c.bm * c.bn / 4096); }
+constexpr long small_tiles(Problem p, const Config& c) { return 2 * tiles_of(p, c) * sharers_of(c) / (c.bm * c.bn / 4096); }
 /// Tiles that fill no wave, and into how many parts of k each is split.
-HONE_BOTH constexpr long rest_of(Problem p, Config c) { return tiles_of(p, c) % clusters_of(c); }
-HONE_BOTH constexpr long parts_of(Problem p, Config c) {
+HONE_BOTH constexpr long rest_of(Problem p, const Config& c) { return tiles_of(p, c) % clusters_of(c); }
+HONE_BOTH constexpr long parts_of(Problem p, const Config& c) {
   return c.split == 1 || rest_of(p, c) == 0 ? 1 : min_of((long)c.split, clusters_of(c) / rest_of(p, c));
 }
 /// Tiles that are not split.
-HONE_BOTH constexpr long unsplit_of(Problem p, Config c) { return parts_of(p, c) > 1 ? tiles_of(p, c) - rest_of(p, c) : tiles_of(p, c); }
+HONE_BOTH constexpr long unsplit_of(Problem p, const Config& c) { return parts_of(p, c) > 1 ? tiles_of(p, c) - rest_of(p, c) : tiles_of(p, c); }
 /// Pieces of work: tiles, then the parts of split ones.
-HONE_BOTH constexpr long work_of(Problem p, Config c) {
+HONE_BOTH constexpr long work_of(Problem p, const Config& c) {
   return parts_of(p, c) > 1 ? unsplit_of(p, c) + rest_of(p, c) * parts_of(p, c) : tiles_of(p, c);
 }
 /// Floats from one row of sums in shared memory to the next: 8 more than it needs, against bank conflicts.
-HONE_BOTH constexpr int pitch_of(Config c) { return c.bn + 8; }
+HONE_BOTH constexpr int pitch_of(const Config& c) { return c.bn + 8; }
 /// Elements from one line of a copy to the next: lines of boxes, 128 bytes, are lines of L2.
 HONE_BOTH constexpr long padded(long line) { return round_up(line, 64L); }
-HONE_BOTH constexpr bool aligned(Problem p, Config c) { return line_a(p, c) % 8 == 0 && line_b(p, c) % 8 == 0 && p.n % 8 == 0; }
+HONE_BOTH constexpr bool aligned(Problem p, const Config& c) { return line_a(p, c) % 8 == 0 && line_b(p, c) % 8 == 0 && p.n % 8 == 0; }
