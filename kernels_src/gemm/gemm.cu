@@ -38,41 +38,41 @@ struct Config {
 };
 #include "../product.h"
 
-HONE_BOTH constexpr int threads_of(Config c) { return c.bm / c.tm * (c.bn / c.tn) * c.slices; }
+HONE_BOTH constexpr int threads_of(const Config& c) { return c.bm / c.tm * (c.bn / c.tn) * c.slices; }
 /// Elements of one access to a deep operand, whose tile is turned on its way into shared memory. cp.async turns only what it carries as
 /// single floats.
-HONE_BOTH constexpr int deep_vec(Config c) { return c.async ? 1 : c.vec; }
+HONE_BOTH constexpr int deep_vec(const Config& c) { return c.async ? 1 : c.vec; }
 /// Threads that read a line of a deep tile of `rows` lines.
-HONE_BOTH constexpr int deep_lanes(Config c, int rows) { return min_of(c.bk / deep_vec(c), max_of(c.along, threads_of(c) / rows)); }
+HONE_BOTH constexpr int deep_lanes(const Config& c, int rows) { return min_of(c.bk / deep_vec(c), max_of(c.along, threads_of(c) / rows)); }
 /// From one k of a tile to the next. What a deep tile has more than it needs keeps the lanes that turn it in different banks.
-HONE_BOTH constexpr int pitch_of(Config c, int rows, bool deep) {
+HONE_BOTH constexpr int pitch_of(const Config& c, int rows, bool deep) {
   return deep ? rows + max_of(4, 32 / (deep_lanes(c, rows) * deep_vec(c))) : rows;
 }
-HONE_BOTH constexpr int pitch_a(Config c) { return pitch_of(c, c.bm, a_is_deep(c)); }
-HONE_BOTH constexpr int pitch_b(Config c) { return pitch_of(c, c.bn, b_is_deep(c)); }
-HONE_BOTH constexpr int stage_floats(Config c) { return c.bk * (pitch_a(c) + pitch_b(c)); }
+HONE_BOTH constexpr int pitch_a(const Config& c) { return pitch_of(c, c.bm, a_is_deep(c)); }
+HONE_BOTH constexpr int pitch_b(const Config& c) { return pitch_of(c, c.bn, b_is_deep(c)); }
+HONE_BOTH constexpr int stage_floats(const Config& c) { return c.bk * (pitch_a(c) + pitch_b(c)); }
 /// Whether sums of several threads meet in shared memory.
-HONE_BOTH constexpr bool joins(Config c) { return c.slices > 1 || c.cluster > 1; }
+HONE_BOTH constexpr bool joins(const Config& c) { return c.slices > 1 || c.cluster > 1; }
 /// Stages, each with room for the most that turned tiles add (16 floats a k and operand), and later the sums that meet.
 constexpr int shared_bytes(Config c) {
   return 4 * max_of(c.stages * c.bk * (c.bm + c.bn + 32), joins(c) ? c.slices * c.bm * c.bn : 0);
 }
 /// Elements of one access to out: rows of out are as ragged as those of b were.
-HONE_BOTH constexpr int out_vec(Config c) { return c.pad ? 1 : c.vec; }
+HONE_BOTH constexpr int out_vec(const Config& c) { return c.pad ? 1 : c.vec; }
 /// Lines of the deep tiles in which a thread has words: an address each.
 constexpr int lines_of(Config c, int rows) { return ceil_div(rows * deep_lanes(c, rows), threads_of(c)); }
 constexpr int deep_lines(Config c) {
   return max_of(a_is_deep(c) ? lines_of(c, c.bm) : 0, b_is_deep(c) ? lines_of(c, c.bn) : 0);
 }
 /// Elements of both tiles that a thread carries into shared memory in one step.
-HONE_BOTH constexpr int carried(Config c) { return (c.bm + c.bn) * c.bk / threads_of(c); }
+HONE_BOTH constexpr int carried(const Config& c) { return (c.bm + c.bn) * c.bk / threads_of(c); }
 /// A low estimate of the registers of a thread.
-HONE_BOTH constexpr int registers_of(Config c) { return c.tm * c.tn + c.tm + c.tn + (c.async ? 0 : carried(c)) + 24; }
+HONE_BOTH constexpr int registers_of(const Config& c) { return c.tm * c.tn + c.tm + c.tn + (c.async ? 0 : carried(c)) + 24; }
 
 /// From one line of b to the next, as the tiles are read.
-HONE_BOTH constexpr long line_of_b(Problem p, Config c) { return c.pad ? round_up(p.n, (long)c.vec) : b_is_deep(c) ? p.k : p.n; }
-HONE_BOTH constexpr long tiles_of(Problem p, Config c) { return ceil_div(p.m, (long)c.bm) * ceil_div(p.n, (long)c.bn); }
-HONE_BOTH constexpr long steps_of(Problem p, Config c) { return ceil_div(p.k, (long)c.bk); }
+HONE_BOTH constexpr long line_of_b(Problem p, const Config& c) { return c.pad ? round_up(p.n, (long)c.vec) : b_is_deep(c) ? p.k : p.n; }
+HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return ceil_div(p.m, (long)c.bm) * ceil_div(p.n, (long)c.bn); }
+HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k, (long)c.bk); }
 constexpr long kMostMultiprocessors = 256;  // more than any device has: workspaces are sized without knowing the device
 /// Blocks for a device, at least four steps of work each.
 constexpr long blocks_of(Problem p, Config c, long multiprocessors) {
@@ -172,13 +172,17 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 constexpr int kSideThreads = 256;  // of the passes before and behind
 constexpr int kSumWords = 4;       // words of four sums that a thread of the last pass adds up
 constexpr Launch launch_gemm(Problem p, Config c) {
-  return {.grid = {ceil_div(p.k * (line_of_b(p, c) / c.vec), (long)kSideThreads)}, .block = {kSideThreads}, .enabled = c.pad};
+  return {.grid = {ceil_div(p.k * (line_of_b(p, c) / c.vec), (long)kSideThreads)},
+          .block = {kSideThreads},
+          .enabled = c.pad,
+          .overlap = true};
 }
 constexpr Launch launch_gemm_tiles(Problem p, Config c, Device d) {
   return {.grid = {blocks_of(p, c, d.multiprocessors) * c.cluster},
           .block = {threads_of(c)},
           .cluster = {c.cluster},
-          .shared = shared_bytes(c)};
+          .shared = shared_bytes(c),
+          .overlap = true};
 }
 constexpr Launch launch_gemm_sum(Problem p, Config c, Device d) {
   return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * kSumWords * 4)},
@@ -210,6 +214,8 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
           WORKSPACE(c.pad ? p.k * line_of_b(p, c) : 1) T* __restrict__ padded, Problem p) {
+  await_pass_before();
+  let_next_pass_begin();
   const long word = blockIdx.x * (long)kSideThreads + threadIdx.x, words = line_of_b(p, c) / c.vec;
   const long line = word / words, column = word % words * c.vec;
   if (line >= p.k) return;
@@ -231,6 +237,8 @@ HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const F
   loader.b.seek(b, tile_column, k, p.n, line_of_b(p, c));
   loader.left = (int)(min_of(p.k, piece.end * (long)c.bk) - k);
   loader.rows_whole = loader.a.rows_inside == c.bm && loader.b.rows_inside == c.bn;
+  await_pass_before();
+  let_next_pass_begin();  // not earlier: blocks of several calls would fill the first multiprocessors that have room
   Sums<c> sums;
   sums.clear();
   const bool active = sums.warp_inside(loader.a.rows_inside, loader.b.rows_inside);
@@ -293,6 +301,7 @@ void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, 
               OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(partial_floats(p, c)) const float* partial,
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   await_pass_before();
+  let_next_pass_begin();
   constexpr int kTile = c.bm * c.bn, kStride = kSideThreads * 4;  // from one word of a thread to the next
   const Schedule<c> schedule(p, gridDim.x + 1);
   long block = blockIdx.x + 1;
