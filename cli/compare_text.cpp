@@ -73,8 +73,8 @@ std::string comparison_text(const CompareRequest& request, const CompareReport& 
   random.insert(random.end(), {"0", "", "", "", "", ""});
   rows.push_back(std::move(random));
   std::string lines =
-      fmt::format("{} spaces, {} repeats, budgets in {}, transfer {}: mean fraction of the optimum with its 95 % interval\n\n",
-                  report.spaces.size(), request.repeats, name(request.unit), name(request.transfer));
+      fmt::format("{} space{}, {} repeats, budgets in {}, transfer {}: mean fraction of the optimum with its 95 % interval\n\n",
+                  report.spaces.size(), report.spaces.size() == 1 ? "" : "s", request.repeats, name(request.unit), name(request.transfer));
   lines += table(rows) + "\n" + faults_text(report);
   for (const std::string& note : report.notes) {
     lines += note + "\n";

@@ -73,8 +73,8 @@ Json describe_json(const KernelSpec& spec) {
 }
 
 std::string describe_text(const KernelSpec& spec) {
-  std::string lines = fmt::format("{}: {}\n\ndtypes  {}\nshape   {}\n\nparameters\n", spec.name, spec.summary,
-                                  fmt::join(dtype_names(spec), ", "), text(default_shape(spec)));
+  std::string lines = fmt::format("{}{}{}\n\ndtypes  {}\nshape   {}\n\nparameters\n", spec.name, spec.summary.empty() ? "" : ": ",
+                                  spec.summary, fmt::join(dtype_names(spec), ", "), text(default_shape(spec)));
   std::vector<std::vector<std::string>> rows;
   for (const Parameter& parameter : spec.parameters) {
     rows.push_back({"  " + parameter.name,
@@ -98,7 +98,7 @@ std::string describe_text(const KernelSpec& spec) {
     rows.push_back({"  " + argument.name, std::string(direction_name(argument)), std::string(element_name(argument)),
                     scalar ? "default " + argument.scalar_default.text() : argument.extent.text() + " elements"});
   }
-  return lines + "\nlaunch with\n" + table(rows);
+  return rows.empty() ? lines : lines + "\nlaunch with\n" + table(rows);
 }
 
 std::string first_sentence(const std::string& summary) {

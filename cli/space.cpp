@@ -255,7 +255,7 @@ Result<Output> describe_file(const std::string& file, const cxxopts::ParseResult
   output.json = {{"file", file}, {"spaces", std::move(spaces)}};
   if (!arguments["explain"].as<bool>()) {
     output.json["construction_ms"] = ms;
-    output.text += fmt::format("{} spaces in {:.3f} ms\n", descriptions.size(), ms);
+    output.text += descriptions.size() == 1 ? "" : fmt::format("{} spaces in {:.3f} ms\n", descriptions.size(), ms);
   }
   return output;
 }
@@ -289,7 +289,7 @@ Result<Output> describe_json(const std::string& file, const cxxopts::ParseResult
   }
   Result<Output> output = describe_kernel(arguments);
   const auto described = read_space_descriptions(file);
-  if (output || described || described.error().code == ErrorCode::kNotFound) {
+  if (output || described || described.error().code == ErrorCode::kNotFound || RecordedSpace::load(file)) {
     return output;
   }
   return Error{output.error().code, fmt::format("{}; nor does it describe spaces: {}", output.error().message, described.error().message)};

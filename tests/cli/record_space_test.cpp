@@ -68,6 +68,19 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
   // The search begins with the kernel's own default, not with some configuration.
   CHECK(replayed.json()["default"]["config"] == report["default"]["config"]);
 
+  // A part of it is replayed as well, and counted; what is wrong with the part is not taken for something wrong with the file.
+  const auto part =
+      run({"tune", file, "--budget", "100trials", "--strategy", "random", "--fix", "block=64", "--store", directory / "R.db", "--json"});
+  REQUIRE_MESSAGE(part.exit == 0, part.err);
+  CHECK(part.json()["space"]["valid"] == 3);
+  CHECK(part.json()["trials"] == 3);
+  CHECK(part.json()["outcomes"]["ok"] == 2);
+  CHECK(run({"space", file, "--fix", "block=64", "--json"}).json()["valid"] == 3);
+  const std::string plain = directory / "tiny.json";
+  REQUIRE(run({"sessions", session, "--record", plain, "--kernel", kernel, "--store", store}).exit == 0);
+  CHECK(run({"space", plain, "--fix", "blocks=64"}).err ==
+        "hone space: fixed parameters: unknown parameter 'blocks'; did you mean 'block'? (known: block, vec, other)\n");
+
   const Ended compared = run({"compare", "--spaces", file, "--strategy", "random", "--budgets", "3,9", "--repeats", "3", "--json"});
   CHECK_MESSAGE(compared.exit == 0, compared.err);
 }
