@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/kernel/comments.hpp"
-
 namespace hone::kernel {
 namespace {
 
@@ -28,8 +26,6 @@ bool may_be_real(const Expression& e) {
   const bool real = node.op == Operator::kToReal || (node.op == Operator::kConstant && node.value.kind() == Value::Kind::kReal);
   return real || std::any_of(node.operands.begin(), node.operands.end(), may_be_real);
 }
-
-constexpr std::size_t kReadable = 100;  // characters of a constraint
 
 struct BinaryName {
   CXBinaryOperatorKind clang;
@@ -74,55 +70,6 @@ Value AstReader::constant(CXCursor expression) {
     unit_.fail(expression, fmt::format("{} must be a constant", reading_));
   }
   return value.node().value;
-}
-
-int AstReader::line_of(const Expression& piece) const {
-  for (const auto& known : remembered_) {
-    if (&known.piece.node() == &piece.node()) {
-      return known.note.line;
-    }
-  }
-  int first = 0;
-  for (const auto& operand : piece.node().operands) {
-    const int line = line_of(operand);
-    first = line != 0 && (first == 0 || line < first) ? line : first;
-  }
-  return first;
-}
-
-AstReader::Note AstReader::note(const Expression& piece) const {
-  const std::string text = piece.text();
-  for (const auto& known : remembered_) {
-    if (&known.piece.node() == &piece.node() && !known.note.text.empty()) {
-      return known.note;
-    }
-  }
-  // What was turned around is told in its new form, unless inlined functions have made that unreadable.
-  Note derived{line_of(piece), text, {}};
-  for (const auto& known : remembered_) {
-    if (text.size() < kReadable || known.note.text.empty()) {
-      continue;
-    }
-    const auto negated = Expression::make(Operator::kNot, {known.piece}).conjuncts();
-    if (std::ranges::any_of(negated, [&](const Expression& conjunct) { return conjunct.text() == text; })) {
-      derived = {known.note.line, fmt::format("!({})", known.note.text), {}};
-    }
-  }
-  const auto beside = std::ranges::find_if(
-      remembered_, [&](const Remembered& known) { return known.note.line == derived.line && !known.note.comment.empty(); });
-  derived.comment = beside == remembered_.end() ? std::string{} : beside->note.comment;
-  return derived;
-}
-
-void AstReader::remember(CXCursor e, const Form& form, const Frame& frame) {
-  if (!frame.outermost || form.is_record || form.scalar.is_constant()) {
-    return;
-  }
-  const bool known =
-      std::any_of(remembered_.begin(), remembered_.end(), [&](const Remembered& r) { return &r.piece.node() == &form.scalar.node(); });
-  if (!known) {
-    remembered_.push_back({form.scalar, {static_cast<int>(unit_.location(e).line), unit_.source(e), comment_of(unit_, e)}});
-  }
 }
 
 Expression AstReader::scalar(CXCursor e, Frame& frame) {
@@ -331,99 +278,6 @@ Form AstReader::choice(CXCursor e, Frame& frame, CXType wanted) {
   }
   const Form first = read(parts[1], frame, type);
   return select(condition, first, read(parts[2], frame, type));
-}
-
-Form AstReader::named(CXCursor e, Frame& frame) {
-  const CXCursor target = unit_.referenced(e);
-  for (const auto& [name, form] : frame.names) {
-    if (unit_.clang().equalCursors(name, target) != 0) {
-      return form;
-    }
-  }
-  if (unit_.kind(target) == CXCursor_EnumConstantDecl) {
-    return Expression::constant(static_cast<std::int64_t>(unit_.clang().getEnumConstantDeclValue(target)));
-  }
-  if (unit_.kind(target) == CXCursor_VarDecl) {
-    const bool fixed = unit_.clang().isConstQualifiedType(unit_.clang().getCursorType(target)) != 0;
-    const auto initializer = unit_.expressions(target);
-    if (!fixed || initializer.empty()) {
-      cannot(e, fmt::format("'{}', which is not a constant,", unit_.spelling(e)));
-    }
-    Frame global;
-    return read(initializer.back(), global, unit_.type(target));
-  }
-  cannot(e, fmt::format("'{}'", unit_.spelling(e)));
-}
-
-Form AstReader::member(CXCursor e, Frame& frame) {
-  const CXCursor target = unit_.referenced(e);
-  if (unit_.kind(target) == CXCursor_VarDecl || unit_.kind(target) == CXCursor_EnumConstantDecl) {
-    return named(e, frame);
-  }
-  const auto base = unit_.expressions(e);
-  if (base.empty() && !frame.object) {
-    cannot(e, fmt::format("'{}'", unit_.spelling(e)));
-  }
-  const Form object = base.empty() ? *frame.object : read(base[0], frame, unit_.type(base[0]));
-  const Form* field = object.field(unit_.spelling(e));
-  if (field == nullptr) {
-    cannot(e, fmt::format("'{}'", unit_.spelling(e)));
-  }
-  // A node of its own for each mention, so that each remembers its own place in the source.
-  const bool variable = !field->is_record && field->scalar.node().op == Operator::kVariable;
-  return variable ? Form(Expression::variable(field->scalar.node().name)) : *field;
-}
-
-Form AstReader::default_of(CXCursor field) {
-  const auto initializer = unit_.expressions(field);
-  const CXType type = unit_.type(field);
-  if (initializer.empty() || type.kind == CXType_Invalid) {
-    return defaults(type, field);
-  }
-  Frame none;
-  return read(initializer.back(), none, type);
-}
-
-Form AstReader::defaults(CXType type, CXCursor where) {
-  if (type.kind != CXType_Record) {
-    return Expression::constant(0);
-  }
-  Form whole;
-  whole.is_record = true;
-  const CXCursor record = unit_.record(type);
-  if (unit_.clang().Cursor_isNull(record) != 0) {
-    cannot(where, fmt::format("the type '{}'", unit_.type_name(type)));
-  }
-  for (const CXCursor field : unit_.fields(record)) {
-    whole.fields.emplace_back(unit_.spelling(field), default_of(field));
-  }
-  return whole;
-}
-
-Form AstReader::list(CXCursor e, Frame& frame, CXType wanted) {
-  const auto items = unit_.expressions(e);
-  if (wanted.kind != CXType_Record) {  // `long{3}`
-    return items.empty() ? Form(Expression::constant(0)) : one_child(e, frame, wanted);
-  }
-  Form whole = defaults(wanted, e);
-  const auto fields = unit_.fields(unit_.record(wanted));
-  std::size_t position = 0;
-  for (const CXCursor item : items) {
-    CXCursor value = item;
-    // In a list that depends on T clang has not looked the designators up yet, so they are taken from the tokens.
-    const auto tokens = unit_.first_tokens(item, 2);
-    if (tokens.size() == 2 && tokens[0] == ".") {
-      value = unit_.expressions(item).back();
-      const auto same = [&](CXCursor field) { return unit_.spelling(field) == tokens[1]; };
-      position = static_cast<std::size_t>(std::find_if(fields.begin(), fields.end(), same) - fields.begin());
-    }
-    if (position >= fields.size()) {
-      cannot(item, "this initializer");
-    }
-    whole.fields[position].second = read(value, frame, unit_.type(fields[position]));
-    ++position;
-  }
-  return whole;
 }
 
 }  // namespace hone::kernel

@@ -79,17 +79,21 @@ class AstReader {
   Form cast(CXCursor e, Frame& frame);
   Form size_of(CXCursor e, Frame& frame);
   Form literal(CXCursor e) const;
+  Form select(const Expression& condition, const Form& first, const Form& second) const;
+  [[nodiscard]] static Expression converted(Expression e, CXTypeKind from, CXTypeKind to);
+  [[nodiscard]] std::optional<Value> evaluated(CXCursor e) const;
+  [[noreturn]] void cannot(CXCursor where, std::string_view what) const;
+
+  // ast_names.cpp: names, members, braced lists
   Form named(CXCursor e, Frame& frame);
   Form member(CXCursor e, Frame& frame);
   Form list(CXCursor e, Frame& frame, CXType wanted);
   Form defaults(CXType type, CXCursor where);
   Form default_of(CXCursor field);
-  Form select(const Expression& condition, const Form& first, const Form& second) const;
-  [[nodiscard]] static Expression converted(Expression e, CXTypeKind from, CXTypeKind to);
-  [[nodiscard]] std::optional<Value> evaluated(CXCursor e) const;
+
+  // ast_notes.cpp: where pieces stand in the source
   [[nodiscard]] int line_of(const Expression& piece) const;
   void remember(CXCursor e, const Form& form, const Frame& frame);
-  [[noreturn]] void cannot(CXCursor where, std::string_view what) const;
 
   const Unit& unit_;
   std::string reading_;

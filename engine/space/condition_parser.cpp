@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <stdexcept>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
+#include "engine/space/condition_scanner.hpp"
 #include "engine/space/python_arithmetic.hpp"
 #include "hone/names.hpp"
 #include "hone/space_description.hpp"
@@ -14,16 +15,9 @@
 namespace hone {
 namespace {
 
-/// Caught at the entrance; never leaves this file.
-struct SyntaxError {
-  std::string what;
-  std::size_t column;
-};
+using space::ConditionScanner;
+using space::Spelling;
 
-struct Spelling {
-  std::string_view text;
-  Operator op;
-};
 /// Loosest first; a longer spelling before its own beginning.
 const std::vector<std::vector<Spelling>> kLevels{
     {{"|", Operator::kOr}},
@@ -44,16 +38,16 @@ constexpr std::size_t kMostShown = 200;  // of a constraint, in an error
 
 Expression constant(std::int64_t value) { return Expression::constant(Value(value)); }
 Expression make(Operator op, const Expression& a, const Expression& b) { return Expression::make(op, {a, b}); }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-class Parser {
+class Parser : private ConditionScanner {
  public:
-  Parser(std::string_view text, const std::vector<Parameter>& parameters) : text_(text), parameters_(parameters), python_(parameters) {}
+  Parser(std::string_view text, const std::vector<Parameter>& parameters)
+      : ConditionScanner(text), parameters_(parameters), python_(parameters) {}
 
   Expression run() {
     Expression result = conditional();
     skip();
-    if (at_ < text_.size()) {
+    if (!at_end()) {
       fail("an operator or the end was expected");
     }
     limit(result, kMostNodes);
@@ -79,8 +73,6 @@ class Parser {
    private:
     Parser& of_;
   };
-
-  [[noreturn]] void fail(std::string what) const { throw SyntaxError{std::move(what), at_}; }
 
   void count_operator() {
     if (++operators_ > kMostOperators) {
@@ -160,11 +152,11 @@ class Parser {
     if (take_word("in")) {
       return 1;
     }
-    const std::size_t before = at_;
+    const std::size_t before = place();
     if (take_word("not") && take_word("in")) {
       return -1;
     }
-    at_ = before;
+    go_to(before);
     return 0;
   }
 
@@ -227,8 +219,7 @@ class Parser {
     if (take("+")) {
       return unary();
     }
-    skip();
-    if (!text_.substr(at_).starts_with("!=") && take("!")) {
+    if (!at_token("!=") && take("!")) {
       return Expression::make(Operator::kNot, {unary()});
     }
     return power();
@@ -257,14 +248,14 @@ class Parser {
       expect(")");
       return inner;
     }
-    if (at_ < text_.size() && (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.')) {
-      return number();
+    if (number_begins()) {
+      return Expression::constant(number());
     }
     const std::string name(word());
     if (name.empty()) {
       fail("a number, a name or a parenthesis was expected");
     }
-    at_ += name.size();
+    pass(name.size());
     if (name == "True" || name == "true" || name == "False" || name == "false") {
       return Expression::constant(Value(name == "True" || name == "true"));
     }
@@ -277,7 +268,7 @@ class Parser {
       known.push_back(parameter.name);
     }
     if (std::ranges::find(known, name) == known.end()) {
-      at_ -= name.size();
+      go_to(place() - name.size());
       fail(unknown_name("name", name, known));
     }
     return Expression::variable("c." + name);
@@ -314,94 +305,24 @@ class Parser {
     return Expression::make(Operator::kSelect, {make(first_wins, first, second), first, second});
   }
 
-  Expression number() {
-    const std::string_view rest = text_.substr(at_);
-    std::int64_t integer = 0;
-    const auto whole = std::from_chars(rest.data(), rest.data() + rest.size(), integer);
-    double real = 0.0;
-    const auto part = std::from_chars(rest.data(), rest.data() + rest.size(), real);
-    const bool is_whole = whole.ec == std::errc() && whole.ptr == part.ptr;
-    if (!is_whole && part.ec != std::errc()) {
-      fail("this number cannot be read");
-    }
-    at_ += static_cast<std::size_t>(part.ptr - rest.data());
-    return Expression::constant(is_whole ? Value(integer) : Value(real));
-  }
-
-  bool text_begins() {
-    skip();
-    return at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"');
-  }
-
   /// The place of a quoted text among the labels of the parameter that it is compared with.
   Expression label(const Expression& with) {
-    const std::size_t begin = at_ + 1, end = text_.find(text_[at_], begin);
+    const std::optional<std::string_view> wanted = quoted();
     const auto& node = with.node();
     const auto parameter = std::ranges::find_if(parameters_, [&](const Parameter& p) { return "c." + p.name == node.name; });
-    if (end == std::string_view::npos || parameter == parameters_.end() || parameter->labels.empty()) {
+    if (!wanted || parameter == parameters_.end() || parameter->labels.empty()) {
       fail("a text can only be compared with a parameter that lists texts");
     }
-    const std::string wanted(text_.substr(begin, end - begin));
-    const auto at = std::ranges::find(parameter->labels, wanted);
+    const auto at = std::ranges::find(parameter->labels, *wanted);
     if (at == parameter->labels.end()) {
-      fail(unknown_name("value", wanted, parameter->labels));
+      fail(unknown_name("value", *wanted, parameter->labels));
     }
-    at_ = end + 1;
+    pass(wanted->size() + 2);  // with its quotes
     return Expression::constant(parameter->values[static_cast<std::size_t>(at - parameter->labels.begin())]);
   }
 
-  void skip() { at_ = std::min(text_.find_first_not_of(" \t\n", at_), text_.size()); }
-
-  [[nodiscard]] std::string_view word() const {
-    std::size_t length = 0;
-    while (at_ + length < text_.size() && is_word(text_[at_ + length])) {
-      ++length;
-    }
-    return text_.substr(at_, length);
-  }
-
-  bool take(std::string_view token) {
-    skip();
-    const bool there = text_.substr(at_).starts_with(token);
-    at_ += there ? token.size() : 0;
-    return there;
-  }
-
-  bool take_word(std::string_view wanted) {
-    skip();
-    const bool there = word() == wanted;
-    at_ += there ? wanted.size() : 0;
-    return there;
-  }
-
-  const Spelling* take_any(const std::vector<Spelling>& spellings) {
-    skip();
-    const std::string_view rest = text_.substr(at_);
-    if (rest.starts_with("&&") || rest.starts_with("||") || rest.starts_with("**")) {
-      return nullptr;
-    }
-    const auto found = std::ranges::find_if(spellings, [&](const Spelling& spelling) { return rest.starts_with(spelling.text); });
-    if (found == spellings.end()) {
-      return nullptr;
-    }
-    const bool shift = found->text.size() == 1 && rest.size() > 1 && rest[1] == rest[0] && (rest[0] == '<' || rest[0] == '>');
-    if (shift) {
-      return nullptr;
-    }
-    at_ += found->text.size();
-    return &*found;
-  }
-
-  void expect(std::string_view token) {
-    if (!take(token)) {
-      fail(fmt::format("'{}' was expected", token));
-    }
-  }
-
-  std::string_view text_;
   const std::vector<Parameter>& parameters_;
   space::PythonArithmetic python_;
-  std::size_t at_ = 0;
   int depth_ = 0, operators_ = 0;
 };
 
@@ -410,7 +331,7 @@ class Parser {
 Result<Expression> parse_condition(std::string_view text, const std::vector<Parameter>& parameters) {
   try {
     return Parser(text, parameters).run();
-  } catch (const SyntaxError& wrong) {
+  } catch (const ConditionScanner::SyntaxError& wrong) {
     const std::string_view shown = text.substr(0, kMostShown);
     return Error{ErrorCode::kInvalidArgument, fmt::format("constraint '{}{}', column {}: {}", shown,
                                                           shown.size() < text.size() ? "..." : "", wrong.column + 1, wrong.what)};
