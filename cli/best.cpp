@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -7,11 +9,19 @@
 #include "cli/verbs.hpp"
 #include "hone/engine.hpp"
 #include "hone/lookup.hpp"
+#include "hone/session.hpp"
 
 namespace hone::cli {
 namespace {
 
-Json record_json(const Subject& subject, const Target& target, const Choice& choice) {
+/// What the search that made a record was kept to; empty if it was free.
+Result<std::string> fixed_in(const Record& record, Store& store) {
+  HONE_ASSIGN(const std::vector<SessionInfo> sessions, store.sessions());
+  const auto session = std::ranges::find(sessions, record.session, &SessionInfo::id);
+  return session == sessions.end() ? std::string() : restriction_text(*session);
+}
+
+Json record_json(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed) {
   const Record& record = *choice.record;
   Json stale = Json::array();
   for (const Staleness& change : staleness(record, target.device.info)) {
@@ -29,18 +39,20 @@ Json record_json(const Subject& subject, const Target& target, const Choice& cho
           {"ci95_us", {record.measurement.ci95_low_us, record.measurement.ci95_high_us}},
           {"default_us", record.default_us},
           {"session", record.session},
+          {"fix", fixed},
           {"trials", record.trials},
           {"created_at", record.created_at},
           {"stale", stale}};
 }
 
-std::string record_text(const Subject& subject, const Target& target, const Choice& choice) {
+std::string record_text(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed) {
   const Record& record = *choice.record;
   std::string lines = fmt::format("{}\n{}", text(subject.spec.parameters, record.configuration), duration(record.measurement.median_us));
   if (record.default_us > 0.0) {
     lines += fmt::format(" ({:.2f}x the default's {})", record.default_us / record.measurement.median_us, duration(record.default_us));
   }
   lines += fmt::format(", session {}, {}\n", record.session, record.created_at);
+  lines += fixed.empty() ? "" : fmt::format("only configurations with {} were searched\n", fixed);
   if (choice.source == Source::kNearest) {
     lines += fmt::format("this shape is not tuned: the record is that of the nearest, {}\n", text(record.problem.shape));
   }
@@ -66,7 +78,8 @@ int best(int argc, char** argv) {
     if (!choice.record) {
       return no_record(arguments, subject, target);
     }
-    return Output{record_json(subject, target, choice), record_text(subject, target, choice)};
+    HONE_ASSIGN(const std::string fixed, fixed_in(*choice.record, *store));
+    return Output{record_json(subject, target, choice, fixed), record_text(subject, target, choice, fixed)};
   });
 }
 
