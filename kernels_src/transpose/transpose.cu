@@ -38,7 +38,7 @@ template <class T> HONE_BOTH constexpr int tile_rows(Config c) { return c.run_ou
 template <class T> HONE_BOTH constexpr int tile_cols(Config c) { return c.run_in / (int)sizeof(T); }
 template <class T> HONE_BOTH constexpr int units(Config c) { return c.run_in / c.bytes * (c.run_out / c.bytes); }
 
-constexpr int kLine = 128;  // bytes of a row of a box: the widest that the engine swizzles
+constexpr int kLine = 128;  // bytes of a line of memory, and of a row of a box: the widest that the engine swizzles
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Config c) {
   if (c.path == Path::direct) return 0;
@@ -178,11 +178,12 @@ template <class T, Config c, bool aligned> struct Units {
   }
 };
 
-/// A thread for a row of the tile.
+/// A thread for a line of the tile. (A bulk copy for a row of it took 0.2 us longer.)
 template <class T, Config c> HONE_DEVICE void bring_tile_near(const T* x, Tile tile, Problem p) {
-  for (int r = (int)threadIdx.x; r < tile_rows<T>(c); r += c.block) {
-    const long row = tile.row + r;
-    if (row < p.rows) bring_near(x + row * p.cols + tile.col, min_of((long)tile_cols<T>(c), p.cols - tile.col) * (long)sizeof(T));
+  constexpr int kLines = ceil_div(c.run_in, kLine);
+  for (int i = (int)threadIdx.x; i < tile_rows<T>(c) * kLines; i += c.block) {
+    const long row = tile.row + i / kLines, col = tile.col + i % kLines * (kLine / (int)sizeof(T));
+    if (row < p.rows && col < p.cols) bring_line_near(x + row * p.cols + col);
   }
 }
 
