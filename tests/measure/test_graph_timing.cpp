@@ -2,42 +2,16 @@
 
 #include <set>
 
-#include "tests/measure/fake_device.hpp"
+#include "tests/measure/track.hpp"
 
 using namespace hone;
 using fake::Call;
 using fake::FakeDevice;
 using fake::FakeGraph;
 using fake::FakeKernel;
-
-namespace {
-
-const Configuration kConfiguration{{Value(1)}};
-
-struct Track {
-  explicit Track(std::vector<Argument> arguments = {fake::argument("x", Direction::kInOut, fake::n())})
-      : spec(fake::spec_of(std::move(arguments))) {
-    device.reference = [](const Call&) {};
-    bench = std::move(Bench::create(device, spec, Problem{DType::kF32, {{"n", 100}}}, Compiled{})).value();
-  }
-  Measurement time(const FakeKernel& kernel, std::optional<double> incumbent_us = std::nullopt) {
-    return *bench->time(kernel, kConfiguration, settings, incumbent_us, readings);
-  }
-
-  FakeDevice device;
-  KernelSpec spec;
-  std::unique_ptr<Bench> bench;
-  MeasureSettings settings;
-  Readings readings;
-};
-
-FakeKernel taking(double us) {
-  FakeKernel kernel(nullptr);
-  kernel.time_us = [us](int) { return us; };
-  return kernel;
-}
-
-}  // namespace
+using fake::kConfiguration;
+using fake::taking;
+using fake::Track;
 
 TEST_CASE("what is short is timed by a graph of calls, what is long call by call") {
   Track track;

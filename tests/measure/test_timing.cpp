@@ -3,40 +3,17 @@
 #include <map>
 #include <random>
 
-#include "tests/measure/fake_device.hpp"
+#include "tests/measure/track.hpp"
 
 using namespace hone;
 using fake::Call;
 using fake::FakeDevice;
 using fake::FakeKernel;
+using fake::kConfiguration;
+using fake::taking;
+using fake::Track;
 
 namespace {
-
-const Configuration kConfiguration{{Value(1)}};
-
-/// A bench over one in-place argument: whoever is not restored before each run is seen.
-struct Track {
-  explicit Track(std::vector<Argument> arguments = {fake::argument("x", Direction::kInOut, fake::n())})
-      : spec(fake::spec_of(std::move(arguments))) {
-    device.reference = [](const Call&) {};
-    bench = std::move(Bench::create(device, spec, Problem{DType::kF32, {{"n", 100}}}, Compiled{})).value();
-  }
-  Measurement time(const FakeKernel& kernel, std::optional<double> incumbent_us = std::nullopt) {
-    return *bench->time(kernel, kConfiguration, settings, incumbent_us, readings);
-  }
-
-  FakeDevice device;
-  KernelSpec spec;
-  std::unique_ptr<Bench> bench;
-  MeasureSettings settings;
-  Readings readings;
-};
-
-FakeKernel taking(std::function<double(int)> time_us) {
-  FakeKernel kernel(nullptr);
-  kernel.time_us = std::move(time_us);
-  return kernel;
-}
 
 /// A long-tailed time around `us`, the same for the same run.
 std::function<double(int)> noisy(double us, double spread) {

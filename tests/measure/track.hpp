@@ -1,0 +1,43 @@
+#pragma once
+// A fake kernel on a fake device, timed.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tests/measure/fake_device.hpp"
+
+namespace fake {
+
+inline const Configuration kConfiguration{{Value(1)}};
+
+/// A bench over one in-place argument: whoever is not restored before each run is seen.
+struct Track {
+  explicit Track(std::vector<Argument> arguments = {argument("x", Direction::kInOut, n())}) : spec(spec_of(std::move(arguments))) {
+    device.reference = [](const Call&) {};
+    bench = std::move(Bench::create(device, spec, Problem{DType::kF32, {{"n", 100}}}, Compiled{})).value();
+  }
+  Measurement time(const FakeKernel& kernel, std::optional<double> incumbent_us = std::nullopt) {
+    return *bench->time(kernel, kConfiguration, settings, incumbent_us, readings);
+  }
+
+  FakeDevice device;
+  KernelSpec spec;
+  std::unique_ptr<Bench> bench;
+  MeasureSettings settings;
+  Readings readings;
+};
+
+inline FakeKernel taking(std::function<double(int)> time_us) {
+  FakeKernel kernel(nullptr);
+  kernel.time_us = std::move(time_us);
+  return kernel;
+}
+
+inline FakeKernel taking(double us) {
+  return taking([us](int) { return us; });
+}
+
+}  // namespace fake
