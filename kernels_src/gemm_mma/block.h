@@ -5,11 +5,12 @@
 /// Adds up a share of k.
 template <class T, Config c> struct Block {
   static constexpr int kA = c.bm * c.bk * 2;  // bytes of a's tile
-  Tile<T, c, a_is_deep(c) ? c.bm : c.bk, (a_is_deep(c) ? c.bk : c.bm) / 8, c.once == 1> a;
-  Tile<T, c, b_is_deep(c) ? c.bn : c.bk, (b_is_deep(c) ? c.bk : c.bn) / 8, c.once == 2> b;
-  Problem p;
+  Tile<T, c, c.bm, a_is_deep(c), c.once == 1> a;
+  Tile<T, c, c.bn, b_is_deep(c), c.once == 2> b;
+  long k_end;
   Place at;
   unsigned shared;
+  int left = 0;  // of k, from the step that comes next
 
   HONE_DEVICE unsigned stage(int index) const { return shared + index * stage_bytes(c); }
 
@@ -17,22 +18,14 @@ template <class T, Config c> struct Block {
   HONE_DEVICE void accumulate(Sums<T, c>& sums) const {
     Unaligned words_a[carried_a(c)], words_b[carried_b(c)];
     int present = 0;
-    for (long k = at.k_begin; k < at.k_end + c.bk; k += c.bk) {
-      if (k < at.k_end) {
-        if constexpr (a_is_deep(c)) {
-          a.fetch(words_a, at.row, k, p.m, at.k_end);
-        } else {
-          a.fetch(words_a, k, at.row, at.k_end, p.m);
-        }
-        if constexpr (b_is_deep(c)) {
-          b.fetch(words_b, at.column, k, p.n, at.k_end);
-        } else {
-          b.fetch(words_b, k, at.column, at.k_end, p.n);
-        }
+    for (long k = at.k_begin; k < k_end + at.step; k += at.step) {
+      if (k < k_end) {
+        a.fetch(words_a, at.row, k, k_end);
+        b.fetch(words_b, at.column, k, k_end);
       }
       if (k > at.k_begin) sums.add(stage(present));
       present ^= 1;
-      if (k < at.k_end) {
+      if (k < k_end) {
         a.put(stage(present), words_a);
         b.put(stage(present) + kA, words_b);
       }
@@ -40,31 +33,31 @@ template <class T, Config c> struct Block {
     }
   }
 
-  HONE_DEVICE void start(int index, long k) const {
-    if (k < at.k_end) {
-      if constexpr (a_is_deep(c)) {
-        a.start(stage(index), at.row, k, p.m, at.k_end);
-      } else {
-        a.start(stage(index), k, at.row, at.k_end, p.m);
-      }
-      if constexpr (b_is_deep(c)) {
-        b.start(stage(index) + kA, at.column, k, p.n, at.k_end);
-      } else {
-        b.start(stage(index) + kA, k, at.column, at.k_end, p.n);
-      }
-    }
+  /// Finds the block's first tiles, without reading them.
+  HONE_DEVICE void seek() {
+    a.seek(at.row, at.k_begin);
+    b.seek(at.column, at.k_begin);
+    left = (int)(k_end - at.k_begin);
+  }
+
+  HONE_DEVICE void start(int index) {
+    a.start(stage(index), left);
+    b.start(stage(index) + kA, left);
     end_group();
+    a.advance(at.step);
+    b.advance(at.step);
+    left -= (int)at.step;
   }
 
   /// With stages - 1 steps on their way at any time, and no registers for them.
-  HONE_DEVICE void accumulate_async(Sums<T, c>& sums) const {
-#pragma unroll
-    for (int s = 0; s < c.stages - 1; ++s) start(s, at.k_begin + s * c.bk);
+  HONE_DEVICE void accumulate_async(Sums<T, c>& sums) {
+#pragma unroll 1
+    for (int s = 0; s < c.stages - 1; ++s) start(s);
     int present = 0, filled = c.stages - 1;
-    for (long k = at.k_begin; k < at.k_end; k += c.bk) {
+    for (long k = at.k_begin; k < k_end; k += at.step) {
       wait_groups<c.stages - 2>();
       __syncthreads();  // everyone's part of this stage is here, and everyone has read the one before
-      start(filled, k + (c.stages - 1) * c.bk);
+      start(filled);
       sums.add(stage(present));
       present = present + 1 == c.stages ? 0 : present + 1;
       filled = filled + 1 == c.stages ? 0 : filled + 1;

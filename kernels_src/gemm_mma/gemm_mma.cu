@@ -18,7 +18,7 @@ struct Config {
   TUNE(32, 64) int bk = 32;                   // depth of one step: deeper steps synchronize less and hold more shared memory
   TUNE(16, 32, 64, 128) int wm = 32;          // rows a warp computes: more reuse of what it reads, more registers
   TUNE(16, 32, 64, 128) int wn = 32;          // columns a warp computes
-  TUNE(2, 3, 4, 5, 6) int stages = 2;         // steps in shared memory: one is used while the others arrive
+  TUNE(2, 3, 4, 5, 6, 8) int stages = 2;      // steps in shared memory: one is used while the others arrive
   TUNE(1, 2, 4, 8) int vec = 1;               // elements in one access: lines are multiples of it. 1 takes lines that begin anywhere
   TUNE(1, 2, 4, 8, 16) int split = 1;         // blocks that share the sum over k: few tiles must fill the device. Costs a second pass
   TUNE(1, 2, 4, 8) int cluster = 1;           // the same without one: they add it up through each other's shared memory (since Hopper)
@@ -29,12 +29,15 @@ struct Config {
   TUNE(1, 2, 3, 4) int activation = 1;        // the problem's
 };
 #include "../product.h"
+#include "../ready.h"
 
 HONE_BOTH constexpr int threads_of(Config c) { return c.bm / c.wm * (c.bn / c.wn) * 32; }
 HONE_BOTH constexpr int stage_bytes(Config c) { return (c.bm + c.bn) * c.bk * 2; }
 /// Floats from one row of sums in shared memory to the next: 8 more than it needs, against bank conflicts.
 HONE_BOTH constexpr int pitch_of(Config c) { return c.bn + 8; }
-HONE_BOTH constexpr int shared_bytes(Config c) { return max_of(c.stages * stage_bytes(c), c.cluster > 1 ? c.bm * pitch_of(c) * 4 : 0); }
+HONE_BOTH constexpr int shared_bytes(Config c) {
+  return c.stages * stage_bytes(c) + (c.cluster > 1 ? c.bm * pitch_of(c) * 4 + 8 : 0);  // and what a cluster adds up, with a barrier
+}
 /// Blocks that share the sum over k.
 HONE_BOTH constexpr int shares_of(Config c) { return c.split * c.cluster; }
 /// Words of 16 bytes that a thread carries in one step, of a and of b.
@@ -74,13 +77,18 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.split > 1 && c.split * 4 * c.bk > p.k) return false;               // a share of k is worth at least four steps
   if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
   if (c.cluster > 1 && c.split > 1) return false;                          // one way to share is enough
+  if (c.cluster > 1 && 2 * shared_bytes(c) > d.shared_memory_per_multiprocessor) return false;  // the next call begins beside this one
   if (c.split > 1 && c.split <= 8 && d.compute_capability >= 90) return false;  // a cluster does without the second pass
   if (c.cluster > 1 && c.cluster * c.bk >= p.k + c.bk) return false;       // a block without a step
   return shares_of(c) == 1 || tiles_of(p, c) * shares_of(c) <= 8 * d.multiprocessors;  // more blocks gain nothing, and partial sums cost
 }
 
 constexpr Launch launch_gemm_mma(Problem p, Config c) {
-  return {.grid = {tiles_of(p, c) * c.cluster, c.split}, .block = {threads_of(c)}, .cluster = {c.cluster}, .shared = shared_bytes(c)};
+  return {.grid = {tiles_of(p, c) * c.cluster, c.split},
+          .block = {threads_of(c)},
+          .cluster = {c.cluster},
+          .shared = shared_bytes(c),
+          .overlap = true};
 }
 constexpr Launch launch_gemm_mma_sum(Problem p, Config c) {
   return {.grid = {ceil_div(p.m * p.n, 256L)}, .block = {256}, .enabled = c.split > 1, .overlap = true};
@@ -114,7 +122,12 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
   SHARED_DYNAMIC(unsigned char, shared);
   const long a_lines = a_is_deep(c) ? p.m : p.k, a_line = a_is_deep(c) ? p.k : p.m;
   const long b_lines = b_is_deep(c) ? p.n : p.k, b_line = b_is_deep(c) ? p.k : p.n;
-  const Block<T, c> block{{a, a_lines, a_line}, {b, b_lines, b_line}, p, place_of<c>(p), shared_address(shared)};
+  Block<T, c> block{{a, a_lines, a_line}, {b, b_lines, b_line}, p.k, place_of<c>(p), shared_address(shared)};
+  const Meeting<c> meeting(block.shared);
+  if constexpr (c.cluster > 1) meeting.prepare();
+  block.seek();
+  await_pass_before_with(block.a.at, block.b.at);
+  let_next_pass_begin();  // not earlier: blocks of several calls would fill the first multiprocessors that have room
   Sums<T, c> sums;
   if constexpr (c.vec == 1) {
     block.accumulate(sums);
@@ -124,7 +137,7 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
   if constexpr (c.split > 1) {
     sums.write(partial + blockIdx.y * (p.m * p.n), block.at, p);
   } else if constexpr (c.cluster > 1) {
-    sums.join(out, {added, bias, alpha, beta}, block.at, p, block.shared);
+    sums.join(out, {added, bias, alpha, beta}, block.at, p, meeting);
   } else {
     sums.write(out, {added, bias, alpha, beta}, block.at, p);
   }
@@ -138,6 +151,7 @@ void gemm_mma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ add
                   OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) const float* partial,
                   SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   await_pass_before();
+  let_next_pass_begin();
   const long i = blockIdx.x * 256L + threadIdx.x;
   if (i >= p.m * p.n) return;
   float sum = 0;

@@ -36,6 +36,10 @@ HONE_DEVICE void load_transposed(unsigned (&to)[4], unsigned row) {
                : "memory");
 }
 
+HONE_DEVICE void load_four(float (&to)[4], unsigned from) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(from) : "memory");
+}
+
 template <class T> inline constexpr bool kIsBf16 = false;
 template <> inline constexpr bool kIsBf16<bf16> = true;
 template <class T> HONE_DEVICE void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {

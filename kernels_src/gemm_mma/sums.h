@@ -6,6 +6,37 @@
 template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_deep(c) || p.n % 2 == 0); }
 template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_deep(c) || p.n % 4 == 0); }
 
+/// Where the blocks of a cluster add up their shares of k, a block some of the tile's rows: shared memory that all of them write, behind
+/// the stages, and a barrier that counts what has arrived.
+template <Config c> struct Meeting {
+  static constexpr int kRows = c.bm / c.cluster;
+  unsigned sums, barrier;
+
+  explicit HONE_DEVICE Meeting(unsigned shared) : sums(shared + c.stages * stage_bytes(c)), barrier(sums + c.bm * pitch_of(c) * 4) {}
+
+  /// The other blocks may write as soon as all have done this.
+  HONE_DEVICE void prepare() const {
+    if (threadIdx.x == 0) {
+      hopper::barrier_init(barrier, 1);
+      hopper::fence_barrier_init();
+      hopper::barrier_arrive_expect(barrier, c.bm * c.bn * 4);
+    }
+    __syncwarp();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  }
+  HONE_DEVICE void await_others() const { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+  HONE_DEVICE void await_sums() const { hopper::barrier_wait(barrier, 0); }
+
+  /// Of share `block`, in the shared memory of the block that has these rows.
+  HONE_DEVICE unsigned part(int block, int row, int column) const { return sums + ((block * kRows + row) * pitch_of(c) + column) * 4; }
+  HONE_DEVICE void tell(int block, unsigned place, float x, float y) const {
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(
+                     hopper::address_in(place, block)),
+                 "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(hopper::address_in(barrier, block))
+                 : "memory");
+  }
+};
+
 /// One warp's sums: lane l holds rows l / 4 and 8 below, columns l % 4 * 2 and the next, of each 16 x 8 part.
 template <class T, Config c> struct Sums {
   static constexpr int kDown = c.wm / 16, kAcross = c.wn / 8;
@@ -72,29 +103,31 @@ template <class T, Config c> struct Sums {
     }
   }
 
-  /// Adds up what all blocks of the cluster have, by way of shared memory that is free again: each block writes some of the rows.
-  HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, unsigned shared) const {
+  /// Adds up what all blocks of the cluster have: each is told the sums of some of the rows. (A cluster's barrier that releases shared
+  /// memory would wait for all that is under way to memory; a copy that is counted where it arrives does not.)
+  HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, const Meeting<c>& meeting) const {
     const int lane = (int)threadIdx.x % 32, rank = (int)hopper::cluster_rank();
-    __syncthreads();  // all warps have read the last stage
+    constexpr int kRows = Meeting<c>::kRows;
+    meeting.await_others();
 #pragma unroll
     for (int i = 0; i < kDown * 2; ++i) {
+      const int row = first_row + i * 8 + lane / 4;
 #pragma unroll
       for (int j = 0; j < kAcross; ++j) {
-        const int row = first_row + i * 8 + lane / 4, column = first_column + j * 8 + lane % 4 * 2;
-        hopper::store_pair(shared + (row * pitch_of(c) + column) * 4, values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
+        const int column = first_column + j * 8 + lane % 4 * 2;
+        meeting.tell(row / kRows, meeting.part(rank, row % kRows, column), values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
       }
     }
-    hopper::cluster_sync();
-    constexpr int kPart = c.bm * c.bn / c.cluster;
-    for (int i = (int)threadIdx.x * 4; i < kPart; i += threads_of(c) * 4) {
-      const int tile_row = (rank * kPart + i) / c.bn, tile_column = i % c.bn;
-      const long row = at.row + tile_row, column = at.column + tile_column;
+    meeting.await_sums();
+    for (int i = (int)threadIdx.x * 4; i < kRows * c.bn; i += threads_of(c) * 4) {
+      const int tile_row = i / c.bn, tile_column = i % c.bn;
+      const long row = at.row + rank * kRows + tile_row, column = at.column + tile_column;
       if (row >= p.m || column >= p.n) continue;
       Vector<float, 4> sums = {};
 #pragma unroll
       for (int block = 0; block < c.cluster; ++block) {
         float part[4];
-        hopper::load_remote(part, hopper::address_in(shared + (tile_row * pitch_of(c) + tile_column) * 4, block));
+        load_four(part, meeting.part(block, tile_row, tile_column));
 #pragma unroll
         for (int e = 0; e < 4; ++e) sums[e] += part[e];
       }
@@ -107,7 +140,6 @@ template <class T, Config c> struct Sums {
         }
       }
     }
-    hopper::cluster_sync();  // nobody ends while others read its sums
   }
 
   HONE_DEVICE void write(float* to, const Place& at, Problem p) const {

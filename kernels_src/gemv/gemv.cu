@@ -1,6 +1,9 @@
 // Vector times matrix: y = activation(alpha * x w + beta * added); w is read once, and that is all the time there is.
 #include <hone/kernel.h>
 
+#include "../bulk.h"
+#include "../ready.h"
+
 struct Problem {
   long n = 4096, k = 4096;  // elements of y, elements of x
   long layout = 1;          // how w lies in memory: 1 w[k, n], 2 w[n, k]
@@ -15,33 +18,40 @@ struct Config {
   TUNE(4, 8, 16, 32, 64, 128) int lanes = 32;       // threads on a line: 8 x 16 bytes are a memory line, more read longer runs
   TUNE(2, 4, 8, 16) int bytes = 16;                 // of a word: 16 are the widest access there is. Lines that are not whole words are read
                                                     // by elements: right at any shape, but a word of one element is faster then
-  TUNE(1, 2, 4, 8) int in_flight = 4;               // words a thread loads before it uses them, to cover the latency of memory
+  TUNE(1, 4, 8, 16) int in_flight = 4;              // words a thread loads before it uses them, to cover the latency of memory
   TUNE(1, 2, 4, 8) int cluster = 1;                 // blocks that share the sum over k and join it in shared memory
   TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // blocks that share it and join it in a second pass; 0: by the shape. Many let a
                                                     // block read few whole lines, which lie in one piece
-  TUNE(1, 2, 4) int min_blocks = 1;                 // resident on a multiprocessor: caps the registers of a thread
   TUNE(1, 2) int layout = 1;                        // the problem's: code is made for one
   TUNE(1, 2) int terms = 1;                         // the problem's
   TUNE(1, 2, 3, 4) int activation = 1;              // the problem's
 };
 
-template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
-HONE_BOTH constexpr int groups_of(Config c) { return c.threads / c.lanes; }
+template <class T> HONE_BOTH constexpr int vec(const Config& c) { return c.bytes / (int)sizeof(T); }
+HONE_BOTH constexpr int groups_of(const Config& c) { return c.threads / c.lanes; }
 /// Elements of y that a block (or a cluster of them) computes, and the sums of each that meet in shared memory.
-template <class T> HONE_BOTH constexpr int outputs_of(Config c) { return c.layout == 1 ? c.lanes * vec<T>(c) : groups_of(c); }
-HONE_BOTH constexpr int parts_of(Config c) { return c.layout == 1 ? groups_of(c) : max_of(1, c.lanes / 32); }
+template <class T> HONE_BOTH constexpr int outputs_of(const Config& c) { return c.layout == 1 ? c.lanes * vec<T>(c) : groups_of(c); }
+HONE_BOTH constexpr int parts_of(const Config& c) { return c.layout == 1 ? groups_of(c) : max_of(1, c.lanes / 32); }
 /// Elements along k for which all threads of a block have one word.
-template <class T> HONE_BOTH constexpr int k_at_once(Config c) { return c.layout == 1 ? groups_of(c) : c.lanes * vec<T>(c); }
-/// Blocks that share the sum over k: 512 in all, but at least one round of words in flight for each.
-template <class T> HONE_BOTH constexpr long usual_split(Problem p, Config c) {
-  return max_of(1L, min_of(min_of(32L, 512 / ceil_div(p.n, (long)outputs_of<T>(c))), p.k / (k_at_once<T>(c) * c.in_flight)));
+template <class T> HONE_BOTH constexpr int k_at_once(const Config& c) { return c.layout == 1 ? groups_of(c) : c.lanes * vec<T>(c); }
+/// Whether lines of w are whole words.
+template <class T> HONE_BOTH constexpr bool whole_words(Problem p, const Config& c) { return (c.layout == 1 ? p.n : p.k) % vec<T>(c) == 0; }
+/// Elements one by one are many loads already, and more would cost each candidate time to compile.
+template <bool aligned> HONE_BOTH constexpr int in_flight(const Config& c) { return aligned ? c.in_flight : 1; }
+/// Elements along k of a block's round of words in flight.
+template <class T> HONE_BOTH constexpr long round_of(Problem p, const Config& c) {
+  return k_at_once<T>(c) * (whole_words<T>(p, c) ? in_flight<true>(c) : in_flight<false>(c));
 }
-template <class T> HONE_BOTH constexpr long split_of(Problem p, Config c) { return c.split > 0 ? c.split : usual_split<T>(p, c); }
-template <class T> HONE_BOTH constexpr long shares_of(Problem p, Config c) { return c.cluster * split_of<T>(p, c); }
+/// Blocks that share the sum over k: 512 in all, but at least one round of words in flight for each.
+template <class T> HONE_BOTH constexpr long usual_split(Problem p, const Config& c) {
+  return max_of(1L, min_of(min_of(32L, 512 / ceil_div(p.n, (long)outputs_of<T>(c))), p.k / round_of<T>(p, c)));
+}
+template <class T> HONE_BOTH constexpr long split_of(Problem p, const Config& c) { return c.split > 0 ? c.split : usual_split<T>(p, c); }
+template <class T> HONE_BOTH constexpr long shares_of(Problem p, const Config& c) { return c.cluster * split_of<T>(p, c); }
 template <class T> constexpr long blocks_of(Problem p, Config c) { return shares_of<T>(p, c) * ceil_div(p.n, (long)outputs_of<T>(c)); }
 template <class T> constexpr long partial_floats(Problem p, Config c) { return split_of<T>(p, c) > 1 ? split_of<T>(p, c) * p.n : 1; }
 /// Elements of y that a block of a cluster finishes.
-template <class T> HONE_BOTH constexpr int own_outputs(Config c) { return ceil_div(outputs_of<T>(c), c.cluster); }
+template <class T> HONE_BOTH constexpr int own_outputs(const Config& c) { return ceil_div(outputs_of<T>(c), c.cluster); }
 template <class T> constexpr int shared_bytes(Config c) { return 4 * (parts_of(c) * outputs_of<T>(c) + c.cluster * own_outputs<T>(c)); }
 /// A low estimate of the registers of a thread: words in flight, those of x beside them in layout 2, sums.
 constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * c.layout + 32; }
@@ -59,23 +69,26 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.cluster > 1 && c.split != 1) return false;                         // one way to share is enough
   if (c.split > 0 && c.cluster == 1 && c.split == usual_split<T>(p, c)) return false;  // 0 says the same
   if (shared_bytes<T>(c) > 49152) return false;                            // what any block may have; more would only be to add up
-  if (c.threads * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
-  if (registers_of(c) * c.threads * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
+  if (registers_of(c) * c.threads > d.registers_per_multiprocessor) return false;  // spills
   if (c.lanes > 32 && c.lanes * vec<T>(c) >= 2 * (c.layout == 1 ? p.n : p.k)) return false;  // half of the lanes have nothing
   if (c.in_flight > 4 && c.in_flight * k_at_once<T>(c) * shares_of<T>(p, c) >= 2 * p.k) return false;  // loads that only pad
   if (p.n * p.k >= (1L << 22) && blocks_of<T>(p, c) < min_of(d.multiprocessors, 128L)) return false;  // not all multiprocessors would read
-  return c.split < 2 && c.cluster == 1 || shares_of<T>(p, c) * k_at_once<T>(c) <= p.k;  // each share has a word for each thread
+  return c.split < 2 && c.cluster == 1 || shares_of<T>(p, c) * round_of<T>(p, c) <= p.k;  // each share has words for each thread
 }
 
 template <class T> constexpr Launch launch_gemv(Problem p, Config c) {
   return {.grid = {c.cluster * ceil_div(p.n, (long)outputs_of<T>(c)), split_of<T>(p, c)},
           .block = {c.threads},
           .cluster = {c.cluster},
-          .shared = shared_bytes<T>(c)};
+          .shared = shared_bytes<T>(c),
+          .overlap = true};
 }
 constexpr int kSumOutputs = 32, kSumGroups = 8;  // of the second pass: elements a block adds up, and threads that share each
 template <class T> constexpr Launch launch_gemv_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(p.n, (long)kSumOutputs)}, .block = {kSumOutputs * kSumGroups}, .enabled = split_of<T>(p, c) > 1, .overlap = true};
+  return {.grid = {ceil_div(p.n, (long)kSumOutputs)},
+          .block = {kSumOutputs * kSumGroups},
+          .enabled = split_of<T>(p, c) > 1,
+          .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -99,33 +112,37 @@ void gemv_reference(long i, const T* x, const T* w, const T* added, double* y, f
 // ---- clusters (Hopper) -----------------------------------------------------------------------------------------------------------------
 #if defined(__CUDACC__)
 HONE_DEVICE int cluster_rank() { int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)); return rank; }
-HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+/// (Relaxed: a release would wait for all that is under way to memory.)
+HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-/// Writes `value` to what is `to` in the shared memory of block `rank` of the cluster.
-HONE_DEVICE void write_remote(float* to, int rank, float value) {
-  asm volatile("{ .reg .u32 at; mapa.shared::cluster.u32 at, %0, %1; st.shared::cluster.f32 [at], %2; }" ::"r"(
-                   (unsigned)__cvta_generic_to_shared(to)),
-               "r"(rank), "f"(value)
-               : "memory");
+/// Writes `value` to what is `to` in the shared memory of block `rank` of the cluster, and has its bytes counted by its `arrival`.
+HONE_DEVICE void tell(float* to, int rank, float value, Arrival* arrival) {
+  asm volatile(
+      "{ .reg .u32 at, there; mapa.shared::cluster.u32 at, %0, %2; mapa.shared::cluster.u32 there, %1, %2;"
+      " st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [at], %3, [there]; }" ::"r"(shared_address(to)),
+      "r"(shared_address(arrival)), "r"(rank), "r"(__float_as_uint(value))
+      : "memory");
 }
 #else
 HONE_DEVICE int cluster_rank() { return 0; }
 HONE_DEVICE void cluster_arrive() {}
 HONE_DEVICE void cluster_wait() {}
-HONE_DEVICE void write_remote(float* to, int, float value) { *to = value; }
+HONE_DEVICE void tell(float*, int, float, Arrival*) {}
 #endif
 
 // ---- sums ------------------------------------------------------------------------------------------------------------------------------
-/// The block's part of k.
+/// The block's part of k: so many rounds of words, `stride` elements apart. Shares take turns, so that all blocks read side by side at any
+/// time.
 struct Share {
-  long begin, end;
+  int begin, stride;
+
+  /// Rounds that begin within so many elements from a thread's first word on.
+  HONE_DEVICE int whole_rounds(int elements) const { return elements > 0 ? (int)ceil_div((unsigned)elements, (unsigned)stride) : 0; }
 };
 
-/// Share `index` of so many. (Rounds are few enough for a short division.)
-template <class T, Config c> HONE_DEVICE Share share_of(Problem p, int index, int shares) {
-  constexpr long kRound = k_at_once<T>(c);
-  const long length = ceil_div((unsigned)ceil_div(p.k, kRound), (unsigned)shares) * kRound, begin = min_of(p.k, length * index);
-  return {begin, min_of(p.k, begin + length)};
+template <class T, Config c, bool aligned> HONE_DEVICE Share share_of(int index, int shares) {
+  constexpr int kRound = in_flight<aligned>(c) * k_at_once<T>(c);
+  return {index * kRound, shares * kRound};
 }
 
 /// A word that is read once: its line is the first to leave the L2 cache, so what that holds (and would have to write back) stays there.
@@ -168,22 +185,18 @@ template <int N, bool aligned, bool once, class T> HONE_DEVICE Vector<T, N> load
   return word;
 }
 
-/// Elements one by one are many loads already, and more would cost each candidate time to compile.
-template <bool aligned> HONE_BOTH constexpr int in_flight(Config c) { return aligned ? c.in_flight : 1; }
-
-/// Adds the words of `column` in lines first, first + groups, ... that are on their way at once. whole: all of these lines are in the
-/// share, so that no load waits for a condition.
+/// Adds words in lines `groups` apart, from `at` on, that are on their way at once, each times what is at `factor` for its line. `columns`
+/// exist from there on, and `lines`; whole: so many that no load waits for a condition.
 template <class T, Config c, bool aligned, bool whole>
-HONE_DEVICE void add_column_words(const T* x, const T* w, float* sums, long first, long end, long column, Problem p) {
+HONE_DEVICE void add_column_words(const T* factor, const T* at, float* sums, int lines, long columns, long distance) {
   constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
   Vector<T, kVec> words[kInFlight];
   float factors[kInFlight];
 #pragma unroll
   for (int j = 0; j < kInFlight; ++j) {
-    const long k = first + j * groups_of(c);
-    const bool exists = whole || k < end;
-    words[j] = load_part<kVec, aligned, true>(exists ? (aligned ? kVec : p.n - column) : 0, w + k * p.n + column);
-    factors[j] = exists ? (float)x[k] : 0.0f;
+    const bool exists = whole || j * groups_of(c) < lines;
+    words[j] = load_part<kVec, aligned, true>(exists ? (aligned ? kVec : columns) : 0, at + j * distance);
+    factors[j] = exists ? (float)factor[j * groups_of(c)] : 0.0f;
   }
 #pragma unroll
   for (int j = 0; j < kInFlight; ++j) {
@@ -192,29 +205,51 @@ HONE_DEVICE void add_column_words(const T* x, const T* w, float* sums, long firs
   }
 }
 
+/// Asks L2 for memory, in words of 16 bytes. That may stand before the wait for the pass before: what that writes goes to L2, too, and no
+/// value comes from there yet. So memory has something to do while that pass ends. Of more it would get in the way.
+HONE_DEVICE void prefetch(const void* at, long bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "r"((unsigned)bytes) : "memory");
+#endif
+}
+
+/// For layout 1, where all blocks begin with the same lines: 2 MiB from there on, each block some of it.
+template <class T> HONE_DEVICE void prefetch_part(const T* w, Problem p) {
+  const unsigned part = round_up((2u << 20) / (gridDim.x * gridDim.y), 16u);
+  const long first = (blockIdx.y * gridDim.x + blockIdx.x) * (long)part;
+  if (threadIdx.x == 0 && part > 0 && first + part <= p.n * p.k * (long)sizeof(T)) prefetch(reinterpret_cast<const char*>(w) + first, part);
+}
+
 /// Layout 1: each thread adds up its words of lines that its group reads, and every group leaves sums for all of the block's outputs.
 template <class T, Config c, bool aligned> HONE_DEVICE void add_columns(const T* x, const T* w, float* parts, Share share, Problem p) {
-  const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes;
-  constexpr int kVec = vec<T>(c), kLines = in_flight<aligned>(c) * groups_of(c);
-  const long column = (blockIdx.x / c.cluster * (long)c.lanes + lane) * kVec, end = column < p.n ? share.end : share.begin;
+  const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes, first = share.begin + group;
+  constexpr int kVec = vec<T>(c), kLast = (in_flight<aligned>(c) - 1) * groups_of(c);  // from the first to the last of the lines at once
+  const long column = (blockIdx.x / c.cluster * (long)c.lanes + lane) * kVec;
+  const T *at = w + first * p.n + column, *factor = x + first;
+  const long distance = groups_of(c) * p.n, step = share.stride * p.n;
+  const int left = column < p.n ? (int)p.k - first : 0, rounds = share.whole_rounds(left - kLast);
+  if constexpr (aligned && c.bytes == 16) prefetch_part(w, p);
+  await_pass_before_with(at, factor);
+  let_next_pass_begin();
   float sums[kVec] = {};
-  long first = share.begin + group;
-  for (; first + kLines - groups_of(c) < end; first += kLines) add_column_words<T, c, aligned, true>(x, w, sums, first, end, column, p);
-  if (first < end) add_column_words<T, c, aligned, false>(x, w, sums, first, end, column, p);
+  for (int round = 0; round < rounds; ++round, at += step, factor += share.stride) {
+    add_column_words<T, c, aligned, true>(factor, at, sums, 0, p.n - column, distance);
+  }
+  const int rest = left - rounds * share.stride;
+  if (rest > 0) add_column_words<T, c, aligned, false>(factor, at, sums, rest, p.n - column, distance);
 #pragma unroll
   for (int e = 0; e < kVec; ++e) parts[group * outputs_of<T>(c) + lane * kVec + e] = sums[e];
 }
 
-/// The same for words of one line, from `first` on.
-template <class T, Config c, bool aligned, bool whole>
-HONE_DEVICE float add_row_words(const T* x, const T* line, float sum, long first, long end) {
-  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
+/// The same for words of one line, `lanes` words apart, of which `left` elements exist.
+template <class T, Config c, bool aligned, bool whole> HONE_DEVICE float add_row_words(const T* factor, const T* at, float sum, int left) {
+  constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c), kDistance = c.lanes * kVec;
   Vector<T, kVec> words[kInFlight], factors[kInFlight];
 #pragma unroll
   for (int j = 0; j < kInFlight; ++j) {
-    const long k = first + j * (c.lanes * kVec), count = whole ? kVec : end - k;
-    words[j] = load_part<kVec, aligned, true>(count, line + k);
-    factors[j] = load_part<kVec, aligned, false>(count, x + k);
+    const long count = whole ? kVec : left - j * kDistance;
+    words[j] = load_part<kVec, aligned, true>(count, at + j * kDistance);
+    factors[j] = load_part<kVec, aligned, false>(count, factor + j * kDistance);
   }
 #pragma unroll
   for (int j = 0; j < kInFlight; ++j) {
@@ -227,20 +262,30 @@ HONE_DEVICE float add_row_words(const T* x, const T* line, float sum, long first
 /// Layout 2: each group has a line, and each of its warps leaves a sum.
 template <class T, Config c, bool aligned> HONE_DEVICE void add_rows(const T* x, const T* w, float* parts, Share share, Problem p) {
   const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes;
-  constexpr int kVec = vec<T>(c), kElements = in_flight<aligned>(c) * c.lanes * kVec;
-  const long row = blockIdx.x / c.cluster * (long)groups_of(c) + group, end = row < p.n ? share.end : share.begin;
-  float sum = 0.0f;
-  long first = share.begin + lane * kVec;
-  for (; first + kElements - (c.lanes - 1) * kVec <= end; first += kElements) {
-    sum = add_row_words<T, c, aligned, true>(x, w + row * p.k, sum, first, end);
+  constexpr int kVec = vec<T>(c), kAll = (in_flight<aligned>(c) - 1) * c.lanes * kVec + kVec;  // to the end of the last word at once
+  const long row = blockIdx.x / c.cluster * (long)groups_of(c) + group;
+  const int first = share.begin + lane * kVec;
+  const T *at = w + row * p.k + first, *factor = x + first;
+  const int left = row < p.n ? (int)p.k - first : 0, rounds = share.whole_rounds(left - kAll + 1);
+  if constexpr (aligned && c.bytes == 16) {
+    if (lane == 0 && left > 0) prefetch(at, min_of(left * (long)sizeof(T), 2L * c.lanes * c.bytes));
   }
-  if (first < end) sum = add_row_words<T, c, aligned, false>(x, w + row * p.k, sum, first, end);
+  await_pass_before_with(at, factor);
+  let_next_pass_begin();
+  float sum = 0.0f;
+  for (int round = 0; round < rounds; ++round, at += share.stride, factor += share.stride) {
+    sum = add_row_words<T, c, aligned, true>(factor, at, sum, 0);
+  }
+  const int rest = left - rounds * share.stride;
+  if (rest > 0) sum = add_row_words<T, c, aligned, false>(factor, at, sum, rest);
 #pragma unroll
   for (int offset = min_of(c.lanes, 32) / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
   if (lane % 32 == 0) parts[lane / 32 * outputs_of<T>(c) + group] = sum;
 }
 
-template <class T, Config c, bool aligned> HONE_DEVICE void add_lines(const T* x, const T* w, float* parts, Share share, Problem p) {
+template <class T, Config c, bool aligned>
+HONE_DEVICE void add_lines(const T* x, const T* w, float* parts, int index, int shares, Problem p) {
+  const Share share = share_of<T, c, aligned>(index, shares);
   if constexpr (c.layout == 1) {
     add_columns<T, c, aligned>(x, w, parts, share, p);
   } else {
@@ -258,37 +303,43 @@ template <class T, Config c> HONE_DEVICE T finished(float sum, const T* added, l
 }
 
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.threads, c.min_blocks)
+KERNEL LAUNCH_BOUNDS(c.threads)
 void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w, IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added,
           OUT(p.n) T* __restrict__ y, WORKSPACE(partial_floats<T>(p, c)) float* __restrict__ partial, SCALAR(1.0) float alpha,
           SCALAR(1.0) float beta, Problem p) {
   constexpr int kOutputs = outputs_of<T>(c), kOwn = own_outputs<T>(c);
   SHARED_DYNAMIC(float, parts);
+  __shared__ Arrival told;
   float* totals = parts + parts_of(c) * kOutputs;  // of this block's own outputs, from each block of the cluster
-  if constexpr (c.cluster > 1) cluster_arrive();
   const int rank = c.cluster > 1 ? cluster_rank() : 0;
-  const Share share = share_of<T, c>(p, rank + (int)blockIdx.y, c.cluster * (int)gridDim.y);
-  if ((c.layout == 1 ? p.n : p.k) % vec<T>(c) == 0) {
-    add_lines<T, c, true>(x, w, parts, share, p);
+  if constexpr (c.cluster > 1) {
+    if (threadIdx.x == 0) {
+      prepare_arrival(&told);
+      expect_bytes(&told, 4 * c.cluster * max_of(0, min_of(kOwn, kOutputs - rank * kOwn)));
+    }
+    __syncwarp();
+    cluster_arrive();
+  }
+  const int index = rank + (int)blockIdx.y, shares = c.cluster * (int)gridDim.y;
+  if (whole_words<T>(p, c)) {
+    add_lines<T, c, true>(x, w, parts, index, shares, p);
   } else {
-    add_lines<T, c, false>(x, w, parts, share, p);
+    add_lines<T, c, false>(x, w, parts, index, shares, p);
   }
   __syncthreads();
-  if constexpr (c.cluster > 1) cluster_wait();  // all blocks run, so they have shared memory to be written to
+  if constexpr (c.cluster > 1) cluster_wait();  // all blocks are prepared to be told
   for (int i = (int)threadIdx.x; i < kOutputs; i += c.threads) {
     float sum = 0.0f;
 #pragma unroll
     for (int part = 0; part < parts_of(c); ++part) sum += parts[part * kOutputs + i];
     if constexpr (c.cluster > 1) {
-      write_remote(&totals[rank * kOwn + i % kOwn], i / kOwn, sum);
+      tell(&totals[rank * kOwn + i % kOwn], i / kOwn, sum, &told);
     } else {
       totals[i] = sum;
     }
   }
   if constexpr (c.cluster > 1) {
-    __syncwarp();
-    cluster_arrive();
-    cluster_wait();
+    await_arrival(&told, 0);
   } else {
     __syncthreads();
   }
@@ -314,6 +365,7 @@ void gemv_sum(IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added, OUT(p.n) T
               WORKSPACE(partial_floats<T>(p, c)) const float* partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta,
               Problem p) {
   await_pass_before();
+  let_next_pass_begin();
   __shared__ float sums[kSumGroups][kSumOutputs];
   const int output = (int)threadIdx.x % kSumOutputs, group = (int)threadIdx.x / kSumOutputs;
   const long i = blockIdx.x * (long)kSumOutputs + output;
