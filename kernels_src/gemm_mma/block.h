@@ -10,7 +10,8 @@ template <class T, Config c> struct Block {
   long k_end;
   Place at;
   unsigned shared;
-  int left = 0;  // of k, from the step that comes next
+  int left = 0;             // of k, from the step that comes next
+  bool rows_whole = false;  // all rows of both tiles lie in the matrices
 
   HONE_DEVICE unsigned stage(int index) const { return shared + index * stage_bytes(c); }
 
@@ -38,11 +39,17 @@ template <class T, Config c> struct Block {
     a.seek(at.row, at.k_begin);
     b.seek(at.column, at.k_begin);
     left = (int)(k_end - at.k_begin);
+    rows_whole = a.rows_inside == c.bm && b.rows_inside == c.bn;
   }
 
   HONE_DEVICE void start(int index) {
-    a.start(stage(index), left);
-    b.start(stage(index) + kA, left);
+    if (rows_whole && left >= c.bk) {
+      a.template start<true>(stage(index), c.bk);
+      b.template start<true>(stage(index) + kA, c.bk);
+    } else if (left > 0) {
+      a.template start<false>(stage(index), left);
+      b.template start<false>(stage(index) + kA, left);
+    }
     end_group();
     a.advance(at.step);
     b.advance(at.step);

@@ -58,23 +58,15 @@ template <class T, Config c, int kRows, bool kDeep, bool kOnce> struct Tile {
     return line(i) < (kDeep ? rows_inside : k_left) && word() * 8 + e < (kDeep ? k_left : rows_inside);
   }
 
-  /// Starts copying the next step's tile, with k_left to go along k; what lies beyond the matrix is zero.
-  HONE_DEVICE void start(unsigned to, int k_left) const {
+  /// Starts copying the next step's tile, with k_left to go along k; what lies beyond the matrix is zero. kWhole: nothing does.
+  template <bool kWhole> HONE_DEVICE void start(unsigned to, int k_left) const {
     if (!exists()) return;
-    if (rows_inside == kRows && k_left >= c.bk) {
-      copy<true>(to, k_left);
-    } else if (k_left > 0) {
-      copy<false>(to, k_left);
-    }
-  }
-  template <bool kWhole> HONE_DEVICE void copy(unsigned to, int k_left) const {
     const unsigned first = to + place_in_tile<kWords>(line(0), word());
 #pragma unroll
     for (int i = 0; i < kCarried; ++i) {
 #pragma unroll
       for (int e = 0; e < 8; e += c.vec) {
-        const bool exists = kWhole || inside(i, e, k_left);
-        copy_async<c.vec, kOnce>(place(first, i) + e * 2, exists ? at + i * kStride * columns + e : from, exists);
+        copy_async<c.vec, kOnce>(place(first, i) + e * 2, at + i * kStride * columns + e, kWhole || inside(i, e, k_left));
       }
     }
   }
