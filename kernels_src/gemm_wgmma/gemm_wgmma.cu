@@ -75,7 +75,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
-  if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d)) return false;  // a longer ring costs nothing
+  if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d) && !is_long(c)) return false;  // a longer ring costs nothing
   if (c.stages > 3 && c.stages > steps_of(p, c) + 1) return false;           // stages that are never filled
   if (c.raster < 16 && at_once(p, c)) return false;                          // all tiles at once: there is no order
   if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c) && !at_once(p, c)) return false;  // the same order as with a smaller one

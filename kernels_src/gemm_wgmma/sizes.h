@@ -21,6 +21,8 @@ constexpr bool has_room(Config c, Device d) {
   return shared_bytes(c) + stage_bytes(c) <= d.shared_memory_per_block &&
          (shared_bytes(c) + stage_bytes(c)) * residency_of(c) <= d.shared_memory_per_multiprocessor;
 }
+/// Large tiles with 160 KB on their way: a longer ring made 128x14336x4096 slower by a twentieth on an H200.
+constexpr bool is_long(const Config& c) { return c.bm * c.bn >= 128 * 128 && c.stages * stage_bytes(c) >= 160 << 10; }
 
 /// Rows that lie so far apart begin at the same place of a word of 16 bytes: they are a class, and a tile has rows of one class.
 HONE_BOTH constexpr long classes_of(Problem p, const Config& c) {
