@@ -132,9 +132,7 @@ void add_timing_option(cxxopts::Options& options) {
                         cxxopts::value<double>()->default_value(fmt::format("{}", MeasureSettings().graph_below_us)), "MICROSECONDS");
 }
 
-MeasureSettings find_timing(const cxxopts::ParseResult& arguments) {
-  return {.graph_below_us = arguments["graph-below"].as<double>()};
-}
+MeasureSettings find_timing(const cxxopts::ParseResult& arguments) { return {.graph_below_us = arguments["graph-below"].as<double>()}; }
 
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   if (arguments.count("kernel") == 0) {
@@ -171,7 +169,11 @@ Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject&
   Target target;
   HONE_ASSIGN(target.problem, find_problem(arguments, subject));
   const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : subject.recorded ? "replay" : "";
-  HONE_ASSIGN(target.device, wanted.empty() ? registry().best_device() : registry().device(wanted));
+  Result<Registry::Found> found = wanted.empty() ? registry().best_device() : registry().device(wanted);
+  if (!found) {
+    return Error{found.error().code, fmt::format("{}; hone doctor says what was found and what is missing", found.error().message)};
+  }
+  target.device = std::move(found).value();
   const bool replay = target.device.info.plugin == "replay";
   if (replay != (subject.recorded != nullptr)) {
     return Error{ErrorCode::kInvalidArgument,

@@ -106,11 +106,11 @@ TEST_CASE("an extent of zero") { refused({"softmax", "--shape", "rows=0"}, {"row
 TEST_CASE("a negative extent") { refused({"softmax", "--shape", "rows=-4"}, {"rows", "-4"}); }
 TEST_CASE("an unknown strategy") { refused({"softmax", "--strategy", "randon"}, {"randon", "random"}); }
 TEST_CASE("an unknown parameter of a strategy") { refused({"softmax", "--set", "warmth=3"}, {"warmth"}); }
-TEST_CASE("an unknown device") { refused({"softmax", "--device", "abacus"}, {"abacus", "cpu"}); }
+TEST_CASE("an unknown device") { refused({"softmax", "--device", "abacus"}, {"abacus", "here: ", "cpu", "hone doctor"}); }
 TEST_CASE("an unknown option") { refused({"softmax", "--budgets", "3s"}, {"budgets", "--help"}); }
 TEST_CASE("no kernel at all") { refused({}, {"which kernel"}); }
 
-TEST_CASE("no GPU where one was asked for") { refused({"softmax", "--device", "cuda:0"}, {"cuda"}, {{"CUDA_VISIBLE_DEVICES", ""}}); }
+TEST_CASE("no GPU where one was asked for") { refused({"softmax", "--device", "cuda:0"}, {"cuda", "hone doctor"}, {{"CUDA_VISIBLE_DEVICES", ""}}); }
 
 TEST_CASE("a budget that cannot be read") {
   const Ended ended = run({"tune", "softmax", "--device", "cpu", "--budget", "soon"});
