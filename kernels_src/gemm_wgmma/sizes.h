@@ -12,8 +12,10 @@ HONE_BOTH constexpr int rows_of(const Config& c) { return c.turns ? c.bm : c.bm 
 HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * c.bn / 128; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr int stage_bytes(const Config& c) { return (c.bm + c.bn) * kDepth * 2; }
+/// Bytes from one row to the next in shared memory, where rows of out begin anywhere: a word more than they need.
+HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return c.bn * 2 + 16; }
 /// Two panels of 64 x 64 for each warpgroup: one is written while the other leaves. Eight rows for each warp where rows begin anywhere.
-HONE_BOTH constexpr int staging_bytes(const Config& c) { return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 64 * c.bn : 0; }
+HONE_BOTH constexpr int staging_bytes(const Config& c) { return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0; }
 /// 1024 to begin at a multiple of that, 256 for barriers.
 HONE_BOTH constexpr int shared_bytes(const Config& c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
 HONE_BOTH constexpr int residency_of(const Config& c) { return c.blocks > 132 ? 2 : 1; }

@@ -19,6 +19,8 @@ HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
   }
 }
 
+HONE_DEVICE void store_word(hopper::u32 address, hopper::u32 x) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory"); }
+
 /// What is added to a thread's sums in columns j * 8 to j * 8 + 31 of a row, a pair in each word.
 template <class T, Config c>
 HONE_DEVICE void read_added(hopper::u32 (&word)[4], const T* line, long column, long width) {
@@ -92,62 +94,77 @@ HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
   }
 }
 
+/// Where a warp's eight rows of a tile lie in out.
+struct Rows {
+  long at, stride;     // elements of out before the first, and from one to the next
+  int row, step, end;  // of out
+  HONE_DEVICE bool has(int i) const { return row + i * step < end; }
+  /// Elements before row i, and how many of them are in its word.
+  HONE_DEVICE long at_row(int i) const { return at + i * stride; }
+  HONE_DEVICE int begin(int i) const { return (int)at_row(i) & 7; }
+};
+template <class T, Config c>
+HONE_DEVICE Rows rows_at(const Sums<T, c>& sums, const Work& work, int first_row) {
+  const long row = row_at<c>(sums.p, work, first_row), step = classes_of(sums.p, c);
+  return {row * sums.p.n + (long)work.column_tile * c.bn, step * sums.p.n, (int)row, (int)step, (int)sums.p.m};
+}
+
 /// What whole words leave of a warp's eight rows in shared memory: up to seven elements in front and as many at the end, one to a lane.
 template <class T, Config c>
-HONE_DEVICE void write_ends(const Sums<T, c>& sums, T* out, const Work& work, int first_row, int width, hopper::u32 rows) {
-  const int lane = sums.thread % 32, element = lane % 8;
+HONE_DEVICE void write_ends(const Sums<T, c>& sums, T* out, const Rows& rows, int width, hopper::u32 from) {
+  const int lane = sums.thread % 32;
+  const bool in_front = lane % 16 < 8;
 #pragma unroll
   for (int i = 0; i < 8; i += 2) {
-    const int in_group = i + lane / 16;
-    const long row = row_at<c>(sums.p, work, first_row + in_group), at = row * sums.p.n + (long)work.column_tile * c.bn;
-    const int front = (int)(-at & 7), column = lane % 16 < 8 ? element : front + max_of(0, width - front) / 8 * 8 + element;
-    if (row < sums.p.m && column < (lane % 16 < 8 ? min_of(front, width) : width)) {
-      const hopper::u16 bits = hopper::load_half(rows + in_group * (c.bn * 2) + (column / 8 ^ in_group) * 16 + column % 8 * 2);
-      out[at + column] = __builtin_bit_cast(T, bits);
+    const int row = i + lane / 16, begin = rows.begin(row), end = begin + width, last = end & ~7, element = (in_front ? 0 : last) + lane % 8;
+    const bool mine = in_front ? begin > 0 : last > 0 || begin == 0;  // a row within one word has but a front
+    if (rows.has(row) && mine && element >= begin && element < end) {
+      out[rows.at_row(row) - begin + element] = __builtin_bit_cast(T, hopper::load_half(from + row * pitch_anywhere(c) + element * 2));
     }
   }
 }
 
-/// Rows that begin anywhere. A warp puts eight of its rows into shared memory, then writes them in words of 16 bytes, each made of the end
-/// of the word before its own and the beginning of its own: neighbours in long runs, because parts of a sector are dear.
+/// Rows that begin anywhere. A warp puts eight of its rows into shared memory, each as far behind a multiple of 16 bytes as it is in out, then
+/// writes them in words of 16 bytes: neighbours in long runs, because parts of a sector are dear.
 template <class T, Config c>
 HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
   constexpr int kWords = c.bn / 8, kRows = 32 / kWords;  // of a row, of an access
   const int lane = sums.thread % 32, of_row = lane / kWords, word = lane % kWords;
-  const long first_column = (long)work.column_tile * c.bn;
-  const int width = (int)min_of(main_n(sums.p, c) - first_column, (long)c.bn);
-  const hopper::u32 mine = sums.places.staging() + (sums.group * 4 + sums.thread / 32) * (8 * c.bn * 2);
+  const int width = (int)min_of(main_n(sums.p, c) - (long)work.column_tile * c.bn, (long)c.bn);
+  const hopper::u32 mine = sums.places.staging() + (sums.group * 4 + sums.thread / 32) * (8 * pitch_anywhere(c));
+  const bool by_pairs = sums.p.n % 2 == 0;  // rows begin at pairs
 #pragma unroll
   for (int half = 0; half < sums.kProducts * 2; ++half) {
-    const int first_row = sums.row_of(half / 2) - lane / 4 + half % 2 * 8;
+    const Rows rows = rows_at(sums, work, sums.row_of(half / 2) - lane / 4 + half % 2 * 8);
+    const hopper::u32 to = mine + lane / 4 * pitch_anywhere(c) + (rows.begin(lane / 4) + lane % 4 * 2) * 2;
     __syncwarp();
+    const float* s = sums.values[half / 2] + half % 2 * 2;
+    if (by_pairs) {
 #pragma unroll
-    for (int j = 0; j < kWords; j += 4) {
-      const float* s = sums.values[half / 2] + half % 2 * 2 + 4 * j;
-      hopper::store_matrices(mine + lane % 8 * (c.bn * 2) + ((j + lane / 8) ^ lane % 8) * 16, pair_of<T>(s[0], s[1]), pair_of<T>(s[4], s[5]),
-                             pair_of<T>(s[8], s[9]), pair_of<T>(s[12], s[13]));
+      for (int j = 0; j < kWords; ++j) store_word(to + j * 16, pair_of<T>(s[4 * j], s[4 * j + 1]));
+    } else {
+#pragma unroll
+      for (int j = 0; j < kWords; ++j) {
+        hopper::store_half(to + j * 16, T(s[4 * j]).bits);
+        hopper::store_half(to + j * 16 + 2, T(s[4 * j + 1]).bits);
+      }
     }
     __syncwarp();
-    hopper::u32 all[8 / kRows][8];  // all rows are on their way before the first is written
+    hopper::u32 words[8 / kRows][4];  // all rows are on their way before the first is written
 #pragma unroll
     for (int i = 0; i < 8 / kRows; ++i) {
       const int row = (i * kRows + of_row) % 8;
-      hopper::load_words(all[i][4], all[i][5], all[i][6], all[i][7], mine + row * (c.bn * 2) + (word ^ row) * 16);
+      hopper::load_words(words[i][0], words[i][1], words[i][2], words[i][3], mine + row * pitch_anywhere(c) + word * 16);
     }
 #pragma unroll
     for (int i = 0; i < 8 / kRows; ++i) {
-      const long row = row_at<c>(sums.p, work, first_row + i * kRows + of_row), at = row * sums.p.n + first_column;
-      const int shift = (int)(at % 8), column = word * 8 - shift, end = row < sums.p.m && of_row < kRows ? width : 0;
-      T* const line = out + at;
-      hopper::u32 both[4];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) all[i][e] = __shfl_up_sync(0xffffffffu, all[i][4 + e], 1);
-      funnel(both, all[i], 8 - shift);
-      if (column >= 0 && column + 8 <= end) {
-        store_global(reinterpret_cast<unsigned*>(line + column), Vector<unsigned, 4>{both[0], both[1], both[2], both[3]});
+      const int row = i * kRows + of_row, begin = rows.begin(row);
+      if (rows.has(row) && of_row < kRows && word * 8 >= begin && word * 8 + 8 <= begin + width) {
+        store_global(reinterpret_cast<unsigned*>(out + (rows.at_row(row) - begin + word * 8)),
+                     Vector<unsigned, 4>{words[i][0], words[i][1], words[i][2], words[i][3]});
       }
     }
-    write_ends<T, c>(sums, out, work, first_row, width, mine);
+    write_ends<T, c>(sums, out, rows, width, mine);
   }
 }
 
