@@ -44,7 +44,7 @@ def main_row(document, row):
     return [
         row["case"].replace(":", " "), row["kernel"], number(row["hone_us"], ".2f"),
         f"{row['best_existing_us']:.2f} ({row['best_existing']})", f"**{row['ratio']:.3f}**",
-        rate(document, row), "graph" if row["method"] == "graph replay" else "events", single_call(row),
+        rate(document, row), "graph" if row["method"] == "graph replay" else "events", single_call(row), str(row["run"] + 1),
         f"{row['hone_error']:.1e} / {row['existing_error']:.1e}{'' if row['right'] else ' WRONG'}", ragged(row),
     ]
 
@@ -81,8 +81,8 @@ def loss_tables(rows):
 
 def machine_lines(document):
     lines = []
-    for run in document["runs"]:
-        lines += [f"- {run['date']}, {run['gpu']}, driver {run['driver']}, PyTorch {run['torch']} (CUDA {run['cuda']}), "
+    for number_of_run, run in enumerate(document["runs"], 1):
+        lines += [f"{number_of_run}. {run['date']}, {run['gpu']}, driver {run['driver']}, PyTorch {run['torch']} (CUDA {run['cuda']}), "
                   f"Triton {run['triton']}, {run['hone']}; copy of 4 GiB {run['copy_bytes_per_second'] / 1e12:.2f} TB/s "
                   f"({run['copy_after_fill_bytes_per_second'] / 1e12:.2f} TB/s where the flush leaves dirty lines): `{run['command']}`"]
     return lines
@@ -98,7 +98,7 @@ def markdown(document):
              "a call of Hone's begins while the one before it ends (programmatic dependent launch); a single call, which has none before it, is the "
              "column of that name: the ratio by events, and Hone's microseconds.",
              "", *machine_lines(document), ""]
-    header = ["case", "kernel", "Hone us", "best existing us", "ratio", "rate", "timed by", "a single call", "error Hone / existing", "ragged"]
+    header = ["case", "kernel", "Hone us", "best existing us", "ratio", "rate", "timed by", "a single call", "run", "error Hone / existing", "ragged"]
     lines += table(header, [main_row(document, row) for row in rows])
     ratios = [row["ratio"] for row in rows]
     if ratios:
