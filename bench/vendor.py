@@ -129,8 +129,7 @@ def tune(case, kernels, hone, arguments, notes):
             answer = hone.tune(kernel, case, arguments.budget, arguments.seed)
             if answer["best"] is None:
                 raise RuntimeError("no configuration was right")
-            counts = answer["outcomes"] if "outcomes" in answer else answer["trials"]  # the name that it had first
-            outcomes = {name: count for name, count in counts.items() if count}
+            outcomes = {name: count for name, count in answer["outcomes"].items() if count}
             reports[kernel] = {"config": answer["best"]["config"], "default_config": (answer["default"] or answer["best"])["config"],
                                "tuned_us": answer["best"]["time_us"], "valid": answer["space"]["valid"], "trials": sum(outcomes.values()),
                                "outcomes": outcomes, "seconds": answer["seconds"], "stages": answer["stages"]}
