@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::int64_t kDefaultSharedLimit = 48 * 1024;  // more needs a declaration, and only as dynamic shared memory
 constexpr std::int64_t kPortableCluster = 8;
+// A driver that can capture a programmatic dependent launch (graph edges have kinds since CUDA 12.3); an older one would spoil a caller's
+// graph.
+constexpr int kCapturesOverlap = 12030;
 
 // A kernel's limits are shared by all configurations loaded from one cubin; they must only grow.
 std::mutex& limits_mutex() {
@@ -81,8 +84,11 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
     attribute.id = LaunchAttribute::kCooperative;
     attribute.value.cooperative = 1;
   }
-  overlaps_ = passes_.empty() ? launch.overlap : overlaps_;
-  if (launch.overlap) {
+  int driver_version = 0;
+  context_->api().driver_get_version(&driver_version);
+  const bool overlap = launch.overlap && driver_version >= kCapturesOverlap;
+  overlaps_ = passes_.empty() ? overlap : overlaps_;
+  if (overlap) {
     LaunchAttribute& attribute = pass.attributes[pass.config.attribute_count++];
     attribute.id = LaunchAttribute::kProgrammaticStreamSerialization;
     attribute.value.programmatic_stream_serialization_allowed = 1;
