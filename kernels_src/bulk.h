@@ -1,6 +1,7 @@
 #pragma once
-// Bulk copies between device and shared memory (cp.async.bulk, Hopper): one thread starts them, no registers and no instructions are taken
-// while bytes are under way. Only for configurations whose `valid` asks for compute capability 9.0; elsewhere the functions copy at once.
+// What arrives in shared memory and is counted there (Hopper): bulk copies from device memory (cp.async.bulk), of which one thread starts many
+// without registers or instructions while bytes are under way, and words of a cluster's other blocks. Only for configurations whose `valid`
+// asks for compute capability 9.0; elsewhere the functions copy at once.
 #include <hone/kernel.h>
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -66,6 +67,17 @@ template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, u
 /// What this thread wrote to shared memory is seen by bulk copies that start after the next barrier.
 HONE_DEVICE void fence_for_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 template <int pending> HONE_DEVICE void bulk_stores_left() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
+
+/// Arrives at the cluster's barrier without a release, which would wait for all that is under way to memory.
+HONE_DEVICE void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+/// Writes the 4 bytes at `word` in the shared memory of block `rank` of the cluster, and has them counted by its `arrival`.
+HONE_DEVICE void tell(float* word, int rank, float value, Arrival* arrival) {
+  asm volatile(
+      "{ .reg .u32 at, there; mapa.shared::cluster.u32 at, %0, %2; mapa.shared::cluster.u32 there, %1, %2;"
+      " st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [at], %3, [there]; }" ::"r"(shared_address(word)),
+      "r"(shared_address(arrival)), "r"(rank), "r"(__float_as_uint(value))
+      : "memory");
+}
 #else
 // Without the hardware a copy is done when it is asked for; the threads of a block take turns, so nothing needs to be atomic.
 struct Arrival {
@@ -91,4 +103,6 @@ template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, un
 template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, unsigned bytes) { copy_now(to, from, bytes); }
 HONE_DEVICE void fence_for_bulk() {}
 template <int pending> HONE_DEVICE void bulk_stores_left() {}
+HONE_DEVICE void cluster_arrive_relaxed() {}  // the cpu device has no clusters
+HONE_DEVICE void tell(float*, int, float, Arrival*) {}
 #endif

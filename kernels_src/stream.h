@@ -21,22 +21,6 @@ HONE_BOTH constexpr long streams_of(long rows, int cluster, int spare, int block
   return ceil_div(rows, ceil_div(rows, resident));
 }
 
-#if defined(__CUDACC__)
-HONE_DEVICE void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
-
-/// Writes the 4 bytes at `word` in the shared memory of block `rank` of the cluster, and has them counted by its `arrival`.
-HONE_DEVICE void tell(float* word, int rank, float value, Arrival* arrival) {
-  asm volatile(
-      "{ .reg .u32 at, there; mapa.shared::cluster.u32 at, %0, %2; mapa.shared::cluster.u32 there, %1, %2;"
-      " st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [at], %3, [there]; }" ::"r"(shared_address(word)),
-      "r"(shared_address(arrival)), "r"(rank), "r"(__float_as_uint(value))
-      : "memory");
-}
-#else
-HONE_DEVICE void cluster_arrive_relaxed() {}
-HONE_DEVICE void tell(float*, int, float, Arrival*) {}  // the cpu device has no clusters
-#endif
-
 /// A place for a row's part in shared memory, and the phase of its arrivals; places are taken in turn.
 template <int stages> struct Turn {
   int stage = 0;

@@ -112,22 +112,10 @@ void gemv_reference(long i, const T* x, const T* w, const T* added, double* y, f
 // ---- clusters (Hopper) -----------------------------------------------------------------------------------------------------------------
 #if defined(__CUDACC__)
 HONE_DEVICE int cluster_rank() { int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)); return rank; }
-/// (Relaxed: a release would wait for all that is under way to memory.)
-HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-/// Writes `value` to what is `to` in the shared memory of block `rank` of the cluster, and has its bytes counted by its `arrival`.
-HONE_DEVICE void tell(float* to, int rank, float value, Arrival* arrival) {
-  asm volatile(
-      "{ .reg .u32 at, there; mapa.shared::cluster.u32 at, %0, %2; mapa.shared::cluster.u32 there, %1, %2;"
-      " st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [at], %3, [there]; }" ::"r"(shared_address(to)),
-      "r"(shared_address(arrival)), "r"(rank), "r"(__float_as_uint(value))
-      : "memory");
-}
 #else
 HONE_DEVICE int cluster_rank() { return 0; }
-HONE_DEVICE void cluster_arrive() {}
 HONE_DEVICE void cluster_wait() {}
-HONE_DEVICE void tell(float*, int, float, Arrival*) {}
 #endif
 
 // ---- sums ------------------------------------------------------------------------------------------------------------------------------
@@ -318,7 +306,7 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
       expect_bytes(&told, 4 * c.cluster * max_of(0, min_of(kOwn, kOutputs - rank * kOwn)));
     }
     __syncwarp();
-    cluster_arrive();
+    cluster_arrive_relaxed();
   }
   const int index = rank + (int)blockIdx.y, shares = c.cluster * (int)gridDim.y;
   if (whole_words<T>(p, c)) {
