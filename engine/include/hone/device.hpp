@@ -133,7 +133,7 @@ struct Preparation {
   std::size_t bytes = 0;
 };
 
-/// Device memory, the null stream's.
+/// A piece of device memory.
 struct Region {
   void* address = nullptr;
   std::size_t bytes = 0;
