@@ -97,7 +97,7 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block) void copy(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y, Problem p) {
   constexpr int kVec = c.bytes / (int)sizeof(T);
   const long words = p.n / kVec;
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0 && is_short(p.n * (long)sizeof(T))) {
     const long first = blockIdx.x * tile_elements<T>(c);
     bring_near(x + first, min_of(tile_elements<T>(c), p.n - first) * (long)sizeof(T));
   }

@@ -201,7 +201,8 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
   using Line = Word<T, vec<T>(c)>;
   SHARED_DYNAMIC(Line, shared);
   const Tile tile = tile_of_block<T, c>(p);
-  if (blockIdx.x < kNearBytes / (c.run_in * tile_rows<T>(c))) bring_tile_near<T, c>(x, tile, p);
+  const bool is_near = is_short(p.rows * p.cols * (long)sizeof(T)) && blockIdx.x < kNearBytes / (c.run_in * tile_rows<T>(c));
+  if (is_near) bring_tile_near<T, c>(x, tile, p);
   take_turn();
   if constexpr (c.path == Path::engine) {
     return;
