@@ -316,15 +316,15 @@ class Session {
     return store_.finish_session(session_, key_, record, elapsed());
   }
 
-  /// The record that the winner of a part of the space must leave in place: it may come from the rest.
+  /// The record that the winner must leave in place: one that this session did not try (it searched a part of the space, knew of no record,
+  /// or ended too soon) and that is not slower.
   Result<std::optional<Record>> faster_record(const Trial& winner) {
-    if (request_.restriction.empty()) {
+    HONE_ASSIGN(std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
+    if (!known || known->measurement.median_us > winner.measurement.median_us) {
       return std::optional<Record>();
     }
-    HONE_ASSIGN(std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
-    const bool stays =
-        known && known->configuration != winner.configuration && known->measurement.median_us <= winner.measurement.median_us;
-    return stays ? std::move(known) : std::optional<Record>();
+    const bool tried = std::ranges::any_of(trials_, [&](const Trial& trial) { return trial.configuration == known->configuration; });
+    return tried ? std::optional<Record>() : std::move(known);
   }
 
   Result<std::optional<Record>> make_record(const Trial& winner) {

@@ -199,6 +199,22 @@ TEST_CASE("a session begins with the default and the problem's record, so that i
   CHECK(tune(brief, fixture.store(), builtin_registry())->best->configuration.values != std::vector<Value>{4, 2});
 }
 
+TEST_CASE("a session that did not try the record leaves it in place where it is faster") {
+  Fixture fixture;
+  CHECK(tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).ok());
+  TuneRequest brief = fixture.request("random", "1trials");
+  SUBCASE("ended with the default") {}
+  SUBCASE("knew of none") {
+    brief.budget = parse_budget("2trials").value();
+    brief.transfer = false;
+  }
+  const TuneReport report = tune(brief, fixture.store(), builtin_registry()).value();
+  REQUIRE(report.faster_record);
+  CHECK(report.best->configuration.values != std::vector<Value>{4, 2});
+  CHECK(report.faster_record->configuration.values == std::vector<Value>{4, 2});
+  CHECK(fixture.record()->configuration.values == std::vector<Value>{4, 2});
+}
+
 TEST_CASE("an unfinished session is gone on with under its own restriction only") {
   Fixture fixture;
   std::stop_source stop;

@@ -62,7 +62,7 @@ struct TuneReport {
   std::int64_t resumed_trials = 0;            ///< of these, recorded by earlier runs of the session
   std::optional<Measured> default_measured;   ///< of the final round
   std::optional<Measured> best;               ///< the winner, or nothing if no configuration was right
-  std::optional<Record> faster_record;        ///< a restricted session's winner does not replace a record that is faster: this one
+  std::optional<Record> faster_record;        ///< a record that is faster and was not tried stays: this one
   double speedup = 0.0;                       ///< default / best, both of the final round
   double seconds = 0.0;                       ///< wall time over all runs of the session
   StageSeconds stages;                        ///< summed over trials of this run
