@@ -306,6 +306,36 @@ TEST_CASE("an allocation that fails says what the problem needs") {
   CHECK(refused.error().message.find("GiB on fake:0: out of memory") != std::string::npos);
 }
 
+namespace {
+
+/// y[0] = the sum of x, off by `share` of what may be expected of its terms' size. `cancels`: at the first inputs the sum is nearly zero.
+Validation validate_sum(double share, bool cancels, int& references) {
+  FakeDevice device;
+  KernelSpec spec = fake::spec_of({fake::argument("x", Direction::kIn, fake::n()), fake::argument("y", Direction::kOut, Expression::constant(Value(1)))});
+  spec.cost.sum_length = fake::n();
+  double answer = 0.0;
+  device.reference = [&](const Call& call) {
+    answer = cancels && references++ == 0 ? 0.5 : 20.0;
+    *call.pointer<double>(1) = answer;
+  };
+  const auto bench = Bench::create(device, spec, kProblem, Compiled{}).value();
+  const FakeKernel kernel([&](const Call& call) { *call.pointer<float>(1) = static_cast<float>(answer + share * 20.0); });
+  return bench->validate(kernel, Configuration{{Value(1)}}, 3).value();
+}
+
+}  // namespace
+
+TEST_CASE("one result whose sum nearly cancels is tried with other inputs, one that is wrong fails with all of them") {
+  int references = 0;
+  CHECK(validate_sum(2e-6, true, references).outcome == Outcome::kOk);
+  CHECK(references == 2);
+  CHECK(validate_sum(2e-6, false, references).outcome == Outcome::kOk);
+  check_failure(validate_sum(2e-4, false, references), Outcome::kWrongResult, {"argument 'y'", "input seed"});
+  references = 0;
+  check_failure(validate_sum(0.1, true, references), Outcome::kWrongResult, {"argument 'y'", "(input seed 3)"});  // no rounding: no second try
+  CHECK(references == 1);
+}
+
 TEST_CASE("a kernel that overlaps what was launched before it has to wait before it reads and before it writes") {
   Doubling doubling;
   const auto verdict = [&](bool wait_first, bool wait_between) {

@@ -49,7 +49,8 @@ class Bench {
   ~Bench();
 
   /// Fills the inputs from `seed` (the reference's answer is kept while the seed stays the same), poisons outputs, runs, compares,
-  /// checks the guard bands, runs once more and compares the two results bit by bit. An Error means that the device itself failed.
+  /// checks the guard bands, runs once more and compares the two results bit by bit. A few results that are off by no more than rounding are
+  /// tried with other inputs, for sums that nearly cancel. An Error means that the device itself failed.
   Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed);
 
   /// Times it; `incumbent_us` enables racing.
