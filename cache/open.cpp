@@ -280,6 +280,8 @@ Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, Sto
   return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode));
 }
 
+Result<void> check_store_writable(const std::filesystem::path& path) { return cache::check_writable(std::filesystem::absolute(path)); }
+
 std::filesystem::path default_store_path() {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);

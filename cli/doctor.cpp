@@ -62,6 +62,7 @@ Result<std::string> store(const std::filesystem::path& path) {
   }
   HONE_ASSIGN(const auto opened, open_store(path, StoreMode::kReadOnly));
   HONE_ASSIGN(const auto sessions, opened->sessions());
+  HONE_TRY(check_store_writable(path));
   return fmt::format("{} ({} sessions)", path.string(), sessions.size());
 }
 

@@ -254,7 +254,7 @@ int export_plan(int argc, char** argv) {
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
-  add_config_option(options);
+  add_config_option(options, "the winner");
   options.add_options()("arch", "instead of --device: an architecture that need not be here, e.g. sm_90a", cxxopts::value<std::string>(),
                         "NAME")("out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

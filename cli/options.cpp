@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ranges>
 #include <vector>
 
 #include "cli/registry.hpp"
@@ -66,6 +67,24 @@ Error unexpected(const cxxopts::Options& options, const std::string& argument, c
                                            : fmt::format("unexpected argument '{}'; see hone {} --help", argument, verb)};
 }
 
+/// Of an argument of the wrong type cxxopts quotes the value alone, which does not tell the option.
+std::string misread(const std::string& message, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+    const std::string_view value = equals == std::string_view::npos ? word : word.substr(equals + 1);
+    const auto quoted = [&](const auto& piece) {
+      return message.find(fmt::format("\u2018{}\u2019", std::string_view(piece.begin(), piece.end()))) != std::string::npos;
+    };
+    if (!quoted(value) && std::ranges::none_of(std::views::split(value, ','), quoted)) {
+      continue;
+    }
+    const std::string_view option = equals != std::string_view::npos ? word.substr(0, equals) : argv[i - 1];
+    return option.starts_with("-") ? fmt::format("{} does not take '{}'", option, value) : fmt::format("'{}' is no number that fits here", value);
+  }
+  return message;
+}
+
 bool is_recorded(const std::string& kernel) { return kernel.ends_with(".json") || kernel.ends_with(".json.gz"); }
 
 }  // namespace
@@ -93,6 +112,8 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
     }
     fmt::print("{}", json ? output->json.dump() + "\n" : output->text);
     return output->exit_code;
+  } catch (const cxxopts::exceptions::incorrect_argument_type& wrong) {
+    return fail(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
   } catch (const cxxopts::exceptions::exception& wrong) {
     return fail(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
   }
@@ -132,7 +153,13 @@ void add_timing_option(cxxopts::Options& options) {
                         cxxopts::value<double>()->default_value(fmt::format("{}", MeasureSettings().graph_below_us)), "MICROSECONDS");
 }
 
-MeasureSettings find_timing(const cxxopts::ParseResult& arguments) { return {.graph_below_us = arguments["graph-below"].as<double>()}; }
+Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
+  const double below = arguments["graph-below"].as<double>();
+  if (!(below >= 0.0)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("--graph-below is a time in microseconds, or 0 for never; it cannot be {}", below)};
+  }
+  return MeasureSettings{.graph_below_us = below};
+}
 
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   if (arguments.count("kernel") == 0) {
@@ -153,14 +180,15 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);
   if (!builtin) {
     return Error{builtin.error().code,
-                 fmt::format("{}; a kernel of your own is named by its file: {}.cu", builtin.error().message, kernel)};
+                 fmt::format("{}; a kernel of your own is named by its file{}", builtin.error().message,
+                             kernel.find('.') == std::string::npos ? fmt::format(": {}.cu", kernel) : ", which ends in .cu")};
   }
   subject.spec = **builtin;
   return subject;
 }
 
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
-  HONE_ASSIGN(const DType dtype, parse_dtype(arguments["dtype"].as<std::string>()));
+  HONE_ASSIGN(const DType dtype, parse_dtype(arguments["dtype"].as<std::string>(), subject.spec.dtypes));
   HONE_ASSIGN(const Shape shape, parse_shape(without_blanks(arguments["shape"].as<std::string>())));
   return make_problem(subject.spec, dtype, shape);
 }

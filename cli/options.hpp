@@ -44,7 +44,7 @@ Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments);
 
 /// --graph-below: up to which time calls are timed as a graph.
 void add_timing_option(cxxopts::Options& options);
-MeasureSettings find_timing(const cxxopts::ParseResult& arguments);
+Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments);
 
 /// A kernel, by the name of a built-in one or by the path of a file (.cu, or a recorded space: .json, .json.gz).
 struct Subject {

@@ -63,7 +63,7 @@ int run(int argc, char** argv) {
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
-  add_config_option(options);
+  add_config_option(options, "the winner, else the default");
   add_timing_option(options);
   options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
@@ -80,7 +80,7 @@ int run(int argc, char** argv) {
     request.problem = std::move(target.problem);
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
-    request.measure = find_timing(arguments);
+    HONE_ASSIGN(request.measure, find_timing(arguments));
     HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
     return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin),
                   trial.outcome == Outcome::kOk ? 0 : 2};

@@ -2,13 +2,15 @@
 // Which configuration a verb is about: the one given with --config, else what the store has for the problem, else the default.
 
 #include <string>
+#include <string_view>
 
 #include "cli/options.hpp"
 #include "hone/lookup.hpp"
 
 namespace hone::cli {
 
-void add_config_option(cxxopts::Options& options);
+/// `without`: what is taken where the option is not given.
+void add_config_option(cxxopts::Options& options, std::string_view without);
 
 struct Selection {
   Choice choice;

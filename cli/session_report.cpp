@@ -82,6 +82,13 @@ std::string values_text(const std::vector<Parameter>& parameters, const std::vec
   return "\nthe best with each value, of the best of all (-: not measured)\n" + table(rows);
 }
 
+/// What went wrong, of a detail of many lines: a compiler says first where it was, and then what it minds.
+std::string_view headline(std::string_view detail) {
+  const std::size_t error = detail.find("error:"), before = error == std::string_view::npos ? error : detail.rfind('\n', error);
+  detail.remove_prefix(before == std::string_view::npos ? 0 : before + 1);
+  return detail.substr(0, detail.find('\n'));
+}
+
 std::string failures_text(const std::vector<Parameter>& parameters, const std::vector<Trial>& trials) {
   std::map<Outcome, std::pair<std::size_t, const Trial*>> failures;
   for (const Trial& trial : trials) {
@@ -93,7 +100,7 @@ std::string failures_text(const std::vector<Parameter>& parameters, const std::v
   std::string lines = failures.empty() ? "" : "\nfailures, and the first of each\n";
   for (const auto& [outcome, failure] : failures) {
     lines += fmt::format("  {} {}: {}\n    {}\n", failure.first, name(outcome), text(parameters, failure.second->configuration),
-                         failure.second->detail.substr(0, failure.second->detail.find('\n')));
+                         headline(failure.second->detail));
   }
   return lines;
 }

@@ -62,6 +62,10 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
     }
     subject.spec = **builtin;
   }
+  if (subject.spec.name != session.kernel) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("session {} is of {}, and {} is a file of {}", session.id, session.kernel,
+                                                          arguments["kernel"].as<std::string>(), subject.spec.name)};
+  }
   if (subject.spec.source_hash != session.source_hash) {
     return Error{
         ErrorCode::kInvalidArgument,

@@ -177,8 +177,8 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   request.seed = arguments["seed"].as<std::uint64_t>();
   request.resume = arguments.count("fresh") == 0;
   request.transfer = arguments.count("no-transfer") == 0;
-  request.measure = find_timing(arguments);
-  request.compile_workers = arguments["compile-workers"].as<int>();
+  HONE_ASSIGN(request.measure, find_timing(arguments));
+  request.compile_workers = arguments["compile-workers"].as<std::uint16_t>();
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
   if (::isatty(STDERR_FILENO) != 0) {
@@ -204,8 +204,8 @@ int tune(int argc, char** argv) {
                         "BUDGET")("seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "strategy", "how to search", cxxopts::value<std::string>()->default_value("auto"), "NAME")(
       "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>(), "NAME=VALUE")(
-      "compile-workers", "processes that compile (0: one a core)", cxxopts::value<int>()->default_value("0"), "N")(
-      "no-transfer", "search without what the store knows of other shapes, dtypes and devices")(
+      "compile-workers", "processes that compile (0: one a core)", cxxopts::value<std::uint16_t>()->default_value("0"), "N")(
+      "no-transfer", "search without what the store knows: of this problem, other shapes, dtypes and devices")(
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));

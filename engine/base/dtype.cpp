@@ -45,17 +45,19 @@ std::string_view name(DType dtype) { return facts(dtype).name; }
 std::size_t size_of(DType dtype) { return facts(dtype).size; }
 double epsilon(DType dtype) { return facts(dtype).epsilon; }
 
-Result<DType> parse_dtype(std::string_view text) {
+Result<DType> parse_dtype(std::string_view text, std::span<const DType> meant) {
   std::vector<std::string> known;
   for (const Facts& candidate : kFacts) {
     if (candidate.name == text) {
       return candidate.dtype;
     }
-    known.emplace_back(candidate.name);
+    if (meant.empty() || std::ranges::find(meant, candidate.dtype) != meant.end()) {
+      known.emplace_back(candidate.name);
+    }
   }
   const auto elsewhere = std::ranges::find(kElsewhere, text, &std::pair<std::string_view, std::string_view>::first);
-  const std::string meant = elsewhere == kElsewhere.end() ? "" : fmt::format("'{}' is '{}' here: ", text, elsewhere->second);
-  return Error{ErrorCode::kInvalidArgument, meant + unknown_name("dtype", text, known)};
+  const std::string alias = elsewhere == kElsewhere.end() ? "" : fmt::format("'{}' is '{}' here: ", text, elsewhere->second);
+  return Error{ErrorCode::kInvalidArgument, alias + unknown_name("dtype", text, known)};
 }
 
 }  // namespace hone

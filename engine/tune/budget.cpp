@@ -7,8 +7,11 @@
 namespace hone {
 namespace {
 
+constexpr double kMost = 1e9;  // thirty years in seconds; what is more is a mistake
+
 Error unreadable(std::string_view part) {
-  return Error{ErrorCode::kInvalidArgument, fmt::format("budget: '{}' cannot be read; give seconds, minutes or trials, e.g. 30s, 5m, 200trials", part)};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("budget: '{}' cannot be read; give a time or trials, each once and less than 10^9, e.g. 30s, 5m, 200trials", part)};
 }
 
 }  // namespace
@@ -22,12 +25,12 @@ Result<Budget> parse_budget(std::string_view text) {
     double number = 0.0;
     const auto [end, status] = std::from_chars(part.data(), part.data() + part.size(), number);
     const std::string_view unit(end, static_cast<std::size_t>(part.data() + part.size() - end));
-    if (status != std::errc() || !(number > 0.0)) {
+    if (status != std::errc() || !(number > 0.0 && number < kMost)) {
       return unreadable(part);
     }
-    if (unit == "s" || unit == "m" || unit == "h") {
+    if (!budget.seconds && (unit == "s" || unit == "m" || unit == "h")) {
       budget.seconds = number * (unit == "s" ? 1.0 : unit == "m" ? 60.0 : 3600.0);
-    } else if ((unit == "trials" || unit == "trial") && number == static_cast<double>(static_cast<std::int64_t>(number))) {
+    } else if (!budget.trials && (unit == "trials" || unit == "trial") && number == static_cast<double>(static_cast<std::int64_t>(number))) {
       budget.trials = static_cast<std::int64_t>(number);
     } else {
       return unreadable(part);

@@ -98,7 +98,12 @@ TEST_CASE("constraints that no configuration meets") {
 
 TEST_CASE("a kernel file that is not there") { refused({"/nonexistent/kernel.cu"}, {"/nonexistent/kernel.cu"}); }
 TEST_CASE("an unknown kernel") { refused({"sofmax"}, {"sofmax", "softmax"}); }
-TEST_CASE("an unknown dtype") { refused({"softmax", "--dtype", "f33"}, {"f33", "f32"}); }
+TEST_CASE("an unknown dtype") { refused({"softmax", "--dtype", "float32"}, {"'float32' is 'f32' here", "(known: f32, f16, bf16)"}); }
+TEST_CASE("a number that cannot be read, or makes no sense") {
+  refused({"softmax", "--seed", "-1"}, {"--seed does not take '-1'"});
+  refused({"softmax", "--compile-workers=many"}, {"--compile-workers does not take 'many'"});
+  refused({"softmax", "--graph-below", "-3"}, {"--graph-below", "-3"});
+}
 TEST_CASE("a dtype that exists and that the kernel does not take") { refused({"softmax", "--dtype", "i32"}, {"i32"}); }
 TEST_CASE("an unknown extent") { refused({"softmax", "--shape", "row=32"}, {"row", "rows"}); }
 TEST_CASE("a shape that cannot be read") { refused({"softmax", "--shape", "rows=many"}, {"many"}); }
@@ -112,10 +117,12 @@ TEST_CASE("no kernel at all") { refused({}, {"which kernel"}); }
 
 TEST_CASE("no GPU where one was asked for") { refused({"softmax", "--device", "cuda:0"}, {"cuda", "hone doctor"}, {{"CUDA_VISIBLE_DEVICES", ""}}); }
 
-TEST_CASE("a budget that cannot be read") {
-  const Ended ended = run({"tune", "softmax", "--device", "cpu", "--budget", "soon"});
-  CHECK(ended.exit == 2);
-  CHECK(ended.err.find("soon") != std::string::npos);
+TEST_CASE("a budget that cannot be read, has a part twice or is too large") {
+  for (const auto& [budget, cause] : {std::pair("soon", "'soon'"), {"2trials,3trials", "'3trials'"}, {"99999999999999999999s", "10^9"}}) {
+    const Ended ended = run({"tune", "softmax", "--device", "cpu", "--budget", budget});
+    CHECK(ended.exit == 2);
+    CHECK(ended.err.find(cause) != std::string::npos);
+  }
 }
 
 TEST_CASE("--json reports an error as JSON too") {
@@ -160,6 +167,7 @@ TEST_CASE("a read-only store") {
   std::filesystem::copy_file(tuned_store(), directory / "kept.db");
   REQUIRE(chmod((directory / "kept.db").c_str(), 0444) == 0);
   store_refused(directory / "kept.db", "read-only");
+  CHECK(run({"doctor", "--store", directory / "kept.db"}).out.find("read-only") != std::string::npos);
 }
 
 }  // namespace hone::test

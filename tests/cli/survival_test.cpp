@@ -20,6 +20,9 @@ TEST_CASE("a session survives every way a configuration can fail, and counts eac
   CHECK(trials["deadlock"] == 1);
   CHECK(trials["wrong_result"] == 2);  // a wrong factor and an element left out
   CHECK(report["best"]["config"]["behaviour"] == 0);
+  // What the compiler minds is told, not the line before it that says where.
+  const Ended told = run({"sessions", "1", "--kernel", HONE_SOURCE_DIR "/tests/cli/hostile.cu", "--store", directory / "S.db"});
+  CHECK(told.out.find("error: static assertion failed: this configuration does not compile") != std::string::npos);
 }
 
 TEST_CASE("run reports a failing configuration with its outcome and exit code 2") {

@@ -17,8 +17,8 @@ std::span<const DType> all_dtypes();
 /// The user's spelling: "f32", "f16", "bf16", "f64", "i32". The same names are types in kernel files.
 std::string_view name(DType dtype);
 
-/// Parses a spelling; the error lists the known ones.
-Result<DType> parse_dtype(std::string_view text);
+/// Parses a spelling; the error lists the known ones, of `meant` if that names some.
+Result<DType> parse_dtype(std::string_view text, std::span<const DType> meant = {});
 
 /// Bytes of one element.
 std::size_t size_of(DType dtype);

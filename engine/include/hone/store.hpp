@@ -128,6 +128,9 @@ enum class StoreMode { kReadWrite, kReadOnly };
 /// Opens (kReadWrite: creates and migrates) the SQLite store. Errors, kStore: not a Hone store, made by a newer Hone, corrupt, read-only, full.
 Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode);
 
+/// Whether a store can be written there, or made; changes nothing. Errors, kStore: the file or the directory cannot be written.
+Result<void> check_store_writable(const std::filesystem::path& path);
+
 /// $HONE_STORE, else $XDG_DATA_HOME/hone/store.db, else ~/.local/share/hone/store.db.
 std::filesystem::path default_store_path();
 
