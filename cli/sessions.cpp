@@ -63,8 +63,7 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
     subject.spec = **builtin;
   }
   if (subject.spec.name != session.kernel) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("session {} is of {}, and {} is a file of {}", session.id, session.kernel,
-                                                          arguments["kernel"].as<std::string>(), subject.spec.name)};
+    return Error{ErrorCode::kInvalidArgument, fmt::format("session {} is of {}, not of {}", session.id, session.kernel, subject.spec.name)};
   }
   if (subject.spec.source_hash != session.source_hash) {
     return Error{

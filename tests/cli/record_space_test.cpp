@@ -55,6 +55,11 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
   CHECK(told.out.find("\n  3 compile_error: ") != std::string::npos);
   CHECK(run({"sessions", session, "--store", store}).err.find("name its file with --kernel") != std::string::npos);
 
+  std::string changed = kTiny;
+  std::filesystem::create_directory(directory / "changed");
+  write(directory / "changed/tiny.cu", changed.replace(changed.find("y[i] = x[i]"), 11, "y[i] = T(x[i])"));
+  CHECK(run({"sessions", session, "--kernel", directory / "changed/tiny.cu", "--store", store}).err.find("another version") != std::string::npos);
+
   const auto written = run({"sessions", session, "--record", file, "--kernel", kernel, "--store", store, "--json"}).json();
   CHECK(written["trials"] == kValid);
   CHECK(written["ok"] == kRight);
@@ -104,7 +109,7 @@ TEST_CASE("sessions --record: what cannot be written is refused") {
   CHECK(refused({"7", "--record", file}).find("no session 7") != std::string::npos);
   CHECK(refused({"1,2", "--record", file}).find("different") != std::string::npos);
   CHECK(refused({"--record", file}).find("hone sessions ID") != std::string::npos);
-  CHECK(refused({"1", "--kernel", "copy", "--record", file}).find("another version") != std::string::npos);
+  CHECK(refused({"1", "--kernel", "copy", "--record", file}).find("is of softmax, not of copy") != std::string::npos);
   CHECK(refused({"1", "--record", directory / "nowhere/F.json"}).find("cannot be written") != std::string::npos);
   CHECK(run({"sessions", "1", "--record", file, "--store", store}).exit == 0);
   CHECK(nlohmann::json::parse(contents(file))["cache"].size() == 1);
