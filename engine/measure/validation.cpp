@@ -39,7 +39,7 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
   const auto redrawn = redrawn_.find(seed);
   Validation validation;
   HONE_ASSIGN(Verdict verdict, judge_drawn(kernel, redrawn == redrawn_.end() ? seed : redrawn->second, validation.max_error));
-  for (std::uint64_t draw = 1; verdict.may_be_cancellation && draw < kMostDraws; ++draw) {
+  for (std::uint64_t draw = 1; verdict.outcome == Outcome::kWrongResult && verdict.may_be_cancellation && draw < kMostDraws; ++draw) {
     const std::uint64_t other = seed + draw * 0x9e3779b97f4a7c15;
     validation.max_error = 0.0;
     HONE_ASSIGN(Verdict again, judge_drawn(kernel, other, validation.max_error));
