@@ -24,8 +24,9 @@ std::string violated(const KernelSpec& spec, const Target& target, const Configu
 }  // namespace
 
 void add_config_option(cxxopts::Options& options, std::string_view without) {
-  options.add_options()("config", fmt::format("'default', 'best' (the winner), or name=value,... (others keep their default); without it: {}", without),
-                        cxxopts::value<std::string>(), "CONFIG");
+  options.add_options()(
+      "config", fmt::format("'default', 'best' (the winner), or name=value,... (others keep their default); without it: {}", without),
+      cxxopts::value<std::string>(), "CONFIG");
 }
 
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store) {
@@ -52,7 +53,8 @@ Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, c
   return Error{ErrorCode::kNotFound,
                fmt::format("no record of {} {} on {}: run {}hone tune {} --device {} --dtype {} --shape {} --store {}", subject.spec.name,
                            name(target.problem.dtype), target.device.info.product, elsewhere ? "there " : "",
-                           arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id, name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
+                           arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
+                           name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
 }
 
 }  // namespace hone::cli
