@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "hone/random.h"
+
 namespace hone {
 namespace {
 
@@ -108,6 +110,34 @@ Bindings bindings(const DeviceInfo& info) {
 
 Result<std::unique_ptr<CallGraph>> Device::graph(const LoadedKernel& /*kernel*/, std::span<const GraphCall> /*calls*/) {
   return Error{ErrorCode::kUnavailable, "device " + info().id + " has no graphs of calls"};
+}
+
+Spots spots_of_run(std::uint64_t seed, std::uint64_t run) {
+  // Every element of small outputs. Of large ones enough to see what leaves a thousandth of its work undone; the traffic is that of half a
+  // mebibyte.
+  constexpr std::size_t kMostSpots = std::size_t{1} << 14;
+  return {random_bits(seed, run), kMostSpots};
+}
+
+std::uint8_t fill_pattern(Preparation::Kind kind, std::uint64_t seed) {
+  // Neither 0, which a kernel may hope for, nor all bits one.
+  return kind == Preparation::Kind::kZero ? std::uint8_t{0} : static_cast<std::uint8_t>(1 + random_bits(seed, 0) % 254);
+}
+
+Result<std::vector<std::uint64_t>> Device::checksums(std::span<const Region> regions) {
+  std::vector<std::uint64_t> sums;
+  for (const Region& region : regions) {
+    HONE_ASSIGN(const std::uint64_t sum, checksum(region.address, region.bytes));
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+Result<void> Device::paint_shared(std::uint8_t /*pattern*/) { return {}; }
+
+Result<void> LoadedKernel::launch_passes(void* /*stream*/, std::span<void* const> /*arguments*/, std::size_t /*first*/,
+                                         std::size_t /*count*/) const {
+  throw ContractError("launch_passes of a kernel whose passes do not overlap");
 }
 
 Result<void> Device::invert(std::span<const Region> /*regions*/, bool /*late*/) {

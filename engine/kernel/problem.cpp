@@ -125,6 +125,32 @@ Bindings bindings(const Problem& problem) {
   return bound;
 }
 
+namespace {
+
+/// Halves the largest extents until no argument has more than `limit_elements`.
+void shrink(const KernelSpec& spec, Problem& problem, std::int64_t limit_elements) {
+  while (largest_extent(spec, problem) > static_cast<double>(limit_elements)) {
+    const auto largest = std::ranges::max_element(problem.shape, {}, [](const auto& extent) { return extent.second; });
+    if (largest->second <= 1) {
+      return;
+    }
+    largest->second = largest->second / 2 + largest->second % 2;
+  }
+}
+
+/// The axes that are extents: not those that choose a variant of the kernel.
+std::vector<std::size_t> free_axes(const KernelSpec& spec, const Problem& problem) {
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < problem.shape.size(); ++axis) {
+    if (!chooses_variant(spec, problem.shape[axis].first)) {
+      axes.push_back(axis);
+    }
+  }
+  return axes;
+}
+
+}  // namespace
+
 std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements) {
   // Each extent of a problem comes from another place of the list, so that every kind of raggedness meets every axis.
   constexpr std::array<std::int64_t, 6> kExtents{1, 67, 129, 255, 34, 521};
@@ -132,22 +158,43 @@ std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& prob
   std::vector<Problem> ragged;
   for (std::size_t variant = 0; variant < kProblems; ++variant) {
     Problem small = problem;
-    for (std::size_t axis = 0; axis < small.shape.size(); ++axis) {
-      if (chooses_variant(spec, small.shape[axis].first)) {
-        continue;
-      }
+    for (const std::size_t axis : free_axes(spec, problem)) {
       small.shape[axis].second = kExtents[(2 * variant + 3 * axis + 1) % kExtents.size()];
     }
-    while (largest_extent(spec, small) > static_cast<double>(limit_elements)) {
-      auto largest = std::max_element(small.shape.begin(), small.shape.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-      if (largest->second <= 1) {
-        break;
-      }
-      largest->second = largest->second / 2 + largest->second % 2;
-    }
+    shrink(spec, small, limit_elements);
     ragged.push_back(std::move(small));
   }
   return ragged;
+}
+
+std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements) {
+  const std::vector<std::size_t> axes = free_axes(spec, problem);
+  const auto filled = [&](std::int64_t extent) {
+    Problem made = problem;
+    for (const std::size_t axis : axes) {
+      made.shape[axis].second = extent;
+    }
+    return made;
+  };
+  std::int64_t tile = limit_elements;
+  while (tile > 1 && largest_extent(spec, filled(tile)) > static_cast<double>(limit_elements)) {
+    tile /= 2;
+  }
+  constexpr std::int64_t kSkew = 16, kThin = 16;
+  std::vector<Problem> regular{filled(tile), filled(std::max<std::int64_t>(2, tile - 2)), filled(1), filled(2)};
+  for (std::size_t i = 0; i < axes.size() && axes.size() > 1; ++i) {
+    Problem skewed = filled(std::min(tile, kThin));
+    skewed.shape[axes[i]].second = tile * kSkew;
+    shrink(spec, skewed, limit_elements);
+    regular.push_back(std::move(skewed));
+  }
+  std::vector<Problem> distinct;
+  for (Problem& small : regular) {
+    if (std::ranges::find(distinct, small) == distinct.end() && !(small == problem)) {
+      distinct.push_back(std::move(small));
+    }
+  }
+  return distinct;
 }
 
 }  // namespace hone

@@ -3,9 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/element.hpp"
+#include "engine/measure/input_profile.hpp"
 #include "hone/measure.hpp"
 #include "hone/random.h"
 
@@ -17,6 +20,8 @@ namespace {
 std::uint8_t guard_pattern(Direction direction, std::size_t index) {
   return direction == Direction::kIn ? std::uint8_t{0xff} : static_cast<std::uint8_t>(0x21 + 2 * (index % 32));
 }
+
+constexpr std::size_t kSkew = 16;  // what a kernel may rely on; the second place is aligned to no more
 
 constexpr std::uint8_t kUnwritten = 0xff;  // a NaN in double: an element the reference forgets is no right answer
 
@@ -44,9 +49,6 @@ Result<std::size_t> element_count(const KernelSpec& spec, const Argument& argume
 
 Result<void> Bench::Impl::create(const Compiled& reference) {
   HONE_TRY(size_slots());
-  const Bindings bound = bindings(problem_);
-  HONE_ASSIGN(const Value sum_length, spec_.cost.sum_length.evaluate(bound));
-  tolerance_ = tolerance(problem_.dtype, sum_length.real());
   HONE_TRY(check_memory(0, "its buffers"));
   HONE_TRY(allocate());
   HONE_ASSIGN(const std::vector<PassLaunch> plan, plan_reference(spec_, problem_));
@@ -56,36 +58,71 @@ Result<void> Bench::Impl::create(const Compiled& reference) {
 
 Result<void> Bench::Impl::size_slots() {
   const Bindings bound = bindings(problem_);
+  HONE_ASSIGN(const Value sum_length, spec_.cost.sum_length.evaluate(bound));
   slots_ = std::vector<Slot>(spec_.arguments.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.argument = &spec_.arguments[i];
     slot.element = slot.argument->element(problem_.dtype);
+    // An argument of a type of its own (an index, a float beside half inputs) rounds as that type does.
+    slot.tolerance = tolerance(slot.element, sum_length.real());
     if (slot.is(Direction::kScalar)) {
-      measure::encode(slot.element, slot.argument->scalar_default.real(), slot.scalar.data());
+      const double usual = slot.argument->scalar_default.real();
+      measure::encode(slot.element, profile_ == InputProfile::kOtherScalars ? measure::other_scalar(slot.element, usual) : usual,
+                      slot.scalar.data());
     } else if (!slot.is(Direction::kWorkspace)) {
       HONE_ASSIGN(slot.count, element_count(spec_, *slot.argument, bound, 1));
-      bytes_ += measure::GuardedBuffer::footprint(slot.bytes());
-      bytes_ += slot.is(Direction::kInOut) ? slot.bytes() : 0;
-      bytes_ += slot.is_output() ? measure::GuardedBuffer::footprint(slot.count * sizeof(double)) : 0;
     }
-    const bool scalar = slot.is(Direction::kScalar);
-    arguments_.push_back(scalar ? static_cast<void*>(slot.scalar.data()) : &slot.address);
-    reference_arguments_.push_back(scalar ? static_cast<void*>(slot.scalar.data()) : &slot.reference_address);
+    for (std::size_t place = 0; place < kPlaces; ++place) {
+      arguments_[place].push_back(slot.is(Direction::kScalar) ? static_cast<void*>(slot.scalar.data()) : &slot.address[place]);
+    }
+    reference_arguments_.push_back(slot.is(Direction::kScalar) ? static_cast<void*>(slot.scalar.data()) : &slot.reference_address);
   }
+  bytes_ = measure::GuardedArena::footprint(payloads(kFirst));
   return {};
 }
 
-Result<void> Bench::Impl::check_memory(std::size_t extra_bytes, const std::string& what) const {
+/// The payloads of a place, in the order of allocate(); `owners` learns whose they are.
+std::vector<measure::GuardedArena::Payload> Bench::Impl::payloads(std::size_t place) {
+  std::vector<measure::GuardedArena::Payload> made;
+  std::vector<Owner>& owners = arena_owners_[place];
+  owners.clear();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (!slot.has_fixed_memory()) {
+      continue;
+    }
+    const std::uint8_t pattern = guard_pattern(slot.argument->direction, i);
+    made.push_back({slot.bytes(), pattern, size_of(slot.element)});
+    owners.push_back({&slot, false});
+    if (place == kFirst && slot.is(Direction::kInOut)) {
+      made.push_back({slot.bytes(), pattern, size_of(slot.element)});
+      owners.push_back({&slot, true});
+    }
+    if (place == kFirst && slot.is_output()) {
+      made.push_back({slot.answer_bytes(), pattern, sizeof(double)});
+      owners.push_back({&slot, true});
+    }
+  }
+  return made;
+}
+
+std::optional<std::size_t> Bench::Impl::device_memory() const {
   const auto memory = device_.info().properties.find("memory");
-  if (memory == device_.info().properties.end() || memory->second <= 0 ||
-      bytes_ + extra_bytes <= static_cast<std::size_t>(memory->second)) {
+  if (memory == device_.info().properties.end() || memory->second <= 0) {
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(memory->second);
+}
+
+Result<void> Bench::Impl::check_memory(std::size_t extra_bytes, const std::string& what) const {
+  const std::optional<std::size_t> memory = device_memory();
+  if (!memory || bytes_ + extra_bytes <= *memory) {
     return {};
   }
-  return Error{
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} {} {}: {} need {:.2f} GiB on {}, which has {:.2f} GiB; choose a smaller shape", spec_.name, name(problem_.dtype),
-                  text(problem_.shape), what, gib(bytes_ + extra_bytes), device_.info().id, gib(static_cast<std::size_t>(memory->second)))};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{} {} {}: {} need {:.2f} GiB on {}, which has {:.2f} GiB; choose a smaller shape", spec_.name,
+                           name(problem_.dtype), text(problem_.shape), what, gib(bytes_ + extra_bytes), device_.info().id, gib(*memory))};
 }
 
 Error Bench::Impl::out_of_memory(const Error& cause) const {
@@ -95,34 +132,42 @@ Error Bench::Impl::out_of_memory(const Error& cause) const {
 }
 
 Result<void> Bench::Impl::allocate() {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    Slot& slot = slots_[i];
-    if (slot.is(Direction::kScalar) || slot.is(Direction::kWorkspace)) {
+  if (const Result<void> arranged = arenas_[kFirst].arrange(device_, payloads(kFirst)); !arranged) {
+    return out_of_memory(arranged.error());
+  }
+  std::size_t next = 0;
+  for (Slot& slot : slots_) {
+    if (!slot.has_fixed_memory()) {
       continue;
     }
-    auto buffer = measure::GuardedBuffer::create(device_, slot.bytes(), guard_pattern(slot.argument->direction, i));
-    if (!buffer) {
-      return out_of_memory(buffer.error());
-    }
-    slot.buffer = std::move(buffer).value();
-    slot.address = slot.reference_address = slot.buffer.payload();
+    slot.address[kFirst] = slot.reference_address = arenas_[kFirst].payload(next++);
     if (slot.is(Direction::kInOut)) {
-      auto original = device_.allocate(slot.bytes());
-      if (!original) {
-        return out_of_memory(original.error());
-      }
-      slot.original = std::move(original).value();
+      slot.original = arenas_[kFirst].payload(next++);
     }
     if (slot.is_output()) {
-      auto expected = measure::GuardedBuffer::create(device_, slot.count * sizeof(double), guard_pattern(slot.argument->direction, i));
-      if (!expected) {
-        return out_of_memory(expected.error());
-      }
-      slot.expected = std::move(expected).value();
-      slot.reference_address = slot.expected.payload();
+      slot.expected = reinterpret_cast<double*>(arenas_[kFirst].payload(next++));
+      slot.reference_address = slot.expected;
     }
   }
+  try_second_place();
   return {};
+}
+
+/// Where memory is plenty. Aligned to what a kernel may rely on, and not to more.
+void Bench::Impl::try_second_place() {
+  constexpr std::size_t kShareOfMemory = 4;
+  std::vector<measure::GuardedArena::Payload> wanted = payloads(kSecond);
+  const std::optional<std::size_t> memory = device_memory();
+  if (memory && measure::GuardedArena::footprint(wanted) > *memory / kShareOfMemory) {
+    return;
+  }
+  has_second_place_ = arenas_[kSecond].arrange(device_, std::move(wanted), kSkew).ok();
+  std::size_t next = 0;
+  for (Slot& slot : slots_) {
+    if (has_second_place_ && slot.has_fixed_memory()) {
+      slot.address[kSecond] = arenas_[kSecond].payload(next++);
+    }
+  }
 }
 
 Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
@@ -131,19 +176,36 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
   }
   inputs_seed_.reset();
   answer_seed_.reset();
+  for (std::vector<Frozen>& of_place : inputs_) {
+    of_place.clear();
+  }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     // Every argument draws from a stream of its own: equal inputs would hide a kernel that mixes them up.
     const std::uint64_t stream = random_bits(seed, i);
-    if (slot.is(Direction::kIn)) {
-      HONE_TRY(device_.randomize(slot.buffer.payload(), slot.element, slot.count, stream));
-      HONE_ASSIGN(slot.input_checksum, device_.checksum(slot.buffer.payload(), slot.bytes()));
-    } else if (slot.is(Direction::kInOut)) {
-      HONE_TRY(device_.randomize(slot.original->address(), slot.element, slot.count, stream));
+    if (slot.is(Direction::kInOut)) {
+      HONE_TRY(fill_input(slot, slot.original, stream));
+    }
+    if (!slot.is(Direction::kIn)) {
+      continue;
+    }
+    HONE_TRY(fill_input(slot, slot.address[kFirst], stream));
+    HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.address[kFirst], slot.bytes()));
+    inputs_[kFirst].push_back({{slot.address[kFirst], slot.bytes()}, sum, &slot, false, nullptr, 0});
+    if (has_second_place_) {
+      HONE_TRY(device_.copy(slot.address[kSecond], slot.address[kFirst], slot.bytes()));
+      inputs_[kSecond].push_back({{slot.address[kSecond], slot.bytes()}, sum, &slot, false, nullptr, 0});
     }
   }
   inputs_seed_ = seed;
   return {};
+}
+
+Result<void> Bench::Impl::fill_input(Slot& slot, void* destination, std::uint64_t stream) {
+  if (profile_ == InputProfile::kUsual || profile_ == InputProfile::kOtherScalars) {
+    return device_.randomize(destination, slot.element, slot.count, stream);
+  }
+  return device_.upload(destination, measure::draw(profile_, slot.element, slot.count, stream));
 }
 
 Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
@@ -151,27 +213,57 @@ Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
   if (answer_seed_ == seed) {
     return {};
   }
+  slack_ = 1.0;
+  own_.clear();
+  HONE_TRY(launch_reference());
+  HONE_ASSIGN(const auto harm, damage(frozen(kFirst, true)));
   for (Slot& slot : slots_) {
-    if (slot.is_output()) {
-      HONE_TRY(start_expected(slot));
-    }
-  }
-  HONE_TRY(reference_->launch(nullptr, reference_arguments_));
-  HONE_TRY(device_.synchronize());
-  for (Slot& slot : slots_) {
+    slot.sensitivity.clear();
     if (slot.is_output()) {
       HONE_TRY(check_expected(slot));
+    }
+  }
+  if (harm) {
+    HONE_TRY(repair());
+    return Error{ErrorCode::kBadKernel, fmt::format("{}: {}: {}", spec_.file, reference_name(spec_), *harm)};
+  }
+  for (const Slot& slot : slots_) {
+    if (slot.original != nullptr) {
+      HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.original, slot.bytes()));
+      own_.push_back({{slot.original, slot.bytes()}, sum, &slot, true, nullptr, 0});
+    }
+    if (slot.is_output()) {
+      HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.expected, slot.answer_bytes()));
+      own_.push_back({{slot.expected, slot.answer_bytes()}, sum, &slot, true, nullptr, 0});
     }
   }
   answer_seed_ = seed;
   return {};
 }
 
+Result<bool> Bench::Impl::has_answer(std::uint64_t seed) {
+  const Result<void> answered = compute_answer(seed);
+  if (!answered && answered.error().code != ErrorCode::kBadKernel) {
+    return answered.error();
+  }
+  return answered.ok();
+}
+
+Result<void> Bench::Impl::launch_reference() {
+  for (Slot& slot : slots_) {
+    if (slot.is_output()) {
+      HONE_TRY(start_expected(slot));
+    }
+  }
+  HONE_TRY(reference_->launch(nullptr, reference_arguments_));
+  return device_.synchronize();
+}
+
 Result<void> Bench::Impl::start_expected(Slot& slot) {
   if (slot.is(Direction::kInOut)) {
     return convert_original(slot);
   }
-  return device_.fill(slot.expected.payload(), slot.expected.bytes(), slot.argument->zeroed ? std::uint8_t{0} : kUnwritten);
+  return device_.fill(slot.expected, slot.answer_bytes(), slot.argument->zeroed ? std::uint8_t{0} : kUnwritten);
 }
 
 // In-place arguments are rare, so the conversion to double goes by way of the host instead of through a primitive of every device.
@@ -183,32 +275,46 @@ Result<void> Bench::Impl::convert_original(Slot& slot) {
   for (std::size_t begin = 0; begin < slot.count; begin += kChunk) {
     const std::size_t count = std::min(kChunk, slot.count - begin);
     const auto part = std::span(narrow).first(count * width);
-    HONE_TRY(device_.download(part, static_cast<const std::byte*>(slot.original->address()) + begin * width));
+    HONE_TRY(device_.download(part, slot.original + begin * width));
     for (std::size_t i = 0; i < count; ++i) {
       wide[i] = measure::decode(slot.element, part.data() + i * width);
     }
-    HONE_TRY(device_.upload(slot.expected.payload() + begin * sizeof(double), std::as_bytes(std::span(wide).first(count))));
+    HONE_TRY(device_.upload(slot.expected + begin, std::as_bytes(std::span(wide).first(count))));
   }
   return {};
 }
 
 /// The reference is somebody's code too.
 Result<void> Bench::Impl::check_expected(Slot& slot) {
-  HONE_ASSIGN(const auto damage, slot.expected.damage(device_, sizeof(double)));
-  if (damage) {
-    return Error{ErrorCode::kBadKernel,
-                 fmt::format("{}: {}: argument '{}' {}", spec_.file, reference_name(spec_), slot.argument->name, *damage)};
-  }
   // All but a NaN equals itself, and a NaN is no answer that a kernel could be held to.
-  const auto* expected = reinterpret_cast<const double*>(slot.expected.payload());
-  HONE_ASSIGN(const Comparison itself, device_.compare(expected, DType::kF64, expected, slot.count, Tolerance{}));
+  HONE_ASSIGN(const Comparison itself, device_.compare(slot.expected, DType::kF64, slot.expected, slot.count, Tolerance{}));
   if (itself.mismatches > 0) {
     return Error{ErrorCode::kBadKernel,
                  fmt::format("{}: {} leaves out or makes NaN {} of {} elements of argument '{}', the first at index {}", spec_.file,
                              reference_name(spec_), itself.mismatches, slot.count, slot.argument->name, itself.first_mismatch)};
   }
-  HONE_ASSIGN(slot.expected_checksum, device_.checksum(slot.expected.payload(), slot.expected.bytes()));
+  if (profile_ != InputProfile::kUsual) {
+    HONE_TRY(round_overflow(slot));
+  }
+  HONE_ASSIGN(slot.rms, device_.root_mean_square(slot.expected, slot.count));
   return {};
+}
+
+/// What is beyond the output's type is infinite in it.
+Result<void> Bench::Impl::round_overflow(Slot& slot) {
+  std::vector<double> answer(slot.count);
+  HONE_TRY(device_.download(std::as_writable_bytes(std::span(answer)), slot.expected));
+  bool overflows = false;
+  for (double& value : answer) {
+    std::array<std::byte, sizeof(double)> held{};
+    measure::encode(slot.element, value, held.data());
+    const double rounded = measure::decode(slot.element, held.data());
+    if (std::isinf(rounded) && !std::isinf(value)) {
+      value = rounded;
+      overflows = true;
+    }
+  }
+  return overflows ? device_.upload(slot.expected, std::as_bytes(std::span(answer))) : Result<void>();
 }
 
 Result<std::vector<std::size_t>> Bench::Impl::workspace_counts(const Configuration& configuration) const {
@@ -226,26 +332,40 @@ Result<std::vector<std::size_t>> Bench::Impl::workspace_counts(const Configurati
 }
 
 Result<void> Bench::Impl::fit_workspaces(const std::vector<std::size_t>& counts) {
-  std::size_t needed = 0;
+  std::vector<measure::GuardedArena::Payload> wanted;
+  std::vector<Owner> owners;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    needed += slots_[i].is(Direction::kWorkspace) ? measure::GuardedBuffer::footprint(counts[i] * size_of(slots_[i].element)) : 0;
+    if (slots_[i].is(Direction::kWorkspace)) {
+      slots_[i].count = counts[i];
+      wanted.push_back({slots_[i].bytes(), guard_pattern(Direction::kWorkspace, i), size_of(slots_[i].element)});
+      owners.push_back({&slots_[i], false});
+    }
   }
+  if (wanted.empty()) {
+    return {};
+  }
+  const std::size_t needed = measure::GuardedArena::footprint(wanted) - measure::GuardedArena::footprint({});
   HONE_TRY(check_memory(needed, "its buffers and the workspaces of this configuration"));
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    Slot& slot = slots_[i];
-    if (!slot.is(Direction::kWorkspace)) {
-      continue;
+  for (std::size_t place = 0; place < (has_second_place_ ? kPlaces : 1); ++place) {
+    const Result<void> arranged = workspaces_[place].arrange(device_, wanted, place == kFirst ? 0 : kSkew);
+    if (!arranged && place == kSecond) {
+      has_second_place_ = false;
+      break;
     }
-    slot.count = counts[i];
-    if (slot.buffer.payload() == nullptr) {
-      slot.buffer = measure::GuardedBuffer(guard_pattern(Direction::kWorkspace, i));
+    if (!arranged) {
+      const std::size_t largest =
+          static_cast<std::size_t>(std::ranges::max_element(wanted, {}, &measure::GuardedArena::Payload::bytes) - wanted.begin());
+      return Error{arranged.error().code, fmt::format("workspace '{}' needs {:.2f} GiB beside {:.2f} GiB of buffers on {}: {}",
+                                                      owners[largest].slot->argument->name, gib(wanted[largest].bytes), gib(bytes_),
+                                                      device_.info().id, arranged.error().message)};
     }
-    if (const Result<void> resized = slot.buffer.resize(device_, slot.bytes()); !resized) {
-      return Error{resized.error().code,
-                   fmt::format("workspace '{}' needs {:.2f} GiB beside {:.2f} GiB of buffers on {}: {}", slot.argument->name,
-                               gib(slot.bytes()), gib(bytes_), device_.info().id, resized.error().message)};
+    workspace_owners_[place] = owners;
+    std::size_t next = 0;
+    for (Slot& slot : slots_) {
+      if (slot.is(Direction::kWorkspace)) {
+        slot.address[place] = workspaces_[place].payload(next++);
+      }
     }
-    slot.address = slot.buffer.payload();
   }
   return {};
 }
@@ -253,8 +373,9 @@ Result<void> Bench::Impl::fit_workspaces(const std::vector<std::size_t>& counts)
 Bench::Bench(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Bench::~Bench() = default;
 
-Result<std::unique_ptr<Bench>> Bench::create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference) {
-  auto impl = std::make_unique<Impl>(device, spec, problem);
+Result<std::unique_ptr<Bench>> Bench::create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference,
+                                             InputProfile profile) {
+  auto impl = std::make_unique<Impl>(device, spec, problem, profile);
   HONE_TRY(impl->create(reference));
   return std::unique_ptr<Bench>(new Bench(std::move(impl)));
 }
@@ -263,13 +384,19 @@ Result<Validation> Bench::validate(const LoadedKernel& kernel, const Configurati
   return impl_->validate(kernel, configuration, seed);
 }
 
-Result<Measurement> Bench::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                                std::optional<double> incumbent_us, Readings& readings) {
+Result<bool> Bench::has_answer(std::uint64_t seed) { return impl_->has_answer(seed); }
+
+Result<Timing> Bench::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                           std::optional<double> incumbent_us, Readings& readings) {
   return impl_->time(kernel, configuration, settings, incumbent_us, readings);
 }
 
-Result<std::vector<Measurement>> Bench::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
-                                                         std::uint64_t seed, Readings& readings) {
+Result<Validation> Bench::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds) {
+  return impl_->repeat(kernel, configuration, launches, seconds);
+}
+
+Result<std::vector<Timing>> Bench::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
+                                                    std::uint64_t seed, Readings& readings) {
   return impl_->time_interleaved(finalists, settings, seed, readings);
 }
 

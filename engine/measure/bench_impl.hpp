@@ -4,43 +4,49 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/measure/guarded_buffer.hpp"
+#include "engine/measure/guarded_arena.hpp"
 #include "hone/measure.hpp"
 
 namespace hone {
 
 struct Bench::Impl {
+  /// Where the arguments of a run lie: the buffers that timing uses too, or those of the second run, at other addresses.
+  static constexpr std::size_t kFirst = 0, kSecond = 1, kPlaces = 2;
+
   /// One argument of the kernel on this problem.
   struct Slot {
     const Argument* argument = nullptr;
     DType element = DType::kF32;
-    std::size_t count = 0;             ///< elements; of a workspace: for the configuration at hand
-    measure::GuardedBuffer buffer;     ///< what the kernel gets
-    std::unique_ptr<Buffer> original;  ///< kInOut: what it is restored from
-    measure::GuardedBuffer expected;   ///< kOut, kInOut: the reference's answer, in double
-    std::uint64_t input_checksum = 0;  ///< kIn: of the payload as filled
-    std::uint64_t expected_checksum = 0;
+    std::size_t count = 0;  ///< elements; of a workspace: for the configuration at hand
+    Tolerance tolerance;
+    std::byte* original = nullptr;    ///< kInOut: what it is restored from
+    double* expected = nullptr;       ///< kOut, kInOut: the reference's answer
+    double rms = 0.0;                 ///< of that answer
+    std::vector<double> sensitivity;  ///< of each element of the answer (conditioning.cpp); empty until it is asked for
     alignas(8) std::array<std::byte, 8> scalar{};
-    void* address = nullptr;            ///< the value that is passed: a device pointer
-    void* reference_address = nullptr;  ///< the same for the reference
+    std::array<void*, kPlaces> address{};  ///< the values that are passed: device pointers
+    void* reference_address = nullptr;     ///< the same for the reference
 
     [[nodiscard]] std::size_t bytes() const { return count * size_of(element); }
+    [[nodiscard]] std::size_t answer_bytes() const { return count * sizeof(double); }
     [[nodiscard]] bool is(Direction direction) const { return argument->direction == direction; }
     [[nodiscard]] bool is_output() const { return is(Direction::kOut) || is(Direction::kInOut); }
+    [[nodiscard]] bool has_fixed_memory() const { return !is(Direction::kScalar) && !is(Direction::kWorkspace); }
   };
 
-  Impl(Device& device, const KernelSpec& spec, const Problem& problem) : device_(device), spec_(spec), problem_(problem) {}
+  Impl(Device& device, const KernelSpec& spec, const Problem& problem, InputProfile profile)
+      : device_(device), spec_(spec), problem_(problem), profile_(profile) {}
 
   // bench.cpp
   Result<void> create(const Compiled& reference);
   Result<void> fill_inputs(std::uint64_t seed);
   Result<void> compute_answer(std::uint64_t seed);
+  Result<bool> has_answer(std::uint64_t seed);
   /// Sizes of the workspaces for a configuration, by argument; 0 for the others.
   Result<std::vector<std::size_t>> workspace_counts(const Configuration& configuration) const;
   Result<void> fit_workspaces(const std::vector<std::size_t>& counts);
@@ -48,42 +54,87 @@ struct Bench::Impl {
   // validation.cpp
   Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed);
 
+  // audit.cpp
+  /// Whose a payload is.
+  struct Owner {
+    const Slot* slot = nullptr;
+    bool own = false;  ///< the bench's own: an original or an answer
+  };
+  /// What no kernel may write, and its checksum while that holds: a guard band, an input, or what only the reference writes.
+  struct Frozen {
+    Region region;
+    std::uint64_t checksum = 0;
+    const Slot* slot = nullptr;                    ///< whose it is
+    bool own = false;                              ///< an original, an answer, or a band of one: no argument of the kernel
+    const measure::GuardedArena* arena = nullptr;  ///< of a band
+    std::size_t band = 0;
+  };
+  /// What is frozen around one place, and with `all` everywhere.
+  [[nodiscard]] std::vector<Frozen> frozen(std::size_t place, bool all) const;
+  /// Says what of it was written, in the words of a kernel's failure.
+  Result<std::optional<std::string>> damage(const std::vector<Frozen>& watched);
+  Result<std::string> describe_damage(const Frozen& hit);
+  /// After a failure nothing on the device is taken for intact: the next configuration must not pay for it.
+  Result<void> repair();
+
   // timing.cpp
-  Result<Measurement> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                           std::optional<double> incumbent_us, Readings& readings);
-  Result<std::vector<Measurement>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
-                                                    std::uint64_t seed, Readings& readings);
+  Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                      std::optional<double> incumbent_us, Readings& readings);
+  Result<std::vector<Timing>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
+                                               Readings& readings);
+  Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
+
+  Device& device_;
 
  private:
   // bench.cpp
   Result<void> size_slots();
+  std::vector<measure::GuardedArena::Payload> payloads(std::size_t place);
   Result<void> check_memory(std::size_t extra_bytes, const std::string& what) const;
+  [[nodiscard]] std::optional<std::size_t> device_memory() const;
   Result<void> allocate();
+  void try_second_place();
   Error out_of_memory(const Error& cause) const;
+  Result<void> fill_input(Slot& slot, void* destination, std::uint64_t stream);
+  Result<void> launch_reference();
   Result<void> start_expected(Slot& slot);
   Result<void> convert_original(Slot& slot);
   Result<void> check_expected(Slot& slot);
+  Result<void> round_overflow(Slot& slot);
 
   // validation.cpp
   struct Verdict {
     Outcome outcome = Outcome::kOk;
     std::string detail;
-    bool may_be_cancellation = false;  ///< of few results: they may be near zero where the terms of their sums are not
+    [[nodiscard]] bool ok() const { return outcome == Outcome::kOk; }
   };
-  Result<Verdict> judge_drawn(const LoadedKernel& kernel, std::uint64_t seed, double& max_error);
-  enum class Run { kFirst, kSecond, kBehindWriter };
-  Result<Verdict> run(const LoadedKernel& kernel, Run which);
-  Result<Verdict> run_and_compare(const LoadedKernel& kernel, Run which, double& max_error);
-  Result<void> write_late();
-  Result<Verdict> find_damage();
-  Result<Verdict> compare_outputs(bool second, double& max_error);
-  Result<Verdict> compare_runs(const std::vector<std::uint64_t>& first, double& max_error);
-  Result<Verdict> describe(const Slot& slot, const Comparison& comparison, bool second);
-  Result<std::vector<std::uint64_t>> output_checksums();
+  /// Which run of a validation: on which buffers, over which poison, behind which late writer.
+  struct Run {
+    std::size_t place = kFirst;
+    bool second = false;                       ///< over the other poison
+    std::optional<std::size_t> late_before{};  ///< this pass comes behind a kernel that still writes
+  };
   Result<Verdict> judge(const LoadedKernel& kernel, double& max_error);
-  Result<void> prepare(bool second);
-  Result<void> repair();
+  Result<Verdict> run(const LoadedKernel& kernel, const Run& which);
+  Result<void> launch(const LoadedKernel& kernel, const Run& which);
+  Result<Verdict> run_and_compare(const LoadedKernel& kernel, const Run& which, double& max_error);
+  Result<Verdict> behind_late_writers(const LoadedKernel& kernel, double& max_error);
+  Result<void> write_late(std::size_t place);
+  Result<Verdict> compare_outputs(const Run& which, double& max_error);
+  Result<Comparison> compare_slot(const Slot& slot, std::size_t place);
+  Result<Verdict> compare_runs(const std::vector<std::uint64_t>& first, const Run& second, double& max_error);
+  Result<Verdict> describe(const Slot& slot, const Comparison& comparison, const Run& which);
+  Result<std::vector<std::uint64_t>> output_checksums(std::size_t place);
+  Result<void> prepare(const Run& which);
   [[nodiscard]] bool sums_in_any_order() const;
+  [[nodiscard]] static Verdict launch_failure(const Error& error);
+
+  // conditioning.cpp
+  /// Holds an output against the answer with what rounding may do to this very answer.
+  Result<Comparison> compare_conditioned(const Slot& slot, std::size_t place);
+  Result<void> measure_sensitivity();
+  Result<void> add_perturbed_answer(std::uint64_t draw, double step, const std::vector<std::vector<double>>& answers);
+  [[nodiscard]] double perturbation_step() const;
 
   // timing.cpp
   /// One configuration, ready to be sampled: call by call, or by a graph of calls where there is one.
@@ -91,43 +142,66 @@ struct Bench::Impl {
     const LoadedKernel* kernel = nullptr;
     std::vector<std::size_t> workspaces;  ///< as of workspace_counts()
     std::vector<Preparation> preparations;
+    std::vector<Watch> watches;
     double warmup_us = std::numeric_limits<double>::infinity();  ///< the fastest warm-up run
     std::unique_ptr<CallGraph> graph;
+    std::uint64_t unmended = 0, runs = 0;  ///< so far: spoiled elements that its runs left wrong, and its runs
+    std::optional<std::string> harm;       ///< what one of its turns among finalists damaged
   };
   Result<void> ready_for_timing();
   [[nodiscard]] std::vector<Preparation> preparations(const std::vector<std::size_t>& workspaces,
                                                       const std::vector<void*>& addresses) const;
-  Result<Subject> warm_up(const LoadedKernel& kernel, std::vector<std::size_t> workspaces, int runs, bool flush);
-  Result<std::vector<double>> sample(const Subject& subject, int samples, bool flush);
+  [[nodiscard]] std::vector<Watch> watches(const std::vector<void*>& addresses) const;
+  [[nodiscard]] std::vector<void*> addresses(std::size_t place) const;
+  Subject subject(const LoadedKernel& kernel, std::vector<std::size_t> workspaces) const;
+  Result<void> warm_up(Subject& subject, int runs, bool flush);
+  Result<std::vector<double>> sample(Subject& subject, int samples, bool flush);
   Result<std::vector<Subject>> warm_up_finalists(std::span<const Finalist> finalists, const MeasureSettings& settings);
+  Result<double> take_turn_of(Subject& finalist, const MeasureSettings& settings);
+  Result<void> take_rounds(std::vector<Subject>& subjects, std::vector<std::vector<double>>& samples, const MeasureSettings& settings,
+                           std::uint64_t seed, Readings& readings);
   template <class Take>
   Result<std::vector<std::vector<double>>> accepted(Readings& readings, const Take& take);
+  /// Whether what was timed was right: spoiled elements of its runs, damage, and, unless it lost its race, all outputs of the last run.
+  Result<Validation> check_timed(const Subject& subject, bool lost);
 
   // graph_timing.cpp
   /// The problem's buffers once more.
   struct CallSet {
-    std::vector<std::unique_ptr<Buffer>> buffers;  ///< by argument; none for scalars
-    std::vector<void*> addresses;                  ///< of the buffers
-    std::vector<void*> arguments;                  ///< of a call: they point into `addresses`, and to the scalars of the slots
+    std::vector<std::unique_ptr<Buffer>> workspaces;  ///< by argument; none for others
+    std::vector<void*> addresses;                     ///< of the buffers
+    std::vector<void*> arguments;                     ///< of a call: they point into `addresses`, and to the scalars of the slots
   };
   /// Gives the subject a graph if it, or the `rival_us` that it races against, is short.
   Result<void> choose_way(Subject& subject, const MeasureSettings& settings, double rival_us);
   Result<std::unique_ptr<CallGraph>> make_graph(const Subject& subject);
   Result<void> make_call_sets();
+  Result<void> fill_call_sets();
   Result<void> fit_workspaces(CallSet& set);  ///< to those of the slots
+  Result<Verdict> check_calls();
 
-  Device& device_;
   KernelSpec spec_;
   Problem problem_;
-  Tolerance tolerance_;
-  std::vector<Slot> slots_;  ///< never resized after size_slots(): addresses_ points into it
-  std::vector<void*> arguments_, reference_arguments_;
+  InputProfile profile_;
+  std::vector<Slot> slots_;  ///< never resized after size_slots(): arguments_ points into it
+  std::array<std::vector<void*>, kPlaces> arguments_;
+  std::vector<void*> reference_arguments_;
   std::unique_ptr<LoadedKernel> reference_;
-  std::size_t bytes_ = 0;  ///< device memory of all but the workspaces
+  std::size_t bytes_ = 0;  ///< device memory of all but the workspaces, the second place and the calls of graphs
+  /// The arguments of each place; the first also has the originals and the answers.
+  std::array<measure::GuardedArena, kPlaces> arenas_, workspaces_;
+  std::array<std::vector<Owner>, kPlaces> arena_owners_, workspace_owners_;  ///< by payload
+  bool has_second_place_ = false;
+  std::array<std::vector<Frozen>, kPlaces> inputs_;  ///< of each place, as filled
+  std::vector<Frozen> own_;                          ///< originals and answers
   std::optional<std::uint64_t> inputs_seed_, answer_seed_;
-  std::map<std::uint64_t, std::uint64_t> redrawn_;  ///< seeds whose few results cancel, and what is drawn instead
+  double slack_ = 1.0;              ///< how many times the tolerance right results have been off: conditioned answers
+  std::uint64_t timings_ = 0;       ///< so far: each spoils other elements
   std::vector<CallSet> call_sets_;  ///< made for the first graph
-  bool has_graphs_ = true;          ///< until the device says otherwise
+  measure::GuardedArena call_arena_;
+  std::vector<Owner> call_owners_;           ///< by payload of the arena
+  std::optional<std::uint64_t> calls_seed_;  ///< of the inputs that the call sets hold
+  bool has_graphs_ = true;                   ///< until the device says otherwise
 };
 
 }  // namespace hone

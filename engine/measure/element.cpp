@@ -1,5 +1,6 @@
 #include "engine/measure/element.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -86,7 +87,7 @@ void encode(DType dtype, double value, std::byte* to) {
       write(value, to);
       break;
     case DType::kI32:
-      write(static_cast<std::int32_t>(value), to);
+      write(static_cast<std::int32_t>(std::clamp(value, -0x1p31, 0x1p31 - 1.0)), to);
       break;
   }
 }

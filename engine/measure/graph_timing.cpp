@@ -1,5 +1,9 @@
 // How fast is a short kernel? Calls of a graph, each on memory of its own: one call's time is no larger than what events and a launch take,
 // and calls on the same memory would find it in the cache.
+#include <fmt/format.h>
+
+#include <limits>
+
 #include "engine/measure/bench_impl.hpp"
 
 namespace hone {
@@ -23,11 +27,14 @@ Result<void> Bench::Impl::choose_way(Subject& subject, const MeasureSettings& se
   }
   Result<std::unique_ptr<CallGraph>> graph = make_graph(subject);
   if (graph) {
-    HONE_TRY((*graph)->time(1));  // the first launch of a graph uploads it
+    HONE_ASSIGN(const TimedRuns first, (*graph)->time(1, *inputs_seed_));  // the first launch of a graph uploads it
+    subject.unmended += first.unmended;
+    subject.runs += 1;
     subject.graph = std::move(graph).value();
   } else if (is_missing(graph.error())) {
     has_graphs_ = false;  // for good: what is compared is timed in one way
     call_sets_.clear();
+    call_arena_ = {};
   } else {
     return graph.error();
   }
@@ -38,29 +45,37 @@ Result<std::unique_ptr<CallGraph>> Bench::Impl::make_graph(const Subject& subjec
   if (call_sets_.empty()) {
     HONE_TRY(make_call_sets());
   }
+  HONE_TRY(fill_call_sets());
   std::vector<GraphCall> calls;
   for (CallSet& set : call_sets_) {
     HONE_TRY(fit_workspaces(set));
-    calls.push_back({set.arguments, preparations(subject.workspaces, set.addresses)});
+    calls.push_back({set.arguments, preparations(subject.workspaces, set.addresses), watches(set.addresses)});
   }
   return device_.graph(*subject.kernel, calls);
 }
 
 Result<void> Bench::Impl::make_call_sets() {
+  std::vector<measure::GuardedArena::Payload> wanted;
+  call_owners_.clear();
+  for (std::size_t call = 0; call < kCalls; ++call) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].has_fixed_memory()) {
+        wanted.push_back({slots_[i].bytes(), static_cast<std::uint8_t>(0x31 + 2 * i), size_of(slots_[i].element)});
+        call_owners_.push_back({&slots_[i], false});
+      }
+    }
+  }
+  HONE_TRY(call_arena_.arrange(device_, std::move(wanted)));
   std::vector<CallSet> sets(kCalls);
+  std::size_t next = 0;
   for (CallSet& set : sets) {
-    set.buffers.resize(slots_.size());
+    set.workspaces.resize(slots_.size());
     set.addresses.resize(slots_.size());
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       Slot& slot = slots_[i];
       set.arguments.push_back(slot.is(Direction::kScalar) ? static_cast<void*>(slot.scalar.data()) : &set.addresses[i]);
-      if (slot.is(Direction::kScalar) || slot.is(Direction::kWorkspace)) {
-        continue;
-      }
-      HONE_ASSIGN(set.buffers[i], device_.allocate(slot.bytes()));
-      set.addresses[i] = set.buffers[i]->address();
-      if (slot.is(Direction::kIn)) {
-        HONE_TRY(device_.copy(set.addresses[i], slot.buffer.payload(), slot.bytes()));
+      if (slot.has_fixed_memory()) {
+        set.addresses[i] = call_arena_.payload(next++);
       }
     }
   }
@@ -68,16 +83,55 @@ Result<void> Bench::Impl::make_call_sets() {
   return {};
 }
 
+/// The inputs of the calls are those of the problem.
+Result<void> Bench::Impl::fill_call_sets() {
+  if (calls_seed_ == inputs_seed_) {
+    return {};
+  }
+  for (const CallSet& set : call_sets_) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].is(Direction::kIn)) {
+        HONE_TRY(device_.copy(set.addresses[i], slots_[i].address[kFirst], slots_[i].bytes()));
+      }
+    }
+  }
+  calls_seed_ = inputs_seed_;
+  return {};
+}
+
+/// Every output of every call of the last run, and the calls' inputs. (Their guard bands are among what is frozen.)
+Result<Bench::Impl::Verdict> Bench::Impl::check_calls() {
+  std::vector<Frozen> inputs;
+  std::vector<Watch> outputs;
+  for (const CallSet& set : call_sets_) {
+    for (const Frozen& input : inputs_[kFirst]) {
+      const auto i = static_cast<std::size_t>(input.slot - slots_.data());
+      inputs.push_back({{set.addresses[i], input.region.bytes}, input.checksum, input.slot, false, nullptr, 0});
+    }
+    const std::vector<Watch> of_call = watches(set.addresses);
+    outputs.insert(outputs.end(), of_call.begin(), of_call.end());
+  }
+  HONE_ASSIGN(std::optional<std::string> found, damage(inputs));
+  if (found) {
+    return Verdict{Outcome::kIllegalAccess, "in a graph of calls: " + *found};
+  }
+  HONE_ASSIGN(const std::uint64_t wrong, device_.unmended(outputs, Spots{0, std::numeric_limits<std::size_t>::max()}));
+  if (wrong > 0) {
+    return Verdict{Outcome::kRace, fmt::format("{} elements are wrong behind a graph of {} calls", wrong, call_sets_.size())};
+  }
+  return Verdict{};
+}
+
 Result<void> Bench::Impl::fit_workspaces(CallSet& set) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (!slots_[i].is(Direction::kWorkspace)) {
       continue;
     }
-    if (!set.buffers[i] || set.buffers[i]->bytes() < slots_[i].bytes()) {
-      set.buffers[i].reset();
-      HONE_ASSIGN(set.buffers[i], device_.allocate(slots_[i].bytes()));
+    if (!set.workspaces[i] || set.workspaces[i]->bytes() < slots_[i].bytes()) {
+      set.workspaces[i].reset();
+      HONE_ASSIGN(set.workspaces[i], device_.allocate(slots_[i].bytes()));
     }
-    set.addresses[i] = set.buffers[i]->address();
+    set.addresses[i] = set.workspaces[i]->address();
   }
   return {};
 }

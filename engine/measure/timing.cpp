@@ -1,4 +1,6 @@
 // How fast is a configuration? Batches of samples until the confidence interval is narrow, the time is spent, or the race is lost.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -8,6 +10,7 @@
 #include <thread>
 
 #include "engine/measure/bench_impl.hpp"
+#include "hone/random.h"
 
 namespace hone {
 namespace {
@@ -70,50 +73,88 @@ void append(std::vector<std::vector<double>>& samples, const std::vector<std::ve
 
 }  // namespace
 
-Result<void> Bench::Impl::ready_for_timing() { return inputs_seed_ ? Result<void>() : fill_inputs(0); }
+/// What is timed is looked at: that takes the answer.
+Result<void> Bench::Impl::ready_for_timing() { return compute_answer(inputs_seed_.value_or(0)); }
+
+std::vector<void*> Bench::Impl::addresses(std::size_t place) const {
+  std::vector<void*> all;
+  std::ranges::transform(slots_, std::back_inserter(all), [place](const Slot& slot) { return slot.address[place]; });
+  return all;
+}
 
 std::vector<Preparation> Bench::Impl::preparations(const std::vector<std::size_t>& workspaces, const std::vector<void*>& addresses) const {
   std::vector<Preparation> prepared;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
+    const std::size_t count = slot.is(Direction::kWorkspace) ? workspaces[i] : slot.count;
+    if (slot.is(Direction::kScalar) || count == 0) {
+      continue;
+    }
     if (slot.is(Direction::kInOut)) {
-      prepared.push_back({Preparation::Kind::kCopy, addresses[i], slot.original->address(), slot.bytes()});
-    } else if (!slot.is(Direction::kScalar) && slot.argument->zeroed) {
-      const std::size_t count = slot.is(Direction::kWorkspace) ? workspaces[i] : slot.count;
-      if (count > 0) {
-        prepared.push_back({Preparation::Kind::kZero, addresses[i], nullptr, count * size_of(slot.element)});
-      }
+      prepared.push_back({Preparation::Kind::kCopy, addresses[i], slot.original, slot.bytes()});
+    } else if (slot.argument->zeroed) {
+      prepared.push_back({Preparation::Kind::kZero, addresses[i], nullptr, count * size_of(slot.element)});
+    } else if (slot.is(Direction::kWorkspace)) {
+      prepared.push_back({Preparation::Kind::kScramble, addresses[i], nullptr, count * size_of(slot.element)});
     }
   }
   return prepared;
 }
 
-Result<Bench::Impl::Subject> Bench::Impl::warm_up(const LoadedKernel& kernel, std::vector<std::size_t> workspaces, int runs, bool flush) {
-  std::vector<void*> addresses;
-  std::ranges::transform(slots_, std::back_inserter(addresses), [](const Slot& slot) { return slot.address; });
-  Subject subject;
-  subject.kernel = &kernel;
-  subject.preparations = preparations(workspaces, addresses);
-  subject.workspaces = std::move(workspaces);
+/// The outputs among the arguments at `addresses`. What a run does to a right result beside the tolerance (sums in any order) is well
+/// within twice what was seen of right ones.
+std::vector<Watch> Bench::Impl::watches(const std::vector<void*>& addresses) const {
+  const double slack = 2.0 * slack_;
+  std::vector<Watch> made;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (slot.is_output()) {
+      made.push_back({.address = addresses[i],
+                      .element = slot.element,
+                      .expected = slot.expected,
+                      .count = slot.count,
+                      .relative = slack * slot.tolerance.relative,
+                      .absolute = slack * (slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute),
+                      .spoiled = slot.is(Direction::kOut) && !slot.argument->zeroed});
+    }
+  }
+  return made;
+}
+
+Bench::Impl::Subject Bench::Impl::subject(const LoadedKernel& kernel, std::vector<std::size_t> workspaces) const {
+  Subject made;
+  made.kernel = &kernel;
+  made.preparations = preparations(workspaces, addresses(kFirst));
+  made.watches = watches(addresses(kFirst));
+  made.workspaces = std::move(workspaces);
+  return made;
+}
+
+Result<void> Bench::Impl::warm_up(Subject& subject, int runs, bool flush) {
   if (runs > 0) {
     HONE_ASSIGN(const std::vector<double> taken, sample(subject, runs, flush));
     subject.warmup_us = fastest(taken);
   }
-  return subject;
+  return {};
 }
 
-Result<std::vector<double>> Bench::Impl::sample(const Subject& subject, int samples, bool flush) {
+Result<std::vector<double>> Bench::Impl::sample(Subject& subject, int samples, bool flush) {
+  const std::uint64_t seed = random_bits(*inputs_seed_, ++timings_);
   TimeRequest request;
   request.kernel = subject.kernel;
-  request.arguments = arguments_;
+  request.arguments = arguments_[kFirst];
   request.preparations = subject.preparations;
+  request.watches = subject.watches;
+  request.seed = seed;
   request.samples = samples;
   request.flush_cache = flush;
-  HONE_ASSIGN(std::vector<double> taken, subject.graph ? subject.graph->time(samples) : device_.time(request));
-  if (taken.size() != static_cast<std::size_t>(samples)) {
+  HONE_ASSIGN(TimedRuns taken, subject.graph ? subject.graph->time(samples, seed) : device_.time(request));
+  if (taken.us.size() != static_cast<std::size_t>(samples)) {
     return Error{ErrorCode::kPlugin, "device " + device_.info().id + " returned another number of samples than was asked for"};
   }
-  return taken;
+  subject.unmended += taken.unmended;
+  subject.runs += taken.us.size();
+  return std::move(taken.us);
 }
 
 /// What `take` measures while the device is not throttled. `readings` hold the state before it, and afterwards the state after it.
@@ -140,35 +181,80 @@ Result<std::vector<std::vector<double>>> Bench::Impl::accepted(Readings& reading
   }
 }
 
-Result<Measurement> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                                      std::optional<double> incumbent_us, Readings& readings) {
+Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                                 std::optional<double> incumbent_us, Readings& readings) {
   HONE_TRY(ready_for_timing());
   HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
   HONE_TRY(fit_workspaces(counts));
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kNone;
-  HONE_ASSIGN(Subject subject, warm_up(kernel, std::move(counts), settings.warmup_runs, settings.flush_cache));
-  const bool hopeless = subject.warmup_us < kNone && subject.warmup_us > kHopeless * limit_us;
+  Subject timed = subject(kernel, std::move(counts));
+  HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
+  const bool hopeless = timed.warmup_us < kNone && timed.warmup_us > kHopeless * limit_us;
   if (!hopeless) {
-    HONE_TRY(choose_way(subject, settings, incumbent_us.value_or(kNone)));
+    HONE_TRY(choose_way(timed, settings, incumbent_us.value_or(kNone)));
   }
   readings = device_.readings();
   std::vector<std::vector<double>> samples(1);
   const Clock::time_point begin = Clock::now();
   bool lost = false;
-  while (const int batch = lost ? 0 : hopeless && samples[0].empty() ? 1 : next_batch(samples, settings, begin)) {
+  while (const int batch = lost || timed.unmended > 0 ? 0 : hopeless && samples[0].empty() ? 1 : next_batch(samples, settings, begin)) {
     const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
-      HONE_ASSIGN(std::vector<double> taken, sample(subject, batch, settings.flush_cache));
+      HONE_ASSIGN(std::vector<double> taken, sample(timed, batch, settings.flush_cache));
       return std::vector<std::vector<double>>{std::move(taken)};
     };
     HONE_ASSIGN(const auto taken, accepted(readings, take));
     append(samples, taken);
     lost = fastest(samples[0]) > limit_us && (hopeless || static_cast<int>(samples[0].size()) >= settings.race_samples);
   }
-  Measurement measured = summarize(std::move(samples[0]));
-  measured.raced_out = lost;
-  measured.by_graph = subject.graph != nullptr;
-  return measured;
+  Timing timing;
+  HONE_ASSIGN(timing.validation, check_timed(timed, lost));
+  timing.measurement = summarize(std::move(samples[0]));
+  timing.measurement.raced_out = lost;
+  timing.measurement.by_graph = timed.graph != nullptr;
+  return timing;
+}
+
+Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
+  Validation validation;
+  Verdict verdict;
+  std::optional<std::string> found = subject.harm;
+  if (!found) {
+    HONE_ASSIGN(found, damage(frozen(kFirst, true)));
+  }
+  if (found) {
+    verdict = {Outcome::kIllegalAccess, *std::move(found)};
+  } else if (subject.unmended > 0) {
+    verdict = {Outcome::kRace,
+               fmt::format("{} elements that held a wrong answer before a run, of a sample in each of {} runs, still did after it",
+                           subject.unmended, subject.runs)};
+  } else if (!lost) {
+    HONE_ASSIGN(verdict, compare_outputs(Run{}, validation.max_error));
+    if (verdict.ok() && subject.graph) {
+      HONE_ASSIGN(verdict, check_calls());
+    }
+    verdict.outcome = verdict.outcome == Outcome::kWrongResult ? Outcome::kRace : verdict.outcome;
+  }
+  validation.outcome = verdict.outcome;
+  if (!verdict.ok()) {
+    validation.detail = "right when it was validated, not when it was timed: " + verdict.detail;
+    HONE_TRY(repair());
+  }
+  return validation;
+}
+
+Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds) {
+  constexpr int kBatch = 16;
+  HONE_TRY(ready_for_timing());
+  HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
+  HONE_TRY(fit_workspaces(counts));
+  Subject repeated = subject(kernel, std::move(counts));
+  const Clock::time_point begin = Clock::now();
+  const auto spent = [&begin] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  while (repeated.unmended == 0 && static_cast<int>(repeated.runs) < launches && (repeated.runs == 0 || spent() < seconds)) {
+    HONE_TRY(sample(repeated, std::min(kBatch, launches - static_cast<int>(repeated.runs)), false));
+  }
+  return check_timed(repeated, false);
 }
 
 Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::span<const Finalist> finalists,
@@ -184,54 +270,87 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
   std::vector<Subject> subjects;
   double fastest_us = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < finalists.size(); ++i) {
-    const int runs = std::max(1, settings.warmup_runs);
-    HONE_ASSIGN(Subject subject, warm_up(*finalists[i].kernel, std::move(counts[i]), runs, settings.flush_cache));
-    fastest_us = std::min(fastest_us, subject.warmup_us);
-    subjects.push_back(std::move(subject));
+    subjects.push_back(subject(*finalists[i].kernel, std::move(counts[i])));
+    HONE_TRY(warm_up(subjects.back(), std::max(1, settings.warmup_runs), settings.flush_cache));
+    fastest_us = std::min(fastest_us, subjects.back().warmup_us);
   }
-  for (Subject& subject : subjects) {
-    HONE_TRY(choose_way(subject, settings, fastest_us));
+  for (Subject& finalist : subjects) {
+    HONE_TRY(choose_way(finalist, settings, fastest_us));
   }
   if (!has_graphs_) {  // found out with the third of five, say
-    std::ranges::for_each(subjects, [](Subject& subject) { subject.graph.reset(); });
+    std::ranges::for_each(subjects, [](Subject& finalist) { finalist.graph.reset(); });
   }
   return subjects;
 }
 
-Result<std::vector<Measurement>> Bench::Impl::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
-                                                               std::uint64_t seed, Readings& readings) {
-  if (finalists.empty()) {
-    return std::vector<Measurement>();
+/// One sample of a finalist, and whether it was right: what it damages must not be its rivals' fault.
+Result<double> Bench::Impl::take_turn_of(Subject& finalist, const MeasureSettings& settings) {
+  HONE_ASSIGN(const std::vector<double> one, sample(finalist, 1, settings.flush_cache));
+  HONE_ASSIGN(finalist.harm, damage(frozen(kFirst, false)));
+  if (finalist.harm) {
+    HONE_TRY(repair());
+    HONE_TRY(ready_for_timing());
+    HONE_TRY(fill_call_sets());
   }
-  HONE_TRY(ready_for_timing());
-  HONE_ASSIGN(const auto subjects, warm_up_finalists(finalists, settings));
-  readings = device_.readings();
+  return one.front();
+}
+
+/// Rounds of one turn each, in an order shuffled anew, until it is enough or fewer than two are left that were right so far.
+Result<void> Bench::Impl::take_rounds(std::vector<Subject>& subjects, std::vector<std::vector<double>>& samples,
+                                      const MeasureSettings& settings, std::uint64_t seed, Readings& readings) {
   std::mt19937_64 random(seed);
-  std::vector<std::size_t> order(finalists.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::vector<std::vector<double>> samples(finalists.size());
+  std::vector<std::size_t> alive(subjects.size());
+  std::iota(alive.begin(), alive.end(), std::size_t{0});
+  const auto failed = [&](std::size_t i) { return subjects[i].unmended > 0 || subjects[i].harm.has_value(); };
+  const auto of_alive = [&] {
+    std::vector<std::vector<double>> taken;
+    std::ranges::transform(alive, std::back_inserter(taken), [&](std::size_t i) { return samples[i]; });
+    return taken;
+  };
   const Clock::time_point begin = Clock::now();
-  while (const int rounds = next_batch(samples, settings, begin)) {
+  while (const int rounds = alive.empty() ? 0 : next_batch(of_alive(), settings, begin)) {
     const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
-      std::vector<std::vector<double>> batch(finalists.size());
+      std::vector<std::vector<double>> batch(subjects.size());
       for (int round = 0; round < rounds; ++round) {
+        std::vector<std::size_t> order = alive;
         std::shuffle(order.begin(), order.end(), random);
         for (const std::size_t i : order) {
-          HONE_ASSIGN(const std::vector<double> one, sample(subjects[i], 1, settings.flush_cache));
-          batch[i].push_back(one.front());
+          if (!failed(i)) {
+            HONE_ASSIGN(const double one, take_turn_of(subjects[i], settings));
+            batch[i].push_back(one);
+          }
         }
       }
       return batch;
     };
     HONE_ASSIGN(const auto batch, accepted(readings, take));
     append(samples, batch);
+    std::erase_if(alive, failed);
   }
-  std::vector<Measurement> measured;
+  return {};
+}
+
+Result<std::vector<Timing>> Bench::Impl::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
+                                                          std::uint64_t seed, Readings& readings) {
+  if (finalists.empty()) {
+    return std::vector<Timing>();
+  }
+  HONE_TRY(ready_for_timing());
+  HONE_ASSIGN(auto subjects, warm_up_finalists(finalists, settings));
+  readings = device_.readings();
+  std::vector<std::vector<double>> samples(finalists.size());
+  HONE_TRY(take_rounds(subjects, samples, settings, seed, readings));
+  std::vector<Timing> timed(finalists.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    measured.push_back(summarize(std::move(samples[i])));
-    measured.back().by_graph = subjects[i].graph != nullptr;
+    timed[i].measurement = summarize(std::move(samples[i]));
+    timed[i].measurement.by_graph = subjects[i].graph != nullptr;
+    if (subjects[i].unmended == 0 && !subjects[i].harm) {
+      // They share the buffers: what lies there is a finalist's own only after a run of its own.
+      HONE_TRY(sample(subjects[i], 1, settings.flush_cache));
+    }
+    HONE_ASSIGN(timed[i].validation, check_timed(subjects[i], false));
   }
-  return measured;
+  return timed;
 }
 
 }  // namespace hone

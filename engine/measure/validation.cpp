@@ -1,5 +1,5 @@
-// Is a configuration right? Two runs on equal inputs over different poison: the first is held against the reference, the second against the
-// first.
+// Is a configuration right? Two runs on equal inputs over different poison and, where memory allows, at different addresses: the first is
+// held against the reference, the second against the first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,10 @@ namespace {
 
 constexpr double kMaybeRounding = 16.0;  // times what is allowed; a wrong kernel is off by far more
 // What a sum may be off by is a share of the results' rms. Of few results that says little: a single one that nearly cancels is small, and
-// its error is not. Other inputs tell: what is drawn for it is as unlucky in one of thirty cases.
+// its error is not.
 constexpr std::size_t kFewResults = 32;
-constexpr int kMostDraws = 3;
+// A problem with no more elements in any argument is judged by its answer's conditioning whatever the error: that costs little.
+constexpr std::size_t kSmallProblem = std::size_t{1} << 17;
 
 /// What memory that a kernel must write holds before a run: NaN in the float types, and another pattern in the second run, so that a result
 /// which depends on it differs. (0x7f7f7f7f is no NaN in f32 and bf16, but it need not be: the first run's is.)
@@ -36,158 +37,159 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
     }
     return Validation{Outcome::kLaunchFailure, fitted.error().message, 0.0};
   }
-  const auto redrawn = redrawn_.find(seed);
+  HONE_TRY(compute_answer(seed));
   Validation validation;
-  HONE_ASSIGN(Verdict verdict, judge_drawn(kernel, redrawn == redrawn_.end() ? seed : redrawn->second, validation.max_error));
-  for (std::uint64_t draw = 1; verdict.outcome == Outcome::kWrongResult && verdict.may_be_cancellation && draw < kMostDraws; ++draw) {
-    const std::uint64_t other = seed + draw * 0x9e3779b97f4a7c15;
-    validation.max_error = 0.0;
-    HONE_ASSIGN(Verdict again, judge_drawn(kernel, other, validation.max_error));
-    if (again.outcome == Outcome::kOk) {
-      redrawn_[seed] = other;
-    }
-    verdict = std::move(again);
+  HONE_ASSIGN(Verdict verdict, judge(kernel, validation.max_error));
+  if (!verdict.ok()) {
+    verdict.detail +=
+        fmt::format(" (input seed {}{}{})", seed,
+                    profile_ == InputProfile::kUsual ? "" : ", inputs: ", profile_ == InputProfile::kUsual ? "" : name(profile_));
+    HONE_TRY(repair());
   }
   validation.outcome = verdict.outcome;
   validation.detail = std::move(verdict.detail);
   return validation;
 }
 
-Result<Bench::Impl::Verdict> Bench::Impl::judge_drawn(const LoadedKernel& kernel, std::uint64_t seed, double& max_error) {
-  HONE_TRY(compute_answer(seed));
-  HONE_ASSIGN(Verdict verdict, judge(kernel, max_error));
-  if (verdict.outcome != Outcome::kOk) {
-    verdict.detail += fmt::format(" (input seed {})", seed);
-    HONE_TRY(repair());
-  }
-  return verdict;
-}
-
 Result<Bench::Impl::Verdict> Bench::Impl::judge(const LoadedKernel& kernel, double& max_error) {
-  HONE_ASSIGN(Verdict first, run_and_compare(kernel, Run::kFirst, max_error));
-  if (first.outcome != Outcome::kOk) {
+  HONE_ASSIGN(Verdict first, run_and_compare(kernel, Run{}, max_error));
+  if (!first.ok() || profile_ != InputProfile::kUsual) {
     return first;
   }
-  HONE_ASSIGN(const std::vector<std::uint64_t> checksums, output_checksums());
-  HONE_ASSIGN(Verdict second, run(kernel, Run::kSecond));
-  if (second.outcome == Outcome::kOk) {
-    HONE_ASSIGN(second, compare_runs(checksums, max_error));
+  HONE_ASSIGN(const std::vector<std::uint64_t> checksums, output_checksums(kFirst));
+  const Run again{.place = has_second_place_ ? kSecond : kFirst, .second = true};
+  HONE_ASSIGN(Verdict second, run(kernel, again));
+  if (second.ok()) {
+    HONE_ASSIGN(second, compare_runs(checksums, again, max_error));
   }
-  if (second.outcome != Outcome::kOk || !kernel.overlaps()) {
-    return second;
-  }
-  HONE_ASSIGN(Verdict behind, run_and_compare(kernel, Run::kBehindWriter, max_error));
-  if (behind.outcome != Outcome::kOk) {
-    behind.outcome = Outcome::kRace;
-    behind.detail =
-        "right by itself, wrong behind a kernel that still writes its arguments (Launch::overlap: all it reads and writes must come behind "
-        "await_pass_before()): " +
-        behind.detail;
-  }
-  return behind;
+  return second.ok() ? behind_late_writers(kernel, max_error) : second;
 }
 
-Result<Bench::Impl::Verdict> Bench::Impl::run_and_compare(const LoadedKernel& kernel, Run which, double& max_error) {
+/// Each pass that may begin early, with the one before it held up.
+Result<Bench::Impl::Verdict> Bench::Impl::behind_late_writers(const LoadedKernel& kernel, double& max_error) {
+  for (std::size_t pass = 0; pass < kernel.passes(); ++pass) {
+    if (!kernel.overlaps(pass)) {
+      continue;
+    }
+    HONE_ASSIGN(Verdict behind, run_and_compare(kernel, Run{.late_before = pass}, max_error));
+    if (!behind.ok()) {
+      behind.outcome = Outcome::kRace;
+      behind.detail = fmt::format(
+          "right by itself, wrong {} a kernel that still writes its arguments (Launch::overlap: all it reads and writes must come behind "
+          "await_pass_before()): {}",
+          pass == 0 ? "behind" : fmt::format("with pass {} behind", pass + 1), behind.detail);
+      return behind;
+    }
+  }
+  return Verdict{};
+}
+
+Result<Bench::Impl::Verdict> Bench::Impl::run_and_compare(const LoadedKernel& kernel, const Run& which, double& max_error) {
   HONE_ASSIGN(Verdict verdict, run(kernel, which));
-  if (verdict.outcome == Outcome::kOk) {
-    HONE_ASSIGN(verdict, compare_outputs(false, max_error));
+  if (verdict.ok()) {
+    HONE_ASSIGN(verdict, compare_outputs(which, max_error));
   }
   return verdict;
 }
 
-Result<void> Bench::Impl::prepare(bool second) {
+Result<void> Bench::Impl::prepare(const Run& which) {
   for (Slot& slot : slots_) {
+    void* const address = slot.address[which.place];
     if (slot.is(Direction::kInOut)) {
-      HONE_TRY(device_.copy(slot.buffer.payload(), slot.original->address(), slot.bytes()));
+      HONE_TRY(device_.copy(address, slot.original, slot.bytes()));
     } else if ((slot.is(Direction::kOut) || slot.is(Direction::kWorkspace)) && slot.count > 0) {
-      HONE_TRY(device_.fill(slot.buffer.payload(), slot.bytes(), slot.argument->zeroed ? std::uint8_t{0} : poison(slot.element, second)));
+      HONE_TRY(device_.fill(address, slot.bytes(), slot.argument->zeroed ? std::uint8_t{0} : poison(slot.element, which.second)));
     }
   }
+  HONE_TRY(device_.paint_shared(poison(DType::kF32, which.second)));
   return device_.synchronize();
 }
 
 /// Spoils all that the kernel may touch and has a kernel mend it that is still at it when ours is launched. Who reads too early reads
 /// nonsense; what is written too early is spoiled.
-Result<void> Bench::Impl::write_late() {
+Result<void> Bench::Impl::write_late(std::size_t place) {
   std::vector<Region> regions;
   for (const Slot& slot : slots_) {
     if (!slot.is(Direction::kScalar) && slot.count > 0) {
-      regions.push_back({slot.buffer.payload(), slot.bytes()});
+      regions.push_back({slot.address[place], slot.bytes()});
     }
   }
   HONE_TRY(device_.invert(regions, false));
   return device_.invert(regions, true);
 }
 
+Result<void> Bench::Impl::launch(const LoadedKernel& kernel, const Run& which) {
+  const std::span<void* const> arguments = arguments_[which.place];
+  if (!which.late_before || *which.late_before == 0) {
+    if (which.late_before) {
+      HONE_TRY(write_late(which.place));
+    }
+    return kernel.launch(nullptr, arguments);
+  }
+  const std::size_t late = *which.late_before;
+  HONE_TRY(kernel.launch_passes(nullptr, arguments, 0, late));
+  HONE_TRY(write_late(which.place));
+  return kernel.launch_passes(nullptr, arguments, late, kernel.passes() - late);
+}
+
+Bench::Impl::Verdict Bench::Impl::launch_failure(const Error& error) {
+  return {error.message.starts_with("deadlock:") ? Outcome::kDeadlock : Outcome::kLaunchFailure, error.message};
+}
+
 /// One run on prepared buffers, and whether it stayed within them. Guards come before values: who writes past an end may have
 /// spoiled any value, and should hear of the end first.
-Result<Bench::Impl::Verdict> Bench::Impl::run(const LoadedKernel& kernel, Run which) {
-  HONE_TRY(prepare(which == Run::kSecond));
-  if (which == Run::kBehindWriter) {
-    HONE_TRY(write_late());
-  }
-  Result<void> ran = kernel.launch(nullptr, arguments_);
+Result<Bench::Impl::Verdict> Bench::Impl::run(const LoadedKernel& kernel, const Run& which) {
+  HONE_TRY(prepare(which));
+  Result<void> ran = launch(kernel, which);
   if (ran) {
     ran = device_.synchronize();
   }
   if (!ran) {
-    if (ran.error().code != ErrorCode::kLaunch) {
-      return ran.error();
-    }
-    const bool deadlock = ran.error().message.starts_with("deadlock:");
-    return Verdict{deadlock ? Outcome::kDeadlock : Outcome::kLaunchFailure, ran.error().message};
+    return ran.error().code == ErrorCode::kLaunch ? Result<Verdict>(launch_failure(ran.error())) : Result<Verdict>(ran.error());
   }
-  return find_damage();
+  HONE_ASSIGN(std::optional<std::string> found, damage(frozen(which.place, false)));
+  return found ? Verdict{Outcome::kIllegalAccess, *std::move(found)} : Verdict{};
 }
 
-Result<Bench::Impl::Verdict> Bench::Impl::find_damage() {
-  for (const Slot& slot : slots_) {
-    if (slot.is(Direction::kScalar)) {
-      continue;
-    }
-    HONE_ASSIGN(const auto damage, slot.buffer.damage(device_, size_of(slot.element)));
-    if (damage) {
-      return Verdict{Outcome::kIllegalAccess, fmt::format("argument '{}' {}", slot.argument->name, *damage)};
-    }
-    if (slot.is(Direction::kIn)) {
-      HONE_ASSIGN(const std::uint64_t now, device_.checksum(slot.buffer.payload(), slot.bytes()));
-      if (now != slot.input_checksum) {
-        return Verdict{Outcome::kIllegalAccess, fmt::format("argument '{}' is an input (IN) and was written", slot.argument->name)};
-      }
-    }
-  }
-  return Verdict{};
-}
-
-Result<Bench::Impl::Verdict> Bench::Impl::compare_outputs(bool second, double& max_error) {
+Result<Bench::Impl::Verdict> Bench::Impl::compare_outputs(const Run& which, double& max_error) {
   for (const Slot& slot : slots_) {
     if (!slot.is_output()) {
       continue;
     }
-    const auto* expected = reinterpret_cast<const double*>(slot.expected.payload());
-    // An argument of a type of its own (an index, a float beside half inputs) rounds as that type does.
-    Tolerance allowed = tolerance_;
-    if (slot.element != problem_.dtype) {
-      HONE_ASSIGN(const Value sum_length, spec_.cost.sum_length.evaluate(bindings(problem_)));
-      allowed = tolerance(slot.element, sum_length.real());
-    }
-    HONE_ASSIGN(const Comparison comparison, device_.compare(slot.buffer.payload(), slot.element, expected, slot.count, allowed));
+    HONE_ASSIGN(const Comparison comparison, compare_slot(slot, which.place));
     max_error = std::max(max_error, comparison.max_error);
     if (comparison.mismatches > 0 || comparison.not_finite > 0) {
-      return describe(slot, comparison, second);
+      return describe(slot, comparison, which);
     }
   }
   return Verdict{};
 }
 
-Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Comparison& comparison, bool second) {
-  HONE_ASSIGN(const std::uint64_t expected_now, device_.checksum(slot.expected.payload(), slot.expected.bytes()));
-  if (expected_now != slot.expected_checksum) {
-    return Verdict{Outcome::kIllegalAccess, "it wrote to memory that belongs to none of its arguments"};
+/// By the tolerance first. What is beyond it may be the rounding of an answer that is conditioned worse than most: then the magnitudes that
+/// went into this very answer decide.
+Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, std::size_t place) {
+  HONE_ASSIGN(Comparison comparison, device_.compare(slot.address[place], slot.element, slot.expected, slot.count, slot.tolerance));
+  const bool is_small = std::ranges::all_of(slots_, [](const Slot& other) { return other.count <= kSmallProblem; });
+  const bool worth_it = comparison.max_error < kMaybeRounding || slot.count < kFewResults || is_small;
+  if (comparison.mismatches == 0 || comparison.not_finite > 0 || slot.element == DType::kI32 || !worth_it) {
+    return comparison;
+  }
+  const double plain_error = comparison.max_error;
+  HONE_ASSIGN(Comparison again, compare_conditioned(slot, place));
+  if (again.mismatches == 0) {
+    slack_ = std::max(slack_, plain_error);
+  }
+  return again;
+}
+
+Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Comparison& comparison, const Run& which) {
+  HONE_ASSIGN(std::optional<std::string> stray, damage(own_));
+  if (stray) {
+    return Verdict{Outcome::kIllegalAccess, *std::move(stray)};
   }
   const std::size_t width = size_of(slot.element);
   std::vector<std::byte> actual(width);
-  HONE_TRY(device_.download(actual, slot.buffer.payload() + comparison.first_mismatch * width));
+  HONE_TRY(device_.download(actual, static_cast<const std::byte*>(slot.address[which.place]) + comparison.first_mismatch * width));
   std::string detail = fmt::format("argument '{}': {} of {} elements {} wrong", slot.argument->name, comparison.mismatches, slot.count,
                                    comparison.mismatches == 1 ? "is" : "are");
   if (comparison.not_finite > 0) {
@@ -195,7 +197,7 @@ Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Compa
   }
   detail += fmt::format("; the first at index {}: {:.9g}, expected {:.9g}", comparison.first_mismatch, comparison.first_actual,
                         comparison.first_expected);
-  const std::byte unwritten{poison(slot.element, second)};
+  const std::byte unwritten{poison(slot.element, which.second)};
   if (slot.is(Direction::kOut) && !slot.argument->zeroed && std::ranges::all_of(actual, [&](std::byte b) { return b == unwritten; })) {
     detail += " (never written, or made of memory that nobody wrote)";
   } else if (std::isfinite(comparison.max_error)) {
@@ -204,18 +206,17 @@ Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Compa
       detail += ": rounding, if an output is a sum that `cost` does not tell of (sum_length)";
     }
   }
-  const bool few = slot.count < kFewResults && comparison.not_finite == 0 && comparison.max_error < kMaybeRounding;
-  return Verdict{Outcome::kWrongResult, std::move(detail), few};
+  return Verdict{Outcome::kWrongResult, std::move(detail)};
 }
 
-Result<std::vector<std::uint64_t>> Bench::Impl::output_checksums() {
-  std::vector<std::uint64_t> checksums(slots_.size(), 0);
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].is_output()) {
-      HONE_ASSIGN(checksums[i], device_.checksum(slots_[i].buffer.payload(), slots_[i].bytes()));
+Result<std::vector<std::uint64_t>> Bench::Impl::output_checksums(std::size_t place) {
+  std::vector<Region> outputs;
+  for (const Slot& slot : slots_) {
+    if (slot.is_output()) {
+      outputs.push_back({slot.address[place], slot.bytes()});
     }
   }
-  return checksums;
+  return device_.checksums(outputs);
 }
 
 /// A zeroed float argument is there for atomic additions, and their order is free: such a kernel may differ from itself by rounding.
@@ -225,50 +226,28 @@ bool Bench::Impl::sums_in_any_order() const {
   });
 }
 
-Result<Bench::Impl::Verdict> Bench::Impl::compare_runs(const std::vector<std::uint64_t>& first, double& max_error) {
-  HONE_ASSIGN(const std::vector<std::uint64_t> second, output_checksums());
-  const auto [at, other] = std::ranges::mismatch(first, second);
+Result<Bench::Impl::Verdict> Bench::Impl::compare_runs(const std::vector<std::uint64_t>& first, const Run& second, double& max_error) {
+  HONE_ASSIGN(const std::vector<std::uint64_t> now, output_checksums(second.place));
+  const auto [at, other] = std::ranges::mismatch(first, now);
   if (at == first.end()) {
     return Verdict{};
   }
-  HONE_ASSIGN(Verdict compared, compare_outputs(true, max_error));
-  if (compared.outcome == Outcome::kOk && sums_in_any_order()) {
+  HONE_ASSIGN(Verdict compared, compare_outputs(second, max_error));
+  if ((compared.ok() && sums_in_any_order()) || compared.outcome == Outcome::kIllegalAccess) {
     return compared;
   }
-  if (compared.outcome == Outcome::kIllegalAccess) {
-    return compared;
+  std::vector<const Slot*> outputs;
+  for (const Slot& slot : slots_) {
+    if (slot.is_output()) {
+      outputs.push_back(&slot);
+    }
   }
-  const Slot& slot = slots_[static_cast<std::size_t>(at - first.begin())];
-  std::string detail = fmt::format("argument '{}': two runs on the same inputs differ", slot.argument->name);
-  if (compared.outcome != Outcome::kOk) {
+  std::string detail = fmt::format("argument '{}': two runs on the same inputs differ",
+                                   outputs[static_cast<std::size_t>(at - first.begin())]->argument->name);
+  if (!compared.ok()) {
     detail += "; in the second, " + compared.detail;
   }
   return Verdict{Outcome::kRace, std::move(detail)};
-}
-
-/// After a failure nothing on the device is taken for intact: the next configuration must not pay for it.
-Result<void> Bench::Impl::repair() {
-  inputs_seed_.reset();
-  const auto answered = answer_seed_;
-  bool answer_intact = true;
-  for (Slot& slot : slots_) {
-    if (slot.is(Direction::kScalar)) {
-      continue;
-    }
-    HONE_TRY(slot.buffer.paint(device_));
-    if (slot.is_output()) {
-      HONE_ASSIGN(const std::uint64_t now, device_.checksum(slot.expected.payload(), slot.expected.bytes()));
-      answer_intact = answer_intact && now == slot.expected_checksum;
-      HONE_TRY(slot.expected.paint(device_));
-    }
-  }
-  if (answered) {
-    HONE_TRY(fill_inputs(*answered));
-  }
-  if (answer_intact) {
-    answer_seed_ = answered;  // the inputs are the same numbers again, and so is the answer
-  }
-  return {};
 }
 
 }  // namespace hone

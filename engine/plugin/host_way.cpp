@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include "engine/measure/element.hpp"
+#include "engine/measure/spots.hpp"
 #include "hone/random.h"
 
 namespace hone::plugin_host {
@@ -28,18 +28,8 @@ Result<void> in_pieces(std::size_t size, const Body& body) {
 std::byte* at(void* address, std::size_t offset) { return static_cast<std::byte*>(address) + offset; }
 const std::byte* at(const void* address, std::size_t offset) { return static_cast<const std::byte*>(address) + offset; }
 
-/// |actual - expected| / allowed; above 1 is a mismatch. A NaN on either side never passes, an infinity only equals itself.
-double relative_error(double actual, double expected, double allowed) {
-  constexpr double kWorst = std::numeric_limits<double>::max();  // finite, so that it survives JSON
-  if (std::isfinite(actual) && std::isfinite(expected)) {
-    const double error = std::fabs(actual - expected);
-    return error == 0.0 ? 0.0 : allowed > 0.0 ? std::min(kWorst, error / allowed) : kWorst;
-  }
-  return actual == expected ? 0.0 : kWorst;
-}
-
 void compare_element(Comparison& so_far, std::size_t index, double actual, double expected, double allowed) {
-  const double error = relative_error(actual, expected, allowed);
+  const double error = measure::error_share(actual, expected, allowed);
   so_far.max_error = std::max(so_far.max_error, error);
   so_far.not_finite += !std::isfinite(actual) && std::isfinite(expected) ? 1 : 0;
   if (error > 1.0 && so_far.mismatches++ == 0) {
@@ -49,30 +39,12 @@ void compare_element(Comparison& so_far, std::size_t index, double actual, doubl
   }
 }
 
-/// Root of the mean square of the finite ones.
-Result<double> root_mean_square(Device& device, const double* values, std::size_t count) {
-  std::vector<double> held(std::min(kPiece, count));
-  double sum = 0.0;
-  std::size_t finite = 0;
-  const Result<void> read = in_pieces(count, [&](std::size_t begin, std::size_t size) -> Result<void> {
-    const std::span<double> piece = std::span(held).first(size);
-    HONE_TRY(device.download(std::as_writable_bytes(piece), values + begin));
-    for (const double value : piece) {
-      sum += std::isfinite(value) ? value * value : 0.0;
-      finite += std::isfinite(value) ? 1 : 0;
-    }
-    return {};
-  });
-  HONE_TRY(read);
-  return finite == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
-}
-
-Result<void> prepare(Device& device, std::span<const Preparation> preparations) {
-  for (const Preparation& step : preparations) {
-    HONE_TRY(step.kind == Preparation::Kind::kZero ? device.fill(step.destination, step.bytes, 0)
-                                                   : device.copy(step.destination, step.source, step.bytes));
+Result<void> prepare(Device& device, const TimeRequest& request, const Spots& spots) {
+  for (const Preparation& step : request.preparations) {
+    HONE_TRY(step.kind == Preparation::Kind::kCopy ? device.copy(step.destination, step.source, step.bytes)
+                                                   : device.fill(step.destination, step.bytes, fill_pattern(step.kind, spots.seed)));
   }
-  return {};
+  return device.spoil(request.watches, spots);
 }
 
 }  // namespace
@@ -109,7 +81,7 @@ Result<Comparison> compare_by_host(Device& device, const void* actual, DType dty
   const std::size_t width = size_of(dtype);
   double absolute = tolerance.absolute;
   if (tolerance.absolute_rms != 0.0) {
-    HONE_ASSIGN(const double rms, root_mean_square(device, expected, count));
+    HONE_ASSIGN(const double rms, measure::root_mean_square_by_host(device, expected, count));
     absolute += tolerance.absolute_rms * rms;
   }
   Comparison comparison;
@@ -153,10 +125,11 @@ Result<void> FlushByFill::flush(Device& device) {
   return device.fill(memory_->address(), memory_->bytes(), 0);
 }
 
-Result<std::vector<double>> time_by_host(Device& device, FlushByFill& cache, const TimeRequest& request) {
-  std::vector<double> samples;
+Result<TimedRuns> time_by_host(Device& device, FlushByFill& cache, const TimeRequest& request) {
+  TimedRuns runs;
   for (int sample = 0; sample < request.samples; ++sample) {
-    HONE_TRY(prepare(device, request.preparations));
+    const Spots spots = spots_of_run(request.seed, static_cast<std::uint64_t>(sample));
+    HONE_TRY(prepare(device, request, spots));
     if (request.flush_cache) {
       HONE_TRY(cache.flush(device));
     }
@@ -164,9 +137,11 @@ Result<std::vector<double>> time_by_host(Device& device, FlushByFill& cache, con
     const auto begin = std::chrono::steady_clock::now();
     HONE_TRY(request.kernel->launch(nullptr, request.arguments));
     HONE_TRY(device.synchronize());
-    samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    runs.us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    HONE_ASSIGN(const std::uint64_t unmended, device.unmended(request.watches, spots));
+    runs.unmended += unmended;
   }
-  return samples;
+  return runs;
 }
 
 }  // namespace hone::plugin_host

@@ -22,6 +22,6 @@ class FlushByFill {
 };
 
 /// By the host's clock, around launch and synchronize.
-Result<std::vector<double>> time_by_host(Device& device, FlushByFill& cache, const TimeRequest& request);
+Result<TimedRuns> time_by_host(Device& device, FlushByFill& cache, const TimeRequest& request);
 
 }  // namespace hone::plugin_host

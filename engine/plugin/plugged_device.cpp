@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/measure/spots.hpp"
 #include "engine/plugin/device_info.hpp"
 #include "engine/plugin/host_way.hpp"
 #include "engine/plugin/plugged_kernel.hpp"
@@ -65,6 +66,14 @@ class PluggedDevice final : public Device {
     return digest;
   }
 
+  Result<double> root_mean_square(const double* values, std::size_t count) override {
+    return measure::root_mean_square_by_host(*this, values, count);
+  }
+  Result<void> spoil(std::span<const Watch> watches, const Spots& spots) override { return measure::spoil_by_host(*this, watches, spots); }
+  Result<std::uint64_t> unmended(std::span<const Watch> watches, const Spots& spots) override {
+    return measure::unmended_by_host(*this, watches, spots);
+  }
+
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                              const Problem& problem) override {
     return PluggedKernel::load(device_, compiled, plan, problem);
@@ -77,18 +86,19 @@ class PluggedDevice final : public Device {
   Result<void> synchronize() override {
     return table_.synchronize != nullptr ? on_device("synchronize", table_.synchronize) : Result<void>();
   }
-  Result<std::vector<double>> time(const TimeRequest& request) override {
-    HONE_ASSIGN(std::vector<double> samples, table_.time != nullptr ? time_by_table(request) : time_by_host(*this, cache_, request));
-    const auto wrong = std::ranges::find_if(samples, [](double us) { return !(us > 0.0 && std::isfinite(us)); });
-    if (wrong != samples.end()) {
+  Result<TimedRuns> time(const TimeRequest& request) override {
+    HONE_ASSIGN(TimedRuns runs, table_.time != nullptr ? time_by_table(request) : time_by_host(*this, cache_, request));
+    const auto wrong = std::ranges::find_if(runs.us, [](double us) { return !(us > 0.0 && std::isfinite(us)); });
+    if (wrong != runs.us.end()) {
       return device_error(table_, "time", ErrorCode::kPlugin, fmt::format("a sample took {} us", *wrong));
     }
-    return samples;
+    return runs;
   }
   Readings readings() override;
 
  private:
-  Result<std::vector<double>> time_by_table(const TimeRequest& request);
+  Result<TimedRuns> time_by_table(const TimeRequest& request);
+  Result<double> time_one(const TimeRequest& request, std::span<const hone_preparation> preparations);
 
   /// Work on memory fails only where the device does.
   template <class... Parameters, class... Given>
@@ -102,22 +112,40 @@ class PluggedDevice final : public Device {
   FlushByFill cache_;
 };
 
-Result<std::vector<double>> PluggedDevice::time_by_table(const TimeRequest& request) {
-  std::vector<hone_preparation> preparations;
-  for (const Preparation& step : request.preparations) {
-    preparations.push_back({step.destination, step.kind == Preparation::Kind::kCopy ? step.source : nullptr, step.bytes});
+/// One run a call: what lies between two runs is the host's to do.
+Result<TimedRuns> PluggedDevice::time_by_table(const TimeRequest& request) {
+  TimedRuns runs;
+  for (int sample = 0; sample < request.samples; ++sample) {
+    const Spots spots = spots_of_run(request.seed, static_cast<std::uint64_t>(sample));
+    std::vector<hone_preparation> preparations;
+    for (const Preparation& step : request.preparations) {
+      if (step.kind == Preparation::Kind::kScramble) {
+        HONE_TRY(fill(step.destination, step.bytes, fill_pattern(step.kind, spots.seed)));
+      } else {
+        preparations.push_back({step.destination, step.kind == Preparation::Kind::kCopy ? step.source : nullptr, step.bytes});
+      }
+    }
+    HONE_TRY(spoil(request.watches, spots));
+    HONE_ASSIGN(const double us, time_one(request, preparations));
+    runs.us.push_back(us);
+    HONE_ASSIGN(const std::uint64_t left, unmended(request.watches, spots));
+    runs.unmended += left;
   }
+  return runs;
+}
+
+Result<double> PluggedDevice::time_one(const TimeRequest& request, std::span<const hone_preparation> preparations) {
   const hone_time_request asked{.struct_size = sizeof(hone_time_request),
                                 .kernel = static_cast<const PluggedKernel*>(request.kernel)->handle(),
                                 .arguments = request.arguments.data(),
                                 .preparations = preparations.data(),
                                 .preparation_count = preparations.size(),
-                                .samples = static_cast<std::size_t>(std::max(request.samples, 0)),
+                                .samples = 1,
                                 .flush_cache = request.flush_cache ? 1 : 0};
-  std::vector<double> samples(asked.samples);
+  double us = 0.0;
   HONE_TRY(call(table_, "time", ErrorCode::kLaunch,
-                [&](hone_message* message) { return table_.time(device_->handle(), &asked, samples.data(), message); }));
-  return samples;
+                [&](hone_message* message) { return table_.time(device_->handle(), &asked, &us, message); }));
+  return us;
 }
 
 /// A device that cannot read itself is measured all the same.

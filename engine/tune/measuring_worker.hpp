@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,12 +35,15 @@ class MeasuringWorker {
  private:
   MeasuringWorker(WorkerChannel& channel, const DeviceInfo& info) : channel_(channel), lock_(info) {}
 
-  struct Ragged {
+  /// A small problem, with inputs of one kind.
+  struct Small {
     Problem problem;
-    std::unique_ptr<Bench> bench;
+    InputProfile profile = InputProfile::kUsual;
+    std::unique_ptr<Bench> bench = nullptr;  ///< made when it is first needed
+    bool applies = true;                     ///< until the reference turns out to have no answer to it
   };
 
-  Result<void> add_ragged();
+  Result<void> add_small_problems(const wire::Message& request);
   [[nodiscard]] Configuration configuration_from(const wire::Message& message) const;
   std::unique_ptr<LoadedKernel> load_for(const Problem& problem, const Compiled& compiled, const Configuration& configuration,
                                          TrialReply& reply);
@@ -49,6 +53,17 @@ class MeasuringWorker {
              TrialReply& reply);
   bool validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
   bool validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
+  static bool note(const Result<Validation>& validation, const std::string& where, TrialReply& reply);
+  /// Nothing if the problem does not apply: the configuration is not valid for it, the device refuses it, the reference has no answer.
+  std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
+  bool deepen(const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  bool provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  /// Many launches, each looked at.
+  bool repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds, TrialReply& reply);
+  bool time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us, TrialReply& reply);
+  /// What a trial left damaged is charged to it, and mended.
+  void audit(TrialReply& reply);
   void run_trial(const wire::Message& request, TrialReply& reply);
   void time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, wire::Message& results);
   void next_seed();
@@ -64,7 +79,11 @@ class MeasuringWorker {
   Compiled reference_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Bench> bench_;
-  std::vector<Ragged> ragged_;
+  std::vector<Small> ragged_;       ///< what every configuration is held against
+  std::vector<Small> regular_;      ///< what only those are that could win
+  std::vector<Small> provoking_;    ///< of each kind of inputs the problems to try it on, the first that applies
+  std::set<InputProfile> dropped_;  ///< kinds of inputs that this kernel's own default is wrong for
+  bool may_drop_ = false;           ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
   std::string stage_;  ///< what is going on, for the tuner
   double spent_ = 0.0, reseed_cost_ = 0.0;

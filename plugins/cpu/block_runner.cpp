@@ -1,6 +1,7 @@
 #include "plugins/cpu/block_runner.hpp"
 
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +11,33 @@ namespace hone::cpu {
 namespace {
 
 constexpr std::size_t kSharedAlignment = 128;
+
+/// The thread-local variables, of the calling thread, of the object that holds the code at `address`: a kernel's static shared memory, and
+/// the slots.
+std::span<std::byte> thread_locals_of(const void* address) {
+  struct Search {
+    ElfW(Addr) address;
+    std::span<std::byte> found;
+  } search{reinterpret_cast<ElfW(Addr)>(address), {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* data) {
+        Search& wanted = *static_cast<Search*>(data);
+        bool is_object = false;
+        std::size_t bytes = 0;
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& header = object->dlpi_phdr[i];
+          const ElfW(Addr) begin = object->dlpi_addr + header.p_vaddr;
+          is_object = is_object || (header.p_type == PT_LOAD && wanted.address >= begin && wanted.address < begin + header.p_memsz);
+          bytes = header.p_type == PT_TLS ? header.p_memsz : bytes;
+        }
+        if (is_object && object->dlpi_tls_data != nullptr) {
+          wanted.found = {static_cast<std::byte*>(object->dlpi_tls_data), bytes};
+        }
+        return is_object ? 1 : 0;
+      },
+      &search);
+  return search.found;
+}
 
 }  // namespace
 
@@ -58,12 +86,30 @@ void BlockRunner::prepare(GridJob& job) {
   const auto address = reinterpret_cast<std::uintptr_t>(shared_storage_.data());
   auto* shared = shared_storage_.data() + (kSharedAlignment - address % kSharedAlignment) % kSharedAlignment;
   std::memset(shared, 0xff, job.shared_bytes);
+  dynamic_shared_ = {shared, job.shared_bytes};
+  static_shared_ = job.shared_paint ? thread_locals_of(reinterpret_cast<const void*>(job.bind)) : std::span<std::byte>();
   *slots_.dynamic_shared = shared;
   adopt_thread(main_fiber_);
   main_.fiber = &main_fiber_;
 }
 
+/// The slots lie among the static variables and stay.
+void BlockRunner::paint_shared(std::uint8_t pattern) {
+  const HoneCpuIndex block_dim = *slots_.block_dim, grid_dim = *slots_.grid_dim;
+  void* const handle = *slots_.handle;
+  void* const dynamic_shared = *slots_.dynamic_shared;
+  std::ranges::fill(static_shared_, std::byte{pattern});
+  std::ranges::fill(dynamic_shared_, std::byte{pattern});
+  *slots_.block_dim = block_dim;
+  *slots_.grid_dim = grid_dim;
+  *slots_.handle = handle;
+  *slots_.dynamic_shared = dynamic_shared;
+}
+
 void BlockRunner::run_block(std::int64_t block) {
+  if (job_->shared_paint) {
+    paint_shared(*job_->shared_paint);
+  }
   const HoneCpuIndex& grid = job_->grid;
   block_index_ = {static_cast<unsigned>(block % grid.x), static_cast<unsigned>(block / grid.x % grid.y),
                   static_cast<unsigned>(block / grid.x / grid.y)};

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct GridJob {
   const long* problem = nullptr;
   HoneCpuIndex grid{1, 1, 1}, block{1, 1, 1};
   std::size_t shared_bytes = 0;
+  std::optional<std::uint8_t> shared_paint;  ///< every block finds its shared memory, static and dynamic, full of it
   std::int64_t chunk = 1;  ///< blocks taken at a time, in order: a block may wait for an earlier one
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> failed{false};
@@ -60,6 +63,7 @@ class BlockRunner {
   static const HoneCpuRuntime kRuntime;
 
   void prepare(GridJob& job);
+  void paint_shared(std::uint8_t pattern);
   void run_block(std::int64_t block);
   void carry();
   void run_thread(Carrier& carrier);
@@ -93,6 +97,7 @@ class BlockRunner {
   GridJob* job_ = nullptr;
   HoneCpuSlots slots_{};
   std::vector<std::byte> shared_storage_;
+  std::span<std::byte> dynamic_shared_, static_shared_;  ///< of this thread, for the job
 
   // The block that runs.
   HoneCpuIndex block_index_{};

@@ -52,6 +52,19 @@ class CpuDevice final : public Device {
     return static_cast<std::uint64_t>(XXH3_64bits(bytes == 0 ? nullptr : source, bytes));
   }
 
+  Result<double> root_mean_square(const double* values, std::size_t count) override { return cpu::root_mean_square(values, count); }
+  Result<void> spoil(std::span<const Watch> watches, const Spots& spots) override {
+    cpu::spoil(watches, spots);
+    return {};
+  }
+  Result<std::uint64_t> unmended(std::span<const Watch> watches, const Spots& spots) override {
+    return cpu::unmended(executor_->pool, watches, spots);
+  }
+  Result<void> paint_shared(std::uint8_t pattern) override {
+    executor_->shared_paint = pattern;
+    return {};
+  }
+
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                              const Problem& problem) override {
     HONE_ASSIGN(auto module, module_of(compiled));
@@ -68,26 +81,36 @@ class CpuDevice final : public Device {
   }
   Result<void> synchronize() override { return {}; }
 
-  Result<std::vector<double>> time(const TimeRequest& request) override {
-    std::vector<double> samples;
+  Result<TimedRuns> time(const TimeRequest& request) override {
+    TimedRuns runs;
     for (int sample = 0; sample < request.samples; ++sample) {
-      for (const Preparation& preparation : request.preparations) {
-        HONE_TRY(preparation.kind == Preparation::Kind::kZero ? fill(preparation.destination, preparation.bytes, 0)
-                                                              : copy(preparation.destination, preparation.source, preparation.bytes));
-      }
-      if (request.flush_cache) {
-        flusher_.flush(executor_->pool, static_cast<std::size_t>(info_.properties.at("l2_bytes")));
-      }
+      const Spots spots = spots_of_run(request.seed, static_cast<std::uint64_t>(sample));
+      HONE_TRY(prepare(request, spots));
       const auto begin = std::chrono::steady_clock::now();
       HONE_TRY(request.kernel->launch(nullptr, request.arguments));
-      samples.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+      runs.us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+      runs.unmended += cpu::unmended(executor_->pool, request.watches, spots);
     }
-    return samples;
+    return runs;
   }
 
   Readings readings() override { return {}; }
 
  private:
+  Result<void> prepare(const TimeRequest& request, const Spots& spots) {
+    for (const Preparation& preparation : request.preparations) {
+      HONE_TRY(preparation.kind == Preparation::Kind::kCopy
+                   ? copy(preparation.destination, preparation.source, preparation.bytes)
+                   : fill(preparation.destination, preparation.bytes, fill_pattern(preparation.kind, spots.seed)));
+    }
+    cpu::spoil(request.watches, spots);
+    executor_->shared_paint.reset();  // it would be a part of the kernel's time
+    if (request.flush_cache) {
+      flusher_.flush(executor_->pool, static_cast<std::size_t>(info_.properties.at("l2_bytes")));
+    }
+    return {};
+  }
+
   /// Configurations of one batch share an artifact, and so one loaded object.
   Result<std::shared_ptr<const Module>> module_of(const Compiled& compiled) {
     std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });

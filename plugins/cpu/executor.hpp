@@ -1,7 +1,9 @@
 #pragma once
 // What every kernel of a device shares: the cores, and on each the fibers.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "plugins/cpu/block_runner.hpp"
@@ -17,6 +19,7 @@ struct Executor {
   }
 
   ThreadPool pool;
+  std::optional<std::uint8_t> shared_paint;  ///< what blocks find in the memory that they share
   std::vector<std::unique_ptr<BlockRunner>> runners;  ///< runner i belongs to whoever is worker i of the pool's job
 };
 

@@ -1,10 +1,12 @@
 #include "plugins/cpu/memory.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -14,22 +16,23 @@
 namespace hone::cpu {
 namespace {
 
-constexpr std::size_t kAlignment = 256;  // as cuMemAlloc's
+constexpr std::size_t kNoMansLand = std::size_t{16} << 20;  // on either side of a buffer; a multiple of every page size
 constexpr std::int64_t kGrain = 1 << 14;
 constexpr std::size_t kMostFlushBytes = std::size_t{64} << 20;
 
+/// Memory between pages that nobody may touch: what goes far astray faults, instead of spoiling what the process needs.
 class HostBuffer final : public Buffer {
  public:
-  HostBuffer(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {}
+  HostBuffer(std::byte* mapping, std::size_t mapped, std::size_t bytes) : mapping_(mapping), mapped_(mapped), bytes_(bytes) {}
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
-  ~HostBuffer() override { std::free(address_); }
-  [[nodiscard]] void* address() const override { return address_; }
+  ~HostBuffer() override { ::munmap(mapping_, mapped_); }
+  [[nodiscard]] void* address() const override { return mapping_ + kNoMansLand; }
   [[nodiscard]] std::size_t bytes() const override { return bytes_; }
 
  private:
-  void* address_;
-  std::size_t bytes_;
+  std::byte* mapping_;
+  std::size_t mapped_, bytes_;
 };
 
 template <class Store>
@@ -97,28 +100,43 @@ void merge(Comparison& into, const Comparison& part) {
   into.max_error = std::max(into.max_error, part.max_error);
 }
 
-/// Root of the mean square of the finite ones.
-double root_mean_square(const double* values, std::size_t count) {
-  double sum = 0.0;
-  std::size_t finite = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (std::isfinite(values[i])) {
-      sum += values[i] * values[i];
-      ++finite;
-    }
+void store(void* to, DType dtype, std::size_t i, double value) {
+  switch (dtype) {
+    case DType::kF32:
+      static_cast<float*>(to)[i] = static_cast<float>(value);
+      break;
+    case DType::kF16:
+      static_cast<unsigned short*>(to)[i] = hone_float_to_half(static_cast<float>(value));
+      break;
+    case DType::kBF16:
+      static_cast<unsigned short*>(to)[i] = hone_float_to_bfloat(static_cast<float>(value));
+      break;
+    case DType::kF64:
+      static_cast<double*>(to)[i] = value;
+      break;
+    case DType::kI32:
+      static_cast<int*>(to)[i] = static_cast<int>(std::clamp(value, -0x1p31, 0x1p31 - 1.0));
+      break;
   }
-  return finite == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) {
-  const std::size_t rounded = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  void* address = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
-  if (address == nullptr) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t rounded = std::max(page, (bytes + page - 1) / page * page);
+  const std::size_t mapped = rounded + 2 * kNoMansLand;
+  // Reserved whole, which costs addresses alone, and opened in its middle.
+  void* const mapping =
+      rounded < bytes ? MAP_FAILED : ::mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) {
     return Error{ErrorCode::kDevice, fmt::format("cpu: not enough memory for a buffer of {} bytes", bytes)};
   }
-  return std::unique_ptr<Buffer>(std::make_unique<HostBuffer>(address, bytes));
+  auto buffer = std::make_unique<HostBuffer>(static_cast<std::byte*>(mapping), mapped, bytes);
+  if (::mprotect(buffer->address(), rounded, PROT_READ | PROT_WRITE) != 0) {
+    return Error{ErrorCode::kDevice, fmt::format("cpu: not enough memory for a buffer of {} bytes", bytes)};
+  }
+  return std::unique_ptr<Buffer>(std::move(buffer));
 }
 
 void randomize(ThreadPool& pool, void* destination, DType dtype, std::size_t count, std::uint64_t seed) {
@@ -137,6 +155,44 @@ void randomize(ThreadPool& pool, void* destination, DType dtype, std::size_t cou
     case DType::kI32:
       return fill_random(pool, count, [=](std::size_t i) { static_cast<int*>(destination)[i] = random_integer(seed, i); });
   }
+}
+
+double root_mean_square(const double* values, std::size_t count) {
+  double sum = 0.0;
+  std::size_t finite = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::isfinite(values[i])) {
+      sum += values[i] * values[i];
+      ++finite;
+    }
+  }
+  return finite == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
+}
+
+void spoil(std::span<const Watch> watches, const Spots& spots) {
+  for (const Watch& watch : watches) {
+    for (std::size_t k = 0; watch.spoiled && k < std::min(watch.count, spots.most); ++k) {
+      const std::size_t i = spot(spots.seed, k, watch.count, spots.most);
+      const double expected = watch.expected[i], other = watch.expected[random_bits(~spots.seed, i) % watch.count];
+      store(watch.address, watch.element, i, decoy(expected, other, watch.relative * std::fabs(expected) + watch.absolute));
+    }
+  }
+}
+
+std::uint64_t unmended(ThreadPool& pool, std::span<const Watch> watches, const Spots& spots) {
+  std::atomic<std::uint64_t> wrong{0};
+  for (const Watch& watch : watches) {
+    pool.parallel_for(static_cast<std::int64_t>(std::min(watch.count, spots.most)), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      std::uint64_t of_part = 0;
+      for (std::int64_t k = begin; k < end; ++k) {
+        const std::size_t i = spot(spots.seed, static_cast<std::uint64_t>(k), watch.count, spots.most);
+        of_part +=
+            relative_error(element(watch.address, watch.element, i), watch.expected[i], watch.absolute, watch.relative) > 1.0 ? 1 : 0;
+      }
+      wrong.fetch_add(of_part, std::memory_order_relaxed);
+    });
+  }
+  return wrong.load();
 }
 
 Comparison compare(ThreadPool& pool, const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) {

@@ -12,6 +12,9 @@ namespace hone::cpu {
 
 Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes);
 void randomize(ThreadPool& pool, void* destination, DType dtype, std::size_t count, std::uint64_t seed);
+double root_mean_square(const double* values, std::size_t count);
+void spoil(std::span<const Watch> watches, const Spots& spots);
+std::uint64_t unmended(ThreadPool& pool, std::span<const Watch> watches, const Spots& spots);
 Comparison compare(ThreadPool& pool, const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance);
 
 /// Displaces what the caches hold of other buffers.

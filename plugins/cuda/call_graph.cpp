@@ -78,6 +78,7 @@ CudaCallGraph::CudaCallGraph(CudaDevice& device, std::shared_ptr<PrimaryContext>
     : device_(device), context_(std::move(context)), graph_(graph), calls_(calls.size()) {
   for (const GraphCall& call : calls) {
     preparations_.insert(preparations_.end(), call.preparations.begin(), call.preparations.end());
+    watches_.insert(watches_.end(), call.watches.begin(), call.watches.end());
   }
 }
 
@@ -86,16 +87,16 @@ CudaCallGraph::~CudaCallGraph() {
   context_->api().graph_exec_destroy(graph_);
 }
 
-Result<std::vector<double>> CudaCallGraph::time(int samples) {
+Result<TimedRuns> CudaCallGraph::time(int samples, std::uint64_t seed) {
   const auto run = [this](StreamHandle stream) -> Result<void> {
     const Status status = context_->api().graph_launch(graph_, stream);
     return status == status::kSuccess ? Result<void>() : driver_error(context_->api(), status, "a graph of calls cannot be launched");
   };
-  HONE_ASSIGN(std::vector<double> taken, device_.time_each(samples, preparations_, true, run));
-  for (double& us : taken) {
+  HONE_ASSIGN(TimedRuns runs, device_.time_each(samples, {preparations_, watches_, seed, true}, run));
+  for (double& us : runs.us) {
     us /= static_cast<double>(calls_);
   }
-  return taken;
+  return runs;
 }
 
 }  // namespace hone::cuda

@@ -18,7 +18,7 @@ class CudaCallGraph final : public CallGraph {
   CudaCallGraph(const CudaCallGraph&) = delete;
   CudaCallGraph& operator=(const CudaCallGraph&) = delete;
 
-  Result<std::vector<double>> time(int samples) override;
+  Result<TimedRuns> time(int samples, std::uint64_t seed) override;
 
  private:
   CudaCallGraph(CudaDevice& device, std::shared_ptr<PrimaryContext> context, GraphExecHandle graph, std::span<const GraphCall> calls);
@@ -27,6 +27,7 @@ class CudaCallGraph final : public CallGraph {
   std::shared_ptr<PrimaryContext> context_;
   GraphExecHandle graph_;
   std::vector<Preparation> preparations_;  ///< of all calls
+  std::vector<Watch> watches_;
   std::size_t calls_;
 };
 

@@ -157,9 +157,42 @@ Result<Comparison> CudaDevice::compare(const void* actual, DType dtype, const do
 }
 
 Result<std::uint64_t> CudaDevice::checksum(const void* source, std::size_t bytes) {
+  const Region region{const_cast<void*>(source), bytes};
+  HONE_ASSIGN(const std::vector<std::uint64_t> sums, checksums(std::span(&region, 1)));
+  return sums.front();
+}
+
+Result<std::vector<std::uint64_t>> CudaDevice::checksums(std::span<const Region> regions) {
   HONE_ASSIGN(Utilities * tools, utilities());
   const ContextScope scope(*context_);
-  return tools->checksum(stream_, source, bytes);
+  return tools->checksums(stream_, regions);
+}
+
+Result<double> CudaDevice::root_mean_square(const double* values, std::size_t count) {
+  HONE_ASSIGN(Utilities * tools, utilities());
+  const ContextScope scope(*context_);
+  return tools->root_mean_square(stream_, values, count);
+}
+
+Result<void> CudaDevice::spoil(std::span<const Watch> watches, const Spots& spots) {
+  HONE_ASSIGN(Utilities * tools, utilities());
+  const ContextScope scope(*context_);
+  HONE_TRY(tools->set_watches(stream_, watches));
+  return tools->spoil(stream_, spots);
+}
+
+Result<std::uint64_t> CudaDevice::unmended(std::span<const Watch> watches, const Spots& spots) {
+  HONE_ASSIGN(Utilities * tools, utilities());
+  const ContextScope scope(*context_);
+  HONE_TRY(tools->set_watches(stream_, watches));
+  HONE_TRY(tools->count_unmended(stream_, spots));
+  return tools->take_unmended(stream_);
+}
+
+Result<void> CudaDevice::paint_shared(std::uint8_t pattern) {
+  HONE_ASSIGN(Utilities * tools, utilities());
+  const ContextScope scope(*context_);
+  return tools->paint_shared(nullptr, pattern);
 }
 
 Result<std::shared_ptr<Library>> CudaDevice::library(const Compiled& compiled) {
@@ -221,53 +254,54 @@ Result<void> CudaDevice::prepare_flush() {
   return {};
 }
 
-Result<void> CudaDevice::enqueue_preparations(std::span<const Preparation> preparations, bool flush) {
-  for (const Preparation& preparation : preparations) {
+Result<void> CudaDevice::enqueue_preparations(const Surroundings& around, const Spots& spots, Utilities& tools) {
+  for (const Preparation& preparation : around.preparations) {
     const Address to = address_of(preparation.destination);
     if (preparation.bytes == 0) {
       continue;
     }
-    HONE_TRY(check(preparation.kind == Preparation::Kind::kZero
-                       ? api_.memset_d8_async(to, 0, preparation.bytes, stream_)
-                       : api_.memcpy_dtod_async(to, address_of(preparation.source), preparation.bytes, stream_),
+    HONE_TRY(check(preparation.kind == Preparation::Kind::kCopy
+                       ? api_.memcpy_dtod_async(to, address_of(preparation.source), preparation.bytes, stream_)
+                       : api_.memset_d8_async(to, fill_pattern(preparation.kind, spots.seed), preparation.bytes, stream_),
                    "preparation of a sample"));
   }
-  if (flush) {
-    HONE_ASSIGN(Utilities* const own, utilities());
-    HONE_TRY(own->displace(stream_, flush_->address(), flush_->bytes()));
-  }
-  return {};
+  HONE_TRY(tools.spoil(stream_, spots));
+  return around.flush ? tools.displace(stream_, flush_->address(), flush_->bytes()) : Result<void>();
 }
 
-Result<std::vector<double>> CudaDevice::time_each(int samples, std::span<const Preparation> preparations, bool flush,
-                                                  const std::function<Result<void>(StreamHandle)>& run) {
-  if (flush) {
+Result<TimedRuns> CudaDevice::time_each(int samples, const Surroundings& around, const std::function<Result<void>(StreamHandle)>& run) {
+  if (around.flush) {
     HONE_TRY(prepare_flush());
   }
+  HONE_ASSIGN(Utilities* const tools, utilities());
   const ContextScope scope(*context_);
-  std::vector<double> taken;
-  while (taken.size() < static_cast<std::size_t>(std::max(samples, 0))) {
+  HONE_TRY(tools->set_watches(stream_, around.watches));
+  TimedRuns runs;
+  while (runs.us.size() < static_cast<std::size_t>(std::max(samples, 0))) {
     // The host runs ahead of the device, so that launch overhead hides behind the flush of the next sample.
-    const std::size_t batch = std::min(kSamplesInFlight, static_cast<std::size_t>(samples) - taken.size());
+    const std::size_t batch = std::min(kSamplesInFlight, static_cast<std::size_t>(samples) - runs.us.size());
     for (std::size_t i = 0; i < batch; ++i) {
-      HONE_TRY(enqueue_preparations(preparations, flush));
+      const Spots spots = spots_of_run(around.seed, runs.us.size() + i);
+      HONE_TRY(enqueue_preparations(around, spots, *tools));
       HONE_TRY(check(api_.event_record(events_[i].begin, stream_), "event"));
       HONE_TRY(run(stream_));
       HONE_TRY(check(api_.event_record(events_[i].end, stream_), "event"));
+      HONE_TRY(tools->count_unmended(stream_, spots));
     }
     HONE_TRY(finish(status::kSuccess, "the kernel failed while it was timed"));
     for (std::size_t i = 0; i < batch; ++i) {
       float milliseconds = 0;
       HONE_TRY(check(api_.event_elapsed_time(&milliseconds, events_[i].begin, events_[i].end), "elapsed time"));
-      taken.push_back(static_cast<double>(milliseconds) * 1000.0);
+      runs.us.push_back(static_cast<double>(milliseconds) * 1000.0);
     }
   }
-  return taken;
+  HONE_ASSIGN(runs.unmended, tools->take_unmended(stream_));
+  return runs;
 }
 
-Result<std::vector<double>> CudaDevice::time(const TimeRequest& request) {
-  return time_each(request.samples, request.preparations, request.flush_cache,
-                   [&](StreamHandle stream) { return request.kernel->launch(stream, request.arguments); });
+Result<TimedRuns> CudaDevice::time(const TimeRequest& request) {
+  const Surroundings around{request.preparations, request.watches, request.seed, request.flush_cache};
+  return time_each(request.samples, around, [&](StreamHandle stream) { return request.kernel->launch(stream, request.arguments); });
 }
 
 Result<std::unique_ptr<CallGraph>> CudaDevice::graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) {

@@ -31,20 +31,30 @@ class CudaDevice final : public Device {
   Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) override;
   Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) override;
   Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override;
+  Result<std::vector<std::uint64_t>> checksums(std::span<const Region> regions) override;
+  Result<double> root_mean_square(const double* values, std::size_t count) override;
+  Result<void> spoil(std::span<const Watch> watches, const Spots& spots) override;
+  Result<std::uint64_t> unmended(std::span<const Watch> watches, const Spots& spots) override;
+  Result<void> paint_shared(std::uint8_t pattern) override;
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                              const Problem& problem) override;
   Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                        const Problem& problem) override;
   Result<void> synchronize() override;
   Result<void> invert(std::span<const Region> regions, bool late) override;
-  Result<std::vector<double>> time(const TimeRequest& request) override;
+  Result<TimedRuns> time(const TimeRequest& request) override;
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Readings readings() override { return nvml_.readings(); }
 
-  /// Microseconds of each of `samples` runs of what `run` enqueues, behind the preparations and, with `flush`, in an L2 that holds other
-  /// things.
-  Result<std::vector<double>> time_each(int samples, std::span<const Preparation> preparations, bool flush,
-                                        const std::function<Result<void>(StreamHandle)>& run);
+  /// What comes before a timed run and after it.
+  struct Surroundings {
+    std::span<const Preparation> preparations;
+    std::span<const Watch> watches;
+    std::uint64_t seed = 0;  ///< of the spoiled elements
+    bool flush = true;       ///< the L2 holds other things when a run begins
+  };
+  /// Times `samples` runs of what `run` enqueues.
+  Result<TimedRuns> time_each(int samples, const Surroundings& around, const std::function<Result<void>(StreamHandle)>& run);
 
  private:
   struct EventPair {
@@ -57,7 +67,7 @@ class CudaDevice final : public Device {
   Result<Utilities*> utilities();
   Result<std::shared_ptr<Library>> library(const Compiled& compiled);
   Result<void> prepare_flush();
-  Result<void> enqueue_preparations(std::span<const Preparation> preparations, bool flush);
+  Result<void> enqueue_preparations(const Surroundings& around, const Spots& spots, Utilities& tools);
 
   DeviceInfo info_;
   std::shared_ptr<PrimaryContext> context_;

@@ -86,9 +86,8 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
   }
   int driver_version = 0;
   context_->api().driver_get_version(&driver_version);
-  const bool overlap = launch.overlap && driver_version >= kCapturesOverlap;
-  overlaps_ = passes_.empty() ? overlap : overlaps_;
-  if (overlap) {
+  pass.overlaps = launch.overlap && driver_version >= kCapturesOverlap;
+  if (pass.overlaps) {
     LaunchAttribute& attribute = pass.attributes[pass.config.attribute_count++];
     attribute.id = LaunchAttribute::kProgrammaticStreamSerialization;
     attribute.value.programmatic_stream_serialization_allowed = 1;
@@ -201,11 +200,15 @@ Result<void> CudaKernel::encode(const Pass& pass, std::span<void* const> argumen
 }
 
 Result<void> CudaKernel::launch(void* stream, std::span<void* const> arguments) const {
+  return launch_passes(stream, arguments, 0, passes_.size());
+}
+
+Result<void> CudaKernel::launch_passes(void* stream, std::span<void* const> arguments, std::size_t first, std::size_t count) const {
   if (arguments.size() < argument_count_) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("the kernel takes {} arguments; {} were passed", argument_count_, arguments.size())};
   }
-  for (const Pass& pass : passes_) {
+  for (const Pass& pass : std::span(passes_).subspan(first, count)) {
     std::array<void*, kMostParameters> parameters;
     std::array<EncodedTensorMap, kMostTensorMaps> maps;
     std::size_t next_map = 0;

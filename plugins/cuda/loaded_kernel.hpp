@@ -31,7 +31,9 @@ class CudaKernel final : public LoadedKernel {
 
   Result<void> launch(void* stream, std::span<void* const> arguments) const override;
   [[nodiscard]] Resources resources() const override { return resources_; }
-  [[nodiscard]] bool overlaps() const override { return overlaps_; }
+  [[nodiscard]] std::size_t passes() const override { return passes_.size(); }
+  [[nodiscard]] bool overlaps(std::size_t pass) const override { return passes_[pass].overlaps; }
+  Result<void> launch_passes(void* stream, std::span<void* const> arguments, std::size_t first, std::size_t count) const override;
 
  private:
   struct Pass {
@@ -44,6 +46,7 @@ class CudaKernel final : public LoadedKernel {
     std::vector<TensorMapEncoding> tensor_maps;  ///< one for each kTensorMapParameter, in order
     std::int64_t extent = 0;                     ///< of a reference's pass
     std::string symbol;
+    bool overlaps = false;
   };
 
   CudaKernel(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library)
@@ -62,7 +65,6 @@ class CudaKernel final : public LoadedKernel {
   std::vector<std::int64_t> problem_;  ///< struct Problem, field by field
   std::size_t argument_count_ = 0;     ///< that the passes refer to
   Resources resources_;
-  bool overlaps_ = false;  ///< the first pass does
 };
 
 }  // namespace hone::cuda

@@ -126,7 +126,7 @@ extern "C" __global__ void hone_first(const void* actual, int dtype, const doubl
 }
 
 // A sum over words, each mixed with its position: independent of the order in which threads come. The last word is padded with zeros.
-extern "C" __global__ void hone_checksum(const unsigned char* from, u64 bytes, Summary* summary) {
+__device__ u64 partial_checksum(const unsigned char* from, u64 bytes) {
   const u64 words = (bytes + 7) / 8;
   const bool aligned = reinterpret_cast<u64>(from) % 8 == 0;
   u64 sum = 0;
@@ -141,15 +141,86 @@ extern "C" __global__ void hone_checksum(const unsigned char* from, u64 bytes, S
     }
     sum += hone::random_bits(word, i);
   }
+  return sum;
+}
+
+// Adds the block's shares to *to, which starts from zero.
+__device__ void add_shares(u64 share, u64* to) {
   __shared__ u64 block;
   if (threadIdx.x == 0) {
     block = 0;
   }
   __syncthreads();
-  atomicAdd(&block, sum);
+  atomicAdd(&block, share);
   __syncthreads();
-  if (threadIdx.x == 0) {
-    atomicAdd(&summary->checksum, block);
+  if (threadIdx.x == 0 && block != 0) {
+    atomicAdd(to, block);
+  }
+}
+
+// The checksum of region blockIdx.y goes to sums[index].
+struct SummedRegions {
+  struct {
+    const unsigned char* address;
+    u64 bytes, index;
+  } each[128];
+};
+extern "C" __global__ void hone_checksums(SummedRegions regions, u64* sums) {
+  add_shares(partial_checksum(regions.each[blockIdx.y].address, regions.each[blockIdx.y].bytes), &sums[regions.each[blockIdx.y].index]);
+}
+
+// ---- outputs whose answers are known ----------------------------------------------------------------------------------------------------
+
+// The same layout as in utilities.cpp.
+struct Watch {
+  void* address;
+  const double* expected;
+  u64 count;
+  double relative, absolute;
+  int dtype, spoiled;
+};
+
+__device__ void set_element(void* to, int dtype, u64 i, double x) {
+  switch (dtype) {
+    case kF32: static_cast<f32*>(to)[i] = static_cast<float>(x); break;
+    case kF16: static_cast<f16*>(to)[i] = f16(static_cast<float>(x)); break;
+    case kBF16: static_cast<bf16*>(to)[i] = bf16(static_cast<float>(x)); break;
+    case kF64: static_cast<f64*>(to)[i] = x; break;
+    default: static_cast<i32*>(to)[i] = static_cast<i32>(x); break;
+  }
+}
+
+// blockIdx.y is the watch.
+extern "C" __global__ void hone_spoil(const Watch* watches, u64 seed, u64 most) {
+  const Watch watch = watches[blockIdx.y];
+  if (!watch.spoiled) {
+    return;
+  }
+  const u64 spots = watch.count < most ? watch.count : most;
+  for (u64 k = first_index(); k < spots; k += stride()) {
+    const u64 i = hone::spot(seed, k, watch.count, most);
+    const double expected = watch.expected[i], other = watch.expected[hone::random_bits(~seed, i) % watch.count];
+    set_element(watch.address, watch.dtype, i, hone::decoy(expected, other, watch.relative * fabs(expected) + watch.absolute));
+  }
+}
+
+extern "C" __global__ void hone_unmended(const Watch* watches, u64 seed, u64 most, u64* wrong) {
+  const Watch watch = watches[blockIdx.y];
+  const u64 spots = watch.count < most ? watch.count : most;
+  u64 seen = 0;
+  for (u64 k = first_index(); k < spots; k += stride()) {
+    const u64 i = hone::spot(seed, k, watch.count, most);
+    const double expected = watch.expected[i];
+    seen += error_share(element(watch.address, watch.dtype, i), expected, watch.relative * fabs(expected) + watch.absolute) > 1;
+  }
+  add_shares(seen, wrong);
+}
+
+// Fills the shared memory of the multiprocessor that it runs on, all that a block can have.
+extern "C" __global__ void hone_paint_shared(unsigned pattern, int words) {
+  extern __shared__ unsigned painted[];
+  for (int i = threadIdx.x; i < words; i += blockDim.x) {
+    static_cast<volatile unsigned*>(painted)[i] = pattern;
   }
 }
 

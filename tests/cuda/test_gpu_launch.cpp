@@ -205,7 +205,7 @@ TEST_CASE_FIXTURE(Gpu, "a kernel that overlaps meets a late writer: it must wait
                                "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] += 1;\n}";
     const auto loaded = load(source, pass);
     REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
-    CHECK((*loaded)->overlaps());
+    CHECK((*loaded)->overlaps(0));
     require(device->fill(y->address(), y->bytes(), 0));
     require(device->invert(region, false));
     CHECK(download<int>(*y) == std::vector<int>(kCount, -1));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/measure/element.hpp"
+#include "engine/measure/spots.hpp"
 #include "hone/measure.hpp"
 #include "hone/random.h"
 
@@ -68,13 +69,24 @@ class FakeKernel final : public LoadedKernel {
     if (body) {
       body(Call(arguments));
     }
+    for (const Body& later : later_passes) {
+      later(Call(arguments));
+    }
     return {};
   }
   [[nodiscard]] Resources resources() const override { return {}; }
-  [[nodiscard]] bool overlaps() const override { return overlapping; }
+  [[nodiscard]] std::size_t passes() const override { return 1 + later_passes.size(); }
+  [[nodiscard]] bool overlaps(std::size_t pass) const override { return overlapping == pass; }
+  Result<void> launch_passes(void* /*stream*/, std::span<void* const> arguments, std::size_t first, std::size_t count) const override {
+    for (std::size_t pass = first; pass < first + count; ++pass) {
+      (pass == 0 ? body : later_passes[pass - 1])(Call(arguments));
+    }
+    return {};
+  }
 
   Body body;
-  bool overlapping = false;
+  std::vector<Body> later_passes;
+  std::optional<std::size_t> overlapping;  ///< the pass that may begin early
   std::optional<Error> launch_error;
   std::function<double(int)> time_us = [](int) { return 100.0; };  ///< of its i-th timed run
   mutable int launches = 0, timed = 0;
@@ -127,6 +139,20 @@ class FakeDevice final : public Device {
     }
     return hash;
   }
+  Result<double> root_mean_square(const double* values, std::size_t count) override {
+    return measure::root_mean_square_by_host(*this, values, count);
+  }
+  Result<void> spoil(std::span<const Watch> watches, const Spots& spots) override {
+    ++spoiled;
+    return measure::spoil_by_host(*this, watches, spots);
+  }
+  Result<std::uint64_t> unmended(std::span<const Watch> watches, const Spots& spots) override {
+    return measure::unmended_by_host(*this, watches, spots);
+  }
+  Result<void> paint_shared(std::uint8_t pattern) override {
+    shared_memory = pattern;
+    return {};
+  }
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled&, const std::vector<PassLaunch>&, const Problem&) override {
     return Error{ErrorCode::kUnavailable, "the tests make their kernels themselves"};
   }
@@ -159,7 +185,7 @@ class FakeDevice final : public Device {
     }
     writing.clear();
   }
-  Result<std::vector<double>> time(const TimeRequest& request) override;
+  Result<TimedRuns> time(const TimeRequest& request) override;
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Readings readings() override {
     Readings now;
@@ -171,7 +197,8 @@ class FakeDevice final : public Device {
   FakeKernel::Body reference;
   std::size_t largest_allocation = std::size_t{1} << 30;
   std::function<std::uint64_t()> throttle;  ///< asked at each reading
-  int randomized = 0, references = 0;
+  int randomized = 0, references = 0, spoiled = 0;
+  std::uint8_t shared_memory = 0;          ///< what blocks find there
   std::vector<const LoadedKernel*> timed;  ///< every timed run, in order
   std::vector<Region> writing;             ///< by a kernel that is launched and has not ended
   bool has_graphs = true;
@@ -207,12 +234,12 @@ inline Result<Comparison> FakeDevice::compare(const void* actual, DType dtype, c
   return comparison;
 }
 
-inline void prepare(std::span<const Preparation> preparations) {
+inline void prepare(std::span<const Preparation> preparations, std::uint64_t seed) {
   for (const Preparation& preparation : preparations) {
-    if (preparation.kind == Preparation::Kind::kZero) {
-      std::memset(preparation.destination, 0, preparation.bytes);
-    } else {
+    if (preparation.kind == Preparation::Kind::kCopy) {
       std::memcpy(preparation.destination, preparation.source, preparation.bytes);
+    } else {
+      std::memset(preparation.destination, fill_pattern(preparation.kind, seed), preparation.bytes);
     }
   }
 }
@@ -221,22 +248,30 @@ inline void prepare(std::span<const Preparation> preparations) {
 class FakeGraph final : public CallGraph {
  public:
   static constexpr double kLaunchUs = 3.0;
-  FakeGraph(const FakeKernel& kernel, std::span<const GraphCall> calls) : kernel_(kernel), calls_(calls.begin(), calls.end()) {}
-  Result<std::vector<double>> time(int samples) override {
-    std::vector<double> taken;
+  FakeGraph(FakeDevice& device, const FakeKernel& kernel, std::span<const GraphCall> calls)
+      : device_(device), kernel_(kernel), calls_(calls.begin(), calls.end()) {}
+  Result<TimedRuns> time(int samples, std::uint64_t seed) override {
+    TimedRuns runs;
     for (int i = 0; i < samples; ++i) {
+      const Spots spots = spots_of_run(seed, static_cast<std::uint64_t>(i));
       for (const GraphCall& call : calls_) {
-        prepare(call.preparations);
+        prepare(call.preparations, spots.seed);
+        HONE_TRY(device_.spoil(call.watches, spots));
       }
       for (const GraphCall& call : calls_) {
         HONE_TRY(kernel_.launch(nullptr, call.arguments));
       }
-      taken.push_back(kernel_.time_us(kernel_.timed++) - kLaunchUs);
+      runs.us.push_back(kernel_.time_us(kernel_.timed++) - kLaunchUs);
+      for (const GraphCall& call : calls_) {
+        HONE_ASSIGN(const std::uint64_t unmended, device_.unmended(call.watches, spots));
+        runs.unmended += unmended;
+      }
     }
-    return taken;
+    return runs;
   }
 
  private:
+  FakeDevice& device_;
   const FakeKernel& kernel_;
   std::vector<GraphCall> calls_;
 };
@@ -246,19 +281,23 @@ inline Result<std::unique_ptr<CallGraph>> FakeDevice::graph(const LoadedKernel& 
     return Error{ErrorCode::kUnavailable, "no graphs"};
   }
   graph_calls.push_back(calls.size());
-  return std::unique_ptr<CallGraph>(std::make_unique<FakeGraph>(static_cast<const FakeKernel&>(kernel), calls));
+  return std::unique_ptr<CallGraph>(std::make_unique<FakeGraph>(*this, static_cast<const FakeKernel&>(kernel), calls));
 }
 
-inline Result<std::vector<double>> FakeDevice::time(const TimeRequest& request) {
-  std::vector<double> samples;
+inline Result<TimedRuns> FakeDevice::time(const TimeRequest& request) {
+  TimedRuns runs;
   const auto& kernel = static_cast<const FakeKernel&>(*request.kernel);
   for (int i = 0; i < request.samples; ++i) {
-    prepare(request.preparations);
+    const Spots spots = spots_of_run(request.seed, static_cast<std::uint64_t>(i));
+    prepare(request.preparations, spots.seed);
+    HONE_TRY(spoil(request.watches, spots));
     HONE_TRY(kernel.launch(nullptr, request.arguments));
     timed.push_back(&kernel);
-    samples.push_back(kernel.time_us(kernel.timed++));
+    runs.us.push_back(kernel.time_us(kernel.timed++));
+    HONE_ASSIGN(const std::uint64_t unmended, this->unmended(request.watches, spots));
+    runs.unmended += unmended;
   }
-  return samples;
+  return runs;
 }
 
 inline Argument argument(std::string name, Direction direction, Expression extent, bool zeroed = false) {

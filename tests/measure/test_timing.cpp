@@ -78,6 +78,10 @@ TEST_CASE("one fast sample keeps a configuration in the race, and so does a time
 TEST_CASE("an in-place argument is restored before every timed run, and zeroed ones are zeroed") {
   Track track({fake::argument("x", Direction::kInOut, fake::n()), fake::argument("count", Direction::kOut, fake::n(), true),
                fake::argument("scratch", Direction::kWorkspace, fake::n(), true)});
+  track.device.reference = [](const Call& call) {
+    call.pointer<double>(0)[99] += 1.0;
+    call.pointer<double>(1)[99] += 1.0;
+  };
   std::optional<float> first;
   int dirty = 0;
   FakeKernel kernel([&](const Call& call) {
@@ -142,9 +146,9 @@ TEST_CASE("interleaving visits all finalists equally often, once a round, in cha
   }
   const auto measured = *track.bench->time_interleaved(finalists, track.settings, 1, track.readings);
   REQUIRE(measured.size() == 4);
-  const std::size_t rounds = measured[0].samples_us.size();
+  const std::size_t rounds = measured[0].measurement.samples_us.size();
   CHECK(rounds >= 11);
-  REQUIRE(track.device.timed.size() == 4 + 4 * rounds);  // the warm-up comes first
+  REQUIRE(track.device.timed.size() == 4 + 4 * rounds + 4);  // the warm-up comes first, a run of each to look at last
   std::map<std::vector<const LoadedKernel*>, int> orders;
   for (std::size_t round = 0; round < rounds; ++round) {
     const auto begin = track.device.timed.begin() + static_cast<std::ptrdiff_t>(4 + 4 * round);
@@ -155,7 +159,7 @@ TEST_CASE("interleaving visits all finalists equally often, once a round, in cha
   }
   CHECK(orders.size() > 3);
   for (std::size_t i = 0; i < 4; ++i) {
-    CHECK(measured[i].samples_us.size() == rounds);
+    CHECK(measured[i].measurement.samples_us.size() == rounds);
   }
 }
 
@@ -166,7 +170,7 @@ TEST_CASE("drift while the finalists are measured does not change which is faste
   const FakeKernel slow = taking(drifting(103.0)), fast = taking(drifting(100.0));
   const std::vector<Bench::Finalist> finalists{{&slow, kConfiguration}, {&fast, kConfiguration}};
   const auto measured = *track.bench->time_interleaved(finalists, track.settings, 5, track.readings);
-  CHECK(measured[1].median_us < measured[0].median_us);
+  CHECK(measured[1].measurement.median_us < measured[0].measurement.median_us);
 }
 
 TEST_CASE("finalists of different workspaces share one that fits them all") {
@@ -181,4 +185,98 @@ TEST_CASE("finalists of different workspaces share one that fits them all") {
 TEST_CASE("no finalists give no measurements") {
   Track track;
   CHECK(track.bench->time_interleaved({}, track.settings, 1, track.readings)->empty());
+}
+
+namespace {
+
+/// y = x, timed after `behave(launch, call)` has had its say: it returns whether to do the work.
+Validation time_misbehaving(const std::function<bool(int, const Call&)>& behave, double us = 100.0) {
+  Track track({fake::argument("x", Direction::kIn, fake::n()), fake::argument("y", Direction::kOut, fake::n())});
+  track.device.reference = [](const Call& call) { std::copy_n(call.pointer<const float>(0), 100, call.pointer<double>(1)); };
+  int launch = 0;
+  FakeKernel kernel([&](const Call& call) {
+    if (behave(++launch, call)) {
+      std::copy_n(call.pointer<const float>(0), 100, call.pointer<float>(1));
+    }
+  });
+  kernel.time_us = [us](int) { return us; };
+  REQUIRE(track.bench->validate(kernel, kConfiguration, 1)->outcome == Outcome::kOk);
+  track.time(kernel);
+  const Validation seen = track.validation;
+  // Whoever comes next must not pay for it.
+  FakeKernel honest([](const Call& call) { std::copy_n(call.pointer<const float>(0), 100, call.pointer<float>(1)); });
+  CHECK(track.bench->validate(honest, kConfiguration, 1)->outcome == Outcome::kOk);
+  track.time(honest);
+  CHECK(track.validation.outcome == Outcome::kOk);
+  return seen;
+}
+
+bool always(int, const Call&) { return true; }
+
+}  // namespace
+
+TEST_CASE("a kernel that leaves the work to earlier launches is found, however it remembers them") {
+  CHECK(time_misbehaving(always).outcome == Outcome::kOk);
+  CHECK(time_misbehaving([](int launch, const Call&) { return launch <= 2; }).outcome == Outcome::kRace);
+  CHECK(time_misbehaving([](int launch, const Call&) { return launch < 64 && launch % 3 != 0; }).outcome == Outcome::kRace);
+  // By what lies in the output: neither poison nor zero means that it has been here.
+  CHECK(time_misbehaving([](int, const Call& call) {
+          return std::isnan(call.pointer<float>(1)[50]) || call.pointer<float>(1)[50] > 1e30F;
+        }).outcome == Outcome::kRace);
+  // And in a graph of calls.
+  CHECK(time_misbehaving(always, 10.0).outcome == Outcome::kOk);
+  CHECK(time_misbehaving([](int launch, const Call&) { return launch <= 5; }, 10.0).outcome == Outcome::kRace);
+}
+
+TEST_CASE("what is written astray while it is timed is seen and charged to who was timed") {
+  for (const double us : {100.0, 10.0}) {
+    const auto past_the_end = [](int launch, const Call& call) {
+      call.pointer<float>(1)[100] = launch > 6 ? 1.0F : call.pointer<float>(1)[100];
+      return true;
+    };
+    const Validation seen = time_misbehaving(past_the_end, us);
+    CAPTURE(us);
+    CAPTURE(seen.detail);
+    CHECK(seen.outcome == Outcome::kIllegalAccess);
+    CHECK(seen.detail.find("'y' was written past its end") != std::string::npos);
+    CHECK(time_misbehaving(
+              [](int launch, const Call& call) {
+                const_cast<float*>(call.pointer<const float>(0))[7] += launch > 6 ? 0.5F : 0.0F;
+                return true;
+              },
+              us)
+              .outcome != Outcome::kOk);
+  }
+}
+
+TEST_CASE("repeated launches find what goes wrong now and then") {
+  Track track({fake::argument("x", Direction::kIn, fake::n()), fake::argument("y", Direction::kOut, fake::n())});
+  track.device.reference = [](const Call& call) { std::copy_n(call.pointer<const float>(0), 100, call.pointer<double>(1)); };
+  int launch = 0, rare = 40;
+  FakeKernel kernel([&](const Call& call) {
+    std::copy_n(call.pointer<const float>(0), 100, call.pointer<float>(1));
+    call.pointer<float>(1)[3] += ++launch % rare == 0 ? 1.0F : 0.0F;
+  });
+  CHECK(track.bench->repeat(kernel, kConfiguration, 200, 60.0)->outcome == Outcome::kRace);
+  rare = 1000;
+  launch = 0;
+  CHECK(track.bench->repeat(kernel, kConfiguration, 200, 60.0)->outcome == Outcome::kOk);
+}
+
+TEST_CASE("of finalists, one that does damage is out, and the others are not blamed") {
+  Track track({fake::argument("x", Direction::kIn, fake::n()), fake::argument("y", Direction::kOut, fake::n())});
+  track.device.reference = [](const Call& call) { std::copy_n(call.pointer<const float>(0), 100, call.pointer<double>(1)); };
+  const auto right = [](const Call& call) { std::copy_n(call.pointer<const float>(0), 100, call.pointer<float>(1)); };
+  int launch = 0;
+  FakeKernel first(right), last(right);
+  FakeKernel vandal([&](const Call& call) {
+    right(call);
+    const_cast<float*>(call.pointer<const float>(0))[7] += ++launch > 4 ? 0.5F : 0.0F;
+  });
+  const std::vector<Bench::Finalist> finalists{{&first, kConfiguration}, {&vandal, kConfiguration}, {&last, kConfiguration}};
+  const auto timed = *track.bench->time_interleaved(finalists, track.settings, 1, track.readings);
+  CHECK(timed[0].validation.outcome == Outcome::kOk);
+  CHECK(timed[1].validation.outcome == Outcome::kIllegalAccess);
+  CHECK(timed[2].validation.outcome == Outcome::kOk);
+  CHECK(timed[2].measurement.samples_us.size() >= 11);
 }

@@ -20,7 +20,9 @@ struct Track {
     bench = std::move(Bench::create(device, spec, Problem{DType::kF32, {{"n", 100}}}, Compiled{})).value();
   }
   Measurement time(const FakeKernel& kernel, std::optional<double> incumbent_us = std::nullopt) {
-    return *bench->time(kernel, kConfiguration, settings, incumbent_us, readings);
+    Timing timing = *bench->time(kernel, kConfiguration, settings, incumbent_us, readings);
+    validation = timing.validation;
+    return timing.measurement;
   }
 
   FakeDevice device;
@@ -28,6 +30,7 @@ struct Track {
   std::unique_ptr<Bench> bench;
   MeasureSettings settings;
   Readings readings;
+  Validation validation;  ///< of what was timed last
 };
 
 inline FakeKernel taking(std::function<double(int)> time_us) {

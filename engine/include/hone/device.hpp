@@ -107,8 +107,12 @@ class LoadedKernel {
   /// spec, the address of the argument's value (a pointer to the device pointer, or to the scalar). Takes no lock and allocates nothing.
   virtual Result<void> launch(void* stream, std::span<void* const> arguments) const = 0;
   [[nodiscard]] virtual Resources resources() const = 0;  ///< as the driver sees it, with occupancy
-  /// It may begin while what was launched before it still runs (Launch::overlap of its first pass).
-  [[nodiscard]] virtual bool overlaps() const { return false; }
+  /// How many passes a launch makes.
+  [[nodiscard]] virtual std::size_t passes() const { return 1; }
+  /// The pass may begin while what was launched before it still runs (Launch::overlap).
+  [[nodiscard]] virtual bool overlaps(std::size_t /*pass*/) const { return false; }
+  /// Enqueues `count` passes from `first` on alone, as launch() does with all. Only of kernels of which a pass behind the first overlaps.
+  virtual Result<void> launch_passes(void* stream, std::span<void* const> arguments, std::size_t first, std::size_t count) const;
 };
 
 /// How far an output may be from the reference: |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute.
@@ -127,11 +131,33 @@ struct Comparison {
 
 /// Done before each run, outside the timed region.
 struct Preparation {
-  enum class Kind { kZero, kCopy } kind = Kind::kZero;
+  /// kScramble: every byte becomes one value that changes from run to run.
+  enum class Kind { kZero, kCopy, kScramble } kind = Kind::kZero;
   void* destination = nullptr;
   const void* source = nullptr;
   std::size_t bytes = 0;
 };
+
+/// An output whose right answer is known: element x is right if |x - e| <= relative * |e| + absolute, or if it equals e.
+struct Watch {
+  void* address = nullptr;
+  DType element = DType::kF32;
+  const double* expected = nullptr;  ///< in device memory
+  std::size_t count = 0;
+  double relative = 0.0, absolute = 0.0;
+  bool spoiled = true;  ///< else a preparation fills it before each run (in-place and zeroed arguments): it is only looked at
+};
+
+/// Which elements of watches spoil() overwrites and unmended() looks at.
+struct Spots {
+  std::uint64_t seed = 0;
+  std::size_t most = 0;  ///< of each watch; one with no more elements is taken whole
+};
+/// Those of the `run`-th run of a request or of a graph.
+Spots spots_of_run(std::uint64_t seed, std::uint64_t run);
+/// What a preparation that is no copy fills with, before a run with spots of this seed.
+std::uint8_t fill_pattern(Preparation::Kind kind, std::uint64_t seed);
+
 
 /// A piece of device memory.
 struct Region {
@@ -143,14 +169,25 @@ struct TimeRequest {
   const LoadedKernel* kernel = nullptr;
   std::span<void* const> arguments;
   std::span<const Preparation> preparations;
+  /// Outputs that hold a plausible wrong answer before each run: a sample of their elements is spoiled, and looked at again after the run.
+  /// A kernel that leaves the work of an earlier run where it is leaves the spoiled elements, too.
+  std::span<const Watch> watches;
+  std::uint64_t seed = 0;  ///< of the spoiled elements, which are others in each run
   int samples = 1;
   bool flush_cache = true;
+};
+
+/// What was measured.
+struct TimedRuns {
+  std::vector<double> us;      ///< microseconds of each run; of a graph, of one call in the mean
+  std::uint64_t unmended = 0;  ///< spoiled elements that were wrong after their run, over all runs
 };
 
 /// One call of a graph: its arguments, as LoadedKernel::launch takes them, and what is done to them before the graph runs.
 struct GraphCall {
   std::span<void* const> arguments;
   std::vector<Preparation> preparations;
+  std::vector<Watch> watches;
 };
 
 /// Calls of one kernel, one behind the other, that the device makes without the host. Must not outlive the device, the kernel, or the memory
@@ -159,7 +196,8 @@ class CallGraph {
  public:
   virtual ~CallGraph() = default;
   /// Microseconds of one call: the mean over the graph's, of each of `samples` runs. When a run begins no cache holds anything of the arguments.
-  virtual Result<std::vector<double>> time(int samples) = 0;
+  /// The watches of all calls are spoiled before each run, by `seed`, and looked at after it.
+  virtual Result<TimedRuns> time(int samples, std::uint64_t seed) = 0;
 };
 
 /// One open device; used by one thread. Every call may fail with kDevice; after that the process must be replaced.
@@ -178,6 +216,17 @@ class Device {
   virtual Result<Comparison> compare(const void* actual, DType dtype, const double* expected, std::size_t count, Tolerance tolerance) = 0;
   /// A 64-bit digest of bytes on the device: for guard bands and for repeats.
   virtual Result<std::uint64_t> checksum(const void* source, std::size_t bytes) = 0;
+  /// checksum() of each region, all at once where the device can.
+  virtual Result<std::vector<std::uint64_t>> checksums(std::span<const Region> regions);
+  /// Root of the mean square of the finite ones among doubles in device memory.
+  virtual Result<double> root_mean_square(const double* values, std::size_t count) = 0;
+  /// Overwrites the spots of each spoiled watch (spot() of hone/random.h) with decoy(): wrong values that look right.
+  virtual Result<void> spoil(std::span<const Watch> watches, const Spots& spots) = 0;
+  /// How many of the spots are wrong.
+  virtual Result<std::uint64_t> unmended(std::span<const Watch> watches, const Spots& spots) = 0;
+  /// Fills the memory that blocks share with `pattern`, so that the next launch finds nothing there that it could mistake for its own. Does
+  /// nothing unless it is overridden.
+  virtual Result<void> paint_shared(std::uint8_t pattern);
   virtual Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
   /// Loads a compiled reference: `plan` is that of plan_reference.
   virtual Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
@@ -187,8 +236,8 @@ class Device {
   /// Enqueues on the null stream a kernel that inverts all bits of the regions, 32 at most. With `late` it lets what is launched next begin first
   /// and takes its time: that kernel's way to the regions is one that needs waiting. For devices whose kernels overlap.
   virtual Result<void> invert(std::span<const Region> regions, bool late);
-  /// Microseconds of each run.
-  virtual Result<std::vector<double>> time(const TimeRequest& request) = 0;
+  /// Times runs one by one. Errors: kLaunch, a run failed.
+  virtual Result<TimedRuns> time(const TimeRequest& request) = 0;
   /// Errors: kUnavailable, the device has no graphs (what this does unless it is overridden) or cannot make one of these calls.
   virtual Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls);
   virtual Readings readings() = 0;

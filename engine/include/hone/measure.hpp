@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/configuration.hpp"
@@ -34,36 +35,73 @@ struct MeasureSettings {
   double graph_below_us = 20.0;
 };
 
-/// Outcome of a validation: kOk, kWrongResult, kRace, kIllegalAccess (a guard band was overwritten), kLaunchFailure.
+/// What the inputs of a validation look like.
+enum class InputProfile {
+  kUsual,         ///< uniform in [-1, 1), of integers in [-128, 127]
+  kMixed,         ///< mostly that; here and there large, tiny, a zero of either sign, or equal to the element before
+  kLarge,         ///< up to 1024
+  kTiny,          ///< about a millionth
+  kZero,
+  kNegativeZero,
+  kEqual,         ///< one number everywhere
+  kOrdered,       ///< from -1 to 1, or back
+  kOtherScalars,  ///< the usual draw, but scalars other than their defaults
+};
+std::string_view name(InputProfile profile);
+/// All but the usual one.
+std::span<const InputProfile> provoking_profiles();
+
+/// Outcome of a validation: kOk, kWrongResult, kRace, kIllegalAccess (it wrote where it may not), kLaunchFailure, kDeadlock.
 struct Validation {
   Outcome outcome = Outcome::kOk;
   std::string detail;      ///< which argument, which element, what was expected, how many are wrong, the seed
   double max_error = 0.0;  ///< largest |out - reference| / allowed
+  [[nodiscard]] bool ok() const { return outcome == Outcome::kOk; }
 };
 
-/// The buffers of one problem: random inputs, poisoned outputs, guard bands around all, the reference's answer.
+/// Times, and whether what was timed was right.
+struct Timing {
+  Measurement measurement;
+  Validation validation;
+};
+
+/// The buffers of one problem: random inputs, poisoned outputs, guard bands around all, the reference's answer. Validation does not end where
+/// timing begins: outputs hold a plausible wrong answer before every timed run and are looked at after it.
 class Bench {
  public:
   /// `reference` is the compiled reference of the kernel. Errors: not enough memory (says how much is needed), a device failure.
-  static Result<std::unique_ptr<Bench>> create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference);
+  static Result<std::unique_ptr<Bench>> create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference,
+                                               InputProfile profile = InputProfile::kUsual);
   ~Bench();
 
   /// Fills the inputs from `seed` (the reference's answer is kept while the seed stays the same), poisons outputs, runs, compares,
-  /// checks the guard bands, runs once more and compares the two results bit by bit. A few results that are off by no more than rounding are
-  /// tried with other inputs, for sums that nearly cancel. An Error means that the device itself failed.
+  /// checks the guard bands and inputs; with the usual inputs once more on other buffers, at addresses that are multiples of 16 bytes and no
+  /// more, and compares the two results bit by bit; and once behind a late writer for each pass that overlaps. An Error means that the device
+  /// itself failed, or the reference.
   Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed);
 
+  /// Whether the reference has an answer to the inputs of `seed`: none of it is NaN. A profile without one is not for this kernel.
+  Result<bool> has_answer(std::uint64_t seed);
+
   /// Times it; `incumbent_us` enables racing.
-  Result<Measurement> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                           std::optional<double> incumbent_us, Readings& readings);
+  Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                      std::optional<double> incumbent_us, Readings& readings);
+
+  /// Launches it `launches` times, or as often as `seconds` allow but 16 times at least, and looks at each result. A defect that shows in one launch of k is found
+  /// with a probability of 1 - (1 - 1/k)^launches.
+  Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
 
   struct Finalist {
     const LoadedKernel* kernel = nullptr;
     Configuration configuration;
   };
   /// Times the finalists in rounds, one sample of each in turn in an order shuffled by `seed`, so that drift hits all alike.
-  Result<std::vector<Measurement>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
-                                                    Readings& readings);
+  Result<std::vector<Timing>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
+                                               Readings& readings);
+
+  /// Whether anything of the benches was written that no kernel may write: guard bands, inputs, the reference's answers. Says what, and mends it.
+  /// For after a trial: what is found is charged to whoever ran since the last time.
+  static Result<std::optional<std::string>> audit(std::span<Bench* const> benches);
 
  private:
   struct Impl;

@@ -28,4 +28,23 @@ HONE_HOST_DEVICE constexpr int random_integer(unsigned long long seed, unsigned 
   return static_cast<int>(random_bits(seed, i) >> 56) - 128;
 }
 
+/// The k-th element of `count` that is spoiled before a run, k below min(count, most): all of them, or a sample that `seed` draws.
+HONE_HOST_DEVICE constexpr unsigned long long spot(unsigned long long seed, unsigned long long k, unsigned long long count,
+                                                   unsigned long long most) {
+  return count <= most ? k : random_bits(seed, k) % count;
+}
+
+/// A wrong value that looks right where `expected` is right within `allowed`: another element's answer or, where that is the same, the
+/// double of this one.
+HONE_HOST_DEVICE constexpr double decoy(double expected, double other, double allowed) {
+  constexpr double kClearly = 16.0;
+  const double difference = other > expected ? other - expected : expected - other;
+  if (difference > kClearly * allowed) {
+    return other;
+  }
+  const double doubled = expected == 0.0 ? 1.0 : 2.0 * expected;
+  const double step = doubled > expected ? doubled - expected : expected - doubled;
+  return step > kClearly * allowed ? doubled : expected + 2.0 * kClearly * allowed;
+}
+
 }  // namespace hone

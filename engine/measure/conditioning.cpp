@@ -1,0 +1,170 @@
+// What rounding may do to an answer. A length and the results' rms say it of random numbers in the mean; of the answer at hand, the answer
+// itself: how much it changes when its inputs change by rounding errors. A kernel whose result is the exact answer to inputs that differ so
+// little is backward stable (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, 1.5), and one with n rounding errors on the
+// way is off by about sqrt(n) such changes. For a sum the change is the root of the sum of its terms' squares: the magnitudes that were
+// summed.
+//
+// Measured, not derived, since the reference is somebody's code: it runs on inputs whose elements were moved one step of their type up or
+// down at random, and the root mean square of the differences, over a few draws, stands for the change. Such a draw is small by chance for
+// one element in some thousands: kMargin.
+//
+// Tensor cores truncate while they accumulate, which pulls partial sums towards zero: n / 24 rounding errors in one direction, as
+// tolerance.cpp has it, for the types that they take.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "engine/measure/bench_impl.hpp"
+#include "engine/measure/element.hpp"
+#include "engine/measure/spots.hpp"
+#include "hone/random.h"
+
+namespace hone {
+namespace {
+
+constexpr int kDraws = 4;
+constexpr double kMargin = 4.0, kWalk = 4.0, kTruncation = 1.0 / 12.0;
+/// Inputs that provoke are not held against rounding, but against numbers that are nonsense.
+constexpr double kProvokedMargin = 4.0;
+
+/// Moves each element by one step of its type, up or down at random in magnitude, so that zeros and signs stay.
+template <class Bits>
+void perturb(std::span<std::byte> elements, Bits exponent_mask, std::uint64_t seed) {
+  for (std::size_t i = 0; i * sizeof(Bits) < elements.size(); ++i) {
+    Bits bits = 0;
+    std::memcpy(&bits, elements.data() + i * sizeof(Bits), sizeof(Bits));
+    const Bits magnitude = bits & static_cast<Bits>(~(Bits{1} << (8 * sizeof(Bits) - 1)));
+    if ((magnitude & exponent_mask) == 0 || (magnitude & exponent_mask) == exponent_mask) {
+      continue;  // zero, subnormal, infinite
+    }
+    bits = static_cast<Bits>(random_bits(seed, i) % 2 == 0 ? bits + 1 : bits - 1);
+    std::memcpy(elements.data() + i * sizeof(Bits), &bits, sizeof(Bits));
+  }
+}
+
+void perturb(DType dtype, std::span<std::byte> elements, double step, std::uint64_t seed) {
+  switch (dtype) {
+    case DType::kF16:
+      return perturb<std::uint16_t>(elements, 0x7c00, seed);
+    case DType::kBF16:
+      return perturb<std::uint16_t>(elements, 0x7f80, seed);
+    case DType::kI32:
+      return;
+    case DType::kF32:
+    case DType::kF64:
+      break;
+  }
+  const std::size_t width = size_of(dtype);
+  for (std::size_t i = 0; i * width < elements.size(); ++i) {
+    const double value = measure::decode(dtype, elements.data() + i * width);
+    measure::encode(dtype, value * (random_bits(seed, i) % 2 == 0 ? 1.0 + step : 1.0 - step), elements.data() + i * width);
+  }
+}
+
+}  // namespace
+
+/// The relative size of the changes: a step of the coarsest input, since others cannot be changed by less.
+double Bench::Impl::perturbation_step() const {
+  double step = epsilon(DType::kF32);
+  for (const Slot& slot : slots_) {
+    if (slot.is(Direction::kIn) || slot.is(Direction::kInOut)) {
+      step = std::max(step, epsilon(slot.element));
+    }
+  }
+  return step;
+}
+
+/// For all outputs, by the reference on changed inputs; what the device holds afterwards is what it held before.
+Result<void> Bench::Impl::measure_sensitivity() {
+  std::vector<std::vector<double>> answers(slots_.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].is_output()) {
+      answers[i].resize(slots_[i].count);
+      HONE_TRY(device_.download(std::as_writable_bytes(std::span(answers[i])), slots_[i].expected));
+      slots_[i].sensitivity.assign(slots_[i].count, 0.0);
+    }
+  }
+  const double step = perturbation_step();
+  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+    HONE_TRY(add_perturbed_answer(draw, step, answers));
+  }
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].is_output()) {
+      continue;
+    }
+    for (double& squares : slots_[i].sensitivity) {
+      squares = std::sqrt(squares / kDraws);
+    }
+    HONE_TRY(device_.upload(slots_[i].expected, std::as_bytes(std::span(answers[i]))));
+  }
+  return {};
+}
+
+Result<void> Bench::Impl::add_perturbed_answer(std::uint64_t draw, double step, const std::vector<std::vector<double>>& answers) {
+  std::vector<std::vector<std::byte>> inputs(slots_.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    void* const input = slot.is(Direction::kIn) ? slot.address[kFirst] : slot.original;
+    if (input == nullptr || slot.is(Direction::kScalar)) {
+      continue;
+    }
+    inputs[i].resize(slot.bytes());
+    HONE_TRY(device_.download(inputs[i], input));
+    std::vector<std::byte> changed = inputs[i];
+    perturb(slot.element, changed, step, random_bits(draw, i));
+    HONE_TRY(device_.upload(input, changed));
+  }
+  HONE_TRY(launch_reference());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (!inputs[i].empty()) {
+      HONE_TRY(device_.upload(slot.is(Direction::kIn) ? slot.address[kFirst] : slot.original, inputs[i]));
+    }
+    if (!slot.is_output()) {
+      continue;
+    }
+    std::vector<double> other(slot.count);
+    HONE_TRY(device_.download(std::as_writable_bytes(std::span(other)), slot.expected));
+    for (std::size_t e = 0; e < slot.count; ++e) {
+      const double difference = other[e] - answers[i][e];
+      slot.sensitivity[e] += std::isfinite(difference) ? difference * difference : 0.0;
+    }
+  }
+  return {};
+}
+
+Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, std::size_t place) {
+  if (slot.sensitivity.empty()) {
+    HONE_TRY(measure_sensitivity());
+  }
+  HONE_ASSIGN(const Value length, spec_.cost.sum_length.evaluate(bindings(problem_)));
+  const double n = std::max(1.0, length.real());
+  const bool narrow = slot.element == DType::kF16 || slot.element == DType::kBF16 || perturbation_step() > epsilon(DType::kF32);
+  const double accumulator = epsilon(slot.element == DType::kF64 ? DType::kF64 : DType::kF32) * (slot.element == DType::kF64 ? 2.0 : 1.0);
+  const double per_change = kMargin * (kWalk * std::sqrt(n) + (narrow ? kTruncation * n : 0.0)) * accumulator / perturbation_step();
+  const double margin = profile_ == InputProfile::kUsual ? 1.0 : kProvokedMargin;
+  const double floor = slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute;
+  std::vector<std::byte> actual(slot.bytes());
+  std::vector<double> expected(slot.count);
+  HONE_TRY(device_.download(actual, slot.address[place]));
+  HONE_TRY(device_.download(std::as_writable_bytes(std::span(expected)), slot.expected));
+  Comparison comparison;
+  comparison.elements = slot.count;
+  const std::size_t width = size_of(slot.element);
+  for (std::size_t e = 0; e < slot.count; ++e) {
+    const double value = measure::decode(slot.element, actual.data() + e * width);
+    const double allowed = margin * (slot.tolerance.relative * std::fabs(expected[e]) + floor + per_change * slot.sensitivity[e]);
+    const double share = measure::error_share(value, expected[e], allowed);
+    comparison.max_error = std::max(comparison.max_error, share);
+    comparison.not_finite += !std::isfinite(value) && std::isfinite(expected[e]) ? 1 : 0;
+    if (share > 1.0 && comparison.mismatches++ == 0) {
+      comparison.first_mismatch = e;
+      comparison.first_actual = value;
+      comparison.first_expected = expected[e];
+    }
+  }
+  return comparison;
+}
+
+}  // namespace hone

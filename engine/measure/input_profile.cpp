@@ -1,0 +1,126 @@
+#include "engine/measure/input_profile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/measure/element.hpp"
+#include "hone/random.h"
+
+namespace hone {
+namespace {
+
+constexpr std::array<std::pair<InputProfile, std::string_view>, 9> kNames{{{InputProfile::kUsual, "usual"},
+                                                                           {InputProfile::kMixed, "mixed"},
+                                                                           {InputProfile::kLarge, "large"},
+                                                                           {InputProfile::kTiny, "tiny"},
+                                                                           {InputProfile::kZero, "zero"},
+                                                                           {InputProfile::kNegativeZero, "negative zero"},
+                                                                           {InputProfile::kEqual, "equal"},
+                                                                           {InputProfile::kOrdered, "ordered"},
+                                                                           {InputProfile::kOtherScalars, "other scalars"}}};
+
+constexpr std::array<InputProfile, 8> kProvoking{InputProfile::kMixed,        InputProfile::kLarge,       InputProfile::kTiny,
+                                                 InputProfile::kZero,         InputProfile::kEqual,       InputProfile::kOrdered,
+                                                 InputProfile::kNegativeZero, InputProfile::kOtherScalars};
+
+}  // namespace
+
+std::string_view name(InputProfile profile) {
+  return std::ranges::find(kNames, profile, &std::pair<InputProfile, std::string_view>::first)->second;
+}
+
+std::span<const InputProfile> provoking_profiles() { return kProvoking; }
+
+namespace measure {
+namespace {
+
+// An exponential of it overflows in every type, its square and long sums of that do not in f32.
+constexpr double kLarge = 1024.0;
+// Its square is no longer seen beside one, and is still a normal number in f32.
+constexpr double kTiny = 0x1p-20, kTinyF16 = 0x1p-12;
+
+/// Element i of one that mixes all: mostly usual, here and there large, tiny, zero of either sign or equal to the one before.
+double mixed(std::uint64_t seed, std::size_t i, double tiny) {
+  const double usual = static_cast<double>(random_element(seed, i));
+  switch (random_bits(seed ^ 0x6d697865, i) % 16) {
+    case 0:
+      return kLarge * usual;
+    case 1:
+      return tiny * usual;
+    case 2:
+      return 0.0;
+    case 3:
+      return -0.0;
+    case 4:
+    case 5:
+      return static_cast<double>(random_element(seed, i == 0 ? 0 : i - 1));
+    case 6:
+      return 8.0 * usual;
+    default:
+      return usual;
+  }
+}
+
+double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_t count, std::uint64_t seed) {
+  const double usual = static_cast<double>(random_element(seed, i));
+  const double tiny = dtype == DType::kF16 ? kTinyF16 : kTiny;
+  switch (profile) {
+    case InputProfile::kMixed:
+      return mixed(seed, i, tiny);
+    case InputProfile::kLarge:
+      return kLarge * usual;
+    case InputProfile::kTiny:
+      return tiny * usual;
+    case InputProfile::kZero:
+      return 0.0;
+    case InputProfile::kNegativeZero:
+      return -0.0;
+    case InputProfile::kEqual:
+      return static_cast<double>(random_element(seed, 0));
+    case InputProfile::kOrdered: {
+      const double rising = (2.0 * static_cast<double>(i) + 1.0) / static_cast<double>(count) - 1.0;
+      return seed % 2 == 0 ? rising : -rising;
+    }
+    case InputProfile::kUsual:
+    case InputProfile::kOtherScalars:
+      break;
+  }
+  return usual;
+}
+
+double integer_element(InputProfile profile, std::size_t i, std::size_t count, std::uint64_t seed) {
+  switch (profile) {
+    case InputProfile::kZero:
+    case InputProfile::kNegativeZero:
+      return 0.0;
+    case InputProfile::kEqual:
+      return random_integer(seed, 0);
+    case InputProfile::kOrdered:
+      return std::floor(256.0 * static_cast<double>(i) / static_cast<double>(count)) - 128.0;
+    default:
+      return random_integer(seed, i);
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count, std::uint64_t seed) {
+  const std::size_t width = size_of(dtype);
+  std::vector<std::byte> drawn(count * width);
+  for (std::size_t i = 0; i < count; ++i) {
+    encode(dtype, dtype == DType::kI32 ? integer_element(profile, i, count, seed) : real_element(profile, dtype, i, count, seed),
+           drawn.data() + i * width);
+  }
+  return drawn;
+}
+
+double other_scalar(DType dtype, double usual) {
+  if (dtype != DType::kI32) {
+    return usual == 0.0 ? 0.5 : 0.75 * usual;
+  }
+  return usual == 0.0 ? 1.0 : usual > 1.0 ? usual - 1.0 : usual;
+}
+
+}  // namespace measure
+}  // namespace hone
