@@ -10,6 +10,7 @@
 
 #include "cli/registry.hpp"
 #include "hone/names.hpp"
+#include "hone/worker.hpp"
 
 namespace hone::cli {
 namespace {
@@ -174,7 +175,7 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
     return subject;
   }
   if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
-    HONE_ASSIGN(subject.spec, read_kernel_file(kernel));
+    HONE_ASSIGN(subject.spec, read_kernel_file_in_worker(kernel));
     return subject;
   }
   const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);

@@ -181,7 +181,8 @@ std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& pro
     tile /= 2;
   }
   constexpr std::int64_t kSkew = 16, kThin = 16;
-  std::vector<Problem> regular{filled(tile), filled(std::max<std::int64_t>(2, tile - 2)), filled(1), filled(2)};
+  const std::int64_t even = std::max<std::int64_t>(2, tile - 2), few = std::min<std::int64_t>(20, tile);
+  std::vector<Problem> regular{filled(tile), filled(even), filled(few), filled(1), filled(2), filled(3)};
   for (std::size_t i = 0; i < axes.size() && axes.size() > 1; ++i) {
     Problem skewed = filled(std::min(tile, kThin));
     skewed.shape[axes[i]].second = tile * kSkew;

@@ -34,6 +34,11 @@ std::string reference_name(const KernelSpec& spec) {
   return fmt::format("the reference {}", fmt::join(functions, ", "));
 }
 
+bool is_usual_draw(InputProfile profile) {
+  return profile == InputProfile::kUsual || profile == InputProfile::kOtherScalars || profile == InputProfile::kGreatScalars ||
+         profile == InputProfile::kOtherSigns;
+}
+
 double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0); }
 
 Result<std::size_t> element_count(const KernelSpec& spec, const Argument& argument, const Bindings& bound, std::int64_t least) {
@@ -67,9 +72,7 @@ Result<void> Bench::Impl::size_slots() {
     // An argument of a type of its own (an index, a float beside half inputs) rounds as that type does.
     slot.tolerance = tolerance(slot.element, sum_length.real());
     if (slot.is(Direction::kScalar)) {
-      const double usual = slot.argument->scalar_default.real();
-      measure::encode(slot.element, profile_ == InputProfile::kOtherScalars ? measure::other_scalar(slot.element, usual) : usual,
-                      slot.scalar.data());
+      measure::encode(slot.element, measure::scalar(profile_, slot.element, slot.argument->scalar_default.real()), slot.scalar.data());
     } else if (!slot.is(Direction::kWorkspace)) {
       HONE_ASSIGN(slot.count, element_count(spec_, *slot.argument, bound, 1));
     }
@@ -202,7 +205,7 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
 }
 
 Result<void> Bench::Impl::fill_input(Slot& slot, void* destination, std::uint64_t stream) {
-  if (profile_ == InputProfile::kUsual || profile_ == InputProfile::kOtherScalars) {
+  if (is_usual_draw(profile_)) {
     return device_.randomize(destination, slot.element, slot.count, stream);
   }
   return device_.upload(destination, measure::draw(profile_, slot.element, slot.count, stream));
@@ -255,8 +258,15 @@ Result<void> Bench::Impl::launch_reference() {
       HONE_TRY(start_expected(slot));
     }
   }
+  if (on_reference_) {
+    on_reference_(true);
+  }
   HONE_TRY(reference_->launch(nullptr, reference_arguments_));
-  return device_.synchronize();
+  HONE_TRY(device_.synchronize());
+  if (on_reference_) {
+    on_reference_(false);
+  }
+  return {};
 }
 
 Result<void> Bench::Impl::start_expected(Slot& slot) {
@@ -387,8 +397,11 @@ Result<Validation> Bench::validate(const LoadedKernel& kernel, const Configurati
 Result<bool> Bench::has_answer(std::uint64_t seed) { return impl_->has_answer(seed); }
 
 Result<Timing> Bench::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                           std::optional<double> incumbent_us, Readings& readings) {
-  return impl_->time(kernel, configuration, settings, incumbent_us, readings);
+                           std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn) {
+  impl_->on_turn_ = on_turn;
+  Result<Timing> timed = impl_->time(kernel, configuration, settings, incumbent_us, readings);
+  impl_->on_turn_ = nullptr;
+  return timed;
 }
 
 Result<Validation> Bench::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds) {
@@ -396,8 +409,15 @@ Result<Validation> Bench::repeat(const LoadedKernel& kernel, const Configuration
 }
 
 Result<std::vector<Timing>> Bench::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
-                                                    std::uint64_t seed, Readings& readings) {
-  return impl_->time_interleaved(finalists, settings, seed, readings);
+                                                    std::uint64_t seed, Readings& readings, const OnTurn& on_turn) {
+  impl_->on_turn_ = on_turn;
+  Result<std::vector<Timing>> timed = impl_->time_interleaved(finalists, settings, seed, readings);
+  impl_->on_turn_ = nullptr;
+  return timed;
 }
+
+Result<void> Bench::draw(std::uint64_t seed) { return impl_->compute_answer(seed); }
+void Bench::watch_reference(std::function<void(bool begins)> watcher) { impl_->on_reference_ = std::move(watcher); }
+std::size_t Bench::bytes() const { return impl_->bytes_; }
 
 }  // namespace hone

@@ -85,6 +85,9 @@ struct Bench::Impl {
   Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
 
   Device& device_;
+  std::size_t bytes_ = 0;  ///< device memory of all but the workspaces, the second place and the calls of graphs
+  std::function<void(bool)> on_reference_;
+  OnTurn on_turn_;  ///< of the timing that is going on
 
  private:
   // bench.cpp
@@ -156,8 +159,11 @@ struct Bench::Impl {
   Subject subject(const LoadedKernel& kernel, std::vector<std::size_t> workspaces) const;
   Result<void> warm_up(Subject& subject, int runs, bool flush);
   Result<std::vector<double>> sample(Subject& subject, int samples, bool flush);
+  /// Tells who listens that the `finalist` runs next, for about `us` microseconds.
+  void take_turn(std::size_t finalist, double us) const;
   Result<std::vector<Subject>> warm_up_finalists(std::span<const Finalist> finalists, const MeasureSettings& settings);
-  Result<double> take_turn_of(Subject& finalist, const MeasureSettings& settings);
+  /// One sample of a finalist, and whether it did damage.
+  Result<double> sample_finalist(Subject& finalist, const MeasureSettings& settings);
   Result<void> take_rounds(std::vector<Subject>& subjects, std::vector<std::vector<double>>& samples, const MeasureSettings& settings,
                            std::uint64_t seed, Readings& readings);
   template <class Take>
@@ -187,7 +193,6 @@ struct Bench::Impl {
   std::array<std::vector<void*>, kPlaces> arguments_;
   std::vector<void*> reference_arguments_;
   std::unique_ptr<LoadedKernel> reference_;
-  std::size_t bytes_ = 0;  ///< device memory of all but the workspaces, the second place and the calls of graphs
   /// The arguments of each place; the first also has the originals and the answers.
   std::array<measure::GuardedArena, kPlaces> arenas_, workspaces_;
   std::array<std::vector<Owner>, kPlaces> arena_owners_, workspace_owners_;  ///< by payload

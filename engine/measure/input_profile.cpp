@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-constexpr std::array<std::pair<InputProfile, std::string_view>, 9> kNames{{{InputProfile::kUsual, "usual"},
+constexpr std::array<std::pair<InputProfile, std::string_view>, 13> kNames{{{InputProfile::kUsual, "usual"},
                                                                            {InputProfile::kMixed, "mixed"},
                                                                            {InputProfile::kLarge, "large"},
                                                                            {InputProfile::kTiny, "tiny"},
@@ -18,11 +18,15 @@ constexpr std::array<std::pair<InputProfile, std::string_view>, 9> kNames{{{Inpu
                                                                            {InputProfile::kNegativeZero, "negative zero"},
                                                                            {InputProfile::kEqual, "equal"},
                                                                            {InputProfile::kOrdered, "ordered"},
-                                                                           {InputProfile::kOtherScalars, "other scalars"}}};
+                                                                           {InputProfile::kNegative, "negative"},
+                                                                          {InputProfile::kPositive, "positive"},
+                                                                          {InputProfile::kOtherScalars, "other scalars"},
+                                                                          {InputProfile::kGreatScalars, "great scalars"},
+                                                                          {InputProfile::kOtherSigns, "scalars of the other sign"}}};
 
-constexpr std::array<InputProfile, 8> kProvoking{InputProfile::kMixed,        InputProfile::kLarge,       InputProfile::kTiny,
-                                                 InputProfile::kZero,         InputProfile::kEqual,       InputProfile::kOrdered,
-                                                 InputProfile::kNegativeZero, InputProfile::kOtherScalars};
+constexpr std::array kProvoking{InputProfile::kMixed,    InputProfile::kLarge,        InputProfile::kTiny,         InputProfile::kZero,
+                                InputProfile::kEqual,    InputProfile::kOrdered,      InputProfile::kNegativeZero, InputProfile::kNegative,
+                                InputProfile::kPositive, InputProfile::kOtherScalars, InputProfile::kGreatScalars, InputProfile::kOtherSigns};
 
 }  // namespace
 
@@ -31,6 +35,17 @@ std::string_view name(InputProfile profile) {
 }
 
 std::span<const InputProfile> provoking_profiles() { return kProvoking; }
+
+bool differs(InputProfile profile, const KernelSpec& spec) {
+  if (profile != InputProfile::kOtherScalars && profile != InputProfile::kGreatScalars && profile != InputProfile::kOtherSigns) {
+    return std::ranges::any_of(
+        spec.arguments, [](const Argument& argument) { return argument.direction == Direction::kIn || argument.direction == Direction::kInOut; });
+  }
+  return std::ranges::any_of(spec.arguments, [&](const Argument& argument) {
+    const double usual = argument.direction == Direction::kScalar ? argument.scalar_default.real() : 0.0;
+    return argument.direction == Direction::kScalar && measure::scalar(profile, argument.dtype, usual) != usual;
+  });
+}
 
 namespace measure {
 namespace {
@@ -82,11 +97,13 @@ double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_
       const double rising = (2.0 * static_cast<double>(i) + 1.0) / static_cast<double>(count) - 1.0;
       return seed % 2 == 0 ? rising : -rising;
     }
-    case InputProfile::kUsual:
-    case InputProfile::kOtherScalars:
-      break;
+    case InputProfile::kNegative:
+      return usual - 4.0;
+    case InputProfile::kPositive:
+      return usual + 4.0;
+    default:
+      return usual;
   }
-  return usual;
 }
 
 double integer_element(InputProfile profile, std::size_t i, std::size_t count, std::uint64_t seed) {
@@ -115,11 +132,18 @@ std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count
   return drawn;
 }
 
-double other_scalar(DType dtype, double usual) {
-  if (dtype != DType::kI32) {
-    return usual == 0.0 ? 0.5 : 0.75 * usual;
+double scalar(InputProfile profile, DType dtype, double usual) {
+  const bool is_real = dtype != DType::kI32;
+  switch (profile) {
+    case InputProfile::kOtherScalars:
+      return is_real ? (usual == 0.0 ? 0.5 : 0.75 * usual) : (usual == 0.0 ? 1.0 : usual > 1.0 ? usual - 1.0 : usual);
+    case InputProfile::kGreatScalars:
+      return is_real ? (usual == 0.0 ? 3.3 : 3.3 * usual) : usual;
+    case InputProfile::kOtherSigns:
+      return is_real ? (usual == 0.0 ? -0.7 : -1.1 * usual) : usual;
+    default:
+      return usual;
   }
-  return usual == 0.0 ? 1.0 : usual > 1.0 ? usual - 1.0 : usual;
 }
 
 }  // namespace measure

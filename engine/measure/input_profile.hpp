@@ -16,8 +16,8 @@ namespace hone::measure {
 /// `count` elements of an argument, as bytes. Integer elements stay within [-128, 127] whatever the profile.
 std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count, std::uint64_t seed);
 
-/// A scalar other than its default, of the same sign and no larger, so that it still means what it did: three quarters of a number, one
-/// less of an integer above 1, a half or 1 instead of 0.
-double other_scalar(DType dtype, double usual);
+/// A scalar of this profile: its default, or another number where the profile is one of scalars. Integers stay near their defaults and keep
+/// their signs, for they choose or count.
+double scalar(InputProfile profile, DType dtype, double usual);
 
 }  // namespace hone::measure

@@ -138,6 +138,12 @@ Result<void> Bench::Impl::warm_up(Subject& subject, int runs, bool flush) {
   return {};
 }
 
+void Bench::Impl::take_turn(std::size_t finalist, double us) const {
+  if (on_turn_) {
+    on_turn_(finalist, us * 1e-6);
+  }
+}
+
 Result<std::vector<double>> Bench::Impl::sample(Subject& subject, int samples, bool flush) {
   const std::uint64_t seed = random_bits(*inputs_seed_, ++timings_);
   TimeRequest request;
@@ -188,6 +194,7 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
   HONE_TRY(fit_workspaces(counts));
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kNone;
+  const Clock::time_point warming = Clock::now();
   Subject timed = subject(kernel, std::move(counts));
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
   const bool hopeless = timed.warmup_us < kNone && timed.warmup_us > kHopeless * limit_us;
@@ -197,9 +204,14 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
   readings = device_.readings();
   std::vector<std::vector<double>> samples(1);
   const Clock::time_point begin = Clock::now();
+  const double warmed_us = std::chrono::duration<double, std::micro>(begin - warming).count() / std::max(1, settings.warmup_runs);
   bool lost = false;
   while (const int batch = lost || timed.unmended > 0 ? 0 : hopeless && samples[0].empty() ? 1 : next_batch(samples, settings, begin)) {
+    // Flushing the cache between samples can cost more than they do.
+    const double spent_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    const double batch_us = (samples[0].empty() ? warmed_us : spent_us / static_cast<double>(samples[0].size())) * batch;
     const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
+      take_turn(0, batch_us);
       HONE_ASSIGN(std::vector<double> taken, sample(timed, batch, settings.flush_cache));
       return std::vector<std::vector<double>>{std::move(taken)};
     };
@@ -270,12 +282,14 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
   std::vector<Subject> subjects;
   double fastest_us = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < finalists.size(); ++i) {
+    take_turn(i, 0.0);
     subjects.push_back(subject(*finalists[i].kernel, std::move(counts[i])));
     HONE_TRY(warm_up(subjects.back(), std::max(1, settings.warmup_runs), settings.flush_cache));
     fastest_us = std::min(fastest_us, subjects.back().warmup_us);
   }
-  for (Subject& finalist : subjects) {
-    HONE_TRY(choose_way(finalist, settings, fastest_us));
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    take_turn(i, 0.0);
+    HONE_TRY(choose_way(subjects[i], settings, fastest_us));
   }
   if (!has_graphs_) {  // found out with the third of five, say
     std::ranges::for_each(subjects, [](Subject& finalist) { finalist.graph.reset(); });
@@ -284,7 +298,7 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
 }
 
 /// One sample of a finalist, and whether it was right: what it damages must not be its rivals' fault.
-Result<double> Bench::Impl::take_turn_of(Subject& finalist, const MeasureSettings& settings) {
+Result<double> Bench::Impl::sample_finalist(Subject& finalist, const MeasureSettings& settings) {
   HONE_ASSIGN(const std::vector<double> one, sample(finalist, 1, settings.flush_cache));
   HONE_ASSIGN(finalist.harm, damage(frozen(kFirst, false)));
   if (finalist.harm) {
@@ -316,7 +330,8 @@ Result<void> Bench::Impl::take_rounds(std::vector<Subject>& subjects, std::vecto
         std::shuffle(order.begin(), order.end(), random);
         for (const std::size_t i : order) {
           if (!failed(i)) {
-            HONE_ASSIGN(const double one, take_turn_of(subjects[i], settings));
+            take_turn(i, 0.0);
+            HONE_ASSIGN(const double one, sample_finalist(subjects[i], settings));
             batch[i].push_back(one);
           }
         }
@@ -346,6 +361,7 @@ Result<std::vector<Timing>> Bench::Impl::time_interleaved(std::span<const Finali
     timed[i].measurement.by_graph = subjects[i].graph != nullptr;
     if (subjects[i].unmended == 0 && !subjects[i].harm) {
       // They share the buffers: what lies there is a finalist's own only after a run of its own.
+      take_turn(i, 0.0);
       HONE_TRY(sample(subjects[i], 1, settings.flush_cache));
     }
     HONE_ASSIGN(timed[i].validation, check_timed(subjects[i], false));

@@ -1,13 +1,17 @@
 #include "engine/tune/compile_pool.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 namespace hone {
 namespace {
 
-constexpr double kShortestDeadline = 60.0;   // seconds: a cold compiler on a loaded machine
-constexpr double kDeadlineFactor = 20.0;     // times the mean seconds of a batch
+constexpr double kFirstLimit = 20.0;         // seconds, before enough is known: a cold compiler on a loaded machine
+constexpr std::size_t kEnough = 3;           // batches
+constexpr double kLimitFactor = 5.0;         // times the median of this session
+constexpr double kLeastLimit = 1.0;          // what a busy host may add to a compiler that takes milliseconds
 constexpr double kBatchSeconds = 0.4;        // long enough to share a front end, short enough that the device does not wait
 constexpr std::size_t kLargestBatch = 16;
 constexpr double kSetupDeadline = 60.0;
@@ -41,8 +45,11 @@ std::size_t CompilePool::pending() const {
   return count;
 }
 
-double CompilePool::deadline() const {
-  return std::max(kShortestDeadline, kDeadlineFactor * mean_seconds() * static_cast<double>(batch_size()));
+double CompilePool::limit(std::size_t configurations) const {
+  if (each_.size() < kEnough) {
+    return kFirstLimit;
+  }
+  return std::max(kLeastLimit, kLimitFactor * each_[each_.size() / 2] * static_cast<double>(configurations));
 }
 
 void CompilePool::submit(std::vector<Proposal> proposals) {
@@ -83,11 +90,11 @@ void CompilePool::start(Slot& slot) {
     return;
   }
   slot.process = std::move(process).value();
-  slot.process->request(setup_, std::chrono::duration<double>(kSetupDeadline), [this, &slot](Result<wire::Message> reply) {
+  slot.process->request<wire::Done>(setup_, RequestLimits::all(kSetupDeadline), wire::read_done, [this, &slot](const Result<wire::Done>& reply) {
     if (!reply) {
       broken_ = reply.error();
-    } else if (reply->contains("error")) {
-      broken_ = wire::error_from(reply->at("error"));
+    } else if (reply->error) {
+      broken_ = reply->error;
     } else {
       send(slot);
     }
@@ -99,12 +106,17 @@ void CompilePool::send(Slot& slot) {
   for (const Proposal& proposal : slot.batch) {
     configurations.push_back(text(parameters_, proposal.configuration));
   }
-  slot.process->request({{"op", "compile"}, {"reference", false}, {"configurations", std::move(configurations)}},
-                        std::chrono::duration<double>(deadline()), [this, &slot](Result<wire::Message> reply) { finished(slot, std::move(reply)); });
+  const RequestLimits limits{.stage = [this, size = slot.batch.size()](const wire::Stage&) { return limit(size); }};
+  slot.process->request<wire::CompileResult>({{"op", "compile"}, {"reference", false}, {"configurations", std::move(configurations)}}, limits,
+                                             wire::read_compile,
+                                             [this, &slot](Result<wire::CompileResult> reply) { finished(slot, std::move(reply)); });
 }
 
-void CompilePool::finished(Slot& slot, Result<wire::Message> reply) {
+void CompilePool::finished(Slot& slot, Result<wire::CompileResult> reply) {
   --running_;
+  if (reply && reply->results.size() != slot.batch.size()) {
+    reply = Error{ErrorCode::kDevice, fmt::format("it gave {} results for {} configurations", reply->results.size(), slot.batch.size())};
+  }
   if (!reply) {
     lost(slot, reply.error());
     dispatch();
@@ -112,18 +124,14 @@ void CompilePool::finished(Slot& slot, Result<wire::Message> reply) {
   }
   std::vector<Proposal> batch = std::move(slot.batch);
   slot.batch.clear();
-  const double seconds = reply->at("seconds").get<double>();
-  seconds_ += seconds;
+  const double share = reply->seconds / static_cast<double>(batch.size());
+  seconds_ += reply->seconds;
   compiled_ += batch.size();
+  each_.insert(std::ranges::upper_bound(each_, share), share);
   dispatch();
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const wire::Message& result = reply->at("results")[i];
-    const double share = seconds / static_cast<double>(batch.size());
-    if (result.contains("compiled")) {
-      handler_({std::move(batch[i]), wire::compiled_from(result.at("compiled")), Outcome::kOk, share});
-    } else {
-      handler_({std::move(batch[i]), wire::error_from(result.at("error")), Outcome::kCompileError, share});
-    }
+    const bool ok = reply->results[i].ok();
+    handler_({std::move(batch[i]), std::move(reply->results[i]), ok ? Outcome::kOk : Outcome::kCompileError, share});
   }
 }
 
@@ -131,6 +139,7 @@ void CompilePool::lost(Slot& slot, const Error& why) {
   std::vector<Proposal> batch = std::move(slot.batch);
   slot.batch.clear();
   slot.process.reset();
+  const double seconds = limit(batch.size());
   if (batch.size() > 1) {
     // Only the offender is to blame: each is tried again alone, in a fresh process.
     for (Proposal& proposal : batch) {
@@ -139,7 +148,7 @@ void CompilePool::lost(Slot& slot, const Error& why) {
     return;
   }
   const Outcome outcome = why.code == ErrorCode::kTimeout ? Outcome::kCompileTimeout : Outcome::kCompileError;
-  handler_({std::move(batch.front()), Error{ErrorCode::kCompile, "the compiler: " + why.message}, outcome, deadline()});
+  handler_({std::move(batch.front()), Error{ErrorCode::kCompile, "the compiler: " + why.message}, outcome, why.code == ErrorCode::kTimeout ? seconds : 0.0});
 }
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/tune/evaluator.hpp"
+#include "engine/tune/replies.hpp"
 #include "engine/tune/worker_process.hpp"
 
 namespace hone {
@@ -32,6 +33,8 @@ class CompilePool {
   [[nodiscard]] std::size_t pending() const;
   [[nodiscard]] std::size_t running() const { return running_; }
   [[nodiscard]] std::size_t workers() const { return slots_.size(); }
+  /// Seconds that a batch of so many may take: five times the median of a configuration's, for each.
+  [[nodiscard]] double limit(std::size_t configurations) const;
   /// Mean seconds a configuration takes one worker; a guess before the first.
   [[nodiscard]] double mean_seconds() const { return compiled_ == 0 ? kFirstGuess : seconds_ / static_cast<double>(compiled_); }
   [[nodiscard]] std::size_t batch_size() const;
@@ -48,9 +51,8 @@ class CompilePool {
   void dispatch();
   void start(Slot& slot);
   void send(Slot& slot);
-  void finished(Slot& slot, Result<wire::Message> reply);
+  void finished(Slot& slot, Result<wire::CompileResult> reply);
   void lost(Slot& slot, const Error& why);
-  [[nodiscard]] double deadline() const;
 
   boost::asio::io_context& context_;
   std::filesystem::path executable_;
@@ -61,6 +63,7 @@ class CompilePool {
   std::deque<std::vector<Proposal>> queue_;  ///< batches; what a lost worker held comes back one by one
   std::size_t running_ = 0, compiled_ = 0;
   double seconds_ = 0.0;
+  std::vector<double> each_;  ///< seconds of a configuration, of every batch, sorted
   std::optional<Error> broken_;
 };
 

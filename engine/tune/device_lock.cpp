@@ -27,10 +27,20 @@ DeviceLock::~DeviceLock() {
 
 void DeviceLock::acquire(WorkerChannel& channel) {
   if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    channel.stage("waiting for the device");
+    channel.report({.kind = wire::Stage::Kind::kWaiting, .name = "waiting for the device"});
     while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
     }
   }
+}
+
+bool DeviceLock::is_free() const {
+  if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    return false;
+  }
+  if (descriptor_ >= 0) {
+    ::flock(descriptor_, LOCK_UN);
+  }
+  return true;
 }
 
 void DeviceLock::release() {

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <cmath>
 #include <deque>
+#include <limits>
 #include <stop_token>
 #include <thread>
 
 #include "engine/tune/compile_pool.hpp"
+#include "engine/tune/device_workers.hpp"
 #include "engine/tune/evaluator.hpp"
-#include "engine/tune/measuring_process.hpp"
+#include "engine/tune/final_round.hpp"
+#include "engine/tune/stage_limits.hpp"
 
 namespace hone {
 namespace {
@@ -19,15 +23,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr double kFirstTrialDeadline = 300.0;    // seconds; the default's trial also computes the reference
-constexpr double kShortestTrialDeadline = 10.0;  // per stage
-constexpr double kTrialDeadlineFactor = 10.0;    // times the default's own trial
 constexpr std::size_t kMostReady = 64;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kCpuShare = 0.5;        // of a core: a candidate of the cpu device that had less was not given the time it was granted
+constexpr double kLockPatience = 5.0;    // seconds in which nobody else has the device and a worker still says that it waits for it
+constexpr double kFinalsBeyond = 0.2;    // of a budget, that the final round may last beyond it
+constexpr double kFinalsSlack = 4.0;     // seconds beyond that: what a round needs however short the budget
+constexpr int kMostFaultless = 2;
+constexpr double kFinalistTrials = 2.0;  // times the default's trial that one finalist of a round costs
 
 struct ReadyTrial {
   Proposal proposal;
   Compiled compiled;
   double compile_seconds = 0.0;
+  bool tried_before = false;  ///< in a process that failed before the candidate had run
 };
 
 int compile_workers(const TuneRequest& request) {
@@ -52,10 +61,12 @@ class LiveEvaluator final : public Evaluator {
         store_(store),
         pool_(context_, executable, request.spec.parameters, setup, compile_workers(request),
               [this](CompilePool::Done done) { compiled(std::move(done)); }),
-        device_(context_, executable, setup,
+        limits_(!request.device.info.compile_overlaps, request.budget.seconds),
+        device_(context_, executable, setup, request.device.info,
                 {.ready = [this] { feed_device(); },
                  .failed = [this](Error why) { failure_ = std::move(why); },
-                 .has_reference = [this](const Compiled& reference) { return keep(key_of("reference"), reference); }}) {}
+                 .has_reference = [this](const Compiled& reference) { return keep(key_of("reference"), reference); },
+                 .limits = [this] { return preparing(); }}) {}
 
   /// Begins to open the device and, where the store has it not, to compile the reference. Neither is waited for.
   Result<void> prepare() {
@@ -83,7 +94,7 @@ class LiveEvaluator final : public Evaluator {
       }
       const auto cached = find_cached(key_of(text(request_.spec.parameters, proposal.configuration)));
       if (cached && *cached) {
-        ready_.push_back({std::move(proposal), **cached, 0.0});
+        ready_.push_back({std::move(proposal), **cached});
       } else {
         uncached.push_back(std::move(proposal));
       }
@@ -95,7 +106,7 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] double elapsed() const override { return Seconds(Clock::now() - start_).count(); }
 
   Result<std::vector<Trial>> wait(double until) override {
-    const auto deadline = start_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(until, 1e9)));
+    const auto deadline = clock_of(until);
     while (finished_.empty() && !failure_) {
       if (pool_.broken()) {
         return *pool_.broken();
@@ -112,39 +123,61 @@ class LiveEvaluator final : public Evaluator {
     pool_.clear_queue();
     ready_.clear();
     closed_ = true;  // what still finishes compiling goes to the store, not to the device: that belongs to the final round now
+    // A trial that would hold the session beyond its end is as if it had never begun.
+    const auto until = clock_of(std::max(end_, elapsed() + limits_.floor()));
     while (on_device_ && !failure_) {
       context_.restart();
-      context_.run_one();
+      if (context_.run_one_until(until) == 0) {
+        on_device_ = false;
+        device_.retire(true);
+      }
     }
     return collect();
   }
 
   void set_incumbent(double time_us) override { incumbent_us_ = time_us; }
 
-  Result<std::vector<Trial>> finals(const std::vector<Trial>& finalists) override {
-    std::vector<Trial> results = finalists;
-    std::vector<std::size_t> alive;
-    for (std::size_t i = 0; i < finalists.size(); ++i) {
-      alive.push_back(i);
-    }
-    while (!alive.empty()) {
-      HONE_TRY(await_bench());
-      wire::Message candidates = wire::Message::array();
-      for (const std::size_t i : alive) {
-        HONE_ASSIGN(const Compiled compiled, compiled_of(finalists[i]));
-        candidates.push_back(
-            {{"configuration", text(request_.spec.parameters, finalists[i].configuration)}, {"compiled", wire::to_message(compiled)}});
+  void set_end(double seconds) override { end_ = seconds; }
+
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
+
+  void set_normal(double seconds) override {
+    limits_.learn({.name = "a trial"}, seconds);
+    limits_.learnt(seconds);
+    device_.keep_standby();
+  }
+
+  Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override {
+    const double until = end_ + kFinalsBeyond * std::abs(end_) + kFinalsSlack;
+    FinalRound round(candidates, most);
+    int faultless = 0;  // rounds that broke off without anybody to blame
+    for (std::vector<std::size_t> places = round.next(); !places.empty(); places = round.next()) {
+      if (elapsed() >= until || faultless == kMostFaultless) {
+        return round.as_they_were();  // measured one by one: less comparable, and all there is time for
       }
-      const auto reply = converse({{"op", "finals"}, {"candidates", std::move(candidates)}}, std::max(60.0, 4 * trial_deadline()));
-      if (!reply) {
-        HONE_TRY(drop_offender(reply.error(), alive, results));
+      if (elapsed() + kFinalistTrials * limits_.default_seconds() * static_cast<double>(places.size()) > until) {
+        round.narrow();
+        places = round.next();
+      }
+      HONE_TRY(await_bench());
+      HONE_ASSIGN(wire::Message message, finals_message(round, places));
+      const Result<wire::FinalsResult> reply = converse(message, std::max(until - elapsed(), 4.0 * limits_.floor()), places);
+      if (failure_) {
+        return *failure_;
+      }
+      if (reply) {
+        if (!round.take(places, reply->trials, reply->complete)) {
+          ++faultless;
+          device_.retire(false);
+        } else if (reply->fatal) {
+          device_.retire(false);
+        }
         continue;
       }
-      if (take_finals(*reply, alive, results)) {
-        return results;
-      }
+      faultless += blame(reply.error(), round, places) ? 0 : 1;
+      device_.retire(reply.error().code == ErrorCode::kTimeout);
     }
-    return results;
+    return round.results();
   }
 
   [[nodiscard]] double device_idle() const override {
@@ -186,30 +219,88 @@ class LiveEvaluator final : public Evaluator {
     return std::min({needed, most + 4, kMostReady});
   }
 
-  [[nodiscard]] double trial_deadline() const {
-    return default_seconds_ == 0.0 ? kFirstTrialDeadline : std::max(kShortestTrialDeadline, kTrialDeadlineFactor * default_seconds_);
+  [[nodiscard]] Clock::time_point clock_of(double seconds) const {
+    return start_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)));
   }
 
-  /// One request and its reply, waited for. Everything else that is under way goes on meanwhile.
-  Result<wire::Message> converse(const wire::Message& message, double deadline) {
-    std::optional<Result<wire::Message>> answer;
-    device_.request(message, Seconds(deadline), [&answer](Result<wire::Message> reply) { answer = std::move(reply); });
+  [[nodiscard]] double left() const { return std::max(0.0, end_ - elapsed()); }
+
+  /// For opening the device and for filling its buffers.
+  [[nodiscard]] RequestLimits preparing() {
+    return {.stage = [this](const wire::Stage& stage) {
+              return stage.kind == wire::Stage::Kind::kWaiting     ? waiting_limit()
+                     : stage.kind == wire::Stage::Kind::kReference ? limits_.stage(stage, kNever)
+                                                                   : limits_.patience();
+            },
+            .took = [this](const wire::Stage& stage, double seconds) { learn_reference(stage, seconds); }};
+  }
+
+  /// For a trial, and for a final round whose finalists take turns.
+  [[nodiscard]] RequestLimits trying(double total, double within) {
+    return {.stage =
+                [this, until = elapsed() + within](const wire::Stage& stage) {
+                  return stage.kind == wire::Stage::Kind::kWaiting ? waiting_limit() : limits_.stage(stage, std::max(0.0, until - elapsed()));
+                },
+            .total = total,
+            .cpu_share = request_.device.info.compile_overlaps ? 0.0 : kCpuShare,
+            .took =
+                [this](const wire::Stage& stage, double seconds) {
+                  learn_reference(stage, seconds);
+                  if (!limits_.knows_default() && stage.kind == wire::Stage::Kind::kWork) {
+                    limits_.learn(stage, seconds);
+                  }
+                }};
+  }
+
+  void learn_reference(const wire::Stage& stage, double seconds) {
+    if (stage.kind == wire::Stage::Kind::kReference) {
+      limits_.learn(stage, seconds);
+    }
+  }
+
+  /// A worker may say that it waits for the device for as long as somebody else has it.
+  [[nodiscard]] double waiting_limit() const { return device_.device_is_taken() ? kNever : kLockPatience; }
+
+  Result<wire::Message> finals_message(const FinalRound& round, const std::vector<std::size_t>& places) {
+    wire::Message candidates = wire::Message::array();
+    for (const std::size_t place : places) {
+      const Trial& trial = round.trial(place);
+      HONE_ASSIGN(const Compiled compiled, compiled_of(trial));
+      candidates.push_back({{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}});
+    }
+    return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}};
+  }
+
+  /// One final round, waited for. Everything else that is under way goes on meanwhile.
+  Result<wire::FinalsResult> converse(const wire::Message& message, double total, const std::vector<std::size_t>& places) {
+    std::optional<Result<wire::FinalsResult>> answer;
+    device_.worker().request<wire::FinalsResult>(message, trying(total, std::max(left(), total)), wire::read_finals,
+                                                 [&answer](Result<wire::FinalsResult> reply) { answer = std::move(reply); });
     while (!answer && !failure_) {
       context_.restart();
       context_.run_one();
     }
-    if (!answer) {
+    if (failure_) {
       return *failure_;
     }
-    if (*answer && (*answer)->contains("error")) {
-      return wire::error_from((*answer)->at("error"));
-    }
+    const std::optional<std::size_t> finalist = device_.worker().stage().finalist;
+    blamed_ = finalist && *finalist < places.size() ? finalist : std::nullopt;
     return std::move(*answer);
+  }
+
+  /// A finalist that brought the worker down is out; the worker's last stage names it. False if it names none.
+  bool blame(const Error& error, FinalRound& round, const std::vector<std::size_t>& places) const {
+    if (!blamed_) {
+      return false;
+    }
+    round.drop(places[*blamed_], error.code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess, error.message);
+    return true;
   }
 
   Result<void> await_bench() {
     HONE_TRY(device_.revive());
     while (!device_.ready() && !failure_) {
+      HONE_TRY(device_.revive());
       context_.restart();
       context_.run_one();
     }
@@ -263,16 +354,18 @@ class LiveEvaluator final : public Evaluator {
     wire::Message message{{"op", "trial"},
                           {"configuration", text(request_.spec.parameters, current_.proposal.configuration)},
                           {"compiled", wire::to_message(current_.compiled)}};
+    message["first"] = current_.proposal.position == *first_;
     if (incumbent_us_) {
       message["incumbent"] = *incumbent_us_;
     }
     on_device_ = true;
     trial_start_ = Clock::now();
     first_trial_ = first_trial_.value_or(trial_start_);
-    device_.request(message, Seconds(trial_deadline()), [this](Result<wire::Message> reply) { measured(std::move(reply)); });
+    device_.worker().request<wire::TrialResult>(message, trying(limits_.trial(left()), left()), wire::read_trial,
+                                                [this](Result<wire::TrialResult> reply) { measured(std::move(reply)); });
   }
 
-  void measured(Result<wire::Message> reply) {
+  void measured(Result<wire::TrialResult> reply) {
     on_device_ = false;
     last_trial_end_ = Clock::now();
     const double seconds = Seconds(last_trial_end_ - trial_start_).count();
@@ -280,25 +373,33 @@ class LiveEvaluator final : public Evaluator {
     if (++trials_done_ == 1) {
       first_seconds_ = seconds;
     }
-    Trial trial;
-    trial.configuration = current_.proposal.configuration;
-    trial.position = current_.proposal.position;
-    trial.artifact = current_.compiled.artifact->digest;
-    trial.resources = current_.compiled.resources;
-    if (reply) {
-      wire::fill_from(*reply, trial);
-      if (default_seconds_ == 0.0) {
-        default_seconds_ = seconds;
-      }
-      if (reply->at("fatal").get<bool>()) {
-        device_.drop();
-      }
-    } else {
+    const bool blameless = reply ? reply->blameless : device_.worker().stage().kind == wire::Stage::Kind::kReference;
+    if (!reply || reply->fatal) {
+      device_.retire(!reply && reply.error().code == ErrorCode::kTimeout);
+    }
+    if (blameless && limits_.knows_default() && !current_.tried_before) {
+      current_.tried_before = true;
+      ready_.push_front(std::move(current_));
+      feed_device();
+      return;
+    }
+    Trial trial = reply ? std::move(reply->trial) : Trial{};
+    if (!reply) {
       trial.outcome = reply.error().code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
       trial.detail = reply.error().message;
       trial.seconds.overhead = seconds;
-      device_.drop();
+      trial.resources = current_.compiled.resources;
+    } else if (current_.proposal.position == *first_) {
+      device_.drop_inputs(reply->dropped);
+      notes_ = std::move(reply->notes);
     }
+    if (reply && !limits_.knows_default()) {
+      limits_.learnt(seconds);
+      device_.keep_standby();
+    }
+    trial.configuration = current_.proposal.configuration;
+    trial.position = current_.proposal.position;
+    trial.artifact = current_.compiled.artifact->digest;
     trial.seconds.compile = current_.compile_seconds;
     finished_.push_back(std::move(trial));
     feed_device();
@@ -319,52 +420,23 @@ class LiveEvaluator final : public Evaluator {
     return *std::move(cached);
   }
 
-  /// A finalist that brought the worker down is out; the worker's last stage names it.
-  static Result<void> drop_offender(const Error& error, std::vector<std::size_t>& alive, std::vector<Trial>& results) {
-    const std::string marker = "validating finalist ";
-    const std::size_t at = error.message.find(marker);
-    if (at == std::string::npos) {
-      return error;
-    }
-    const std::size_t place = std::stoul(error.message.substr(at + marker.size()));
-    Trial& trial = results[alive.at(place)];
-    trial.outcome = error.code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
-    trial.detail = error.message;
-    alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(place));
-    return {};
-  }
-
-  /// False if the device broke on the last result: that finalist is out and the others must run again.
-  bool take_finals(const wire::Message& reply, std::vector<std::size_t>& alive, std::vector<Trial>& results) {
-    const wire::Message& entries = reply.at("results");
-    for (std::size_t k = 0; k < entries.size(); ++k) {
-      Trial& trial = results[alive[k]];
-      const double compile_seconds = trial.seconds.compile;
-      wire::fill_from(entries[k], trial);
-      trial.seconds.compile = compile_seconds;
-    }
-    if (!reply.at("fatal").get<bool>()) {
-      return true;
-    }
-    alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(entries.size()) - 1);
-    device_.drop();
-    return false;
-  }
-
   const TuneRequest& request_;
   Store* store_;
   boost::asio::io_context context_;
   CompilePool pool_;
-  MeasuringProcess device_;
+  StageLimits limits_;
+  DeviceWorkers device_;
   std::deque<ReadyTrial> ready_;
   ReadyTrial current_;
   std::vector<Trial> finished_;
   std::optional<Error> failure_;
+  std::vector<std::string> notes_;
   std::optional<double> incumbent_us_;
   std::optional<Count> first_;  ///< position of the first proposal
   bool first_waits_ = false, on_device_ = false, closed_ = false;
   std::size_t trials_done_ = 0;
-  double busy_seconds_ = 0.0, first_seconds_ = 0.0, default_seconds_ = 0.0;
+  double busy_seconds_ = 0.0, first_seconds_ = 0.0, end_ = kNever;
+  std::optional<std::size_t> blamed_;  ///< the place, in the last request for a final round, of who ran when it ended
   std::optional<Clock::time_point> first_trial_;
   Clock::time_point start_ = Clock::now(), trial_start_, last_trial_end_;
   /// Whoever asks to stop does so from another thread: what waits in the context wakes up and finds a failure.

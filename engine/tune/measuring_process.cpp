@@ -3,83 +3,36 @@
 #include <fmt/format.h>
 
 namespace hone {
-namespace {
 
-constexpr std::chrono::duration<double> kOpenDeadline{300.0};  // to open the device, to compile the reference, to make the buffers
-
-}  // namespace
-
-MeasuringProcess::MeasuringProcess(boost::asio::io_context& context, std::filesystem::path executable, wire::Message setup, Events events)
-    : context_(context), executable_(std::move(executable)), setup_(std::move(setup)), events_(std::move(events)) {}
-
-Result<void> MeasuringProcess::start(const std::optional<Compiled>& reference) {
-  if (reference) {
-    reference_ = wire::to_message(*reference);
-  } else {
-    HONE_TRY(compile_reference());
-  }
-  return revive();
-}
-
-Result<void> MeasuringProcess::revive() {
-  if (alive()) {
-    return {};
-  }
-  HONE_ASSIGN(worker_, WorkerProcess::spawn(context_, executable_));
-  stage_ = Stage::kOpening;
-  wire::Message setup = setup_;
-  setup["measure"] = true;
-  worker_->request(setup, kOpenDeadline, [this](const Result<wire::Message>& reply) {
-    if (!failed(reply, "opening the device")) {
-      stage_ = Stage::kOpen;
-      make_bench();
+Result<std::unique_ptr<MeasuringProcess>> MeasuringProcess::start(boost::asio::io_context& context, const std::filesystem::path& executable,
+                                                                  const wire::Message& setup, Events events) {
+  HONE_ASSIGN(std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, executable));
+  std::unique_ptr<MeasuringProcess> process(new MeasuringProcess(std::move(worker), std::move(events)));
+  MeasuringProcess* const self = process.get();  // the worker's handlers end with the worker, which it owns
+  self->worker_->request<wire::Done>(setup, self->events_.limits(), wire::read_done, [self](const Result<wire::Done>& reply) {
+    if (!self->failed(reply, "opening the device")) {
+      self->stage_ = Stage::kOpen;
+      self->make_bench();
     }
   });
-  return {};
+  return process;
 }
 
 /// The error in a worker's reply, if there is one, is told.
-bool MeasuringProcess::failed(const Result<wire::Message>& reply, std::string_view what) const {
+bool MeasuringProcess::failed(const Result<wire::Done>& reply, std::string_view what) const {
   if (!reply) {
     events_.failed({reply.error().code, fmt::format("{}: {}", what, reply.error().message)});
     return true;
   }
-  if (reply->contains("error")) {
-    events_.failed(wire::error_from(reply->at("error")));
+  if (reply->error) {
+    events_.failed(*reply->error);
     return true;
   }
   return false;
 }
 
-Result<void> MeasuringProcess::compile_reference() {
-  HONE_ASSIGN(reference_compiler_, WorkerProcess::spawn(context_, executable_));
-  wire::Message setup = setup_;
-  setup["measure"] = false;
-  reference_compiler_->request(setup, kOpenDeadline, [this](const Result<wire::Message>& reply) {
-    if (!failed(reply, "preparing the reference")) {
-      reference_compiler_->request({{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}}, kOpenDeadline,
-                                   [this](const Result<wire::Message>& done) { reference_compiled(done); });
-    }
-  });
-  return {};
-}
-
-void MeasuringProcess::reference_compiled(const Result<wire::Message>& reply) {
-  if (failed(reply, "compiling the reference")) {
-    return;
-  }
-  const wire::Message& result = reply->at("results").at(0);
-  if (result.contains("error")) {
-    const Error why = wire::error_from(result.at("error"));
-    events_.failed({why.code, fmt::format("the reference does not compile:\n{}", why.message)});
-    return;
-  }
-  reference_ = result.at("compiled");
-  reference_compiler_.reset();
-  if (const Result<void> kept = events_.has_reference(wire::compiled_from(*reference_)); !kept) {
-    events_.failed(kept.error());
-    return;
-  }
+void MeasuringProcess::fill(const wire::Message& reference) {
+  reference_ = reference;
   make_bench();
 }
 
@@ -89,12 +42,14 @@ void MeasuringProcess::make_bench() {
     return;
   }
   stage_ = Stage::kFilling;
-  worker_->request({{"op", "bench"}, {"reference", *reference_}}, kOpenDeadline, [this](const Result<wire::Message>& reply) {
-    if (!failed(reply, "opening the device")) {
-      stage_ = Stage::kReady;
-      events_.ready();
-    }
-  });
+  worker_->request<wire::Done>({{"op", "bench"}, {"reference", *reference_}}, events_.limits(), wire::read_done,
+                               [this](const Result<wire::Done>& reply) {
+                                 if (!failed(reply, "preparing the problem")) {
+                                   bytes_ = reply->bytes;
+                                   stage_ = Stage::kReady;
+                                   events_.ready();
+                                 }
+                               });
 }
 
 }  // namespace hone

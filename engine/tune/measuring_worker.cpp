@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/tune/stopwatch.hpp"
 #include "hone/configuration.hpp"
@@ -15,8 +16,9 @@ using wire::Message;
 namespace {
 
 constexpr std::size_t kWarmUpBytes = 256;
-constexpr double kSmallProblemSeconds =
-    30.0;  // a default that hangs is found on the first small problem, not after the minutes of a large one
+constexpr std::uint64_t kSeedsPerProcess = 1000000;  // a process draws no inputs that one before it has drawn
+// A default that hangs is found on the first small problem, not after the minutes of a large one.
+constexpr double kSmallProblemSeconds = 30.0;
 
 }  // namespace
 
@@ -24,6 +26,7 @@ constexpr double kSmallProblemSeconds =
 struct TrialReply {
   Trial trial;
   bool fatal = false;                   ///< the device is in an error state: this process must be replaced
+  bool blameless = false;               ///< it failed before the candidate had run
   std::vector<std::string> notes = {};  ///< for people, of a trial that is ok
 
   void fail(const Error& error) {
@@ -46,6 +49,12 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   worker->problem_ = wire::problem_from(setup.at("problem"));
   worker->settings_ = wire::settings_from(setup.at("settings"));
   worker->seed_ = setup.at("seed");
+  worker->seeds_used_ = kSeedsPerProcess * setup.value("generation", std::uint64_t{0});
+  worker->standby_ = setup.value("standby", false);
+  const std::vector<std::string> dropped = setup.value("dropped", std::vector<std::string>());
+  std::ranges::copy_if(provoking_profiles(), std::inserter(worker->dropped_, worker->dropped_.end()),
+                       [&](InputProfile profile) { return std::ranges::count(dropped, name(profile)) > 0; });
+  const DeviceLock::Hold hold(worker->lock_, channel, worker->standby_ && !info.compile_overlaps);
   HONE_ASSIGN(worker->device_, plugin.open(info));
   // A device compiles code of its own on first use; now the reference is still being compiled.
   HONE_ASSIGN(const std::unique_ptr<Buffer> some, worker->device_->allocate(kWarmUpBytes));
@@ -56,8 +65,43 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
 
 Result<void> MeasuringWorker::make_bench(const Message& request) {
   reference_ = wire::compiled_from(request.at("reference"));
+  const DeviceLock::Hold hold(lock_, channel_, standby_);
+  stage_ = "making the buffers";
+  channel_.stage(stage_);
   HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_));
-  return add_small_problems(request);
+  HONE_TRY(add_small_problems());
+  watch_reference(*bench_, problem_);
+  for (Small& ragged : ragged_) {
+    watch_reference(*ragged.bench, ragged.problem);
+  }
+  next_seed();
+  return draw();
+}
+
+std::size_t MeasuringWorker::bytes() const {
+  std::size_t sum = bench_->bytes();
+  for (const Small& ragged : ragged_) {
+    sum += ragged.bench->bytes();
+  }
+  return sum;
+}
+
+Result<void> MeasuringWorker::draw() {
+  const Stopwatch watch;
+  for (Small& ragged : ragged_) {
+    HONE_TRY(ragged.bench->draw(input_seed_));
+  }
+  HONE_TRY(bench_->draw(input_seed_));
+  reseed_cost_ = watch.seconds();
+  return {};
+}
+
+void MeasuringWorker::watch_reference(Bench& bench, const Problem& problem) {
+  const std::string name = fmt::format("the reference {} on {}", spec_.reference.front().function, text(problem.shape));
+  bench.watch_reference([this, name](bool begins) {
+    channel_.report(begins ? wire::Stage{.kind = wire::Stage::Kind::kReference, .name = name}
+                           : wire::Stage{.name = stage_, .finalist = finalist_});
+  });
 }
 
 Message MeasuringWorker::trial(const Message& request) {
@@ -67,29 +111,34 @@ Message MeasuringWorker::trial(const Message& request) {
   reply.trial.seconds.overhead = std::max(0.0, whole.seconds() - reply.trial.seconds.validate - reply.trial.seconds.time);
   Message message = wire::to_message(reply.trial);
   message["fatal"] = reply.fatal;
+  message["blameless"] = reply.blameless;
+  message["dropped"] = Message::array();
   for (const InputProfile profile : dropped_) {
     message["dropped"].push_back(name(profile));
   }
-  for (const std::string& note : reply.notes) {
-    message["notes"].push_back(note);
-  }
+  message["notes"] = reply.notes;
   return message;
 }
 
 Message MeasuringWorker::finals(const Message& request) {
-  Message results = Message::array();
+  std::vector<Trial> trials;
   std::vector<std::unique_ptr<LoadedKernel>> kernels;
   std::vector<Bench::Finalist> finalists;
   std::vector<std::size_t> places;
-  bool fatal = false;
+  bool fatal = false, complete = true;
+  finalist_.reset();
   next_seed();
-  for (std::size_t i = 0; i < request.at("candidates").size() && !fatal; ++i) {
-    stage_ = fmt::format("validating finalist {}", i);
-    channel_.stage(stage_);
-    const Message& candidate = request.at("candidates")[i];
+  if (const Result<void> drawn = draw(); !drawn) {
+    return {{"error", wire::to_message(drawn.error())}};
+  }
+  const Message& candidates = request.at("candidates");
+  for (std::size_t i = 0; i < candidates.size() && !fatal; ++i) {
+    finalist_ = i;
+    stage_ = "validating";
+    channel_.report({.name = stage_, .finalist = finalist_});
     TrialReply reply;
-    const Configuration configuration = configuration_from(candidate);
-    const Compiled compiled = wire::compiled_from(candidate.at("compiled"));
+    const Configuration configuration = configuration_from(candidates[i]);
+    const Compiled compiled = wire::compiled_from(candidates[i].at("compiled"));
     auto kernel = prepare(compiled, configuration, reply);
     constexpr int kLaunches = 256;
     constexpr double kSeconds = 0.1;
@@ -103,15 +152,19 @@ Message MeasuringWorker::finals(const Message& request) {
       places.push_back(i);
     }
     fatal = reply.fatal;
-    results.push_back(wire::to_message(reply.trial));
+    trials.push_back(std::move(reply.trial));
   }
   if (!fatal && !finalists.empty()) {
-    time_finals(finalists, places, results);
+    complete = time_finals(finalists, places, trials, fatal);
   }
-  return {{"results", results}, {"fatal", fatal}};
+  Message results = Message::array();
+  for (const Trial& trial : trials) {
+    results.push_back(wire::to_message(trial));
+  }
+  return {{"results", results}, {"fatal", fatal}, {"complete", complete && !fatal}};
 }
 
-Result<void> MeasuringWorker::add_small_problems(const Message& request) {
+Result<void> MeasuringWorker::add_small_problems() {
   constexpr std::int64_t kLimitElements = 1 << 16;
   for (Problem& problem : ragged_problems(spec_, problem_, kLimitElements)) {
     HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_));
@@ -121,8 +174,7 @@ Result<void> MeasuringWorker::add_small_problems(const Message& request) {
     regular_.push_back({.problem = std::move(problem)});
   }
   for (const InputProfile profile : provoking_profiles()) {
-    if (std::ranges::count(request.value("dropped", std::vector<std::string>()), name(profile)) > 0) {
-      dropped_.insert(profile);
+    if (dropped_.contains(profile) || !differs(profile, spec_)) {
       continue;
     }
     // Ragged problems first; a configuration that cannot do those is tried on a regular one.
@@ -181,11 +233,12 @@ bool MeasuringWorker::validate(const Compiled& compiled, const Configuration& co
   reply.trial.input_seed = input_seed_;
   const bool right = validate_all(compiled, configuration, kernel, reply);
   reply.trial.seconds.validate = watch.seconds();
-  if (fresh_) {
-    reseed_cost_ = watch.seconds();
-    fresh_ = false;
-  }
   return right;
+}
+
+/// In a final round the tuner learns whose doing it is.
+void MeasuringWorker::say(const std::string& stage, std::optional<double> within) {
+  channel_.report({.name = stage, .within = within, .finalist = finalist_});
 }
 
 std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& compiled, const Configuration& configuration,
@@ -194,13 +247,14 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
     return std::nullopt;
   }
   const std::string inputs = small.profile == InputProfile::kUsual ? "" : fmt::format(" with inputs: {}", name(small.profile));
-  channel_.stage(fmt::format("{} on the small problem {}{}", stage_, text(small.problem.shape), inputs), kSmallProblemSeconds);
+  say(fmt::format("{} on the small problem {}{}", stage_, text(small.problem.shape), inputs), kSmallProblemSeconds);
   const std::string where = fmt::format("on the small problem {}{}: ", text(small.problem.shape), inputs);
   const bool optional = small.bench == nullptr;
   if (optional) {
     auto bench = Bench::create(*device_, spec_, small.problem, reference_, small.profile);
     if (bench) {
       small.bench = std::move(bench).value();
+      watch_reference(*small.bench, small.problem);
       const Result<bool> answered = small.bench->has_answer(input_seed_);
       small.applies = answered && *answered;
     } else {
@@ -231,7 +285,7 @@ bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration
       return false;
     }
   }
-  channel_.stage(stage_);
+  say(stage_);
   return check(*bench_, configuration, kernel, input_seed_, "", reply);
 }
 
@@ -271,7 +325,7 @@ bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, co
 bool MeasuringWorker::repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds,
                              TrialReply& reply) {
   const Stopwatch watch;
-  channel_.stage("repeating launches");
+  say("repeating launches");
   const bool right = note(bench_->repeat(kernel, configuration, launches, seconds), "in repeated launches: ", reply);
   reply.trial.seconds.validate += watch.seconds();
   return right;
@@ -295,9 +349,11 @@ bool MeasuringWorker::note(const Result<Validation>& validation, const std::stri
 bool MeasuringWorker::time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us,
                            TrialReply& reply) {
   lock_.acquire(channel_);
-  channel_.stage("timing");
+  stage_ = "warming up";
+  channel_.stage(stage_);
+  const OnTurn on_turn = [this](std::size_t, double seconds) { channel_.piece({.name = "timing"}, seconds); };
   const Stopwatch watch;
-  Result<Timing> timed = bench_->time(kernel, configuration, settings_, incumbent_us, reply.trial.readings);
+  Result<Timing> timed = bench_->time(kernel, configuration, settings_, incumbent_us, reply.trial.readings, on_turn);
   lock_.release();
   reply.trial.seconds.time = watch.seconds();
   if (!timed) {
@@ -339,8 +395,14 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
     return;
   }
   may_drop_ = request.value("first", false);
+  standby_ = false;
+  finalist_.reset();
   stage_ = "validating";
-  refresh_inputs();
+  if (const Result<void> refreshed = refresh_inputs(); !refreshed) {
+    reply.fail(refreshed.error());
+    reply.blameless = true;
+    return;
+  }
   const auto incumbent = request.contains("incumbent") ? std::optional<double>(request.at("incumbent").get<double>()) : std::nullopt;
   if (validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, reply)) {
     // What has lost its race cannot win, unless the final round falls back to it and asks again.
@@ -360,41 +422,47 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
   spent_ += reply.trial.seconds.time + reply.trial.seconds.validate;
 }
 
-void MeasuringWorker::time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, Message& results) {
-  lock_.acquire(channel_);
-  channel_.stage("timing the finalists");
+bool MeasuringWorker::time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places,
+                                  std::vector<Trial>& trials, bool& fatal) {
+  const DeviceLock::Hold hold(lock_, channel_, true);
+  stage_ = "warming up";
+  std::size_t turn = 0;
+  const OnTurn on_turn = [&](std::size_t finalist, double seconds) {
+    turn = finalist;
+    channel_.report({.name = stage_, .expected = seconds, .finalist = places[finalist]});
+  };
   Readings readings;
-  const auto measured = bench_->time_interleaved(finalists, settings_, input_seed_, readings);
-  lock_.release();
-  for (std::size_t k = 0; k < places.size(); ++k) {
-    Trial trial;
-    wire::fill_from(results[places[k]], trial);
-    if (measured) {
-      const Timing& timing = (*measured)[k];
-      trial.outcome = timing.validation.outcome;
-      trial.detail = timing.validation.detail;
-      trial.measurement = timing.validation.ok() ? timing.measurement : Measurement{};
-      trial.readings = readings;
-    } else {
-      TrialReply reply{trial, false};
-      reply.fail(measured.error());
-      trial = reply.trial;
-    }
-    results[places[k]] = wire::to_message(trial);
+  const auto measured = bench_->time_interleaved(finalists, settings_, input_seed_, readings, on_turn);
+  if (!measured) {
+    TrialReply reply{trials[places[turn]], false};
+    reply.fail(measured.error());
+    fatal = reply.fatal;
+    trials[places[turn]] = std::move(reply.trial);
+    return false;
   }
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    Trial& trial = trials[places[k]];
+    const Timing& timing = (*measured)[k];
+    trial.outcome = timing.validation.outcome;
+    trial.detail = timing.validation.detail;
+    trial.measurement = timing.validation.ok() ? timing.measurement : Measurement{};
+    trial.readings = readings;
+  }
+  return true;
 }
 
 void MeasuringWorker::next_seed() {
   input_seed_ = seed_ * 1000003 + ++seeds_used_;
   spent_ = 0.0;
-  fresh_ = true;
 }
 
-void MeasuringWorker::refresh_inputs() {
+Result<void> MeasuringWorker::refresh_inputs() {
   constexpr double kShare = 20.0;
-  if (seeds_used_ == 0 || spent_ > kShare * reseed_cost_) {
-    next_seed();
+  if (spent_ <= kShare * reseed_cost_) {
+    return {};
   }
+  next_seed();
+  return draw();
 }
 
 }  // namespace hone

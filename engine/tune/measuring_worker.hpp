@@ -29,6 +29,8 @@ class MeasuringWorker {
   Result<void> make_bench(const wire::Message& request);
   /// One configuration, alone.
   wire::Message trial(const wire::Message& request);
+  /// Device memory of the benches.
+  [[nodiscard]] std::size_t bytes() const;
   /// Several, on fresh inputs and timed in turns.
   wire::Message finals(const wire::Message& request);
 
@@ -43,7 +45,7 @@ class MeasuringWorker {
     bool applies = true;                     ///< until the reference turns out to have no answer to it
   };
 
-  Result<void> add_small_problems(const wire::Message& request);
+  Result<void> add_small_problems();
   [[nodiscard]] Configuration configuration_from(const wire::Message& message) const;
   std::unique_ptr<LoadedKernel> load_for(const Problem& problem, const Compiled& compiled, const Configuration& configuration,
                                          TrialReply& reply);
@@ -54,6 +56,7 @@ class MeasuringWorker {
   bool validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
   bool validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
   static bool note(const Result<Validation>& validation, const std::string& where, TrialReply& reply);
+  void say(const std::string& stage, std::optional<double> within = std::nullopt);
   /// Nothing if the problem does not apply: the configuration is not valid for it, the device refuses it, the reference has no answer.
   std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
   /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
@@ -65,11 +68,17 @@ class MeasuringWorker {
   /// What a trial left damaged is charged to it, and mended.
   void audit(TrialReply& reply);
   void run_trial(const wire::Message& request, TrialReply& reply);
-  void time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, wire::Message& results);
+  /// False if the round broke off: one of the trials then says at whom.
+  bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, std::vector<Trial>& trials,
+                   bool& fatal);
   void next_seed();
+  /// Draws the inputs of all benches and computes the reference's answers, before there is a candidate to be charged with it.
+  Result<void> draw();
+  /// The reference is a stage of its own, whenever it runs.
+  void watch_reference(Bench& bench, const Problem& problem);
   /// Fresh inputs need the reference's answer anew, which can cost more than many trials: they are drawn as often as that stays a small
   /// share.
-  void refresh_inputs();
+  Result<void> refresh_inputs();
 
   WorkerChannel& channel_;
   DeviceLock lock_;
@@ -86,8 +95,9 @@ class MeasuringWorker {
   bool may_drop_ = false;           ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
   std::string stage_;  ///< what is going on, for the tuner
+  std::optional<std::size_t> finalist_;  ///< who runs, in a final round
+  bool standby_ = false;  ///< another process measures on the device: what runs on it does so under the lock
   double spent_ = 0.0, reseed_cost_ = 0.0;
-  bool fresh_ = true;
 };
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // Trials answered from a recorded space: the recorded outcome, samples and cost, at once.
 
 #include "engine/tune/evaluator.hpp"
+#include "engine/tune/final_round.hpp"
 #include "hone/recorded_space.hpp"
 
 namespace hone {
@@ -42,7 +43,9 @@ class ReplayEvaluator final : public Evaluator {
   void set_incumbent(double) override {}
 
   /// A record is measured once: the final round repeats it.
-  Result<std::vector<Trial>> finals(const std::vector<Trial>& finalists) override { return finalists; }
+  Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override {
+    return FinalRound(candidates, most).as_they_were();
+  }
 
   [[nodiscard]] double device_idle() const override { return 0.0; }
 

@@ -102,6 +102,12 @@ class Session {
       return {};
     }
     HONE_ASSIGN(evaluator_, make_live_evaluator(request_, &store_));
+    if (request_.budget.seconds) {
+      evaluator_->set_end(*request_.budget.seconds - earlier_seconds_);
+    }
+    if (const Trial* standard = default_trial(); standard != nullptr && standard->outcome == Outcome::kOk) {
+      evaluator_->set_normal(standard->seconds.total() - standard->seconds.compile);
+    }
     return {};
   }
 
@@ -211,6 +217,7 @@ class Session {
     }
     HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
     const std::optional<Count> position = known ? space_.index(known->configuration) : std::nullopt;
+    record_position_ = position;
     if (position && tried_.insert(*position).second) {
       evaluator_->submit({{*position, known->configuration}});
     }
@@ -267,30 +274,35 @@ class Session {
     }
   }
 
-  [[nodiscard]] std::vector<Trial> finalists() const {
-    std::vector<Trial> candidates;
+  /// All that may win, the fastest first; those that lost a race after them, as what they raced against may have been wrong.
+  [[nodiscard]] std::vector<Candidate> finalists() const {
+    constexpr std::size_t kEnough = 64;
+    std::vector<Candidate> candidates;
     for (const Trial& trial : trials_) {
-      if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && trial.measurement.median_us <= *best_us_ * kFinalistMargin) {
-        candidates.push_back(trial);
+      if (trial.outcome == Outcome::kOk) {
+        candidates.push_back({trial, trial.position == default_position_ || trial.position == record_position_});
       }
     }
-    std::sort(candidates.begin(), candidates.end(),
-              [](const Trial& a, const Trial& b) { return a.measurement.median_us < b.measurement.median_us; });
-    candidates.resize(std::min(candidates.size(), kMostFinalists));
-    const Trial* standard = default_trial();
-    const bool included =
-        std::any_of(candidates.begin(), candidates.end(), [&](const Trial& t) { return t.position == default_position_; });
-    if (standard != nullptr && standard->outcome == Outcome::kOk && !included) {
-      candidates.push_back(*standard);
-    }
+    std::ranges::sort(candidates, {}, [](const Candidate& c) { return std::pair(c.trial.measurement.raced_out, c.trial.measurement.median_us); });
+    const auto rest = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kEnough));
+    candidates.erase(std::remove_if(rest, candidates.end(), [](const Candidate& c) { return !c.required; }), candidates.end());
     return candidates;
+  }
+
+  /// As many as are about as fast as the best.
+  [[nodiscard]] std::size_t close_to_best(const std::vector<Candidate>& candidates) const {
+    const auto close = std::ranges::count_if(candidates, [&](const Candidate& c) {
+      return !c.trial.measurement.raced_out && c.trial.measurement.median_us <= *best_us_ * kFinalistMargin;
+    });
+    return std::min(static_cast<std::size_t>(close), kMostFinalists);
   }
 
   Result<void> final_round() {
     if (!best_us_) {
       return store_.finish_session(session_, key_, std::nullopt, elapsed());
     }
-    HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(finalists()));
+    const std::vector<Candidate> candidates = finalists();
+    HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
     const Trial* winner = nullptr;
     for (Trial& trial : results) {
       trial.final_round = true;
@@ -373,6 +385,7 @@ class Session {
   std::int64_t session_ = 0;
   double earlier_seconds_ = 0.0;
   Count default_position_ = 0;
+  std::optional<Count> record_position_;  ///< of the problem's record before this session
   std::vector<Trial> trials_;
   std::set<Count> tried_;
   std::optional<double> best_us_;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "engine/tune/measuring_worker.hpp"
+#include "engine/tune/process_limits.hpp"
 #include "engine/tune/stopwatch.hpp"
 #include "hone/configuration.hpp"
 #include "hone/plugin_loader.hpp"
@@ -37,13 +38,25 @@ class CompilingWorker {
     const Stopwatch watch;
     Message results = Message::array();
     for (const Result<Compiled>& compiled : compiler_->compile(compile)) {
-      results.push_back(compiled ? Message{{"compiled", wire::to_message(*compiled)}}
-                                 : Message{{"error", wire::to_message(compiled.error())}});
+      results.push_back(answer_of(compiled));
     }
     return {{"results", results}, {"seconds", watch.seconds()}};
   }
 
  private:
+  /// Code of a size that nobody keeps in a store is as good as none.
+  static Message answer_of(const Result<Compiled>& compiled) {
+    constexpr std::size_t kMostCode = std::size_t{64} << 20;
+    if (!compiled) {
+      return {{"error", wire::to_message(compiled.error())}};
+    }
+    if (const std::size_t size = compiled->artifact->bytes.size(); size > kMostCode) {
+      return {{"error", wire::to_message(Error{ErrorCode::kCompile, fmt::format("the compiled code has {} MiB; {} are kept at most",
+                                                                                size >> 20U, kMostCode >> 20U)})}};
+    }
+    return {{"compiled", wire::to_message(*compiled)}};
+  }
+
   KernelSpec spec_;
   DType dtype_ = DType::kF32;
   std::unique_ptr<Compiler> compiler_;
@@ -55,26 +68,56 @@ class Worker {
 
   int run() {
     while (const std::optional<Message> request = channel_.receive()) {
-      channel_.send(answer(*request));
+      Message reply = guarded_answer(*request);
+      reply["ticket"] = request->value("ticket", std::uint64_t{0});
+      channel_.send(reply);
     }
     return 0;
   }
 
  private:
+  /// A request of the wrong shape, or one that comes too early, is answered with an error.
+  Message guarded_answer(const Message& request) {
+    try {
+      return answer(request);
+    } catch (const std::exception& broken) {
+      return failure(Error{ErrorCode::kPlugin, fmt::format("the worker cannot answer: {}", broken.what())});
+    }
+  }
+
+  static Message failure(const Error& error) { return {{"error", wire::to_message(error)}}; }
+
   Message answer(const Message& request) {
     const std::string operation = request.at("op");
+    if (operation == "read") {
+      return read(request);
+    }
     if (operation == "setup") {
       const Result<void> ready = setup(request);
-      return ready ? Message{{"ready", true}} : Message{{"error", wire::to_message(ready.error())}};
+      return ready ? Message{{"ready", true}} : failure(ready.error());
     }
-    if (operation == "compile") {
+    if (operation == "compile" && compiling_) {
       return compiling_->compile(request);
+    }
+    if (!measuring_) {
+      return failure(Error{ErrorCode::kPlugin, fmt::format("a worker that was not set up for it was asked for '{}'", operation)});
     }
     if (operation == "bench") {
       const Result<void> ready = measuring_->make_bench(request);
-      return ready ? Message{{"ready", true}} : Message{{"error", wire::to_message(ready.error())}};
+      return ready ? Message{{"ready", true}, {"bytes", measuring_->bytes()}} : failure(ready.error());
     }
     return operation == "trial" ? measuring_->trial(request) : measuring_->finals(request);
+  }
+
+  /// A kernel file is read as the compiler is run: within limits.
+  static Message read(const Message& request) {
+    limit_this_process();
+    const Result<KernelSpec> spec = read_kernel_file(request.at("file").get<std::string>(), request.at("include_dirs"));
+    if (!spec) {
+      return failure(spec.error());
+    }
+    const std::string text = spec->serialize();
+    return {{"spec", Message::binary({text.begin(), text.end()})}};
   }
 
   Result<void> setup(const Message& request) {
@@ -89,6 +132,7 @@ class Worker {
       if (request.at("measure")) {
         HONE_ASSIGN(measuring_, MeasuringWorker::create(channel_, *plugin, info, request));
       } else {
+        limit_this_process();
         HONE_ASSIGN(compiling_, CompilingWorker::create(*plugin, info, request));
       }
       return {};

@@ -16,7 +16,8 @@ std::optional<wire::Message> WorkerChannel::receive() {
   if (!read_all(body.data(), body.size())) {
     return std::nullopt;
   }
-  return wire::decode(body.data(), body.size());
+  Result<wire::Message> message = wire::decode(body.data(), body.size());
+  return message ? std::optional<wire::Message>(std::move(message).value()) : std::nullopt;
 }
 
 void WorkerChannel::send(const wire::Message& message) {
@@ -31,6 +32,20 @@ void WorkerChannel::send(const wire::Message& message) {
       return;  // the tuner is gone; the next receive sees it too
     }
     sent += static_cast<std::size_t>(n);
+  }
+}
+
+void WorkerChannel::report(const wire::Stage& stage) {
+  reported_ = std::chrono::steady_clock::now();
+  send(wire::to_message(stage));
+}
+
+void WorkerChannel::piece(wire::Stage stage, double seconds) {
+  constexpr double kWorthTelling = 0.05;
+  const std::chrono::duration<double> silent = std::chrono::steady_clock::now() - reported_;
+  if (silent.count() + seconds >= kWorthTelling) {
+    stage.expected = seconds;
+    report(stage);
   }
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 // The worker's end of the socket.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "engine/tune/replies.hpp"
 #include "engine/tune/wire.hpp"
 
 namespace hone {
@@ -19,14 +21,18 @@ class WorkerChannel {
   std::optional<wire::Message> receive();
   void send(const wire::Message& message);
   /// Says what is going on: the tuner's deadlines and messages about a crash name it.
-  void stage(const std::string& stage) { send({{"stage", stage}}); }
+  void stage(const std::string& stage) { report({.name = stage}); }
   /// The same of something that takes `seconds` at most, where the tuner would wait longer.
-  void stage(const std::string& stage, double seconds) { send({{"stage", stage}, {"within", seconds}}); }
+  void stage(const std::string& stage, double seconds) { report({.name = stage, .within = seconds}); }
+  void report(const wire::Stage& stage);
+  /// Before a piece of what report() named that may take `seconds`. Told only now and then: most pieces are too short to be worth a message.
+  void piece(wire::Stage stage, double seconds);
 
  private:
   bool read_all(std::uint8_t* to, std::size_t size);
 
   int socket_;
+  std::chrono::steady_clock::time_point reported_;
 };
 
 }  // namespace hone

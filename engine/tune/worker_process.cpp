@@ -15,8 +15,14 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <random>
+#include <thread>
+#include <utility>
 
 extern char** environ;
 
@@ -27,6 +33,30 @@ namespace {
 
 constexpr int kWorkerSocket = 3;  // what the worker finds its end at
 constexpr std::size_t kLargestMessage = std::size_t{1} << 30;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr double kWatchEvery = 0.25;  // seconds; a limit can shrink while its stage lasts
+constexpr double kLate = 0.05;
+constexpr std::chrono::milliseconds kReapEvery{5};
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+Clock::duration to_duration(double seconds) { return std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e8))); }
+
+std::uint64_t next_ticket() {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  return random();
+}
+
+/// What the process has had of the host's cores; 0 if nobody knows.
+double cpu_seconds(pid_t pid) {
+  clockid_t clock = 0;
+  timespec used{};
+  if (pid <= 0 || ::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) {
+    return 0.0;
+  }
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
 
 struct SpawnActions {
   posix_spawn_file_actions_t actions;
@@ -95,20 +125,31 @@ Result<std::filesystem::path> find_worker() {
 }
 
 struct WorkerProcess::State : std::enable_shared_from_this<State> {
-  explicit State(asio::io_context& context) : socket(context), timer(context) {}
+  explicit State(asio::io_context& context) : socket(context), timer(context), reaper(context) {}
+
+  /// The io_context went while the process was ending: somebody must wait for it, and nobody may be held up.
+  ~State() {
+    if (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == 0) {
+      std::thread([pid = pid] { ::waitpid(pid, nullptr, 0); }).detach();
+    }
+  }
 
   asio::local::stream_protocol::socket socket;
-  asio::steady_timer timer;
-  pid_t pid = -1;
+  asio::steady_timer timer, reaper;
+  pid_t pid = -1;  ///< until it is reaped
   bool alive = false;
+  Reader read_reply;
   Handler handler;
-  std::string stage = "starting";
-  std::chrono::duration<double> deadline{};  ///< of the request, for each stage of it
-  std::chrono::duration<double> limit{};     ///< of this stage
+  RequestLimits limits;
+  wire::Stage stage{.name = "starting"};
+  Clock::time_point stage_start, request_start;  ///< later by what does not count
+  double cpu_start = 0.0;
   std::vector<std::uint8_t> outgoing, incoming;
+  std::uint64_t ticket = 0;  ///< of the request, which its reply repeats
+  std::size_t expected = 0;  ///< bytes of the message that comes in
   std::uint8_t header[wire::kHeaderBytes] = {};
 
-  /// Kills the process group and says how the process ended.
+  /// Kills the process group and says how the process ended. It is reaped at once where it has ended already, and by and by otherwise.
   std::string bury() {
     if (!alive) {
       return "is gone";
@@ -118,23 +159,48 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     int status = 0;
     const bool ended = ::waitpid(pid, &status, WNOHANG) == pid;
     ::kill(-pid, SIGKILL);
-    if (!ended) {
-      while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-      }
-    }
     boost::system::error_code ignored;
     socket.close(ignored);
     timer.cancel();
+    if (!ended) {
+      reap(Clock::time_point::max(), nullptr);
+      return "was killed";
+    }
+    pid = -1;
     return describe_exit(status);
   }
 
-  void finish(Result<wire::Message> result) {
+  /// Polls: a descriptor of the process that can be waited for is younger than some kernels that Hone runs on.
+  void reap(Clock::time_point give_up, std::function<void()> gone) {
+    if (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) != 0) {
+      pid = -1;
+    }
+    if (gone && (pid < 0 || Clock::now() >= give_up)) {
+      asio::post(reaper.get_executor(), std::exchange(gone, nullptr));
+    }
+    if (pid < 0) {
+      return;
+    }
+    reaper.expires_after(kReapEvery);
+    reaper.async_wait([self = shared_from_this(), give_up, gone = std::move(gone)](const boost::system::error_code& cancelled) {
+      if (!cancelled) {
+        self->reap(give_up, gone);
+      }
+    });
+  }
+
+  void finish(Result<void> result) {
     timer.cancel();
-    Handler done = std::move(handler);
-    handler = nullptr;
+    Handler done = std::exchange(handler, nullptr);
+    limits = {};
     if (done) {
       done(std::move(result));
     }
+  }
+
+  /// "while compiling", "while running the reference f".
+  [[nodiscard]] std::string doing() const {
+    return fmt::format("while {}{}", stage.kind == wire::Stage::Kind::kReference ? "running " : "", stage.name);
   }
 
   void died() {
@@ -147,73 +213,145 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
       ::usleep(1000);
     }
     const std::string how = bury();
-    finish(Error{ErrorCode::kDevice, fmt::format("the worker {} while {}", how, stage)});
+    finish(Error{ErrorCode::kDevice, fmt::format("the worker {} {}", how, doing())});
   }
 
   /// A kernel that scribbles over its process can make it send anything.
-  void garbled() {
+  void garbled(const std::string& what) {
     bury();
-    finish(Error{ErrorCode::kDevice, "the worker sent a garbled message while " + stage});
+    finish(Error{ErrorCode::kDevice, fmt::format("the worker sent a garbled message {}{}{}", doing(), what.empty() ? "" : ": ", what)});
   }
 
-  void arm() {
-    if (stage == "waiting for the device") {
-      timer.expires_at(asio::steady_timer::time_point::max());
-    } else {
-      timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(limit));
+  void begin_stage(wire::Stage next) {
+    const Clock::time_point now = Clock::now();
+    if (limits.took) {
+      limits.took(stage, Seconds(now - stage_start).count());
     }
+    if (stage.kind == wire::Stage::Kind::kWaiting) {
+      request_start += now - stage_start;
+    }
+    stage = std::move(next);
+    stage_start = now;
+    cpu_start = cpu_seconds(pid);
+    if (const double soon = limit(); timer.expiry() > now + to_duration(soon)) {
+      watch(soon);
+    }
+  }
+
+  [[nodiscard]] double limit() const { return limits.stage(stage); }
+
+  /// Looks again after `seconds`, or sooner.
+  void watch(double seconds) {
+    timer.expires_after(to_duration(std::clamp(seconds, 0.001, kWatchEvery)));
     timer.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
-      // A wait that had expired already when the deadline started anew is not cancelled any more.
-      if (cancelled || !self->handler || self->timer.expiry() > asio::steady_timer::clock_type::now()) {
-        return;
+      if (!cancelled && self->handler && self->alive) {
+        self->look();
       }
-      self->bury();
-      self->finish(Error{ErrorCode::kTimeout, fmt::format("no answer within {:.1f} s while {}", self->limit.count(), self->stage)});
     });
+  }
+
+  void look() {
+    const Clock::time_point now = Clock::now();
+    // This process was not scheduled, or busy with something else: what the worker has sent meanwhile comes first, and the time does not count.
+    if (const auto late = now - timer.expiry(); Seconds(late).count() > kLate) {
+      stage_start += late;
+      request_start += late;
+    }
+    const double spent = Seconds(now - stage_start).count(), allowed = limit();
+    const bool waiting = stage.kind == wire::Stage::Kind::kWaiting;
+    if (waiting && std::isinf(allowed)) {  // that there is somebody to wait for counts from now
+      request_start += now - stage_start;
+      stage_start = now;
+    }
+    const bool starved = limits.cpu_share > 0.0 && spent < 2.0 * allowed && cpu_seconds(pid) - cpu_start < limits.cpu_share * spent;
+    if (spent >= allowed && !starved) {
+      expire(allowed);
+      return;
+    }
+    const double whole = waiting ? 0.0 : Seconds(now - request_start).count();
+    if (whole >= limits.total) {
+      expire(limits.total);
+      return;
+    }
+    watch(spent < allowed ? std::min(allowed - spent, limits.total - whole) : kWatchEvery);
+  }
+
+  void expire(double allowed) {
+    bury();
+    finish(Error{ErrorCode::kTimeout, stage.kind == wire::Stage::Kind::kReference
+                                          ? fmt::format("{} did not end within {:.1f} s", stage.name, allowed)
+                                          : fmt::format("no answer within {:.1f} s {}", allowed, doing())});
   }
 
   void read() {
     asio::async_read(socket, asio::buffer(header), [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
+      if (!self->alive) {
+        return;
+      }
       if (failed) {
-        if (self->alive) {
-          self->died();
-        }
+        self->died();
         return;
       }
-      const std::size_t size = wire::body_size(self->header);
-      if (size > kLargestMessage) {
-        self->garbled();
+      self->expected = wire::body_size(self->header);
+      if (self->expected > kLargestMessage) {
+        self->garbled("");
         return;
       }
-      self->incoming.resize(size);
-      asio::async_read(self->socket, asio::buffer(self->incoming), [self](const boost::system::error_code& broken, std::size_t) {
-        if (broken) {
-          if (self->alive) {
-            self->died();
-          }
-          return;
-        }
+      self->incoming.clear();
+      self->read_body();
+    });
+  }
+
+  /// Piece by piece: a length that was made up must not cost memory.
+  void read_body() {
+    const std::size_t have = incoming.size(), piece = std::min(kPiece, expected - have);
+    incoming.resize(have + piece);
+    const auto into = asio::buffer(incoming.data() + have, piece);
+    asio::async_read(socket, into, [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
+      if (!self->alive) {
+        return;
+      }
+      if (failed) {
+        self->died();
+      } else if (self->incoming.size() < self->expected) {
+        self->read_body();
+      } else {
         self->receive();
-      });
+      }
     });
   }
 
   void receive() {
-    wire::Message message;
-    try {
-      message = wire::decode(incoming.data(), incoming.size());
-    } catch (const wire::Message::exception&) {
-      garbled();
+    const Result<wire::Message> message = wire::decode(incoming.data(), incoming.size());
+    if (!message) {
+      garbled("");
       return;
     }
-    if (message.contains("stage")) {
-      stage = message.at("stage");
-      limit = std::min(deadline, std::chrono::duration<double>(message.value("within", deadline.count())));
-      arm();
+    if (wire::is_stage(*message)) {
+      Result<wire::Stage> next = wire::read_stage(*message);
+      if (!next) {
+        garbled(next.error().message);
+        return;
+      }
+      begin_stage(std::move(next).value());
       read();
       return;
     }
-    finish(std::move(message));
+    // What was not asked for now is no answer: a second reply to an earlier request would be taken for this one's.
+    const auto echoed = message->is_object() ? message->find("ticket") : message->end();
+    if (echoed == message->end() || *echoed != ticket) {
+      garbled("it answers another request");
+      return;
+    }
+    const Result<void> reply = read_reply(*message);
+    if (!reply) {
+      garbled(reply.error().message);
+      return;
+    }
+    if (limits.took) {
+      limits.took(stage, Seconds(Clock::now() - stage_start).count());
+    }
+    finish({});
   }
 };
 
@@ -222,6 +360,12 @@ WorkerProcess::WorkerProcess(std::shared_ptr<State> state) : state_(std::move(st
 WorkerProcess::~WorkerProcess() {
   state_->handler = nullptr;
   state_->bury();
+}
+
+void WorkerProcess::kill(double patience, std::function<void()> gone) {
+  state_->handler = nullptr;
+  state_->bury();
+  state_->reap(Clock::now() + to_duration(patience), std::move(gone));
 }
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& context, const std::filesystem::path& executable) {
@@ -248,20 +392,25 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& co
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(state)));
 }
 
-void WorkerProcess::request(const wire::Message& message, std::chrono::duration<double> deadline, Handler handler) {
+void WorkerProcess::ask(const wire::Message& message, RequestLimits limits, Reader read, Handler handler) {
   if (busy()) {
     throw ContractError("WorkerProcess::request while another request is under way");
   }
   State& state = *state_;
   state.handler = std::move(handler);
-  state.deadline = state.limit = deadline;
-  state.stage = message.value("op", "asked");
+  state.read_reply = std::move(read);
+  state.limits = std::move(limits);
+  state.stage = {.name = message.value("op", "asked")};
+  state.stage_start = state.request_start = Clock::now();
   if (!state.alive) {
     asio::post(state.socket.get_executor(), [shared = state_] { shared->finish(Error{ErrorCode::kDevice, "the worker is gone"}); });
     return;
   }
-  state.outgoing = wire::encode(message);
-  state.arm();
+  state.cpu_start = cpu_seconds(state.pid);
+  wire::Message ticketed = message;
+  ticketed["ticket"] = state.ticket = next_ticket();
+  state.outgoing = wire::encode(ticketed);
+  state.watch(state.limit());
   asio::async_write(state.socket, asio::buffer(state.outgoing), [shared = state_](const boost::system::error_code& failed, std::size_t) {
     if (failed && shared->alive) {
       shared->died();
@@ -275,5 +424,15 @@ void WorkerProcess::request(const wire::Message& message, std::chrono::duration<
 
 bool WorkerProcess::busy() const { return static_cast<bool>(state_->handler); }
 bool WorkerProcess::alive() const { return state_->alive; }
+
+bool WorkerProcess::is_sound() const {
+  boost::system::error_code failed;
+  siginfo_t info{};
+  const bool ended = state_->pid <= 0 ||
+                     (::waitid(P_PID, static_cast<id_t>(state_->pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0);
+  return state_->alive && !busy() && !ended && state_->socket.available(failed) == 0 && !failed;
+}
+
+const wire::Stage& WorkerProcess::stage() const { return state_->stage; }
 
 }  // namespace hone

@@ -23,17 +23,30 @@ std::filesystem::path script(const std::string& body) {
   return path;
 }
 
-Result<wire::Message> converse(const std::filesystem::path& executable, double deadline) {
+Result<wire::Done> converse(const std::filesystem::path& executable, RequestLimits limits) {
   asio::io_context context;
   auto process = WorkerProcess::spawn(context, executable).value();
-  std::optional<Result<wire::Message>> answer;
-  process->request({{"op", "testing"}}, std::chrono::duration<double>(deadline), [&](Result<wire::Message> reply) { answer = std::move(reply); });
+  std::optional<Result<wire::Done>> answer;
+  process->request<wire::Done>({{"op", "testing"}}, std::move(limits), wire::read_done,
+                               [&](Result<wire::Done> reply) { answer = std::move(reply); });
   while (!answer) {
     context.restart();
     context.run_one();
   }
   CHECK_FALSE(process->busy());
   return std::move(*answer);
+}
+
+Result<wire::Done> converse(const std::filesystem::path& executable, double deadline) {
+  return converse(executable, RequestLimits::all(deadline));
+}
+
+/// A file with this message, as a worker would send it.
+std::filesystem::path message_file(const wire::Message& message) {
+  const std::vector<std::uint8_t> bytes = wire::encode(message);
+  const auto path = script("");
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return path;
 }
 
 }  // namespace
@@ -65,11 +78,9 @@ TEST_CASE("a worker that hangs is killed when its deadline passes") {
 }
 
 TEST_CASE("a worker may name a shorter deadline for what it is about to do, and what that is") {
-  const std::vector<std::uint8_t> bytes = wire::encode({{"stage", "taking a step"}, {"within", 0.2}});
-  const auto message = script("");
-  std::ofstream(message, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const auto message = message_file({{"stage", "taking a step"}, {"within", 0.2}});
   const auto path = script("cat " + message.string() + " >&3; sleep 1000");
-  const auto reply = converse(path, 3600.0);
+  const auto reply = converse(path, {.stage = [](const wire::Stage& stage) { return stage.within.value_or(3600.0); }});
   std::filesystem::remove(path);
   std::filesystem::remove(message);
   REQUIRE_FALSE(reply.ok());
@@ -82,6 +93,49 @@ TEST_CASE("a worker that writes nonsense is not believed") {
   std::filesystem::remove(path);
   REQUIRE_FALSE(reply.ok());
   CHECK(reply.error().message.find("garbled") != std::string::npos);
+}
+
+TEST_CASE("a worker that reports stages without end is killed when the whole request's limit passes") {
+  const auto message = message_file({{"stage", "taking another step"}});
+  const auto path = script("while :; do cat " + message.string() + " >&3 || exit; done");
+  const auto reply = converse(path, {.stage = [](const wire::Stage&) { return 3600.0; }, .total = 0.5});
+  std::filesystem::remove(path);
+  std::filesystem::remove(message);
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().code == ErrorCode::kTimeout);
+}
+
+TEST_CASE("a reply that answers another request is not taken") {
+  const auto message = message_file({{"ready", true}, {"ticket", 12345}});
+  const auto path = script("cat " + message.string() + " >&3; sleep 1000");
+  const auto reply = converse(path, 60.0);
+  std::filesystem::remove(path);
+  std::filesystem::remove(message);
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().message.find("garbled") != std::string::npos);
+}
+
+TEST_CASE("the reference that does not end is named as what it is") {
+  const auto message = message_file({{"stage", "the reference f"}, {"kind", 1}});
+  const auto path = script("cat " + message.string() + " >&3; sleep 1000");
+  const auto reply =
+      converse(path, {.stage = [](const wire::Stage& stage) { return stage.kind == wire::Stage::Kind::kReference ? 0.2 : 3600.0; }});
+  std::filesystem::remove(path);
+  std::filesystem::remove(message);
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().message == "the reference f did not end within 0.2 s");
+}
+
+TEST_CASE("nobody waits for a killed worker, and it is told when it is gone") {
+  const auto path = script("sleep 1000");
+  asio::io_context context;
+  auto process = WorkerProcess::spawn(context, path).value();
+  bool gone = false;
+  process->kill(600.0, [&gone] { gone = true; });
+  process.reset();
+  context.run();
+  std::filesystem::remove(path);
+  CHECK(gone);
 }
 
 TEST_CASE("the worker executable is found beside this one") { CHECK(find_worker().ok()); }

@@ -2,6 +2,7 @@
 // Is a configuration right, and how fast is it: on one problem, on one open device.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,11 +46,17 @@ enum class InputProfile {
   kNegativeZero,
   kEqual,         ///< one number everywhere
   kOrdered,       ///< from -1 to 1, or back
-  kOtherScalars,  ///< the usual draw, but scalars other than their defaults
+  kNegative,      ///< between -5 and -3
+  kPositive,      ///< between 3 and 5
+  kOtherScalars,  ///< the usual draw, but scalars other than their defaults: of the same sign, and smaller
+  kGreatScalars,  ///< several times as large
+  kOtherSigns,    ///< of the other sign
 };
 std::string_view name(InputProfile profile);
 /// All but the usual one.
 std::span<const InputProfile> provoking_profiles();
+/// Whether a kernel's inputs of this profile are others than the usual: it has scalars to change, or inputs to draw.
+bool differs(InputProfile profile, const KernelSpec& spec);
 
 /// Outcome of a validation: kOk, kWrongResult, kRace, kIllegalAccess (it wrote where it may not), kLaunchFailure, kDeadlock.
 struct Validation {
@@ -64,6 +71,9 @@ struct Timing {
   Measurement measurement;
   Validation validation;
 };
+
+/// Called before each piece of timing: which of the finalists runs (0 where there is one), and about how many seconds it takes, 0 if unknown.
+using OnTurn = std::function<void(std::size_t finalist, double seconds)>;
 
 /// The buffers of one problem: random inputs, poisoned outputs, guard bands around all, the reference's answer. Validation does not end where
 /// timing begins: outputs hold a plausible wrong answer before every timed run and are looked at after it.
@@ -85,10 +95,10 @@ class Bench {
 
   /// Times it; `incumbent_us` enables racing.
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                      std::optional<double> incumbent_us, Readings& readings);
+                      std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn = nullptr);
 
-  /// Launches it `launches` times, or as often as `seconds` allow but 16 times at least, and looks at each result. A defect that shows in one launch of k is found
-  /// with a probability of 1 - (1 - 1/k)^launches.
+  /// Launches it `launches` times, or as often as `seconds` allow but 16 times at least, and looks at each result. A defect that shows in one
+  /// launch of k is found with a probability of 1 - (1 - 1/k)^launches.
   Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
 
   struct Finalist {
@@ -97,11 +107,18 @@ class Bench {
   };
   /// Times the finalists in rounds, one sample of each in turn in an order shuffled by `seed`, so that drift hits all alike.
   Result<std::vector<Timing>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
-                                               Readings& readings);
+                                               Readings& readings, const OnTurn& on_turn = nullptr);
 
   /// Whether anything of the benches was written that no kernel may write: guard bands, inputs, the reference's answers. Says what, and mends it.
   /// For after a trial: what is found is charged to whoever ran since the last time.
   static Result<std::optional<std::string>> audit(std::span<Bench* const> benches);
+
+  /// Fills the inputs from `seed` and computes the reference's answer, which validate() then finds done.
+  Result<void> draw(std::uint64_t seed);
+  /// Called with true before the reference runs, whoever asks for it, and with false after it.
+  void watch_reference(std::function<void(bool begins)> watcher);
+  /// Device memory of all but the workspaces.
+  [[nodiscard]] std::size_t bytes() const;
 
  private:
   struct Impl;

@@ -37,8 +37,8 @@ Bindings bindings(const Problem& problem);
 /// Deterministic; each is at most about `limit_elements` elements in its largest argument.
 std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
 
-/// Small problems of the other sort, none of them odd: whole tiles (one power of two everywhere), two less, ones, twos, and for each axis one
-/// that is long on it and short on the others. As above.
+/// Small problems of the other sort: whole tiles (one power of two everywhere), two less, 20, 1, 2 and 3 everywhere, and for each axis one that
+/// is long on it and short on the others. As above.
 std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
 
 }  // namespace hone

@@ -2,7 +2,10 @@
 // The worker process, which runs everything that can crash or hang.
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "hone/kernel_spec.hpp"
 #include "hone/registry.hpp"
 
 namespace hone {
@@ -13,5 +16,8 @@ Result<std::filesystem::path> find_worker();
 /// Serves requests on `socket` until its peer closes it: the body of the worker process. `registry` is what it has before a tuner names the
 /// plugin of its device. Returns the process's exit code.
 int serve_worker(int socket, Registry registry);
+
+/// read_kernel_file in a worker process, with a deadline and limits of memory: for a file that nobody vouches for.
+Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const std::vector<std::string>& include_dirs = {});
 
 }  // namespace hone

@@ -1,0 +1,66 @@
+#include "engine/tune/stage_limits.hpp"
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+constexpr double kFactor = 8.0;           // times what the default took: slower by that much is as good as hanging
+constexpr double kReferenceFactor = 10.0;
+constexpr double kExpectedFactor = 2.0;   // times what the worker expects of a piece of timing, from the pieces before it
+constexpr double kShare = 0.25;           // of what is left of the session, for one stage
+constexpr double kTrialShare = 0.5;
+constexpr double kDeviceFloor = 0.4;      // seconds; the host only waits
+constexpr double kHostFloor = 2.0;        // the candidate shares the cores with whatever else runs there
+constexpr double kLeastPatience = 30.0, kMostPatience = 300.0;
+
+double known(const std::map<std::string, double>& times, const std::string& name, double otherwise) {
+  const auto found = times.find(name);
+  return found == times.end() ? otherwise : found->second;
+}
+
+}  // namespace
+
+StageLimits::StageLimits(bool on_host, std::optional<double> budget)
+    : floor_(on_host ? kHostFloor : kDeviceFloor), patience_(std::clamp(budget.value_or(kMostPatience), kLeastPatience, kMostPatience)) {}
+
+void StageLimits::learn(const wire::Stage& stage, double seconds) {
+  if (stage.kind == wire::Stage::Kind::kWaiting) {
+    return;
+  }
+  const bool reference = stage.kind == wire::Stage::Kind::kReference;
+  double& longest = reference ? longest_reference_ : longest_;
+  longest = std::max(longest, seconds);
+  double& of_name = (reference ? reference_ : work_)[stage.name];
+  of_name = std::max(of_name, seconds);
+}
+
+void StageLimits::learnt(double seconds) { default_seconds_ = std::max(seconds, 1e-6); }
+
+double StageLimits::stage(const wire::Stage& stage, double left) const {
+  const double most = std::max(floor_, kShare * left);
+  const double within = stage.within.value_or(patience_);
+  if (stage.kind == wire::Stage::Kind::kReference) {
+    const double longest = known(reference_, stage.name, longest_reference_);
+    return longest == 0.0 ? patience_ : std::clamp(kReferenceFactor * longest, floor_, std::max(most, 2.0 * longest));
+  }
+  if (!knows_default()) {
+    return std::min(within, patience_);
+  }
+  const double normal = known(work_, stage.name, longest_);
+  const double wanted = stage.expected > 0.0 ? floor_ + kExpectedFactor * stage.expected : kFactor * normal;
+  return std::min(within, std::clamp(wanted, floor_, most));
+}
+
+double StageLimits::trial(double left) const {
+  if (!knows_default()) {
+    return 2.0 * patience_;
+  }
+  double references = 0.0;  // new inputs need all of them once more, and that is no candidate's doing
+  for (const auto& [name, seconds] : reference_) {
+    references += seconds;
+  }
+  return std::clamp(kFactor * default_seconds_, 2.0 * floor_, std::max(2.0 * floor_, kTrialShare * left)) + kReferenceFactor * references;
+}
+
+}  // namespace hone
