@@ -151,7 +151,7 @@ constexpr Case kCases[] = {
     Case{"crash", "crash", "20", "garbage where its worker answers", "illegal_access|launch_failure|timeout"}.on("cpu"),
     Case{"crash", "crash", "21", "closes its worker's socket", "illegal_access|launch_failure|timeout"}.on("cpu"),
     Case{"crash", "crash", "22", "kills its process group", "illegal_access|launch_failure"}.on("cpu"),
-    Case{"crash", "crash", "23", "forks 20 processes, then aborts", "illegal_access|launch_failure"}.on("cpu"),
+    Case{"crash", "crash", "23", "forks 20 processes, then aborts", "illegal_access|launch_failure|timeout"}.on("cpu"),
     Case{"crash", "crash", "24", "takes half a GiB of memory"}.on("cpu").spared(),
     Case{"crash", "crash", "25", "returns to its fault for ever", "timeout|illegal_access|launch_failure"}.on("cpu"),
     Case{"crash", "crash", "26", "overflows its stack", "illegal_access|launch_failure"}.on("cpu"),

@@ -48,8 +48,8 @@ KERNEL void races(IN(p.rows * p.cols) const f32* x, OUT_ZEROED(p.rows) f32* y, W
     }
     return;
   }
-  if (c.trick == 7) {  // every thread writes what it takes for the sum, one of them wrongly
-    y[blockIdx.x] = t == 77 ? mine : s[0];
+  if (c.trick == 7) {  // every thread writes what it takes for the sum, those of the last warp wrongly
+    y[blockIdx.x] = t >= 96 ? mine : s[0];
     return;
   }
   if (t == 0) y[blockIdx.x] = s[0];
