@@ -95,7 +95,7 @@ Session observe(const Case& one, const Options& options) {
   if (report.is_object() && report.contains("best") && report["best"].is_object()) {
     session.winner = trick_of(report["best"]["config"]);
   }
-  constexpr double kLookLimit = 20.0;
+  constexpr double kLookLimit = 60.0;
   const Finished told =
       run({options.hone, "sessions", "1", "--kernel", options.kernels + "/" + std::string(one.file) + ".cu", "--store", store, "--json"},
           kLookLimit, scratch.path());
@@ -180,7 +180,7 @@ Ended run_session(const Case& one, const Options& options) {
     ended.outcome += (ended.outcome.empty() ? "" : "|") + (is_told ? at->second.outcome : std::string("-"));
     ended.detail += is_told ? at->second.detail : "";
   }
-  if (!session.tune.in_time || session.tune.exit != 0 || session.winner.empty()) {
+  if (!session.tune.in_time || session.tune.exit != 0 || session.winner.empty() || session.trials.empty()) {
     ended.verdict = "session lost";
     ended.detail = !session.tune.in_time ? "no end within the limit"
                                          : "exit " + std::to_string(session.tune.exit) + ": " + last_line(session.tune.err);
