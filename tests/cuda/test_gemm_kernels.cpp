@@ -163,7 +163,8 @@ TEST_CASE("only operands whose lines are ragged are copied") {
     const auto plan = plan_launch(spec, problem, configuration, hopper);
     REQUIRE_MESSAGE(plan.ok(), plan.error().message);
     std::vector<std::int64_t> elements{static_cast<std::int64_t>(plan->size())};
-    for (const LaunchArgument& argument : launch_arguments(spec, problem, configuration).value()) {
+    const std::vector<LaunchArgument> arguments = launch_arguments(spec, problem, configuration).value();
+    for (const LaunchArgument& argument : arguments) {
       if (argument.name == "packed_a" || argument.name == "packed_b") {
         elements.push_back(argument.elements);
       }

@@ -50,7 +50,8 @@ TEST_CASE("only a workspace that has to begin as zeros is cleared before each la
   const auto cleared = [&] {
     const Problem problem = make_problem(full_sum, DType::kF32, {{"n", 1 << 20}}).value();
     std::map<std::string, std::size_t> bytes;
-    for (const auto& argument : launch_arguments(full_sum, problem, default_configuration(full_sum)).value()) {
+    const std::vector<LaunchArgument> arguments = launch_arguments(full_sum, problem, default_configuration(full_sum)).value();
+    for (const LaunchArgument& argument : arguments) {
       if (argument.zeroed) {
         bytes[argument.name] = argument.bytes;
       }

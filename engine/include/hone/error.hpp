@@ -49,10 +49,11 @@ class [[nodiscard]] Result {
 
   T& value() & { check(); return std::get<0>(state_); }
   const T& value() const& { check(); return std::get<0>(state_); }
-  T&& value() && { check(); return std::get<0>(std::move(state_)); }
+  /// By value: `for (auto& x : call().value())` must not walk through what the temporary took along.
+  T value() && { check(); return std::get<0>(std::move(state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
