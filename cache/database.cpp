@@ -6,9 +6,11 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace hone::cache {
@@ -62,7 +64,8 @@ std::string advice(int code, int system_error) {
              "away";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return fmt::format("another process has held the store locked for {} s. Is one stopped in the middle of a write?",
+      return fmt::format("another process has held the store locked for {} s, in which nobody else could write. Is one stopped in the middle of "
+                         "a write? Let it go on, or end it",
                          kBusyMilliseconds / 1000);
     case SQLITE_READONLY:
       return "the store is read-only. Make the file and its directory writable, or set HONE_STORE to another path";
@@ -242,12 +245,48 @@ Error Database::error(std::string_view doing) const {
                                            : fmt::format("cannot {} in the store {}: {} ({})", doing, path_.string(), cause, detail)};
 }
 
-Result<Transaction> Transaction::begin(const Database& database, std::string_view doing) {
-  HONE_TRY(database.execute("BEGIN IMMEDIATE", doing));
-  return Transaction(database);
+Result<bool> Database::try_begin(std::string_view doing, double seconds) const {
+  constexpr auto kPause = std::chrono::microseconds(200);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    // SQLite's own pauses grow to a tenth of a second, longer than the transaction that it waits for.
+    sqlite3_busy_timeout(handle_.get(), 0);
+    const int code = sqlite3_exec(handle_.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
+    sqlite3_busy_timeout(handle_.get(), kBusyMilliseconds);
+    if (code == SQLITE_OK) {
+      return true;
+    }
+    if ((code & 0xff) != SQLITE_BUSY) {
+      return error(doing);
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      return false;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
-Transaction::Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+Result<Transaction> Transaction::begin(const Database& database, std::string_view doing) {
+  constexpr double kPatience = kBusyMilliseconds / 1e3;
+  if (!QueuePlace::is_line(database.path_)) {
+    HONE_ASSIGN(const bool begun, database.try_begin(doing, 0.0));
+    if (begun) {
+      return Transaction(database, std::nullopt);
+    }
+  }
+  std::optional<QueuePlace> place = QueuePlace::join(database.path_);
+  if (!place) {
+    HONE_TRY(database.execute("BEGIN IMMEDIATE", doing));
+    return Transaction(database, std::nullopt);
+  }
+  // Whoever is stopped in the line may have no transaction open.
+  const bool moved = place->wait(kPatience);
+  HONE_ASSIGN(const bool begun, database.try_begin(doing, moved ? kPatience : 0.0));
+  return begun ? Result<Transaction>(Transaction(database, std::move(place))) : database.error(doing);
+}
+
+Transaction::Transaction(Transaction&& other) noexcept
+    : database_(std::exchange(other.database_, nullptr)), place_(std::move(other.place_)) {}
 
 Transaction::~Transaction() {
   // SQLite has already rolled back where a write failed for want of space.
@@ -259,6 +298,7 @@ Transaction::~Transaction() {
 Result<void> Transaction::commit(std::string_view doing) {
   HONE_TRY(database_->execute("COMMIT", doing));
   database_ = nullptr;
+  place_.reset();
   return {};
 }
 

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cache/write_queue.hpp"
 #include "hone/error.hpp"
 
 struct sqlite3;
@@ -91,6 +93,8 @@ class Database {
  private:
   friend class Statement;
   friend class Transaction;
+  /// BEGIN IMMEDIATE; tries for so long. False: another connection writes.
+  [[nodiscard]] Result<bool> try_begin(std::string_view doing, double seconds) const;
   struct Close {
     void operator()(sqlite3* handle) const noexcept;
   };
@@ -101,7 +105,7 @@ class Database {
 };
 
 /// A write transaction: rolled back unless committed. It takes the write lock at once, since a transaction that upgrades from
-/// reading fails with SQLITE_BUSY whatever the busy timeout.
+/// reading fails with SQLITE_BUSY whatever the busy timeout. Where others write it waits in line for them.
 class Transaction {
  public:
   static Result<Transaction> begin(const Database& database, std::string_view doing);
@@ -111,8 +115,9 @@ class Transaction {
   Result<void> commit(std::string_view doing);
 
  private:
-  explicit Transaction(const Database& database) : database_(&database) {}
+  Transaction(const Database& database, std::optional<QueuePlace> place) : database_(&database), place_(std::move(place)) {}
   const Database* database_;
+  std::optional<QueuePlace> place_;
 };
 
 }  // namespace hone::cache
