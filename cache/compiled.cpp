@@ -40,6 +40,16 @@ std::optional<std::vector<std::byte>> inflate(const std::vector<std::byte>& pack
   return bytes;
 }
 
+CodeIdentity identity_of(const CompiledKey& key) {
+  CodeIdentity code;
+  code.source_hash = key.source_hash;
+  code.dtype = name(key.dtype);
+  code.configuration = key.configuration;
+  code.architecture = key.architecture;
+  code.compiler = key.compiler;
+  return code;
+}
+
 }  // namespace
 
 Result<void> SqliteStore::put_compiled(const CompiledKey& key, const Compiled& compiled) {
@@ -48,6 +58,10 @@ Result<void> SqliteStore::put_compiled(const CompiledKey& key, const Compiled& c
     return Error{ErrorCode::kInvalidArgument, fmt::format("compiled code of {} has no artifact", key.configuration)};
   }
   HONE_ASSIGN(const std::vector<std::byte> packed, deflate(compiled.artifact->bytes));
+  CodeIdentity code = identity_of(key);
+  code.symbols = json_text(compiled.symbols);
+  code.artifact = compiled.artifact->digest;
+  code.content = fingerprint(compiled.artifact->bytes);
   const std::lock_guard lock(mutex_);
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   // Many configurations share one artifact; bytes that differ from these under the same digest are damaged.
@@ -58,12 +72,14 @@ Result<void> SqliteStore::put_compiled(const CompiledKey& key, const Compiled& c
   HONE_TRY(artifact.run(kDoing));
   HONE_ASSIGN(Statement insert,
               database().prepare("INSERT OR REPLACE INTO compiled (source_hash, dtype, architecture, compiler, configuration, "
-                                 "artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, created_at) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.text(key.source_hash).text(name(key.dtype)).text(key.architecture).text(key.compiler).text(key.configuration);
-  insert.text(compiled.artifact->digest).text(json_text(compiled.symbols));
+                                 "artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, created_at, "
+                                 "content, code_digest, seal) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  insert.text(key.source_hash).text(code.dtype).text(key.architecture).text(key.compiler).text(key.configuration);
+  insert.text(code.artifact).text(code.symbols);
   bind_resources(insert, compiled.resources);
   insert.text(utc_now());
+  bind_seal(insert, code);
   HONE_TRY(insert.run(kDoing));
   return transaction.commit(kDoing);
 }
@@ -72,7 +88,8 @@ Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& ke
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
-              database().prepare("SELECT artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy FROM "
+              database().prepare("SELECT artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, content, "
+                                 "code_digest, seal FROM "
                                  "compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND compiler = ? AND "
                                  "configuration = ?"));
   select.text(key.source_hash).text(name(key.dtype)).text(key.architecture).text(key.compiler).text(key.configuration);
@@ -81,23 +98,71 @@ Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& ke
     return std::optional<Compiled>();
   }
   Compiled compiled;
-  const std::string artifact = select.read_text();
-  compiled.symbols = read_json_list(select.read_text());
+  Sealed code{.identity = identity_of(key), .digest = {}, .seal = {}};
+  code.identity.artifact = select.read_text();
+  code.identity.symbols = select.read_text();
+  compiled.symbols = read_json_list(code.identity.symbols);
   compiled.resources = read_resources(select);
-  HONE_ASSIGN(compiled.artifact, read_artifact(artifact));
-  return compiled.artifact == nullptr ? std::optional<Compiled>() : std::optional(std::move(compiled));
+  code.identity.content = select.read_text();
+  code.digest = select.read_text();
+  code.seal = select.read_text();
+  HONE_ASSIGN(const CodeState state, state_of(code));
+  if (state != CodeState::kTrusted) {
+    return std::optional<Compiled>();
+  }
+  HONE_ASSIGN(compiled.artifact, read_artifact(code.identity.artifact));
+  const bool sound = compiled.artifact != nullptr &&
+                     (code.identity.content.empty() || fingerprint(compiled.artifact->bytes) == code.identity.content);
+  return sound ? std::optional(std::move(compiled)) : std::optional<Compiled>();
 }
 
-Result<std::shared_ptr<const Artifact>> SqliteStore::load_artifact(const std::string& wanted) {
-  const std::lock_guard lock(mutex_);
-  HONE_TRY(prepare_read());
-  HONE_ASSIGN(std::shared_ptr<const Artifact> artifact, read_artifact(wanted));
-  if (artifact == nullptr) {
-    return Error{
-        ErrorCode::kNotFound,
-        fmt::format("the store {} holds no compiled code {}, or it is damaged: compile the configuration again", path_.string(), wanted)};
+const SealKey* SqliteStore::seal_key(bool make) {
+  if (!key_ && (make || no_key_.empty())) {
+    Result<SealKey> found = make ? SealKey::find_or_make() : SealKey::find();
+    no_key_ = found ? "" : found.error().message;
+    if (found) {
+      key_ = *found;
+    }
   }
-  return artifact;
+  return key_ ? &*key_ : nullptr;
+}
+
+void SqliteStore::bind_seal(Statement& statement, const CodeIdentity& identity) {
+  const std::string digest = code_digest(identity);
+  // Without a key the code is kept and works in this process's session; whoever launches it later has to trust the store.
+  const SealKey* const key = seal_key(true);
+  statement.text(identity.content).text(digest).text(key == nullptr ? "" : key->seal(digest));
+}
+
+Result<CodeState> SqliteStore::state_of(const Sealed& code) {
+  if (code.identity.artifact.empty()) {
+    return CodeState::kNone;
+  }
+  if (code.digest.empty()) {
+    if (!trusted_) {
+      return CodeState::kForeign;
+    }
+    HONE_ASSIGN(const bool known, was_compiled(code.identity));
+    return known ? CodeState::kTrusted : CodeState::kBroken;
+  }
+  if (code.digest != code_digest(code.identity)) {
+    return CodeState::kBroken;
+  }
+  if (trusted_) {
+    return CodeState::kTrusted;
+  }
+  const SealKey* const key = seal_key(false);
+  return key != nullptr && code.seal == key->seal(code.digest) ? CodeState::kTrusted : CodeState::kForeign;
+}
+
+Result<bool> SqliteStore::was_compiled(const CodeIdentity& identity) {
+  HONE_ASSIGN(Statement select,
+              database().prepare("SELECT count(*) FROM compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND compiler = ? AND "
+                                 "configuration = ? AND artifact = ? AND symbols = ?"));
+  select.text(identity.source_hash).text(identity.dtype).text(identity.architecture).text(identity.compiler);
+  select.text(identity.configuration).text(identity.artifact).text(identity.symbols);
+  HONE_ASSIGN(const bool row, select.step("look up compiled code"));
+  return row && select.read_integer() > 0;
 }
 
 Result<std::shared_ptr<const Artifact>> SqliteStore::read_artifact(const std::string& wanted) {

@@ -10,7 +10,7 @@ Result<std::vector<DeviceInfo>> SqliteStore::devices() {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
-              database().prepare("SELECT d.product, d.architecture, d.mig_profile, d.properties, s.device_id, e.device "
+              database().prepare("SELECT d.product, d.architecture, d.mig_profile, d.share, d.properties, s.device_id, e.device "
                                  "FROM device d JOIN session s ON s.id = (SELECT max(id) FROM session WHERE device = d.id) "
                                  "JOIN environment e ON e.id = s.environment ORDER BY d.id"));
   std::vector<DeviceInfo> all;
@@ -23,6 +23,7 @@ Result<std::vector<DeviceInfo>> SqliteStore::devices() {
     info.product = select.read_text();
     info.architecture = select.read_text();
     info.mig_profile = select.read_text();
+    info.share = select.read_text();
     info.properties = read_device_properties(select.read_text());
     info.id = select.read_text();
     info.plugin = info.id.substr(0, info.id.find(':'));

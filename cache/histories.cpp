@@ -32,12 +32,14 @@ class Gatherer {
  public:
   explicit Gatherer(std::size_t most) : most_(most) {}
 
-  void add(std::string product, Problem problem, const std::string& text, Trial trial) {
-    const auto same = [&](const History& history) { return history.product == product && history.problem == problem; };
+  void add(std::string product, Problem problem, Purpose purpose, const std::string& text, Trial trial) {
+    const auto same = [&](const History& history) {
+      return history.product == product && history.problem == problem && history.purpose == purpose;
+    };
     const auto found = std::ranges::find_if(histories_, same);
     const auto at = static_cast<std::size_t>(found - histories_.begin());
     if (found == histories_.end()) {
-      histories_.push_back({std::move(product), std::move(problem), {}});
+      histories_.push_back({std::move(product), std::move(problem), std::move(purpose), {}});
       known_.emplace_back();
     }
     if (histories_[at].trials.size() < most_ && known_[at].insert(text).second) {
@@ -61,7 +63,8 @@ Result<std::vector<History>> SqliteStore::histories(const std::string& kernel, c
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
               database().prepare(
-                  "SELECT d.product, s.dtype, s.shape, t.configuration, t.configuration, t.outcome, t.registers, t.spill_bytes, t.stack_bytes, "
+                  "SELECT d.product, s.dtype, s.shape, s.input_profile, s.objective, s.accuracy_bound, s.timing_profile, t.configuration, "
+                  "t.configuration, t.outcome, t.registers, t.spill_bytes, t.stack_bytes, "
                   "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
                   "coalesce(f.median_us, t.median_us) "
                   "FROM session s JOIN device d ON d.id = s.device JOIN trial t ON t.session = s.id "
@@ -75,10 +78,13 @@ Result<std::vector<History>> SqliteStore::histories(const std::string& kernel, c
       return gatherer.take();
     }
     std::string product = select.read_text();
-    HONE_ASSIGN(Problem problem, read_problem(select));
+    std::string dtypes;
+    HONE_ASSIGN(Problem problem, read_problem(select, dtypes));
+    Purpose purpose = read_purpose(select);
     const std::string configuration = select.read_text();
-    if (std::optional<Trial> trial = read_brief(select, parameters)) {
-      gatherer.add(std::move(product), std::move(problem), configuration, std::move(*trial));
+    std::optional<Trial> trial = read_brief(select, parameters);
+    if (trial && name(problem.dtype) == dtypes) {
+      gatherer.add(std::move(product), std::move(problem), std::move(purpose), configuration, std::move(*trial));
     }
   }
 }

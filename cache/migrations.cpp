@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace hone::cache {
 namespace {
@@ -174,26 +175,202 @@ ALTER TABLE final_measurement ADD COLUMN by_graph INTEGER NOT NULL DEFAULT 0 CHE
 ALTER TABLE record ADD COLUMN by_graph INTEGER NOT NULL DEFAULT 0 CHECK (by_graph IN (0, 1));
 )sql";
 
+// Version 4: keys say all that a winner was chosen by, dtypes are names that the engine knows rather than the schema, and code is sealed
+// (cache/code.hpp; an empty code_digest: written before). No part of a unique key may be NULL, which equals nothing.
+constexpr const char* kVersion4 = R"sql(
+ALTER TABLE device ADD COLUMN share TEXT NOT NULL DEFAULT '';  -- in the digest unless it is empty
+
+CREATE TABLE session_4 (
+  id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  kernel              TEXT NOT NULL,
+  source_hash         TEXT NOT NULL,
+  dtype               TEXT NOT NULL CHECK (dtype <> ''),
+  shape               TEXT NOT NULL,
+  layout              TEXT NOT NULL,
+  alignment           INTEGER NOT NULL CHECK (alignment > 0),
+  device              INTEGER NOT NULL REFERENCES device (id),
+  timing_profile      TEXT NOT NULL CHECK (timing_profile <> ''),
+  input_profile       TEXT NOT NULL DEFAULT 'default' CHECK (input_profile <> ''),
+  objective           TEXT NOT NULL DEFAULT 'time' CHECK (objective <> ''),
+  accuracy_bound      TEXT NOT NULL DEFAULT 'none' CHECK (accuracy_bound <> ''),
+  strategy            TEXT NOT NULL,
+  strategy_parameters TEXT NOT NULL,
+  seed                TEXT NOT NULL,
+  budget              TEXT NOT NULL,
+  device_id           TEXT NOT NULL,
+  device_uuid         TEXT NOT NULL,
+  environment         INTEGER NOT NULL REFERENCES environment (id),
+  state               TEXT NOT NULL CHECK (state IN ('running', 'done')),
+  elapsed_seconds     REAL NOT NULL DEFAULT 0 CHECK (elapsed_seconds >= 0),
+  owner               TEXT NOT NULL,  -- the process that runs it; empty if none does
+  created_at          TEXT NOT NULL,
+  updated_at          TEXT NOT NULL
+) STRICT;
+INSERT INTO session_4 (id, kernel, source_hash, dtype, shape, layout, alignment, device, timing_profile, strategy, strategy_parameters, seed,
+                       budget, device_id, device_uuid, environment, state, elapsed_seconds, owner, created_at, updated_at)
+  SELECT id, kernel, source_hash, dtype, shape, layout, alignment, device, timing_profile, strategy, strategy_parameters, seed,
+         budget, device_id, device_uuid, environment, state, elapsed_seconds, owner, created_at, updated_at FROM session;
+
+CREATE TABLE record_4 (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  kernel         TEXT NOT NULL,
+  source_hash    TEXT NOT NULL,
+  dtype          TEXT NOT NULL CHECK (dtype <> ''),
+  layout         TEXT NOT NULL,
+  alignment      INTEGER NOT NULL CHECK (alignment > 0),
+  device         INTEGER NOT NULL REFERENCES device (id),
+  timing_profile TEXT NOT NULL CHECK (timing_profile <> ''),
+  input_profile  TEXT NOT NULL DEFAULT 'default' CHECK (input_profile <> ''),
+  objective      TEXT NOT NULL DEFAULT 'time' CHECK (objective <> ''),
+  accuracy_bound TEXT NOT NULL DEFAULT 'none' CHECK (accuracy_bound <> ''),
+  shape          TEXT NOT NULL,
+  configuration  TEXT NOT NULL,
+  samples        BLOB NOT NULL CHECK (length(samples) % 8 = 0),
+  median_us      REAL,
+  ci95_low_us    REAL,
+  ci95_high_us   REAL,
+  raced_out      INTEGER NOT NULL CHECK (raced_out IN (0, 1)),
+  by_graph       INTEGER NOT NULL DEFAULT 0 CHECK (by_graph IN (0, 1)),
+  default_us     REAL,
+  session        INTEGER NOT NULL REFERENCES session (id),
+  trials         INTEGER NOT NULL,
+  artifact       TEXT NOT NULL,  -- digest; empty if none
+  symbols        TEXT NOT NULL,  -- JSON array
+  content        TEXT NOT NULL DEFAULT '',  -- fingerprint of the artifact's bytes
+  code_digest    TEXT NOT NULL DEFAULT '',
+  seal           TEXT NOT NULL DEFAULT '',
+  environment    INTEGER NOT NULL REFERENCES environment (id),
+  created_at     TEXT NOT NULL,
+  UNIQUE (kernel, source_hash, dtype, shape, input_profile, objective, accuracy_bound, layout, alignment, device, timing_profile)
+) STRICT;
+INSERT INTO record_4 (id, kernel, source_hash, dtype, layout, alignment, device, timing_profile, shape, configuration, samples, median_us,
+                      ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, environment, created_at)
+  SELECT id, kernel, source_hash, dtype, layout, alignment, device, timing_profile, shape, configuration, samples, median_us,
+         ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, environment, created_at FROM record;
+
+CREATE TABLE compiled_4 (
+  source_hash   TEXT NOT NULL,
+  dtype         TEXT NOT NULL CHECK (dtype <> ''),
+  architecture  TEXT NOT NULL,
+  compiler      TEXT NOT NULL,
+  configuration TEXT NOT NULL,
+  artifact      TEXT NOT NULL REFERENCES artifact (digest),
+  symbols       TEXT NOT NULL,  -- JSON array
+  content       TEXT NOT NULL DEFAULT '',
+  code_digest   TEXT NOT NULL DEFAULT '',
+  seal          TEXT NOT NULL DEFAULT '',
+  registers     INTEGER NOT NULL,
+  spill_bytes   INTEGER NOT NULL,
+  stack_bytes   INTEGER NOT NULL,
+  shared_bytes  INTEGER NOT NULL,
+  occupancy     REAL,
+  created_at    TEXT NOT NULL,
+  PRIMARY KEY (source_hash, dtype, architecture, compiler, configuration)
+) STRICT, WITHOUT ROWID;
+INSERT INTO compiled_4 (source_hash, dtype, architecture, compiler, configuration, artifact, symbols, registers, spill_bytes, stack_bytes,
+                        shared_bytes, occupancy, created_at)
+  SELECT source_hash, dtype, architecture, compiler, configuration, artifact, symbols, registers, spill_bytes, stack_bytes,
+         shared_bytes, occupancy, created_at FROM compiled;
+
+-- A number that was given to a row is never given again.
+DELETE FROM sqlite_sequence WHERE name IN ('session_4', 'record_4');
+INSERT INTO sqlite_sequence (name, seq) SELECT name || '_4', seq FROM sqlite_sequence WHERE name IN ('session', 'record');
+DROP TABLE record;
+DROP TABLE session;
+DROP TABLE compiled;
+ALTER TABLE session_4 RENAME TO session;
+ALTER TABLE record_4 RENAME TO record;
+ALTER TABLE compiled_4 RENAME TO compiled;
+CREATE INDEX session_unfinished ON session (kernel, source_hash, dtype, shape) WHERE state = 'running';
+CREATE INDEX session_of_kernel ON session (kernel);
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4};
+
+// Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name. Entry
+// i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
+constexpr const char* kLikeVersion2 = R"sql(
+CREATE TEMP VIEW model AS SELECT '' AS kernel, '' AS strategy, x'' AS bytes, '' AS updated_at WHERE 0;
+)sql";
+constexpr const char* kLikeVersion3 = R"sql(
+CREATE TEMP VIEW trial AS SELECT *, 0 AS by_graph FROM main.trial;
+CREATE TEMP VIEW final_measurement AS SELECT *, 0 AS by_graph FROM main.final_measurement;
+)sql";
+constexpr const char* kLikeVersion4 = R"sql(
+CREATE TEMP VIEW device AS SELECT *, '' AS share FROM main.device;
+CREATE TEMP VIEW session AS SELECT *, 'default' AS input_profile, 'time' AS objective, 'none' AS accuracy_bound FROM main.session;
+CREATE TEMP VIEW record AS SELECT *, 0 AS by_graph, 'default' AS input_profile, 'time' AS objective, 'none' AS accuracy_bound,
+  '' AS content, '' AS code_digest, '' AS seal FROM main.record;
+CREATE TEMP VIEW compiled AS SELECT *, '' AS content, '' AS code_digest, '' AS seal FROM main.compiled;
+)sql";
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4};
+
+constexpr std::string_view kUpgrading = "upgrade the schema";
+
+/// Foreign keys are off while it lives: a table that is dropped to be rebuilt would take along all that refers to it. Inside a transaction
+/// the pragma does nothing, so this comes before BEGIN.
+class WithoutForeignKeys {
+ public:
+  static Result<WithoutForeignKeys> begin(const Database& database) {
+    HONE_TRY(database.execute("PRAGMA foreign_keys=OFF", kUpgrading));
+    HONE_ASSIGN(const std::int64_t on, database.scalar("PRAGMA foreign_keys", kUpgrading));
+    if (on != 0) {
+      return Error{ErrorCode::kStore, "cannot upgrade the schema inside of a transaction"};
+    }
+    return WithoutForeignKeys(database);
+  }
+  WithoutForeignKeys(WithoutForeignKeys&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  WithoutForeignKeys& operator=(WithoutForeignKeys&&) = delete;
+  ~WithoutForeignKeys() {
+    if (database_ != nullptr) {
+      static_cast<void>(database_->execute("PRAGMA foreign_keys=ON", kUpgrading));
+    }
+  }
+
+ private:
+  explicit WithoutForeignKeys(const Database& database) : database_(&database) {}
+  const Database* database_;
+};
+
+/// With foreign keys off nothing else would notice a row whose parent is lost.
+Result<void> check_foreign_keys(const Database& database) {
+  HONE_ASSIGN(const std::string table, database.scalar_text("PRAGMA foreign_key_check", kUpgrading));
+  if (!table.empty()) {
+    return Error{ErrorCode::kStore, fmt::format("cannot upgrade the schema: table {} of the store refers to rows that are not there. The store "
+                                                "was left as it is; it was damaged before, restore a copy or start with a fresh one",
+                                                table)};
+  }
+  return {};
+}
 
 }  // namespace
 
 std::uint32_t schema_version() { return static_cast<std::uint32_t>(kMigrations.size()); }
 
 Result<void> migrate(const Database& database) {
+  HONE_ASSIGN(const WithoutForeignKeys off, WithoutForeignKeys::begin(database));
   for (;;) {
-    HONE_ASSIGN(Transaction transaction, Transaction::begin(database, "upgrade the schema"));
+    HONE_ASSIGN(Transaction transaction, Transaction::begin(database, kUpgrading));
     // Read under the lock: another process may have done this step meanwhile.
     HONE_ASSIGN(const std::int64_t version, database.scalar("PRAGMA user_version", "read the schema version"));
     if (version < 0 || version >= static_cast<std::int64_t>(kMigrations.size())) {
       return {};
     }
-    HONE_TRY(database.execute(kMigrations.at(static_cast<std::size_t>(version)), "upgrade the schema"));
-    HONE_TRY(database.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId, version + 1),
-                              "upgrade the schema"));
-    HONE_TRY(transaction.commit("upgrade the schema"));
+    HONE_TRY(database.execute(kMigrations.at(static_cast<std::size_t>(version)), kUpgrading));
+    HONE_TRY(check_foreign_keys(database));
+    HONE_TRY(database.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId, version + 1), kUpgrading));
+    HONE_TRY(transaction.commit(kUpgrading));
   }
 }
+
+Result<void> read_as_current(const Database& database, std::uint32_t version) {
+  for (std::size_t i = version == 0 ? 0 : version - 1; i < kLikeNext.size(); ++i) {
+    HONE_TRY(database.execute(kLikeNext.at(i), "read an older schema"));
+  }
+  return {};
+}
+
+std::span<const char* const> migrations() { return kMigrations; }
 
 }  // namespace hone::cache

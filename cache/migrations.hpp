@@ -2,6 +2,7 @@
 // The schema and its history.
 
 #include <cstdint>
+#include <span>
 
 #include "cache/database.hpp"
 
@@ -15,5 +16,11 @@ std::uint32_t schema_version();
 
 /// Brings an empty file or an older store up to date. Safe against other processes that do the same at once.
 Result<void> migrate(const Database& database);
+
+/// Lets the connection read a store of an older version, which stays as it is, with the queries of today's.
+Result<void> read_as_current(const Database& database, std::uint32_t version);
+
+/// The SQL of each version, for tests that make a store as an older Hone did.
+std::span<const char* const> migrations();
 
 }  // namespace hone::cache

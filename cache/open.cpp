@@ -1,7 +1,6 @@
 // Opening a store: what the file is, whether it may be written, and that it is brought up to date; never a file of someone else touched.
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "cache/migrations.hpp"
 #include "cache/owner.hpp"
 #include "cache/sqlite_store.hpp"
+#include "cache/trust.hpp"
 
 namespace hone::cache {
 namespace {
@@ -199,9 +199,7 @@ Result<Reading> open_for_reading(const fs::path& path) {
     return foreign(path, "it is a SQLite database of another program");
   }
   if (version < schema_version()) {
-    return store_error(
-        fmt::format("the store {} was made by an older Hone (schema {}, this one reads {}): open it once for writing, which upgrades it",
-                    path.string(), version, schema_version()));
+    HONE_TRY(read_as_current(reading.database, static_cast<std::uint32_t>(version)));
   }
   return reading;
 }
@@ -217,8 +215,8 @@ Result<bool> is_current(const Reading& reading, const fs::path& path) {
   return true;
 }
 
-SqliteStore::SqliteStore(fs::path path, Reading reading, StoreMode mode)
-    : path_(std::move(path)), reading_(std::move(reading)), mode_(mode), process_(getpid()) {}
+SqliteStore::SqliteStore(fs::path path, Reading reading, StoreMode mode, bool trusted)
+    : path_(std::move(path)), reading_(std::move(reading)), mode_(mode), trusted_(trusted), process_(getpid()) {}
 
 SqliteStore::~SqliteStore() {
   if (running_.empty() || getpid() != process_) {
@@ -260,7 +258,18 @@ Result<Transaction> SqliteStore::begin_write(std::string_view doing) {
 
 namespace hone {
 
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode) {
+namespace {
+
+/// Whether the file can be written without being upgraded.
+bool writable_as_it_is(const std::filesystem::path& file) {
+  const Result<cache::Reading> reading = cache::open_for_reading(file);
+  const auto version = reading ? reading->database.scalar("PRAGMA user_version", "read the schema version") : reading.error();
+  return version && *version == cache::schema_version() && cache::check_writable(file);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust) {
   std::error_code failure;
   // Resolved, since SQLite puts its journal beside the file and not beside a link to it.
   const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
@@ -273,32 +282,25 @@ Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, Sto
     return Error{ErrorCode::kStore,
                  fmt::format("the store {} is not a file; give the path of a file, e.g. {}", file.string(), (file / "store.db").string())};
   }
-  if (mode == StoreMode::kReadOnly && !std::filesystem::exists(status)) {
+  if (mode != StoreMode::kReadWrite && !std::filesystem::exists(status)) {
     return Error{ErrorCode::kNotFound, fmt::format("there is no store at {}: nothing was tuned into it yet", file.string())};
   }
+  const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
+  if (mode == StoreMode::kAsItIs) {
+    mode = writable_as_it_is(file) ? StoreMode::kReadWrite : StoreMode::kReadOnly;
+  }
   HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kReadOnly ? cache::open_for_reading(file) : cache::open_for_writing(file));
-  return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode));
+  return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode, trusted));
 }
 
 Result<void> check_store_writable(const std::filesystem::path& path) { return cache::check_writable(std::filesystem::absolute(path)); }
 
 std::filesystem::path default_store_path() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::filesystem::path(value == nullptr ? "" : value);
-  };
-  if (const auto store = variable("HONE_STORE"); !store.empty()) {
+  const char* const store = std::getenv("HONE_STORE");
+  if (store != nullptr && *store != '\0') {
     return store;
   }
-  // The XDG specification wants relative paths ignored.
-  if (const auto data = variable("XDG_DATA_HOME"); data.is_absolute()) {
-    return data / "hone" / "store.db";
-  }
-  std::filesystem::path home = variable("HOME");
-  if (const passwd* user = home.empty() ? getpwuid(getuid()) : nullptr; user != nullptr) {
-    home = user->pw_dir;
-  }
-  return home / ".local" / "share" / "hone" / "store.db";
+  return cache::data_directory() / "store.db";
 }
 
 }  // namespace hone

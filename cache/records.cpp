@@ -21,10 +21,25 @@ std::vector<Staleness> staleness(const Record& record, const DeviceInfo& today) 
 namespace cache {
 namespace {
 
-Result<Record> read_record(Statement& row, const std::vector<Parameter>& parameters) {
+/// As read_sealed reads them.
+constexpr std::string_view kCodeColumns =
+    "kernel, source_hash, dtype, shape, configuration, (SELECT d.architecture FROM device d WHERE d.id = record.device), "
+    "(SELECT e.device FROM environment e WHERE e.id = record.environment), symbols, artifact, content, code_digest, seal";
+
+std::string compiler_in(const TextMap& environment) {
+  const auto found = environment.find("compiler");
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::string subject(const Record& record) { return fmt::format("{} ({})", text(record.problem.shape), record.configuration_text); }
+
+}  // namespace
+
+Result<Record> SqliteStore::read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters) {
   Record record;
   record.id = row.read_integer();
-  HONE_ASSIGN(record.problem, read_problem(row));
+  record.problem.dtype = key.problem.dtype;
+  HONE_ASSIGN(record.problem.shape, parse_shape(row.read_text()));
   record.configuration_text = row.read_text();
   HONE_ASSIGN(record.configuration, parse_configuration(parameters, record.configuration_text));
   record.measurement = read_measurement(row);
@@ -35,24 +50,70 @@ Result<Record> read_record(Statement& row, const std::vector<Parameter>& paramet
   record.symbols = read_json_list(row.read_text());
   record.created_at = row.read_text();
   record.environment = read_json_map(row.read_text());
+  HONE_ASSIGN(record.code, state_of(read_sealed(row)));
   return record;
 }
 
-}  // namespace
+SqliteStore::Sealed SqliteStore::read_sealed(Statement& row) {
+  Sealed code;
+  for (std::string* column : {&code.identity.kernel, &code.identity.source_hash, &code.identity.dtype, &code.identity.shape,
+                              &code.identity.configuration, &code.identity.architecture}) {
+    *column = row.read_text();
+  }
+  code.identity.compiler = compiler_in(read_json_map(row.read_text()));
+  for (std::string* column : {&code.identity.symbols, &code.identity.artifact, &code.identity.content, &code.digest, &code.seal}) {
+    *column = row.read_text();
+  }
+  return code;
+}
+
+Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with) {
+  HONE_ASSIGN(Statement select,
+              database().prepare(fmt::format("SELECT id, median_us, ci95_low_us, ci95_high_us, by_graph FROM record WHERE {} AND shape = ?",
+                                             kKeyCondition)));
+  bind_key(select, key);
+  select.text(text(key.problem.shape));
+  HONE_ASSIGN(const bool row, select.step("look up the record that stands"));
+  if (!row) {
+    return true;
+  }
+  Record standing;
+  standing.id = select.read_integer();
+  standing.measurement.median_us = select.read_real();
+  standing.measurement.ci95_low_us = select.read_real();
+  standing.measurement.ci95_high_us = select.read_real();
+  standing.measurement.by_graph = select.read_integer() != 0;
+  return compared_with == standing.id || replaces(winner, standing);
+}
 
 Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key, const Record& record) {
   HONE_ASSIGN(const std::int64_t device, device_row(key.device));
   HONE_ASSIGN(const std::int64_t environment, environment_row(key.device));
   HONE_ASSIGN(Statement insert,
               database().prepare("INSERT OR REPLACE INTO record (kernel, source_hash, dtype, layout, alignment, device, "
-                                 "timing_profile, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
-                                 "by_graph, default_us, session, trials, artifact, symbols, environment, created_at) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.text(key.kernel).text(key.source_hash).text(name(key.problem.dtype)).text(key.layout).integer(key.alignment).integer(device);
-  insert.text(key.timing_profile).text(text(key.problem.shape)).text(record.configuration_text);
+                                 "input_profile, objective, accuracy_bound, timing_profile, shape, configuration, samples, median_us, "
+                                 "ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, "
+                                 "environment, created_at, content, code_digest, seal) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  CodeIdentity code{.kernel = key.kernel,
+                    .source_hash = key.source_hash,
+                    .dtype = dtypes_text(key),
+                    .shape = text(key.problem.shape),
+                    .configuration = record.configuration_text,
+                    .architecture = key.device.architecture,
+                    .compiler = compiler_in(key.device.environment),
+                    .symbols = json_text(record.symbols),
+                    .artifact = record.artifact,
+                    .content = {}};
+  HONE_ASSIGN(const std::shared_ptr<const Artifact> artifact, read_artifact(record.artifact));
+  code.content = artifact == nullptr ? "" : fingerprint(artifact->bytes);
+  insert.text(key.kernel).text(key.source_hash).text(code.dtype).text(key.layout).integer(key.alignment).integer(device);
+  bind_purpose(insert, key.purpose);
+  insert.text(code.shape).text(record.configuration_text);
   bind_measurement(insert, record.measurement);
-  insert.real(record.default_us).integer(session).integer(record.trials).text(record.artifact).text(json_text(record.symbols));
+  insert.real(record.default_us).integer(session).integer(record.trials).text(record.artifact).text(code.symbols);
   insert.integer(environment).text(record.created_at.empty() ? utc_now() : record.created_at);
+  bind_seal(insert, code);
   return insert.run("write the record");
 }
 
@@ -60,11 +121,11 @@ Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, cons
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select, database().prepare(fmt::format(
-                                    "SELECT id, dtype, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
+                                    "SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
                                     "by_graph, default_us, session, trials, artifact, symbols, created_at, "
-                                    "(SELECT e.device FROM environment e WHERE e.id = record.environment) "
-                                    "FROM record WHERE {} AND (?8 IS NULL OR shape = ?8) ORDER BY id",
-                                    kKeyCondition)));
+                                    "(SELECT e.device FROM environment e WHERE e.id = record.environment), {} "
+                                    "FROM record WHERE {} AND (?{} IS NULL OR shape = ?{}) ORDER BY id",
+                                    kCodeColumns, kKeyCondition, kKeyColumns + 1, kKeyColumns + 1)));
   bind_key(select, key);
   any_shape ? select.null() : select.text(text(key.problem.shape));
   std::vector<Record> all;
@@ -73,7 +134,7 @@ Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, cons
     if (!row) {
       return all;
     }
-    HONE_ASSIGN(Record record, read_record(select, parameters));
+    HONE_ASSIGN(Record record, read_record(select, key, parameters));
     all.push_back(std::move(record));
   }
 }
@@ -85,6 +146,44 @@ Result<std::optional<Record>> SqliteStore::find_record(const RecordKey& key, con
 
 Result<std::vector<Record>> SqliteStore::records_of(const RecordKey& key, const std::vector<Parameter>& parameters) {
   return read_records(key, parameters, true);
+}
+
+Result<Compiled> SqliteStore::load_code(const Record& record) {
+  const std::lock_guard lock(mutex_);
+  HONE_TRY(prepare_read());
+  HONE_ASSIGN(Statement select, database().prepare(fmt::format("SELECT {} FROM record WHERE id = ?", kCodeColumns)));
+  select.integer(record.id);
+  HONE_ASSIGN(const bool row, select.step("look up a record's code"));
+  const Sealed code = row ? read_sealed(select) : Sealed{};
+  if (code.identity.artifact.empty() || code.identity.configuration != record.configuration_text) {
+    return Error{ErrorCode::kNotFound, fmt::format("the store {} holds no code of {} any more", path_.string(), subject(record))};
+  }
+  HONE_ASSIGN(const CodeState state, state_of(code));
+  if (state != CodeState::kTrusted) {
+    Record refused = record;
+    refused.code = state;
+    return refusal(refused);
+  }
+  Compiled compiled;
+  HONE_ASSIGN(compiled.artifact, read_artifact(code.identity.artifact));
+  if (compiled.artifact == nullptr || (!code.identity.content.empty() && fingerprint(compiled.artifact->bytes) != code.identity.content)) {
+    return Error{ErrorCode::kNotFound, fmt::format("the store {} holds no compiled code {}, or it is damaged: compile the configuration again",
+                                                   path_.string(), code.identity.artifact)};
+  }
+  compiled.symbols = read_json_list(code.identity.symbols);
+  return compiled;
+}
+
+Error SqliteStore::refusal(const Record& record) const {
+  if (record.code == CodeState::kBroken) {
+    return {ErrorCode::kStore, fmt::format("the record of {} in the store {} was changed after it was written: its configuration, its source and "
+                                           "its code do not belong together, and it is not launched. Tune the problem again",
+                                           subject(record), path_.string())};
+  }
+  return {ErrorCode::kStore,
+          fmt::format("the compiled code in the store {0} is not yours{1}, and is not launched until you say so: hone trust {0}, or "
+                      "EngineOptions::trust_store in a program (docs/trust.md)",
+                      path_.string(), no_key_.empty() ? "" : " as far as can be told (" + no_key_ + ")")};
 }
 
 }  // namespace cache

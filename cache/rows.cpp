@@ -93,7 +93,11 @@ DeviceKey device_key(const DeviceInfo& info) {
     properties[name] = name == "memory" ? (value + kGiB / 2) / kGiB : value;
   }
   DeviceKey key{.digest = {}, .properties = dump(properties)};
-  key.digest = digest(dump(nlohmann::json::array({info.product, info.architecture, info.mig_profile, key.properties})));
+  nlohmann::json parts = nlohmann::json::array({info.product, info.architecture, info.mig_profile, key.properties});
+  if (!info.share.empty()) {
+    parts.push_back(info.share);  // where there is none, the digest is that of stores from before there were shares
+  }
+  key.digest = digest(dump(parts));
   return key;
 }
 
@@ -109,9 +113,34 @@ std::map<std::string, std::int64_t, std::less<>> read_device_properties(std::str
   return properties;
 }
 
+void bind_purpose(Statement& statement, const Purpose& purpose) {
+  statement.text(purpose.input_profile).text(purpose.objective).text(purpose.accuracy_bound).text(purpose.timing_profile);
+}
+
+Purpose read_purpose(Statement& statement) {
+  Purpose purpose;
+  purpose.input_profile = statement.read_text();
+  purpose.objective = statement.read_text();
+  purpose.accuracy_bound = statement.read_text();
+  purpose.timing_profile = statement.read_text();
+  return purpose;
+}
+
 void bind_key(Statement& statement, const RecordKey& key) {
-  statement.text(key.kernel).text(key.source_hash).text(name(key.problem.dtype)).text(key.layout).integer(key.alignment);
-  statement.text(device_key(key.device).digest).text(key.timing_profile);
+  statement.text(key.kernel).text(key.source_hash).text(dtypes_text(key)).text(key.layout).integer(key.alignment);
+  statement.text(device_key(key.device).digest);
+  bind_purpose(statement, key.purpose);
+}
+
+Result<void> check_key(const RecordKey& key) {
+  const Purpose& purpose = key.purpose;
+  if (purpose.input_profile.empty() || purpose.objective.empty() || purpose.accuracy_bound.empty() || purpose.timing_profile.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("a record of {} needs an input profile, an objective, an accuracy bound (\"none\" for none) and a timing profile; "
+                             "one of them is empty",
+                             key.kernel)};
+  }
+  return {};
 }
 
 void bind_measurement(Statement& statement, const Measurement& measurement) {
@@ -175,9 +204,12 @@ StageSeconds read_seconds(Statement& statement) {
   return seconds;
 }
 
-Result<Problem> read_problem(Statement& statement) {
+Result<Problem> read_problem(Statement& statement, std::string& dtypes) {
   Problem problem;
-  HONE_ASSIGN(problem.dtype, parse_dtype(statement.read_text()));
+  dtypes = statement.read_text();
+  if (const Result<DType> single = parse_dtype(dtypes)) {
+    problem.dtype = *single;
+  }
   HONE_ASSIGN(problem.shape, parse_shape(statement.read_text()));
   return problem;
 }

@@ -21,7 +21,7 @@ std::string json_text(const TextMap& map);
 std::vector<std::string> read_json_list(std::string_view json);
 TextMap read_json_map(std::string_view json);
 
-/// The identity of a device among records: JSON of its resources, and a digest over that, product, architecture and MIG profile.
+/// The identity of a device among records: JSON of its resources, and a digest over that, product, architecture, MIG profile and share.
 struct DeviceKey {
   std::string digest, properties;
 };
@@ -29,11 +29,18 @@ DeviceKey device_key(const DeviceInfo& info);
 /// DeviceInfo::properties of DeviceKey::properties; a device with them has the same key.
 std::map<std::string, std::int64_t, std::less<>> read_device_properties(std::string_view json);
 
-/// kernel, source_hash, dtype, layout, alignment, device (its digest), timing_profile. The shape is left to the caller.
+/// input_profile, objective, accuracy_bound, timing_profile
+void bind_purpose(Statement& statement, const Purpose& purpose);
+Purpose read_purpose(Statement& statement);
+
+/// kernel, source_hash, dtype, layout, alignment, device (its digest), the purpose. The shape is left to the caller.
 void bind_key(Statement& statement, const RecordKey& key);
 constexpr std::string_view kKeyCondition =
     "kernel = ? AND source_hash = ? AND dtype = ? AND layout = ? AND alignment = ? AND device = (SELECT id FROM device WHERE digest = ?) "
-    "AND timing_profile = ?";
+    "AND input_profile = ? AND objective = ? AND accuracy_bound = ? AND timing_profile = ?";
+constexpr int kKeyColumns = 10;
+/// Errors, kInvalidArgument: a part of the purpose is empty.
+Result<void> check_key(const RecordKey& key);
 
 /// samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph
 void bind_measurement(Statement& statement, const Measurement& measurement);
@@ -51,8 +58,8 @@ Resources read_resources(Statement& statement);
 void bind_seconds(Statement& statement, const StageSeconds& seconds);
 StageSeconds read_seconds(Statement& statement);
 
-/// dtype, shape
-Result<Problem> read_problem(Statement& statement);
+/// dtype, shape. `dtypes`: the first column as it stands; one that is no single dtype of this Hone's is left at its default.
+Result<Problem> read_problem(Statement& statement, std::string& dtypes);
 
 /// Decimal text of an unsigned number. Errors: anything else.
 Result<Count> parse_count(std::string_view text);

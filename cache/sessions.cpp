@@ -36,7 +36,8 @@ Result<SessionInfo> read_session(Statement& row) {
   info.id = row.read_integer();
   info.kernel = row.read_text();
   info.source_hash = row.read_text();
-  HONE_ASSIGN(info.problem, read_problem(row));
+  HONE_ASSIGN(info.problem, read_problem(row, info.dtypes));
+  info.purpose = read_purpose(row);
   info.device_id = row.read_text();
   info.product = row.read_text();
   info.strategy = row.read_text();
@@ -60,9 +61,9 @@ Result<SessionInfo> read_session(Statement& row) {
 
 Result<std::int64_t> SqliteStore::device_row(const DeviceInfo& info) {
   const DeviceKey key = device_key(info);
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR IGNORE INTO device (digest, product, architecture, mig_profile, properties) "
-                                                   "VALUES (?, ?, ?, ?, ?)"));
-  insert.text(key.digest).text(info.product).text(info.architecture).text(info.mig_profile).text(key.properties);
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR IGNORE INTO device (digest, product, architecture, mig_profile, share, properties) "
+                                                   "VALUES (?, ?, ?, ?, ?, ?)"));
+  insert.text(key.digest).text(info.product).text(info.architecture).text(info.mig_profile).text(info.share).text(key.properties);
   HONE_TRY(insert.run("record the device"));
   HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM device WHERE digest = ?"));
   select.text(key.digest);
@@ -87,17 +88,20 @@ Result<std::int64_t> SqliteStore::environment_row(const DeviceInfo& info) {
 
 Result<std::int64_t> SqliteStore::begin_session(const SessionKey& key, const std::string& budget) {
   constexpr std::string_view kDoing = "begin a session";
+  HONE_TRY(check_key(key.record));
   const std::lock_guard lock(mutex_);
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   HONE_ASSIGN(const std::int64_t device, device_row(key.record.device));
   HONE_ASSIGN(const std::int64_t environment, environment_row(key.record.device));
   HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO session (kernel, source_hash, dtype, shape, layout, alignment, device, "
-                                                   "timing_profile, strategy, strategy_parameters, seed, budget, device_id, device_uuid, "
-                                                   "environment, owner, created_at, updated_at, state) "
-                                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')"));
+                                                   "input_profile, objective, accuracy_bound, timing_profile, strategy, "
+                                                   "strategy_parameters, seed, budget, device_id, device_uuid, environment, owner, "
+                                                   "created_at, updated_at, state) "
+                                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')"));
   const RecordKey& record = key.record;
-  insert.text(record.kernel).text(record.source_hash).text(name(record.problem.dtype)).text(text(record.problem.shape));
-  insert.text(record.layout).integer(record.alignment).integer(device).text(record.timing_profile);
+  insert.text(record.kernel).text(record.source_hash).text(dtypes_text(record)).text(text(record.problem.shape));
+  insert.text(record.layout).integer(record.alignment).integer(device);
+  bind_purpose(insert, record.purpose);
   insert.text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed)).text(budget);
   const std::string now = utc_now();
   insert.text(record.device.id).text(record.device.uuid).integer(environment).text(this_owner()).text(now).text(now);
@@ -153,21 +157,27 @@ Result<void> SqliteStore::touch_session(std::int64_t session, double elapsed_sec
   return {};
 }
 
-Result<void> SqliteStore::finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
-                                         double elapsed_seconds) {
+Result<bool> SqliteStore::finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
+                                         double elapsed_seconds, std::optional<std::int64_t> compared_with) {
   constexpr std::string_view kDoing = "finish the session";
+  HONE_TRY(check_key(key));
   const std::lock_guard lock(mutex_);
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   HONE_TRY(touch_session(session, elapsed_seconds));
   HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET state = 'done', owner = '' WHERE id = ?"));
   update.integer(session);
   HONE_TRY(update.run(kDoing));
+  bool wins = false;
   if (record) {
-    HONE_TRY(put_record(session, key, *record));
+    // Another session may have written one since this one looked.
+    HONE_ASSIGN(wins, takes_over(key, *record, compared_with));
+    if (wins) {
+      HONE_TRY(put_record(session, key, *record));
+    }
   }
   HONE_TRY(transaction.commit(kDoing));
   running_.erase(session);
-  return {};
+  return wins;
 }
 
 Result<std::vector<SessionInfo>> SqliteStore::sessions() {
@@ -180,7 +190,8 @@ Result<std::vector<SessionInfo>> SqliteStore::read_sessions(std::optional<std::i
   // The best of the final round where there was one: its times alone decide.
   HONE_ASSIGN(Statement select,
               database().prepare(
-                  "SELECT s.id, s.kernel, s.source_hash, s.dtype, s.shape, s.device_id, d.product, s.strategy, s.strategy_parameters, "
+                  "SELECT s.id, s.kernel, s.source_hash, s.dtype, s.shape, s.input_profile, s.objective, s.accuracy_bound, s.timing_profile, "
+                  "s.device_id, d.product, s.strategy, s.strategy_parameters, "
                   "s.seed, s.budget, s.state, s.elapsed_seconds, s.created_at, s.updated_at, "
                   "(SELECT count(*) FROM trial WHERE session = s.id), "
                   "coalesce((SELECT min(f.median_us) FROM trial t JOIN final_measurement f ON f.trial = t.id "

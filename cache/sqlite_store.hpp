@@ -6,12 +6,14 @@
 #include <mutex>
 #include <set>
 
+#include "cache/code.hpp"
 #include "cache/database.hpp"
 #include "hone/store.hpp"
 
 namespace hone::cache {
 
-/// Opens a file that is known to be there for reading, without leaving anything beside it, and checks that it is a store of this schema.
+/// Opens a file that is known to be there for reading, without leaving anything beside it, and checks that it is a store. One of an
+/// older schema is read as it is.
 /// What a killed writer left half done is rolled back first, where the file may be written: without that nothing could be read.
 struct Reading {
   Database database;
@@ -26,7 +28,7 @@ Result<bool> is_current(const Reading& reading, const std::filesystem::path& pat
 /// Thread-safe: one call at a time.
 class SqliteStore final : public Store {
  public:
-  SqliteStore(std::filesystem::path path, Reading reading, StoreMode mode);
+  SqliteStore(std::filesystem::path path, Reading reading, StoreMode mode, bool trusted);
   /// Gives up the sessions that this store runs, so that they can be resumed.
   ~SqliteStore() override;
   SqliteStore(const SqliteStore&) = delete;
@@ -37,8 +39,8 @@ class SqliteStore final : public Store {
   Result<void> add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
                          double elapsed_seconds) override;
   Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) override;
-  Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
-                              double elapsed_seconds) override;
+  Result<bool> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds,
+                              std::optional<std::int64_t> compared_with) override;
   Result<std::vector<SessionInfo>> sessions() override;
   Result<std::vector<DeviceInfo>> devices() override;
   Result<std::vector<History>> histories(const std::string& kernel, const std::vector<Parameter>& parameters, std::int64_t session,
@@ -49,7 +51,8 @@ class SqliteStore final : public Store {
   Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) override;
   Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) override;
   Result<std::optional<Compiled>> find_compiled(const CompiledKey& key) override;
-  Result<std::shared_ptr<const Artifact>> load_artifact(const std::string& digest) override;
+  Result<Compiled> load_code(const Record& record) override;
+  [[nodiscard]] Error refusal(const Record& record) const override;
 
  private:
   const Database& database() const { return reading_.database; }
@@ -67,14 +70,34 @@ class SqliteStore final : public Store {
   Result<std::int64_t> insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial);
   Result<void> put_final_measurement(std::int64_t trial_row, const Trial& trial);
   Result<void> fail_trial(std::int64_t trial_row, const Trial& trial);
+  /// Whether a winner takes the place of the record that stands. Within a transaction.
+  Result<bool> takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with);
   Result<void> put_record(std::int64_t session, const RecordKey& key, const Record& record);
+  Result<Record> read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters);
   Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& digest);
+
+  /// What a row keeps to tie its code to the rest of it.
+  struct Sealed {
+    CodeIdentity identity;
+    std::string digest, seal;
+  };
+  static Sealed read_sealed(Statement& row);
+  Result<CodeState> state_of(const Sealed& code);
+  /// Of a row from before code was sealed: that is what was compiled for the configuration, as far as the store knows.
+  Result<bool> was_compiled(const CodeIdentity& identity);
+  /// This user's; with `make` it is made where there is none. Null where it cannot be had.
+  const SealKey* seal_key(bool make);
+  /// The last two columns of a row that is written: code_digest, seal.
+  void bind_seal(Statement& statement, const CodeIdentity& identity);
 
   std::mutex mutex_;
   std::filesystem::path path_;
   Reading reading_;
   StoreMode mode_;
+  bool trusted_;  ///< all code counts as the user's own
+  std::optional<SealKey> key_;
+  std::string no_key_;  ///< why there is none
   int process_;                     ///< a forked child must leave the connection alone
   std::set<std::int64_t> running_;  ///< sessions that this store runs
 };

@@ -42,7 +42,21 @@ Json record_json(const Subject& subject, const Target& target, const Choice& cho
           {"fix", fixed},
           {"trials", record.trials},
           {"created_at", record.created_at},
+          {"code", name(record.code)},
           {"stale", stale}};
+}
+
+std::string_view code_text(const Record& record) {
+  switch (record.code) {
+    case CodeState::kForeign:
+      return "its compiled code is not yours: programs run the default until they or you trust the store (hone trust)\n";
+    case CodeState::kBroken:
+      return "its compiled code does not belong to this configuration: the record was changed, tune the problem again\n";
+    case CodeState::kNone:
+    case CodeState::kTrusted:
+      break;
+  }
+  return "";
 }
 
 std::string record_text(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed) {
@@ -56,6 +70,7 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
   if (choice.source == Source::kNearest) {
     lines += fmt::format("this shape is not tuned: the record is that of the nearest, {}\n", text(record.problem.shape));
   }
+  lines += code_text(record);
   for (const Staleness& change : staleness(record, target.device.info)) {
     lines += fmt::format("stale: {} was {}, is {}\n", change.what, change.then, change.now);
   }
@@ -74,7 +89,7 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const Subject subject, find_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
-    HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get()));
+    HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get(), {.purpose = {}, .launch = false}));
     if (!choice.record) {
       return no_record(arguments, subject, target);
     }

@@ -256,16 +256,21 @@ int export_plan(int argc, char** argv) {
   add_plugin_option(options);
   add_config_option(options, "the winner");
   options.add_options()("arch", "instead of --device: an architecture that need not be here, e.g. sm_90a", cxxopts::value<std::string>(),
-                        "NAME")("out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
+                        "NAME")("trust", "export code that someone else put into the store, too")(
+      "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_subject(arguments));
     if (subject.recorded) {
       return Error{ErrorCode::kInvalidArgument, "a recorded space has no code to export; give a kernel"};
     }
-    HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
+    HONE_ASSIGN(const std::unique_ptr<Store> store, 
+                open_existing_store(arguments, arguments.count("trust") > 0 ? Trust::kAll : Trust::kOwn));
     HONE_ASSIGN(const Target target, find_export_target(arguments, subject, store.get()));
-    HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get()));
+    HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get(), true));
+    if (arguments.count("config") == 0 && !selected.choice.record && !selected.choice.why.empty()) {
+      return Error{ErrorCode::kStore, selected.choice.why + ". Or give --trust, for this time"};
+    }
     if (arguments.count("config") == 0 && !selected.choice.record) {
       Error missing = no_record(arguments, subject, target);
       missing.message += ", or export the default with --config default";

@@ -25,6 +25,7 @@ constexpr std::array kVerbs{
     Verb{"strategies", "list the search strategies, or describe one", strategies},
     Verb{"devices", "list the devices of this machine", devices},
     Verb{"sessions", "list what the store holds", sessions},
+    Verb{"trust", "have the compiled code of a store that came from elsewhere launched", trust},
     Verb{"doctor", "say what was found, what is missing, and what that costs", doctor},
 };
 

@@ -219,18 +219,13 @@ std::filesystem::path store_path(const cxxopts::ParseResult& arguments) {
   return arguments.count("store") > 0 ? std::filesystem::path(arguments["store"].as<std::string>()) : default_store_path();
 }
 
-Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& path) {
-  Result<std::unique_ptr<Store>> store = open_store(path, StoreMode::kReadOnly);
-  std::error_code failed;
-  if (!store && std::filesystem::exists(path, failed) && open_store(path, StoreMode::kReadWrite)) {
-    return open_store(path, StoreMode::kReadOnly);
-  }
-  return store;
+Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& path, Trust trust) {
+  return open_store(path, StoreMode::kReadOnly, trust);
 }
 
-Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments) {
+Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments, Trust trust) {
   std::error_code failed;
-  return std::filesystem::exists(store_path(arguments), failed) ? open_to_read(store_path(arguments)) : std::unique_ptr<Store>();
+  return std::filesystem::exists(store_path(arguments), failed) ? open_to_read(store_path(arguments), trust) : std::unique_ptr<Store>();
 }
 
 }  // namespace hone::cli

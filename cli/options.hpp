@@ -61,9 +61,9 @@ Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subjec
 Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject);
 
 std::filesystem::path store_path(const cxxopts::ParseResult& arguments);
-/// A store, for reading: one of an older Hone is upgraded first, where it can be written.
-Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& path);
+/// A store, for reading: one of an older Hone is read as it is.
+Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& path, Trust trust = Trust::kOwn);
 /// The store, for reading; null if there is none.
-Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments);
+Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments, Trust trust = Trust::kOwn);
 
 }  // namespace hone::cli

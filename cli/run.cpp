@@ -74,7 +74,7 @@ int run(int argc, char** argv) {
       return Error{ErrorCode::kInvalidArgument, "a recorded space cannot be run; give a kernel"};
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
-    HONE_ASSIGN(const Selection selected, select(arguments, subject, target, store.get()));
+    HONE_ASSIGN(const Selection selected, select(arguments, subject, target, store.get(), false));
     TuneRequest request;
     request.spec = std::move(subject.spec);
     request.problem = std::move(target.problem);

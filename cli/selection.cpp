@@ -29,7 +29,7 @@ void add_config_option(cxxopts::Options& options, std::string_view without) {
       cxxopts::value<std::string>(), "CONFIG");
 }
 
-Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store) {
+Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store, bool launch) {
   const std::string wanted = arguments.count("config") > 0 ? without_blanks(arguments["config"].as<std::string>()) : "";
   if (!wanted.empty() && wanted != "default" && wanted != "best") {
     HONE_ASSIGN(Configuration configuration, parse_configuration(subject.spec.parameters, wanted));
@@ -41,8 +41,12 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
     }
     return Selection{{.source = Source::kDefault, .configuration = std::move(configuration), .record = {}}, "given"};
   }
-  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store));
+  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store,
+                                    {.purpose = {}, .launch = launch}));
   if (wanted == "best" && !choice.record) {
+    if (!choice.why.empty()) {
+      return Error{ErrorCode::kStore, choice.why};
+    }
     return no_record(arguments, subject, target);
   }
   return Selection{std::move(choice), std::string(name(choice.source))};

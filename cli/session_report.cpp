@@ -118,7 +118,7 @@ Json json(const SessionInfo& session) {
   return {{"session", session.id},
           {"state", state_name(session)},
           {"kernel", session.kernel},
-          {"dtype", name(session.problem.dtype)},
+          {"dtype", session.dtypes},
           {"shape", json(session.problem.shape)},
           {"device", session.device_id},
           {"product", session.product},
@@ -141,7 +141,7 @@ Output report(const SessionInfo& session, const std::vector<Parameter>& paramete
   }
   const std::string fixed = restriction_text(session);
   output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}{}\n", session.id,
-                            session.kernel, name(session.problem.dtype), text(session.problem.shape), session.device_id, session.product,
+                            session.kernel, session.dtypes, text(session.problem.shape), session.device_id, session.product,
                             state_name(session), session.trials, session.elapsed_seconds, session.strategy, session.seed, session.budget,
                             fixed.empty() ? "" : fmt::format(", with {}", fixed));
   if (const std::vector<const Trial*> right = ranked(trials); !right.empty()) {

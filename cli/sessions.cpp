@@ -20,7 +20,7 @@ Result<Output> list(Store& store) {
       {"id", "state", "kernel", "dtype", "shape", "device", "strategy", "seed", "trials", "best", "seconds", "begun", "fixed"}};
   for (const SessionInfo& session : all) {
     output.json["sessions"].push_back(json(session));
-    rows.push_back({std::to_string(session.id), std::string(state_name(session)), session.kernel, std::string(name(session.problem.dtype)),
+    rows.push_back({std::to_string(session.id), std::string(state_name(session)), session.kernel, session.dtypes,
                     text(session.problem.shape), session.device_id, session.strategy, std::to_string(session.seed),
                     std::to_string(session.trials), session.best_us ? duration(*session.best_us) : "-",
                     fmt::format("{:.1f}", session.elapsed_seconds), session.created_at, restriction_text(session)});

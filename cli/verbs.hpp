@@ -21,6 +21,7 @@ int best(int argc, char** argv);
 int run(int argc, char** argv);
 int export_plan(int argc, char** argv);
 int sessions(int argc, char** argv);
+int trust(int argc, char** argv);
 int doctor(int argc, char** argv);
 
 std::span<const Verb> verbs();

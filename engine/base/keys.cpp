@@ -2,11 +2,14 @@
 
 namespace hone {
 
-RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
+std::string dtypes_text(const RecordKey& key) { return key.dtypes.empty() ? std::string(name(key.problem.dtype)) : key.dtypes; }
+
+RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Purpose& purpose) {
   RecordKey key;
   key.kernel = spec.name;
   key.source_hash = spec.source_hash;
   key.problem = problem;
+  key.purpose = purpose;
   key.device = device;
   return key;
 }

@@ -61,6 +61,7 @@ std::string Kernel::configuration_text() const { return text(state_->parameters,
 const Problem& Kernel::problem() const { return state_->problem; }
 const Shape& Kernel::tuned_shape() const { return state_->tuned_shape; }
 const std::vector<Staleness>& Kernel::stale() const { return state_->stale; }
+const std::string& Kernel::why() const { return state_->choice.why; }
 bool Kernel::superseded() const { return state_->superseded->load(std::memory_order_relaxed); }
 
 namespace {
@@ -204,12 +205,8 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   }
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
-    auto writable = open_store(path, StoreMode::kReadWrite);
-    if (writable) {
-      impl->store = std::move(writable).value();
-    } else {
-      HONE_ASSIGN(impl->store, open_store(path, StoreMode::kReadOnly));
-    }
+    // An application that upgraded the store would shut out those that come with an older Hone.
+    HONE_ASSIGN(impl->store, open_store(path, StoreMode::kAsItIs, options.trust_store ? Trust::kAll : Trust::kOwn));
   }
   HONE_ASSIGN(impl->device, impl->found.plugin->open(impl->found.info));
   return Engine(std::move(impl));

@@ -28,8 +28,9 @@ Result<Compiled> compile(const KernelSpec& spec, DType dtype, const Configuratio
 Result<Compiled> code_of(const KernelSpec& spec, const Problem& problem, const Choice& choice, const Registry::Found& device,
                          Store* store) {
   if (choice.record && store != nullptr && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
-    if (auto artifact = store->load_artifact(choice.record->artifact)) {
-      return Compiled{*std::move(artifact), choice.record->symbols, {}};
+    Result<Compiled> kept = store->load_code(*choice.record);
+    if (kept || kept.error().code != ErrorCode::kNotFound) {
+      return kept;
     }
   }
   return compile(spec, problem.dtype, choice.configuration, device, store);

@@ -28,15 +28,23 @@ double shape_distance(const Shape& a, const Shape& b) {
 
 namespace {
 
-Result<std::optional<Record>> nearest_record(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store& store) {
-  HONE_ASSIGN(std::vector<Record> records, store.records_of(record_key(spec, problem, device), spec.parameters));
+bool may_launch(const Record& record) { return record.code == CodeState::kTrusted || record.code == CodeState::kNone; }
+
+Result<std::optional<Record>> nearest_record(const KernelSpec& spec, const Problem& problem, const RecordKey& key, Store& store,
+                                             const Lookup& lookup, std::string& why) {
+  HONE_ASSIGN(std::vector<Record> records, store.records_of(key, spec.parameters));
   std::stable_sort(records.begin(), records.end(), [&](const Record& a, const Record& b) {
     return shape_distance(a.problem.shape, problem.shape) < shape_distance(b.problem.shape, problem.shape);
   });
   for (Record& record : records) {
-    if (valid_for(spec, problem, device, record.configuration)) {
-      return std::optional<Record>(std::move(record));
+    if (!valid_for(spec, problem, key.device, record.configuration)) {
+      continue;
     }
+    if (lookup.launch && !may_launch(record)) {
+      why = why.empty() ? store.refusal(record).message : why;
+      continue;
+    }
+    return std::optional<Record>(std::move(record));
   }
   return std::optional<Record>();
 }
@@ -54,20 +62,28 @@ Result<Configuration> fallback(const KernelSpec& spec, const Problem& problem, c
 
 }  // namespace
 
-Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store) {
+Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup) {
+  std::string why;
   if (store != nullptr) {
-    HONE_ASSIGN(std::optional<Record> exact, store->find_record(record_key(spec, problem, device), spec.parameters));
-    const bool is_exact = exact.has_value();
-    if (!is_exact) {
-      HONE_ASSIGN(exact, nearest_record(spec, problem, device, *store));
+    const RecordKey key = record_key(spec, problem, device, lookup.purpose);
+    HONE_ASSIGN(std::optional<Record> found, store->find_record(key, spec.parameters));
+    if (found && lookup.launch && found->code == CodeState::kBroken) {
+      return store->refusal(*found);
     }
-    if (exact) {
-      const Configuration configuration = exact->configuration;
-      return Choice{is_exact ? Source::kExact : Source::kNearest, configuration, std::move(exact)};
+    const bool is_exact = found && (!lookup.launch || may_launch(*found));
+    if (found && !is_exact) {
+      why = store->refusal(*found).message;
+    }
+    if (!is_exact) {
+      HONE_ASSIGN(found, nearest_record(spec, problem, key, *store, lookup, why));
+    }
+    if (found) {
+      const Configuration configuration = found->configuration;
+      return Choice{is_exact ? Source::kExact : Source::kNearest, configuration, std::move(found), std::move(why)};
     }
   }
   HONE_ASSIGN(Configuration configuration, fallback(spec, problem, device));
-  return Choice{Source::kDefault, std::move(configuration), std::nullopt};
+  return Choice{Source::kDefault, std::move(configuration), std::nullopt, std::move(why)};
 }
 
 }  // namespace hone

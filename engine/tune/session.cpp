@@ -299,7 +299,8 @@ class Session {
 
   Result<void> final_round() {
     if (!best_us_) {
-      return store_.finish_session(session_, key_, std::nullopt, elapsed());
+      HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
+      return {};
     }
     const std::vector<Candidate> candidates = finalists();
     HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
@@ -325,13 +326,15 @@ class Session {
         HONE_ASSIGN(record, make_record(*winner));
       }
     }
-    return store_.finish_session(session_, key_, record, elapsed());
+    HONE_TRY(store_.finish_session(session_, key_, record, elapsed(), compared_with_));
+    return {};
   }
 
   /// The record that the winner must leave in place: one that this session did not try (it searched a part of the space, knew of no record,
   /// or ended too soon) and that is not slower.
   Result<std::optional<Record>> faster_record(const Trial& winner) {
     HONE_ASSIGN(std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
+    compared_with_ = known ? std::optional(known->id) : std::nullopt;
     if (!known || known->measurement.median_us > winner.measurement.median_us) {
       return std::optional<Record>();
     }
@@ -386,6 +389,7 @@ class Session {
   double earlier_seconds_ = 0.0;
   Count default_position_ = 0;
   std::optional<Count> record_position_;  ///< of the problem's record before this session
+  std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
   std::set<Count> tried_;
   std::optional<double> best_us_;

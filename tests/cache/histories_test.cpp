@@ -82,15 +82,3 @@ TEST_CASE("a strategy's model is kept for each kernel, the latest replacing the 
   CHECK(must(store->find_model("softmax", "reinforcement")) == std::string("c\0d", 3));
   CHECK(must(store->find_model("softmax", "other")).empty());
 }
-
-TEST_CASE("a store of version 1 is brought up to date with all it holds") {
-  Directory directory;
-  session_of(*must_open(directory.store()), session_key(), {trial_of(0, 32, 4.0)});
-  raw_sql(directory.store(),
-          "DROP TABLE model; DROP INDEX session_of_kernel; ALTER TABLE trial DROP COLUMN by_graph; "
-          "ALTER TABLE final_measurement DROP COLUMN by_graph; ALTER TABLE record DROP COLUMN by_graph; PRAGMA user_version = 1");
-  const auto store = must_open(directory.store());
-  CHECK(must(store->histories("softmax", parameters(), 0, 100)).size() == 1);
-  must(store->put_model("softmax", "s", "m"));
-  CHECK(raw_sql(directory.store(), "PRAGMA user_version") == "3");
-}

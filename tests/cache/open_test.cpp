@@ -35,20 +35,6 @@ void make_store(const fs::path& file) {
   }
 }
 
-struct Environment {
-  std::string name;
-  std::optional<std::string> before;
-  Environment(std::string variable, const char* value) : name(std::move(variable)) {
-    if (const char* old = std::getenv(name.c_str()); old != nullptr) {
-      before = old;
-    }
-    value == nullptr ? unsetenv(name.c_str()) : setenv(name.c_str(), value, 1);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-  ~Environment() { before ? setenv(name.c_str(), before->c_str(), 1) : unsetenv(name.c_str()); }
-};
-
 constexpr StoreMode kModes[] = {StoreMode::kReadWrite, StoreMode::kReadOnly};
 
 }  // namespace
@@ -58,7 +44,7 @@ TEST_CASE("a new store is made with its directories, and marked as Hone's") {
   const fs::path file = directory.path / "a" / "b" / "store.db";
   must_open(file);
   CHECK(raw_sql(file, "PRAGMA application_id") == std::to_string(0x484F4E45));
-  CHECK(raw_sql(file, "PRAGMA user_version") == "3");
+  CHECK(raw_sql(file, "PRAGMA user_version") == "4");
   CHECK(raw_sql(file, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%' AND strict = 0") == "0");
   CHECK(raw_sql(file, "PRAGMA integrity_check") == "ok");
 }
@@ -123,9 +109,9 @@ TEST_CASE("a database of another program is refused and left alone") {
 TEST_CASE("a store of a newer Hone is refused and left alone") {
   Directory directory;
   make_store(directory.store());
-  raw_sql(directory.store(), "PRAGMA user_version = 4");
+  raw_sql(directory.store(), "PRAGMA user_version = 5");
   for (const StoreMode mode : kModes) {
-    CHECK(says(refused(directory, directory.store(), mode), "made by a newer Hone (schema 4, this one knows 3): update Hone"));
+    CHECK(says(refused(directory, directory.store(), mode), "made by a newer Hone (schema 5, this one knows 4): update Hone"));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -42,6 +43,21 @@ struct Directory {
     }
     return names;
   }
+};
+
+/// An environment variable as it is to be while this lives; null: not there.
+struct Environment {
+  std::string name;
+  std::optional<std::string> before;
+  Environment(std::string variable, const char* value) : name(std::move(variable)) {
+    if (const char* old = std::getenv(name.c_str()); old != nullptr) {
+      before = old;
+    }
+    value == nullptr ? unsetenv(name.c_str()) : setenv(name.c_str(), value, 1);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { before ? setenv(name.c_str(), before->c_str(), 1) : unsetenv(name.c_str()); }
 };
 
 inline std::string bytes_of(const fs::path& file) {
@@ -107,6 +123,31 @@ inline std::unique_ptr<Store> must_open(const fs::path& path, StoreMode mode = S
   return std::move(*store);
 }
 
+/// The winner `configuration` with a narrow interval around its median.
+inline Record record_of(const std::string& configuration, double median_us) {
+  Record record;
+  record.configuration_text = configuration;
+  record.measurement = good_trial(0).measurement;
+  record.measurement.median_us = median_us;
+  record.measurement.ci95_low_us = 0.99 * median_us;
+  record.measurement.ci95_high_us = 1.01 * median_us;
+  record.default_us = 20.5;
+  record.trials = 17;
+  record.artifact = "a1";
+  record.symbols = {"_Z7softmax", "reduce"};
+  return record;
+}
+
+/// Compiled code of so many bytes.
+inline std::shared_ptr<Artifact> artifact_of(std::size_t size) {
+  Artifact artifact;
+  for (std::size_t i = 0; i < size; ++i) {
+    artifact.bytes.push_back(static_cast<std::byte>(i * i >> 3));
+  }
+  artifact.digest = digest(artifact.bytes);
+  return std::make_shared<Artifact>(artifact);
+}
+
 template <class T>
 T must(Result<T> result) {
   REQUIRE_MESSAGE(result.ok(), (result ? "" : result.error().message));
@@ -130,6 +171,13 @@ inline std::string raw_sql(const fs::path& file, const std::string& sql) {
   sqlite3_close(database);
   REQUIRE_MESSAGE(code == SQLITE_OK, message);
   return last;
+}
+
+/// A session of `key` that ended with `record`.
+inline std::int64_t tuned(Store& store, const RecordKey& key, const std::optional<Record>& record) {
+  const std::int64_t session = must(store.begin_session({key, "random", "", 1}, "60s"));
+  must(store.finish_session(session, key, record, 1.0));
+  return session;
 }
 
 /// A child process that runs `body` and ends with what it returns, without running destructors: as a killed process would.

@@ -172,6 +172,7 @@ TEST_CASE("--json prints what docs/json.md says: of kernels, spaces and the mach
   check("strategies", {"strategies"});
   check("strategies NAME", {"strategies", "auto"});
   check("devices", {"devices"});
+  check("trust", {"trust"});
   check("doctor", {"doctor", "--store", directory / "S.db"});
 }
 

@@ -1,6 +1,7 @@
 #include "hone/lookup.hpp"
 
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -26,8 +27,8 @@ class Fixture {
     return make_problem(spec, DType::kF32, {{"rows", rows}, {"cols", cols}}).value();
   }
 
-  void record(const Problem& of, const Configuration& configuration) const {
-    const RecordKey key = record_key(spec, of, device);
+  void record(const Problem& of, const Configuration& configuration, const Purpose& purpose = {}) const {
+    const RecordKey key = record_key(spec, of, device, purpose);
     const std::int64_t session = store->begin_session({key, "random", "", 0}, "1trials").value();
     Record made;
     made.configuration = configuration;
@@ -35,12 +36,25 @@ class Fixture {
     made.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
     made.session = session;
     made.problem = of;
+    made.artifact = artifact;
+    made.symbols = {"k"};
     REQUIRE(store->finish_session(session, key, made, 1.0).ok());
   }
 
   KernelSpec spec = *find_builtin_kernel("softmax").value();
   DeviceInfo device = builtin_registry().device("cpu").value().info;
   std::unique_ptr<Store> store;
+  std::string artifact;  ///< of the records' code; empty: they have none
+
+  /// Has the records' code look like another user's, or like another configuration's.
+  void change_records(const std::string& assignment) {
+    store.reset();
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open(path_.c_str(), &database) == SQLITE_OK);
+    CHECK(sqlite3_exec(database, ("UPDATE record SET " + assignment).c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(database);
+    store = open_store(path_, StoreMode::kReadWrite).value();
+  }
 
  private:
   std::filesystem::path path_;
@@ -72,6 +86,44 @@ TEST_CASE("exact, nearest and default are told apart") {
   CHECK(near.source == Source::kNearest);
   REQUIRE(near.record.has_value());
   CHECK(text(near.record->problem.shape) == "rows=64,cols=64");
+}
+
+TEST_CASE("a lookup that names no accuracy bound is never served by a record that was tuned under one") {
+  const Fixture fixture;
+  const Problem problem = fixture.problem(64, 64);
+  const Purpose loose{.input_profile = "default", .objective = "time", .accuracy_bound = "1e-2", .timing_profile = "cold-l2"};
+  fixture.record(problem, default_configuration(fixture.spec), loose);
+  CHECK(choose(fixture.spec, problem, fixture.device, fixture.store.get()).value().source == Source::kDefault);
+  CHECK(choose(fixture.spec, problem, fixture.device, fixture.store.get(), {.purpose = loose}).value().source == Source::kExact);
+}
+
+TEST_CASE("records whose code came from elsewhere are passed over, and the choice says why") {
+  Fixture fixture;
+  fixture.artifact = "a";
+  const Problem problem = fixture.problem(64, 64);
+  fixture.record(problem, default_configuration(fixture.spec));
+  fixture.record(fixture.problem(128, 64), default_configuration(fixture.spec));
+  CHECK(choose(fixture.spec, problem, fixture.device, fixture.store.get()).value().why.empty());
+  fixture.change_records("seal = ''");
+  const Choice launched = choose(fixture.spec, problem, fixture.device, fixture.store.get()).value();
+  CHECK(launched.source == Source::kDefault);
+  CHECK_FALSE(launched.record.has_value());
+  CHECK(launched.why.find("hone trust") != std::string::npos);
+  // To look at them nothing has to be trusted.
+  CHECK(choose(fixture.spec, problem, fixture.device, fixture.store.get(), {.launch = false}).value().source == Source::kExact);
+}
+
+TEST_CASE("a record that does not belong to its code is refused where it is asked for, and passed over as a neighbour") {
+  Fixture fixture;
+  fixture.artifact = "a";
+  fixture.record(fixture.problem(64, 64), default_configuration(fixture.spec));
+  fixture.change_records("symbols = '[\"another\"]'");
+  const auto refused = choose(fixture.spec, fixture.problem(64, 64), fixture.device, fixture.store.get());
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("do not belong together") != std::string::npos);
+  const Choice other = choose(fixture.spec, fixture.problem(128, 64), fixture.device, fixture.store.get()).value();
+  CHECK(other.source == Source::kDefault);
+  CHECK(other.why.find("do not belong together") != std::string::npos);
 }
 
 TEST_CASE("a record of another dtype or device is none") {

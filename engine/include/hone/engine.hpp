@@ -47,6 +47,7 @@ struct MissReport {
 struct EngineOptions {
   std::filesystem::path store = {};             ///< empty: default_store_path()
   std::string device = {};                      ///< "cuda:0", "cpu"; empty: the best present
+  bool trust_store = false;                     ///< launch the code in the store whoever made it: for a store that comes with the application
   std::optional<MissTuning> tune_misses = {};  ///< needs hone-worker, and a store that can be written, which is made where there is none
 };
 
@@ -58,6 +59,8 @@ class Kernel {
   [[nodiscard]] const Configuration& configuration() const;
   [[nodiscard]] std::string configuration_text() const;
   [[nodiscard]] const Problem& problem() const;
+  /// Why a record that there is was passed over (its code came from elsewhere, and the store is not trusted); empty if none was.
+  [[nodiscard]] const std::string& why() const;
   /// The shape that was tuned: differs from problem() for kNearest; empty for kDefault.
   [[nodiscard]] const Shape& tuned_shape() const;
   /// What has changed since it was tuned (driver, compiler, ...): the record is still used.

@@ -11,6 +11,13 @@ struct Choice {
   Source source = Source::kDefault;
   Configuration configuration;
   std::optional<Record> record;
+  std::string why = {};  ///< why records that there are were passed over; empty if none was
+};
+
+/// What is asked of the records that may be chosen.
+struct Lookup {
+  Purpose purpose = {};
+  bool launch = true;  ///< only records whose code may be launched; false: to look at, or to compile the configuration anew
 };
 
 /// Whether all constraints of the kernel hold.
@@ -19,7 +26,8 @@ bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo&
 /// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors.
 double shape_distance(const Shape& a, const Shape& b);
 
-/// `store` may be null. Errors: the store fails, or no configuration is valid.
-Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store);
+/// `store` may be null. Errors: the store fails; the problem's record was changed, so that it and its code do not belong together; no
+/// configuration is valid.
+Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup = {});
 
 }  // namespace hone

@@ -14,15 +14,38 @@
 
 namespace hone {
 
+/// What a winner was chosen by. Every text is canonical and never empty, since it is part of a unique key. A lookup finds records of its own
+/// purpose only: one that names no bound never gets a record that was tuned under one.
+struct Purpose {
+  std::string input_profile = "default";   ///< what the inputs were like
+  std::string objective = "time";          ///< what was minimized
+  std::string accuracy_bound = "none";     ///< how far results might be off, beyond what the kernel file allows
+  std::string timing_profile = "cold-l2";  ///< how times were taken
+  friend bool operator==(const Purpose&, const Purpose&) = default;
+};
+
 /// What a record is for. `alignment` is the largest power of two (at most 16) that divides every pointer; `layout` names the kernel's layout class.
 struct RecordKey {
   std::string kernel, source_hash;
   Problem problem;
+  std::string dtypes;  ///< by name ("bf16", later "In=e4m3,Out=bf16"); empty: the problem's
+  Purpose purpose;
   std::string layout = "contiguous";
   int alignment = 16;
-  DeviceInfo device;                      ///< keyed by product, architecture, mig_profile and the resource properties
-  std::string timing_profile = "cold-l2"; ///< how times were taken
+  DeviceInfo device;  ///< keyed by product, architecture, mig_profile, share and the resource properties
 };
+
+/// RecordKey::dtypes, or the name of the problem's.
+std::string dtypes_text(const RecordKey& key);
+
+/// How far the code of a record can be relied on (docs/trust.md).
+enum class CodeState {
+  kNone,     ///< there is none: a recorded space has only times
+  kTrusted,  ///< it belongs to the record's configuration and source, and this user's Hone made it, or this user trusts the store
+  kForeign,  ///< someone else made it, or a Hone that did not seal it yet: not launched
+  kBroken,   ///< it does not belong to the record's configuration and source: the row was changed. Never launched
+};
+std::string_view name(CodeState state);
 
 /// The winner for a key.
 struct Record {
@@ -37,7 +60,12 @@ struct Record {
   std::string created_at;                ///< UTC, ISO 8601
   std::map<std::string, std::string, std::less<>> environment;  ///< of the device when it was tuned
   Problem problem;                       ///< of its key: what `records_of` looks shapes up by
+  CodeState code = CodeState::kNone;     ///< as the store that it was read from sees it
 };
+
+/// Whether a newly measured winner takes the place of a record that it was not measured beside: where the intervals part, and it is faster.
+/// Times taken in different ways (calls, graphs) say nothing about each other.
+bool replaces(const Record& candidate, const Record& standing);
 
 /// A difference between a record's environment and today's: the record is stale, still usable, and reported.
 struct Staleness {
@@ -49,6 +77,7 @@ std::vector<Staleness> staleness(const Record& record, const DeviceInfo& today);
 struct History {
   std::string product;  ///< of the device
   Problem problem;
+  Purpose purpose;
   std::vector<Trial> trials;  ///< the latest of each configuration; with outcome, resources, seconds and median, without samples and position
 };
 
@@ -65,7 +94,9 @@ struct SessionKey {
 struct SessionInfo {
   std::int64_t id = 0;
   std::string kernel, source_hash, device_id, product, strategy, strategy_parameters, budget;
-  Problem problem;
+  Problem problem;                  ///< its dtype only where `dtypes` is a single one that this Hone knows
+  std::string dtypes;
+  Purpose purpose;
   std::uint64_t seed = 0;
   SessionState state = SessionState::kRunning;
   double elapsed_seconds = 0.0;     ///< summed over its runs
@@ -84,7 +115,7 @@ struct CompiledKey {
 };
 
 /// The key under which the winner for a problem on a device is recorded.
-RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device);
+RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Purpose& purpose = {});
 /// The key of compiled code: of a configuration's text, or "reference".
 CompiledKey compiled_key(const KernelSpec& spec, DType dtype, std::string configuration, const DeviceInfo& device);
 
@@ -100,8 +131,11 @@ class Store {
   virtual Result<void> add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial, double elapsed_seconds) = 0;
   /// One per position, in the order recorded; a finalist with the measurement of the final round.
   virtual Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) = 0;
-  /// Marks the session done and, where there is a winner, writes the record, replacing an older one of the key: one transaction.
-  virtual Result<void> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds) = 0;
+  /// Marks the session done and, where there is a winner, writes the record: one transaction. Where a record of the key stands by then, the
+  /// winner takes its place if the session measured it beside this very one (`compared_with` is Record::id of what stands) and so decided
+  /// itself, else by `replaces`. Returns whether the record was written.
+  virtual Result<bool> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds,
+                                      std::optional<std::int64_t> compared_with = std::nullopt) = 0;
   virtual Result<std::vector<SessionInfo>> sessions() = 0;
   /// The devices that sessions ran on, with the id and the environment of the latest; memory is rounded to GiB, the uuid is left out.
   virtual Result<std::vector<DeviceInfo>> devices() = 0;
@@ -119,14 +153,35 @@ class Store {
   virtual Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
 
   virtual Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) = 0;
+  /// Nothing also where the code is not this user's (and the store is not trusted), or is damaged.
   virtual Result<std::optional<Compiled>> find_compiled(const CompiledKey& key) = 0;
-  virtual Result<std::shared_ptr<const Artifact>> load_artifact(const std::string& digest) = 0;
+  /// The code of a record that this store gave out, to be launched. Errors, kStore: it is foreign, or broken; kNotFound: it is not there, or
+  /// damaged.
+  virtual Result<Compiled> load_code(const Record& record) = 0;
+  /// What load_code says of a record whose code is foreign or broken.
+  [[nodiscard]] virtual Error refusal(const Record& record) const = 0;
 };
 
-enum class StoreMode { kReadWrite, kReadOnly };
+enum class StoreMode {
+  kReadWrite,  ///< makes the file, and upgrades one of an older Hone, which that Hone cannot read any more
+  kReadOnly,   ///< changes nothing: an older store is read as it is
+  kAsItIs,     ///< writes where the file allows it without an upgrade, else reads
+};
 
-/// Opens (kReadWrite: creates and migrates) the SQLite store. Errors, kStore: not a Hone store, made by a newer Hone, corrupt, read-only, full.
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode);
+/// Whose code is handed out for launching: a store holds executable code.
+enum class Trust {
+  kOwn,  ///< that of this user, and of stores that this user trusts (trust_store)
+  kAll,  ///< also what came from elsewhere: for stores that ship with an application
+};
+
+/// Opens the SQLite store. Errors, kStore: not a Hone store, made by a newer Hone, corrupt, read-only, full.
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust = Trust::kOwn);
+
+/// Has all code in the store at `path` launched for this user from now on, or (`trusted` false) only this user's own. Kept in the user's data
+/// directory; the store is not changed.
+Result<void> trust_store(const std::filesystem::path& path, bool trusted = true);
+/// The stores that this user trusts.
+Result<std::vector<std::filesystem::path>> trusted_stores();
 
 /// Whether a store can be written there, or made; changes nothing. Errors, kStore: the file or the directory cannot be written.
 Result<void> check_store_writable(const std::filesystem::path& path);
