@@ -98,8 +98,9 @@ Result<SealKey> SealKey::find() {
   struct stat status {};
   Bytes bytes{};
   if (fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
-    return unusable(path, "is open to others. Remove it (what you tuned before then needs hone trust), or chmod 600 it if nobody else has "
-                          "seen it");
+    return unusable(path,
+                    "is open to others. Remove it (what you tuned before then needs hone trust), or chmod 600 it if nobody else has "
+                    "seen it");
   }
   if (read(file.number, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     return unusable(path, "is cut off. Remove it; what you tuned before then needs hone trust");

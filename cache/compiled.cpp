@@ -111,15 +111,15 @@ Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& ke
     return std::optional<Compiled>();
   }
   HONE_ASSIGN(compiled.artifact, read_artifact(code.identity.artifact));
-  const bool sound = compiled.artifact != nullptr &&
-                     (code.identity.content.empty() || fingerprint(compiled.artifact->bytes) == code.identity.content);
+  const bool sound =
+      compiled.artifact != nullptr && (code.identity.content.empty() || fingerprint(compiled.artifact->bytes) == code.identity.content);
   return sound ? std::optional(std::move(compiled)) : std::optional<Compiled>();
 }
 
 const SealKey* SqliteStore::seal_key(bool make) {
   if (!key_ && (make || no_key_.empty())) {
     Result<SealKey> found = make ? SealKey::find_or_make() : SealKey::find();
-    no_key_ = found ? "" : found.error().message;
+    no_key_ = found || found.error().code == ErrorCode::kNotFound ? "" : found.error().message;
     if (found) {
       key_ = *found;
     }
@@ -156,9 +156,10 @@ Result<CodeState> SqliteStore::state_of(const Sealed& code) {
 }
 
 Result<bool> SqliteStore::was_compiled(const CodeIdentity& identity) {
-  HONE_ASSIGN(Statement select,
-              database().prepare("SELECT count(*) FROM compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND compiler = ? AND "
-                                 "configuration = ? AND artifact = ? AND symbols = ?"));
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare("SELECT count(*) FROM compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND compiler = ? AND "
+                         "configuration = ? AND artifact = ? AND symbols = ?"));
   select.text(identity.source_hash).text(identity.dtype).text(identity.architecture).text(identity.compiler);
   select.text(identity.configuration).text(identity.artifact).text(identity.symbols);
   HONE_ASSIGN(const bool row, select.step("look up compiled code"));

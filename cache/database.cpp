@@ -64,9 +64,10 @@ std::string advice(int code, int system_error) {
              "away";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return fmt::format("another process has held the store locked for {} s, in which nobody else could write. Is one stopped in the middle of "
-                         "a write? Let it go on, or end it",
-                         kBusyMilliseconds / 1000);
+      return fmt::format(
+          "another process has held the store locked for {} s, in which nobody else could write. Is one stopped in the middle of "
+          "a write? Let it go on, or end it",
+          kBusyMilliseconds / 1000);
     case SQLITE_READONLY:
       return "the store is read-only. Make the file and its directory writable, or set HONE_STORE to another path";
     case SQLITE_CANTOPEN:

@@ -206,10 +206,10 @@ CREATE TABLE session_4 (
   created_at          TEXT NOT NULL,
   updated_at          TEXT NOT NULL
 ) STRICT;
-INSERT INTO session_4 (id, kernel, source_hash, dtype, shape, layout, alignment, device, timing_profile, strategy, strategy_parameters, seed,
-                       budget, device_id, device_uuid, environment, state, elapsed_seconds, owner, created_at, updated_at)
-  SELECT id, kernel, source_hash, dtype, shape, layout, alignment, device, timing_profile, strategy, strategy_parameters, seed,
-         budget, device_id, device_uuid, environment, state, elapsed_seconds, owner, created_at, updated_at FROM session;
+INSERT INTO session_4 (id, kernel, source_hash, dtype, shape, layout, alignment, device, timing_profile, strategy, strategy_parameters,
+                       seed, budget, device_id, device_uuid, environment, state, elapsed_seconds, owner, created_at, updated_at)
+  SELECT id, kernel, source_hash, dtype, shape, layout, alignment, device, timing_profile, strategy, strategy_parameters,
+         seed, budget, device_id, device_uuid, environment, state, elapsed_seconds, owner, created_at, updated_at FROM session;
 
 CREATE TABLE record_4 (
   id             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -244,9 +244,11 @@ CREATE TABLE record_4 (
   UNIQUE (kernel, source_hash, dtype, shape, input_profile, objective, accuracy_bound, layout, alignment, device, timing_profile)
 ) STRICT;
 INSERT INTO record_4 (id, kernel, source_hash, dtype, layout, alignment, device, timing_profile, shape, configuration, samples, median_us,
-                      ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, environment, created_at)
+                      ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, environment,
+                      created_at)
   SELECT id, kernel, source_hash, dtype, layout, alignment, device, timing_profile, shape, configuration, samples, median_us,
-         ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, environment, created_at FROM record;
+         ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, environment,
+         created_at FROM record;
 
 CREATE TABLE compiled_4 (
   source_hash   TEXT NOT NULL,
@@ -288,8 +290,8 @@ CREATE INDEX session_of_kernel ON session (kernel);
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
 constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4};
 
-// Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name. Entry
-// i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
+// Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
+// Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
 constexpr const char* kLikeVersion2 = R"sql(
 CREATE TEMP VIEW model AS SELECT '' AS kernel, '' AS strategy, x'' AS bytes, '' AS updated_at WHERE 0;
 )sql";
@@ -337,9 +339,10 @@ class WithoutForeignKeys {
 Result<void> check_foreign_keys(const Database& database) {
   HONE_ASSIGN(const std::string table, database.scalar_text("PRAGMA foreign_key_check", kUpgrading));
   if (!table.empty()) {
-    return Error{ErrorCode::kStore, fmt::format("cannot upgrade the schema: table {} of the store refers to rows that are not there. The store "
-                                                "was left as it is; it was damaged before, restore a copy or start with a fresh one",
-                                                table)};
+    return Error{ErrorCode::kStore,
+                 fmt::format("cannot upgrade the schema: table {} of the store refers to rows that are not there. The store "
+                             "was left as it is; it was damaged before, restore a copy or start with a fresh one",
+                             table)};
   }
   return {};
 }

@@ -120,12 +120,12 @@ Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key,
 Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
-  HONE_ASSIGN(Statement select, database().prepare(fmt::format(
-                                    "SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
-                                    "by_graph, default_us, session, trials, artifact, symbols, created_at, "
-                                    "(SELECT e.device FROM environment e WHERE e.id = record.environment), {} "
-                                    "FROM record WHERE {} AND (?{} IS NULL OR shape = ?{}) ORDER BY id",
-                                    kCodeColumns, kKeyCondition, kKeyColumns + 1, kKeyColumns + 1)));
+  HONE_ASSIGN(Statement select,
+              database().prepare(fmt::format("SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
+                                             "by_graph, default_us, session, trials, artifact, symbols, created_at, "
+                                             "(SELECT e.device FROM environment e WHERE e.id = record.environment), {} "
+                                             "FROM record WHERE {} AND (?{} IS NULL OR shape = ?{}) ORDER BY id",
+                                             kCodeColumns, kKeyCondition, kKeyColumns + 1, kKeyColumns + 1)));
   bind_key(select, key);
   any_shape ? select.null() : select.text(text(key.problem.shape));
   std::vector<Record> all;
@@ -167,8 +167,9 @@ Result<Compiled> SqliteStore::load_code(const Record& record) {
   Compiled compiled;
   HONE_ASSIGN(compiled.artifact, read_artifact(code.identity.artifact));
   if (compiled.artifact == nullptr || (!code.identity.content.empty() && fingerprint(compiled.artifact->bytes) != code.identity.content)) {
-    return Error{ErrorCode::kNotFound, fmt::format("the store {} holds no compiled code {}, or it is damaged: compile the configuration again",
-                                                   path_.string(), code.identity.artifact)};
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("the store {} holds no compiled code {}, or it is damaged: compile the configuration again", path_.string(),
+                             code.identity.artifact)};
   }
   compiled.symbols = read_json_list(code.identity.symbols);
   return compiled;
@@ -176,9 +177,10 @@ Result<Compiled> SqliteStore::load_code(const Record& record) {
 
 Error SqliteStore::refusal(const Record& record) const {
   if (record.code == CodeState::kBroken) {
-    return {ErrorCode::kStore, fmt::format("the record of {} in the store {} was changed after it was written: its configuration, its source and "
-                                           "its code do not belong together, and it is not launched. Tune the problem again",
-                                           subject(record), path_.string())};
+    return {ErrorCode::kStore,
+            fmt::format("the record of {} in the store {} was changed after it was written: its configuration, its source and "
+                        "its code do not belong together, and it is not launched. Tune the problem again",
+                        subject(record), path_.string())};
   }
   return {ErrorCode::kStore,
           fmt::format("the compiled code in the store {0} is not yours{1}, and is not launched until you say so: hone trust {0}, or "

@@ -135,10 +135,11 @@ void bind_key(Statement& statement, const RecordKey& key) {
 Result<void> check_key(const RecordKey& key) {
   const Purpose& purpose = key.purpose;
   if (purpose.input_profile.empty() || purpose.objective.empty() || purpose.accuracy_bound.empty() || purpose.timing_profile.empty()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("a record of {} needs an input profile, an objective, an accuracy bound (\"none\" for none) and a timing profile; "
-                             "one of them is empty",
-                             key.kernel)};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("a record of {} needs an input profile, an objective, an accuracy bound (\"none\" for none) and a timing profile; "
+                    "one of them is empty",
+                    key.kernel)};
   }
   return {};
 }

@@ -61,8 +61,9 @@ Result<SessionInfo> read_session(Statement& row) {
 
 Result<std::int64_t> SqliteStore::device_row(const DeviceInfo& info) {
   const DeviceKey key = device_key(info);
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR IGNORE INTO device (digest, product, architecture, mig_profile, share, properties) "
-                                                   "VALUES (?, ?, ?, ?, ?, ?)"));
+  HONE_ASSIGN(Statement insert,
+              database().prepare("INSERT OR IGNORE INTO device (digest, product, architecture, mig_profile, share, properties) "
+                                 "VALUES (?, ?, ?, ?, ?, ?)"));
   insert.text(key.digest).text(info.product).text(info.architecture).text(info.mig_profile).text(info.share).text(key.properties);
   HONE_TRY(insert.run("record the device"));
   HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM device WHERE digest = ?"));
@@ -188,17 +189,18 @@ Result<std::vector<SessionInfo>> SqliteStore::sessions() {
 
 Result<std::vector<SessionInfo>> SqliteStore::read_sessions(std::optional<std::int64_t> only) {
   // The best of the final round where there was one: its times alone decide.
-  HONE_ASSIGN(Statement select,
-              database().prepare(
-                  "SELECT s.id, s.kernel, s.source_hash, s.dtype, s.shape, s.input_profile, s.objective, s.accuracy_bound, s.timing_profile, "
-                  "s.device_id, d.product, s.strategy, s.strategy_parameters, "
-                  "s.seed, s.budget, s.state, s.elapsed_seconds, s.created_at, s.updated_at, "
-                  "(SELECT count(*) FROM trial WHERE session = s.id), "
-                  "coalesce((SELECT min(f.median_us) FROM trial t JOIN final_measurement f ON f.trial = t.id "
-                  "WHERE t.session = s.id AND t.outcome = 'ok'), "
-                  "(SELECT min(median_us) FROM trial WHERE session = s.id AND outcome = 'ok')), "
-                  "s.owner, (julianday('now') - julianday(s.updated_at)) * 86400 "
-                  "FROM session s JOIN device d ON d.id = s.device WHERE ?1 IS NULL OR s.id = ?1 ORDER BY s.id"));
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare(
+          "SELECT s.id, s.kernel, s.source_hash, s.dtype, s.shape, s.input_profile, s.objective, s.accuracy_bound, s.timing_profile, "
+          "s.device_id, d.product, s.strategy, s.strategy_parameters, "
+          "s.seed, s.budget, s.state, s.elapsed_seconds, s.created_at, s.updated_at, "
+          "(SELECT count(*) FROM trial WHERE session = s.id), "
+          "coalesce((SELECT min(f.median_us) FROM trial t JOIN final_measurement f ON f.trial = t.id "
+          "WHERE t.session = s.id AND t.outcome = 'ok'), "
+          "(SELECT min(median_us) FROM trial WHERE session = s.id AND outcome = 'ok')), "
+          "s.owner, (julianday('now') - julianday(s.updated_at)) * 86400 "
+          "FROM session s JOIN device d ON d.id = s.device WHERE ?1 IS NULL OR s.id = ?1 ORDER BY s.id"));
   only ? select.integer(*only) : select.null();
   std::vector<SessionInfo> all;
   for (;;) {

@@ -97,7 +97,7 @@ class SqliteStore final : public Store {
   StoreMode mode_;
   bool trusted_;  ///< all code counts as the user's own
   std::optional<SealKey> key_;
-  std::string no_key_;  ///< why there is none
+  std::string no_key_;              ///< what is wrong with it; empty where there just is none yet
   int process_;                     ///< a forked child must leave the connection alone
   std::set<std::int64_t> running_;  ///< sessions that this store runs
 };

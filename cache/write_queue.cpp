@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-// A ticket is a lock on one byte of the file, at kTickets + its number; the system takes it away with its process. The file itself holds two
-// numbers: the next ticket, and the one whose turn it is. They only decide how fair and how patient a wait is, never who may write.
+// A ticket is a lock on one byte of the file, at kTickets + its number; the system takes it away with its process. The file itself holds
+// two numbers: the next ticket, and the one whose turn it is. They only decide how fair and how patient a wait is, never who may write.
 constexpr std::int64_t kCounter = std::int64_t{1} << 40, kTickets = std::int64_t{1} << 41;
 constexpr off_t kNext = 0, kServing = sizeof(std::int64_t);
 constexpr double kCounterSeconds = 2.0;  // it is held for microseconds
@@ -49,9 +49,7 @@ std::int64_t read_number(int file, off_t at) {
   return pread(file, &number, sizeof number, at) == sizeof number && number >= 0 && number < kCounter ? number : 0;
 }
 
-void write_number(int file, off_t at, std::int64_t number) {
-  static_cast<void>(pwrite(file, &number, sizeof number, at) == sizeof number);
-}
+void write_number(int file, off_t at, std::int64_t number) { static_cast<void>(pwrite(file, &number, sizeof number, at) == sizeof number); }
 
 /// Waiting for it by a lock that blocks could not be ended where its holder is stopped.
 bool lock_counter(int file) {

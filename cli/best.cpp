@@ -89,7 +89,8 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const Subject subject, find_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
-    HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get(), {.purpose = {}, .launch = false}));
+    HONE_ASSIGN(const Choice choice,
+                choose(subject.spec, target.problem, target.device.info, store.get(), {.purpose = {}, .launch = false}));
     if (!choice.record) {
       return no_record(arguments, subject, target);
     }

@@ -264,7 +264,7 @@ int export_plan(int argc, char** argv) {
     if (subject.recorded) {
       return Error{ErrorCode::kInvalidArgument, "a recorded space has no code to export; give a kernel"};
     }
-    HONE_ASSIGN(const std::unique_ptr<Store> store, 
+    HONE_ASSIGN(const std::unique_ptr<Store> store,
                 open_existing_store(arguments, arguments.count("trust") > 0 ? Trust::kAll : Trust::kOwn));
     HONE_ASSIGN(const Target target, find_export_target(arguments, subject, store.get()));
     HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get(), true));

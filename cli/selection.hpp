@@ -17,7 +17,8 @@ struct Selection {
   std::string origin;  ///< "exact", "nearest", "default", "given"
 };
 
-/// `launch`: the code in the store is going to be launched, here or elsewhere. Errors: a configuration that is no configuration of the kernel, or not valid for the problem; 'best' without a record.
+/// `launch`: the code in the store is going to be launched, here or elsewhere. Errors: a configuration that is no configuration of the
+/// kernel, or not valid for the problem; 'best' without a record.
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store, bool launch);
 
 /// What to say where a record is needed and there is none.

@@ -6,9 +6,10 @@
 namespace hone::cli {
 
 int trust(int argc, char** argv) {
-  cxxopts::Options options("hone trust",
-                           "Has the compiled code in a store that came from elsewhere launched for you from now on: code runs with all your\n"
-                           "rights, so trust stores as you would programs (docs/trust.md). Without a path it lists the stores that you trust.");
+  cxxopts::Options options(
+      "hone trust",
+      "Has the compiled code in a store that came from elsewhere launched for you from now on: code runs with all your\n"
+      "rights, so trust stores as you would programs (docs/trust.md). Without a path it lists the stores that you trust.");
   options.add_options()("path", "the store", cxxopts::value<std::string>(), "FILE")("remove", "trust it no longer");
   options.parse_positional({"path"});
   options.positional_help("[FILE]");

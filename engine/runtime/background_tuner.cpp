@@ -124,7 +124,8 @@ Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, con
 Result<std::vector<SessionInfo>> BackgroundTuner::sessions_of(const Wanted& wanted) {
   HONE_ASSIGN(std::vector<SessionInfo> sessions, store_->sessions());
   std::erase_if(sessions, [&](const SessionInfo& session) {
-    return session.source_hash != wanted.spec->source_hash || session.problem != wanted.problem || session.dtypes != name(wanted.problem.dtype) || session.product != device_.info.product;
+    return session.source_hash != wanted.spec->source_hash || session.problem != wanted.problem ||
+           session.dtypes != name(wanted.problem.dtype) || session.product != device_.info.product;
   });
   return sessions;
 }

@@ -27,7 +27,10 @@ TEST_CASE("calls and graphs of calls are not compared") {
   Record graph = measured(1, 2);
   graph.measurement.by_graph = true;
   CHECK_FALSE(replaces(graph, measured(10, 11)));
-  CHECK_FALSE(replaces(measured(1, 2), [&] { graph.measurement.ci95_low_us = 10; return graph; }()));
+  CHECK_FALSE(replaces(measured(1, 2), [&] {
+    graph.measurement.ci95_low_us = 10;
+    return graph;
+  }()));
 }
 
 TEST_CASE("what was never timed gives way, and what has no interval takes nothing") {

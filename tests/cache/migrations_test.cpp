@@ -133,8 +133,8 @@ TEST_CASE("a populated store of every earlier schema is brought up to date witho
     CHECK(raw_sql(directory.store(), "PRAGMA user_version") == std::to_string(kReleased));
     CHECK(raw_sql(directory.store(), "PRAGMA integrity_check") == "ok");
     CHECK(raw_sql(directory.store(), "PRAGMA foreign_key_check") == "");
-    CHECK(raw_sql(directory.store(), "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%' AND strict = 0") ==
-          "0");
+    CHECK(raw_sql(directory.store(),
+                  "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%' AND strict = 0") == "0");
   }
 }
 

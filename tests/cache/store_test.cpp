@@ -385,7 +385,7 @@ TEST_CASE("a session that measured the standing record itself decides, and one t
     const std::int64_t session = must(store->begin_session(session_key(), "60s"));
     return must(store->finish_session(session, record_key(), winner, 1.0, compared_with));
   };
-  CHECK(finish(record_of("block=32", 10.5), first));  // the old one was slower still, side by side
+  CHECK(finish(record_of("block=32", 10.5), first));         // the old one was slower still, side by side
   CHECK_FALSE(finish(record_of("block=128", 10.4), first));  // another session has written one meanwhile
   CHECK(finish(record_of("block=128", 9.0), first));
   CHECK(must(store->find_record(record_key(), parameters()))->configuration_text == "block=128");

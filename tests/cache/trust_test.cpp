@@ -41,7 +41,9 @@ CodeState state_in(const fs::path& file, Trust trust = Trust::kOwn) {
 
 TEST_CASE("a fingerprint is the name-based UUID of its bytes") {
   // UUID version 5 of the nil namespace and no name: uuid.uuid5(uuid.UUID(int=0), '') in Python.
-  CHECK(cache::fingerprint({}) == "e129f27c5103" "5c5c844bcdf0a15e160d");
+  CHECK(cache::fingerprint({}) ==
+        "e129f27c5103"
+        "5c5c844bcdf0a15e160d");
   CHECK(cache::fingerprint(kCode.artifact->bytes) != cache::fingerprint({}));
 }
 

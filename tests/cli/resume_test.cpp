@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -43,10 +44,15 @@ std::vector<std::string> recorded(const std::string& store) {
   return query(store, "SELECT session, position, configuration, outcome, median_us, created_at, hex(samples) FROM trial ORDER BY id");
 }
 
+std::size_t count(const std::string& store) {
+  const std::vector<std::string> rows = query(store, "SELECT count(*) FROM trial");
+  return rows.empty() ? 0 : std::stoul(rows.front());
+}
+
 /// Starts the tuner, waits until it has recorded `trials` in all and `delay` has passed, and kills it. False if it ended before.
 bool kill_at(const Arguments& command, const std::string& store, std::size_t trials, std::chrono::milliseconds delay) {
   Running tuner(command);
-  while (tuner.alive() && recorded(store).size() < trials) {
+  while (tuner.alive() && count(store) < trials) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   std::this_thread::sleep_for(delay);
@@ -94,6 +100,50 @@ TEST_CASE("a killed session goes on where it was: no trial is lost or repeated")
   CHECK(query(store, "SELECT id, state FROM session") == std::vector<std::string>{"1|done"});
   CHECK(query(store, "SELECT count(*) FROM record") == std::vector<std::string>{"1"});
   CHECK(query(store, "PRAGMA integrity_check") == std::vector<std::string>{"ok"});
+}
+
+TEST_CASE("kill -9 at random moments loses no trial and repeats none") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const int kills = std::getenv("HONE_LONG_TESTS") != nullptr ? 200 : 8;
+  constexpr int kTrials = 300;
+  const auto command = [&](int seed) {
+    return Arguments{"tune",       HONE_SOURCE_DIR "/bench/spaces/copy.NVIDIA_H200.json.gz",
+                     "--strategy", "random",
+                     "--budget",   std::to_string(kTrials) + "trials",
+                     "--seed",     std::to_string(seed),
+                     "--store",    store,
+                     "--json"};
+  };
+  const auto done = [&](int seed) {
+    return query(store, "SELECT state FROM session WHERE seed = '" + std::to_string(seed) + "'") == std::vector<std::string>{"done"};
+  };
+  std::mt19937 random(11);  // NOLINT: the same moments in every run, as far as the machine allows
+  std::vector<std::string> before;
+  int killed = 0, seed = 1;
+  while (killed < kills) {
+    seed += done(seed) ? 1 : 0;
+    // At once, while it opens the store, or some trials further on.
+    const std::size_t trials = before.size() + random() % 40;
+    killed += kill_at(command(seed), store, trials, std::chrono::milliseconds(random() % 20)) ? 1 : 0;
+    const std::vector<std::string> now = recorded(store);
+    REQUIRE(now.size() >= before.size());
+    REQUIRE(std::equal(before.begin(), before.end(), now.begin()));
+    before = now;
+  }
+  CAPTURE(seed);
+  if (!done(seed)) {
+    const Ended ended = run(command(seed));
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  }
+  const std::vector<std::string> all = recorded(store);
+  CHECK(std::equal(before.begin(), before.end(), all.begin()));
+  CHECK(all.size() == static_cast<std::size_t>(seed * kTrials));
+  CHECK(query(store, "SELECT count(*) FROM session") == std::vector<std::string>{std::to_string(seed)});
+  CHECK(query(store, "SELECT 1 FROM trial GROUP BY session, configuration HAVING count(*) > 1").empty());
+  CHECK(query(store, "PRAGMA integrity_check") == std::vector<std::string>{"ok"});
+  CHECK(query(store, "PRAGMA foreign_key_check").empty());
+  MESSAGE(killed << " kills, " << all.size() << " trials in " << seed << " sessions, none lost or repeated");
 }
 
 TEST_CASE("an interrupted session says so, and a budget that is used up ends it with what it has") {
