@@ -92,7 +92,7 @@ Result<SealKey> SealKey::find() {
   const fs::path path = key_path();
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (file.number < 0) {
-    return Error{errno == ENOENT || errno == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kStore,
+    return Error{errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kStore,
                  unusable(path, fmt::format("cannot be read: {}", std::strerror(errno))).message};
   }
   struct stat status {};

@@ -64,10 +64,8 @@ std::string advice(int code, int system_error) {
              "away";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return fmt::format(
-          "another process has held the store locked for {} s, in which nobody else could write. Is one stopped in the middle of "
-          "a write? Let it go on, or end it",
-          kBusyMilliseconds / 1000);
+      return "another process holds the store locked and has not gone on for a long time. It may be stopped in the middle of a write: "
+             "let it go on, or end it";
     case SQLITE_READONLY:
       return "the store is read-only. Make the file and its directory writable, or set HONE_STORE to another path";
     case SQLITE_CANTOPEN:
@@ -268,7 +266,7 @@ Result<bool> Database::try_begin(std::string_view doing, double seconds) const {
 }
 
 Result<Transaction> Transaction::begin(const Database& database, std::string_view doing) {
-  constexpr double kPatience = kBusyMilliseconds / 1e3;
+  constexpr double kPatience = kBusyMilliseconds / 1e3, kOthersTurn = 120.0;
   if (!QueuePlace::is_line(database.path_)) {
     HONE_ASSIGN(const bool begun, database.try_begin(doing, 0.0));
     if (begun) {
@@ -282,7 +280,7 @@ Result<Transaction> Transaction::begin(const Database& database, std::string_vie
   }
   // Whoever is stopped in the line may have no transaction open.
   const bool moved = place->wait(kPatience);
-  HONE_ASSIGN(const bool begun, database.try_begin(doing, moved ? kPatience : 0.0));
+  HONE_ASSIGN(const bool begun, database.try_begin(doing, moved ? kOthersTurn : 0.0));
   return begun ? Result<Transaction>(Transaction(database, std::move(place))) : database.error(doing);
 }
 

@@ -287,7 +287,13 @@ Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, Sto
   }
   const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
   if (mode == StoreMode::kAsItIs) {
-    mode = writable_as_it_is(file) ? StoreMode::kReadWrite : StoreMode::kReadOnly;
+    if (writable_as_it_is(file)) {
+      if (Result<cache::Reading> writing = cache::open_for_writing(file)) {
+        return std::unique_ptr<Store>(
+            std::make_unique<cache::SqliteStore>(file, std::move(writing).value(), StoreMode::kReadWrite, trusted));
+      }
+    }
+    mode = StoreMode::kReadOnly;
   }
   HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kReadOnly ? cache::open_for_reading(file) : cache::open_for_writing(file));
   return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode, trusted));

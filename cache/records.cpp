@@ -68,9 +68,9 @@ SqliteStore::Sealed SqliteStore::read_sealed(Statement& row) {
 }
 
 Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with) {
-  HONE_ASSIGN(Statement select,
-              database().prepare(fmt::format("SELECT id, median_us, ci95_low_us, ci95_high_us, by_graph FROM record WHERE {} AND shape = ?",
-                                             kKeyCondition)));
+  HONE_ASSIGN(Statement select, database().prepare(fmt::format(
+                                    "SELECT id, median_us, ci95_low_us, ci95_high_us, by_graph, {} FROM record WHERE {} AND shape = ?",
+                                    kCodeColumns, kKeyCondition)));
   bind_key(select, key);
   select.text(text(key.problem.shape));
   HONE_ASSIGN(const bool row, select.step("look up the record that stands"));
@@ -83,7 +83,9 @@ Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner,
   standing.measurement.ci95_low_us = select.read_real();
   standing.measurement.ci95_high_us = select.read_real();
   standing.measurement.by_graph = select.read_integer() != 0;
-  return compared_with == standing.id || replaces(winner, standing);
+  HONE_ASSIGN(standing.code, state_of(read_sealed(select)));
+  // Whoever changed a row may have changed its times, and nobody can launch it.
+  return standing.code == CodeState::kBroken || compared_with == standing.id || replaces(winner, standing);
 }
 
 Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key, const Record& record) {

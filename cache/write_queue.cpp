@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -18,9 +20,11 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
 // A ticket is a lock on one byte of the file, at kTickets + its number; the system takes it away with its process. The file itself holds
-// two numbers: the next ticket, and the one whose turn it is. They only decide how fair and how patient a wait is, never who may write.
+// three numbers: the next ticket, the one whose turn it is, and the process that has it. They only decide how fair and how patient a wait
+// is, never who may write.
 constexpr std::int64_t kCounter = std::int64_t{1} << 40, kTickets = std::int64_t{1} << 41;
-constexpr off_t kNext = 0, kServing = sizeof(std::int64_t);
+constexpr off_t kNext = 0, kServing = sizeof(std::int64_t), kServed = 2 * sizeof(std::int64_t);
+constexpr double kLongestTurn = 600.0;   // seconds: of a process that runs and does not come to an end
 constexpr double kCounterSeconds = 2.0;  // it is held for microseconds
 
 fs::path line_of(const fs::path& store) { return store.string() + "-line"; }
@@ -68,6 +72,16 @@ void unlock_counter(int file) { static_cast<void>(lock(file, F_UNLCK, kCounter, 
 bool is_removed(int file) {
   struct stat status {};
   return fstat(file, &status) != 0 || status.st_nlink == 0;
+}
+
+/// Whether there is such a process and nobody has stopped it.
+bool is_running(std::int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const std::size_t command_end = stat.rfind(')');  // the command, in parentheses, may hold others
+  const char state = command_end == std::string::npos || command_end + 2 >= stat.size() ? 'X' : stat[command_end + 2];
+  return state == 'R' || state == 'S' || state == 'D';
 }
 
 }  // namespace
@@ -129,12 +143,14 @@ bool QueuePlace::wait(double patience_seconds) const {
     if (now != serving) {
       serving = now;
       moved = Clock::now();
-    } else if (std::chrono::duration<double>(Clock::now() - moved).count() > patience_seconds) {
+    } else if (const double seconds = std::chrono::duration<double>(Clock::now() - moved).count();
+               seconds > kLongestTurn || (seconds > patience_seconds && !is_running(read_number(file_, kServed)))) {
       return false;
     }
     const double before = static_cast<double>(std::max<std::int64_t>(1, ticket_ - now));
     std::this_thread::sleep_for(Milliseconds(std::clamp((before - 1.0) * kEach, kShortest, kLongest)));
   }
+  write_number(file_, kServed, getpid());
   write_number(file_, kServing, ticket_);
   return true;
 }

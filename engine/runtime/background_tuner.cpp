@@ -94,7 +94,7 @@ Result<BackgroundTuner::End> BackgroundTuner::guarded(const Wanted& wanted, cons
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, const std::stop_token& stop) {
   HONE_ASSIGN(const auto record, store_->find_record(record_key(*wanted.spec, wanted.problem, device_.info), wanted.spec->parameters));
-  if (record) {
+  if (record && (record->code == CodeState::kTrusted || record->code == CodeState::kNone)) {
     return End::kTuned;  // by another process, since it was missed
   }
   HONE_ASSIGN(const std::vector<SessionInfo> sessions, sessions_of(wanted));

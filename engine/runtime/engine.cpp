@@ -154,9 +154,9 @@ struct Engine::Impl {
     return &entry->second;
   }
 
-  Result<void> start_tuner(const MissTuning& settings, const std::filesystem::path& path) {
+  Result<void> start_tuner(const MissTuning& settings, const std::filesystem::path& path, Trust trust) {
     HONE_TRY(find_worker());
-    HONE_ASSIGN(std::unique_ptr<Store> own, open_store(path, StoreMode::kReadWrite));
+    HONE_ASSIGN(std::unique_ptr<Store> own, open_store(path, StoreMode::kReadWrite, trust));
     tuner = std::make_unique<BackgroundTuner>(settings, found, std::move(own), [this](const std::string& key) {
       const std::lock_guard lock(mutex);
       *entries.at(key).superseded = true;
@@ -200,13 +200,14 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   auto impl = std::make_unique<Impl>();
   HONE_ASSIGN(impl->found, options.device.empty() ? registry.best_device() : registry.device(options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
+  const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.tune_misses) {
-    HONE_TRY(impl->start_tuner(*options.tune_misses, path));
+    HONE_TRY(impl->start_tuner(*options.tune_misses, path, trust));
   }
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
     // An application that upgraded the store would shut out those that come with an older Hone.
-    HONE_ASSIGN(impl->store, open_store(path, StoreMode::kAsItIs, options.trust_store ? Trust::kAll : Trust::kOwn));
+    HONE_ASSIGN(impl->store, open_store(path, StoreMode::kAsItIs, trust));
   }
   HONE_ASSIGN(impl->device, impl->found.plugin->open(impl->found.info));
   return Engine(std::move(impl));

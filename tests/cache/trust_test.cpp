@@ -146,6 +146,16 @@ TEST_CASE("a record whose row was changed is broken, and trust does not mend it"
   }
 }
 
+TEST_CASE("a broken record gives way to any winner, so that tuning again mends it") {
+  const User user;
+  Directory directory;
+  make_tuned(directory.store());
+  raw_sql(directory.store(), "UPDATE record SET configuration = 'block=32', median_us = 0.1, ci95_low_us = 0.1, ci95_high_us = 0.1");
+  CHECK(state_in(directory.store()) == CodeState::kBroken);
+  make_tuned(directory.store());
+  CHECK(state_in(directory.store()) == CodeState::kTrusted);
+}
+
 TEST_CASE("whoever knows how records are written still cannot write one of this user's") {
   const User user;
   Directory directory;

@@ -79,12 +79,34 @@ TEST_CASE("whoever is killed in the line, or in its turn, is passed over") {
   }
   const std::optional<QueuePlace> place = QueuePlace::join(directory.store());
   REQUIRE(place.has_value());
-  CHECK_FALSE(place->wait(0.05));  // the first one has its turn and does nothing with it
+  kill(children[0], SIGSTOP);
+  CHECK_FALSE(place->wait(0.05));  // the first one has its turn and is stopped
   for (const int i : {1, 2, 0}) {
     kill(children[static_cast<std::size_t>(i)], SIGKILL);
     wait_for(children[static_cast<std::size_t>(i)]);
   }
   CHECK(place->wait(kLong));
+}
+
+TEST_CASE("a turn may take longer than anybody's patience while its process runs") {
+  Directory directory;
+  Pipe joined, go;
+  const pid_t slow = spawn([&] {
+    const std::optional<QueuePlace> place = QueuePlace::join(directory.store());
+    const bool turn = place && place->wait(kLong);
+    joined.put('j');
+    go.wait();
+    return turn ? 0 : 1;
+  });
+  joined.wait();
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    go.put('g');
+  });
+  const std::optional<QueuePlace> place = QueuePlace::join(directory.store());
+  CHECK(place->wait(0.01));
+  later.join();
+  CHECK(wait_for(slow) == 0);
 }
 
 TEST_CASE("threads wait for each other, too") {
