@@ -108,12 +108,32 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
                       {"gflops", reached.gflops},
                       {"gbytes_per_second", reached.gbytes_per_second}};
   }
+  object["tied"] = Json::array();
+  for (const Measured& tied : report.tied) {
+    object["tied"].push_back({{"config", json(parameters, tied.configuration)},
+                              {"time_us", tied.measurement.median_us},
+                              {"ci95_us", {tied.measurement.ci95_low_us, tied.measurement.ci95_high_us}}});
+  }
+  object["state"] = {{"sm_clock_mhz", report.readings.sm_clock_mhz}, {"memory_clock_mhz", report.readings.memory_clock_mhz},
+                     {"temperature_c", report.readings.temperature_c}, {"power_w", report.readings.power_w},
+                     {"throttle_reasons", report.readings.throttle_reasons}, {"discarded_samples", report.readings.discarded_samples}};
+  object["notes"] = report.notes;
   if (report.faster_record) {
     const Record& record = *report.faster_record;
     object["faster_record"] = {
         {"config", json(parameters, record.configuration)}, {"time_us", record.measurement.median_us}, {"session", record.session}};
   }
   return object;
+}
+
+/// In which state of the device the times were taken, where it can be read.
+std::string state_text(const Readings& state) {
+  if (state.sm_clock_mhz <= 0.0) {
+    return "";
+  }
+  constexpr std::uint64_t kPowerCap = 0x4;
+  return fmt::format("state    {:.0f} MHz, {:.0f} C, {:.0f} W{}\n", state.sm_clock_mhz, state.temperature_c, state.power_w,
+                     (state.throttle_reasons & kPowerCap) != 0 ? ", at its power limit" : "");
 }
 
 /// What became of the winner.
@@ -128,7 +148,7 @@ std::string kept_text(const TuneRequest& request, const TuneReport& report, cons
   }
   const Record& record = *report.faster_record;
   lines += fmt::format("speedup  {:.2f}x, in {} as session {}\n", report.speedup, store.string(), report.session);
-  return lines + fmt::format("record   stays that of session {}, which is faster: {}, {}\n", record.session,
+  return lines + fmt::format("record   stays that of session {}, which is not clearly slower: {}, {}\n", record.session,
                              duration(record.measurement.median_us), text(request.spec.parameters, record.configuration));
 }
 
@@ -159,6 +179,13 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
     rows.push_back({"best   ", duration(report.best->measurement.median_us), text(request.spec.parameters, report.best->configuration)});
   }
   lines += table(rows);
+  if (!report.tied.empty()) {
+    lines += fmt::format("tied     {} other{} cannot be told from the fastest\n", report.tied.size(), report.tied.size() == 1 ? "" : "s");
+  }
+  for (const std::string& note : report.notes) {
+    lines += fmt::format("note     {}\n", note);
+  }
+  lines += state_text(report.readings);
   return lines + kept_text(request, report, store);
 }
 

@@ -304,7 +304,7 @@ class Session {
     }
     const std::vector<Candidate> candidates = finalists();
     HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
-    const Trial* winner = nullptr;
+    std::vector<Trial> right;
     for (Trial& trial : results) {
       trial.final_round = true;
       HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
@@ -314,32 +314,49 @@ class Session {
       if (trial.position == default_position_) {
         report_.default_measured = Measured{trial.configuration, trial.measurement};
       }
-      if (winner == nullptr || trial.measurement.median_us < winner->measurement.median_us) {
-        winner = &trial;
-      }
+      right.push_back(std::move(trial));
     }
+    HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
     std::optional<Record> record;
-    if (winner != nullptr) {
-      report_.best = Measured{winner->configuration, winner->measurement};
-      HONE_ASSIGN(report_.faster_record, faster_record(*winner));
-      if (!report_.faster_record) {
-        HONE_ASSIGN(record, make_record(*winner));
+    if (const Trial* const winner = choose(right, known)) {
+      HONE_ASSIGN(record, make_record(*winner));
+      const bool beside_known = known && (is_among(results, *known) || is_among(right, *known));
+      if (known && !beside_known && !replaces(*record, *known)) {
+        report_.faster_record = known;
       }
+      compared_with_ = beside_known ? std::optional(known->id) : std::nullopt;
     }
-    HONE_TRY(store_.finish_session(session_, key_, record, elapsed(), compared_with_));
+    HONE_TRY(store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
     return {};
   }
 
-  /// The record that the winner must leave in place: one that this session did not try (it searched a part of the space, knew of no record,
-  /// or ended too soon) and that is not slower.
-  Result<std::optional<Record>> faster_record(const Trial& winner) {
-    HONE_ASSIGN(std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
-    compared_with_ = known ? std::optional(known->id) : std::nullopt;
-    if (!known || known->measurement.median_us > winner.measurement.median_us) {
-      return std::optional<Record>();
+  static bool is_among(const std::vector<Trial>& trials, const Record& record) {
+    return std::ranges::any_of(trials, [&](const Trial& trial) { return trial.configuration == record.configuration; });
+  }
+
+  /// The winner of the final round: the fastest, unless the problem's record is there and cannot be told from it, for a record changes hands
+  /// only where intervals part. Notes those that cannot be told from the winner.
+  const Trial* choose(const std::vector<Trial>& right, const std::optional<Record>& known) {
+    const auto order = [](const Trial& trial) { return std::pair(trial.measurement.median_us, trial.position); };
+    const auto fastest = std::ranges::min_element(right, {}, order);
+    if (fastest == right.end()) {
+      return nullptr;
     }
-    const bool tried = std::ranges::any_of(trials_, [&](const Trial& trial) { return trial.configuration == known->configuration; });
-    return tried ? std::optional<Record>() : std::move(known);
+    const auto tied = [&](const Trial& trial) { return trial.measurement.ci95_low_us <= fastest->measurement.ci95_high_us; };
+    const Trial* winner = &*fastest;
+    for (const Trial& trial : right) {
+      if (known && trial.configuration == known->configuration && tied(trial)) {
+        winner = &trial;
+      }
+    }
+    report_.best = Measured{winner->configuration, winner->measurement};
+    report_.readings = winner->readings;
+    for (const Trial& trial : right) {
+      if (&trial != winner && tied(trial)) {
+        report_.tied.push_back({trial.configuration, trial.measurement});
+      }
+    }
+    return winner;
   }
 
   Result<std::optional<Record>> make_record(const Trial& winner) {
@@ -372,6 +389,7 @@ class Session {
     report_.device_idle = evaluator_->device_idle();
     report_.faults = strategy_->faults();
     report_.strategy_seconds = strategy_->seconds();
+    report_.notes = evaluator_->notes();
     if (report_.best && report_.default_measured) {
       report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;
     }

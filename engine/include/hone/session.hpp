@@ -62,12 +62,15 @@ struct TuneReport {
   std::int64_t resumed_trials = 0;            ///< of these, recorded by earlier runs of the session
   std::optional<Measured> default_measured;   ///< of the final round
   std::optional<Measured> best;               ///< the winner, or nothing if no configuration was right
-  std::optional<Record> faster_record;        ///< a record that is faster and was not tried stays: this one
+  std::vector<Measured> tied;                 ///< of the final round: those whose confidence intervals reach the fastest's, but the winner
+  Readings readings;                          ///< the state of the device when the final round ended
+  std::optional<Record> faster_record;        ///< a record that was not measured beside the winner and is not clearly slower stays: this one
   double speedup = 0.0;                       ///< default / best, both of the final round
   double seconds = 0.0;                       ///< wall time over all runs of the session
   StageSeconds stages;                        ///< summed over trials of this run
   double device_idle = 0.0;                   ///< share of the time since the first trial began in which the device had none
   std::string first_failure;                  ///< the detail of the first failed trial, for people
+  std::vector<std::string> notes;             ///< what people should know of the kernel: inputs that its own default is wrong for
   StrategyFaults faults;                      ///< how the strategy broke its contract
   double strategy_seconds = 0.0;              ///< spent inside the strategy
   std::string model_not_kept;                 ///< why what the strategy has learnt could not be stored; empty if nothing stood in the way
@@ -84,7 +87,7 @@ Result<std::string> settings_text(const TuneRequest& request);
 std::string restriction_text(const SessionInfo& session);
 
 /// Runs or resumes a session. Every trial is in the store before the next is told to the strategy. The winner becomes the record of the
-/// problem; that of a restricted session only where there is none, or where it is faster than the record or the same configuration.
+/// problem where there is none, where the final round measured the old record beside it, or where its confidence interval is below the record's.
 /// Errors: a space without a valid configuration, a default configuration that does not compile or gives a wrong result, a store or worker
 /// failure, kCancelled.
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry);
