@@ -25,7 +25,7 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 constexpr std::int64_t kCounter = std::int64_t{1} << 40, kTickets = std::int64_t{1} << 41;
 constexpr off_t kNext = 0, kServing = sizeof(std::int64_t), kServed = 2 * sizeof(std::int64_t);
 constexpr double kLongestTurn = 600.0;   // seconds: of a process that runs and does not come to an end
-constexpr double kCounterSeconds = 2.0;  // it is held for microseconds
+constexpr double kCounterSeconds = 20.0;  // it is held for microseconds, unless its process gets no time
 
 fs::path line_of(const fs::path& store) { return store.string() + "-line"; }
 
@@ -73,6 +73,8 @@ bool is_removed(int file) {
   struct stat status {};
   return fstat(file, &status) != 0 || status.st_nlink == 0;
 }
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// Whether there is such a process and nobody has stopped it.
 bool is_running(std::int64_t pid) {
@@ -137,14 +139,19 @@ QueuePlace::~QueuePlace() {
 bool QueuePlace::wait(double patience_seconds) const {
   constexpr double kShortest = 0.1, kLongest = 20.0, kEach = 0.5;  // milliseconds, by how many are before this one
   std::int64_t serving = -1;
-  auto moved = Clock::now();
+  auto turn = Clock::now(), looked = turn;
+  int strikes = 0;  // one that was just ending is not seen twice
   while (anybody_holds(file_, kTickets, ticket_)) {
     const std::int64_t now = read_number(file_, kServing);
     if (now != serving) {
       serving = now;
-      moved = Clock::now();
-    } else if (const double seconds = std::chrono::duration<double>(Clock::now() - moved).count();
-               seconds > kLongestTurn || (seconds > patience_seconds && !is_running(read_number(file_, kServed)))) {
+      turn = looked = Clock::now();
+      strikes = 0;
+    } else if (seconds_since(looked) > patience_seconds) {
+      looked = Clock::now();
+      strikes = is_running(read_number(file_, kServed)) ? 0 : strikes + 1;
+    }
+    if (strikes == 2 || seconds_since(turn) > kLongestTurn) {
       return false;
     }
     const double before = static_cast<double>(std::max<std::int64_t>(1, ticket_ - now));

@@ -19,8 +19,8 @@ class QueuePlace {
   QueuePlace& operator=(QueuePlace&&) = delete;
   ~QueuePlace();
 
-  /// Waits until all who came before have gone. False: nobody has moved for `patience_seconds`, and whose turn it is does not run: it is
-  /// stopped, or cannot be seen from here. On a busy machine or a slow disk a turn may take as long as it does.
+  /// Waits until all who came before have gone. False: nobody has moved for `patience_seconds`, twice, and whose turn it is does not run:
+  /// it is stopped, or cannot be seen from here. On a busy machine or a slow disk a turn may take as long as it does.
   [[nodiscard]] bool wait(double patience_seconds) const;
 
  private:
