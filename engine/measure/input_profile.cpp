@@ -94,8 +94,8 @@ double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_
     case InputProfile::kEqual:
       return static_cast<double>(random_element(seed, 0));
     case InputProfile::kOrdered: {
-      const double rising = (2.0 * static_cast<double>(i) + 1.0) / static_cast<double>(count) - 1.0;
-      return seed % 2 == 0 ? rising : -rising;
+      const double slope = 2.0 * std::fabs((2.0 * static_cast<double>(i) + 1.0) / static_cast<double>(count) - 1.0) - 1.0;
+      return seed % 2 == 0 ? slope : -slope;
     }
     case InputProfile::kNegative:
       return usual - 4.0;

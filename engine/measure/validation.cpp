@@ -41,6 +41,10 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
   Validation validation;
   HONE_ASSIGN(Verdict verdict, judge(kernel, validation.max_error));
   if (!verdict.ok()) {
+    HONE_ASSIGN(std::optional<std::string> stray, damage(own_));  // what it was held against may be its own work
+    if (stray) {
+      verdict = {Outcome::kIllegalAccess, *std::move(stray)};
+    }
     verdict.detail +=
         fmt::format(" (input seed {}{}{})", seed,
                     profile_ == InputProfile::kUsual ? "" : ", inputs: ", profile_ == InputProfile::kUsual ? "" : name(profile_));
@@ -183,10 +187,6 @@ Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, std::size_t place
 }
 
 Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Comparison& comparison, const Run& which) {
-  HONE_ASSIGN(std::optional<std::string> stray, damage(own_));
-  if (stray) {
-    return Verdict{Outcome::kIllegalAccess, *std::move(stray)};
-  }
   const std::size_t width = size_of(slot.element);
   std::vector<std::byte> actual(width);
   HONE_TRY(device_.download(actual, static_cast<const std::byte*>(slot.address[which.place]) + comparison.first_mismatch * width));

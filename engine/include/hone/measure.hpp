@@ -45,7 +45,7 @@ enum class InputProfile {
   kZero,
   kNegativeZero,
   kEqual,         ///< one number everywhere
-  kOrdered,       ///< from -1 to 1, or back
+  kOrdered,       ///< from -1 to 1 and back, or the other way
   kNegative,      ///< between -5 and -3
   kPositive,      ///< between 3 and 5
   kOtherScalars,  ///< the usual draw, but scalars other than their defaults: of the same sign, and smaller
