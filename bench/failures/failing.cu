@@ -29,7 +29,7 @@ template <class... Path> struct Explosion<0, Path...> {
 
 __device__ int launches;  // on the user's problem, of this configuration
 
-#if defined(HONE_CPU)
+#if !defined(HONE_READ) && !defined(__CUDACC__)
 extern "C" long time(long*);
 #endif
 
@@ -39,7 +39,7 @@ HONE_DEVICE long seconds_now() {
   unsigned long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return (long)(now / 1000000000ULL);
-#elif defined(HONE_CPU)
+#elif !defined(HONE_READ) && !defined(__CUDACC__)
   return time(nullptr);
 #else
   return 0;

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-constexpr double kFirstLimit = 20.0;         // seconds, before enough is known: a cold compiler on a loaded machine
+constexpr double kFirstLimit = 30.0;         // seconds, before enough is known: a cold compiler on a loaded machine
 constexpr std::size_t kEnough = 3;           // batches
 constexpr double kLimitFactor = 5.0;         // times the median of this session
 constexpr double kLeastLimit = 1.0;          // what a busy host may add to a compiler that takes milliseconds

@@ -99,8 +99,7 @@ Result<void> MeasuringWorker::draw() {
 void MeasuringWorker::watch_reference(Bench& bench, const Problem& problem) {
   const std::string name = fmt::format("the reference {} on {}", spec_.reference.front().function, text(problem.shape));
   bench.watch_reference([this, name](bool begins) {
-    channel_.report(begins ? wire::Stage{.kind = wire::Stage::Kind::kReference, .name = name}
-                           : wire::Stage{.name = stage_, .finalist = finalist_});
+    channel_.report(begins ? wire::Stage{.kind = wire::Stage::Kind::kReference, .name = name} : wire::Stage{.name = stage_});
   });
 }
 
@@ -126,16 +125,16 @@ Message MeasuringWorker::finals(const Message& request) {
   std::vector<Bench::Finalist> finalists;
   std::vector<std::size_t> places;
   bool fatal = false, complete = true;
-  finalist_.reset();
+  channel_.charge(std::nullopt);
   next_seed();
   if (const Result<void> drawn = draw(); !drawn) {
     return {{"error", wire::to_message(drawn.error())}};
   }
   const Message& candidates = request.at("candidates");
   for (std::size_t i = 0; i < candidates.size() && !fatal; ++i) {
-    finalist_ = i;
+    channel_.charge(i);
     stage_ = "validating";
-    channel_.report({.name = stage_, .finalist = finalist_});
+    channel_.stage(stage_);
     TrialReply reply;
     const Configuration configuration = configuration_from(candidates[i]);
     const Compiled compiled = wire::compiled_from(candidates[i].at("compiled"));
@@ -396,7 +395,7 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
   }
   may_drop_ = request.value("first", false);
   standby_ = false;
-  finalist_.reset();
+  channel_.charge(std::nullopt);
   stage_ = "validating";
   if (const Result<void> refreshed = refresh_inputs(); !refreshed) {
     reply.fail(refreshed.error());
@@ -429,7 +428,8 @@ bool MeasuringWorker::time_finals(const std::vector<Bench::Finalist>& finalists,
   std::size_t turn = 0;
   const OnTurn on_turn = [&](std::size_t finalist, double seconds) {
     turn = finalist;
-    channel_.report({.name = stage_, .expected = seconds, .finalist = places[finalist]});
+    channel_.charge(places[finalist]);
+    channel_.report({.name = stage_, .expected = seconds});
   };
   Readings readings;
   const auto measured = bench_->time_interleaved(finalists, settings_, input_seed_, readings, on_turn);

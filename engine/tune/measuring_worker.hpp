@@ -95,7 +95,6 @@ class MeasuringWorker {
   bool may_drop_ = false;           ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
   std::string stage_;  ///< what is going on, for the tuner
-  std::optional<std::size_t> finalist_;  ///< who runs, in a final round
   bool standby_ = false;  ///< another process measures on the device: what runs on it does so under the lock
   double spent_ = 0.0, reseed_cost_ = 0.0;
 };

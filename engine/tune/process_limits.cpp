@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-constexpr rlim_t kMostMemory = rlim_t{4} << 30;  // NVRTC takes a few hundred MiB, a host compiler on a large template two GiB
+constexpr rlim_t kLeastMemory = rlim_t{1} << 30;
 constexpr rlim_t kMostFile = rlim_t{256} << 20;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -28,10 +28,10 @@ void lower(int resource, rlim_t most) {
 
 }  // namespace
 
-void limit_this_process() {
+void limit_this_process(std::size_t memory) {
   const auto host = static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES))) * static_cast<rlim_t>(std::max(1L, ::sysconf(_SC_PAGESIZE)));
   if (kLimitsMemory) {
-    lower(RLIMIT_AS, host == 0 ? kMostMemory : std::clamp(host / 2, kMostMemory / 4, kMostMemory));
+    lower(RLIMIT_AS, host == 0 ? rlim_t{memory} : std::min(rlim_t{memory}, std::max(kLeastMemory, host / 2)));
   }
   lower(RLIMIT_FSIZE, kMostFile);
   lower(RLIMIT_CORE, 0);

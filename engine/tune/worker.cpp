@@ -111,7 +111,7 @@ class Worker {
 
   /// A kernel file is read as the compiler is run: within limits.
   static Message read(const Message& request) {
-    limit_this_process();
+    limit_this_process(kReaderMemory);
     const Result<KernelSpec> spec = read_kernel_file(request.at("file").get<std::string>(), request.at("include_dirs"));
     if (!spec) {
       return failure(spec.error());
@@ -132,7 +132,7 @@ class Worker {
       if (request.at("measure")) {
         HONE_ASSIGN(measuring_, MeasuringWorker::create(channel_, *plugin, info, request));
       } else {
-        limit_this_process();
+        limit_this_process(kCompilerMemory);
         HONE_ASSIGN(compiling_, CompilingWorker::create(*plugin, info, request));
       }
       return {};

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 #include <vector>
 
 namespace hone {
@@ -35,7 +36,8 @@ void WorkerChannel::send(const wire::Message& message) {
   }
 }
 
-void WorkerChannel::report(const wire::Stage& stage) {
+void WorkerChannel::report(wire::Stage stage) {
+  stage.finalist = finalist_;
   reported_ = std::chrono::steady_clock::now();
   send(wire::to_message(stage));
 }
@@ -45,7 +47,7 @@ void WorkerChannel::piece(wire::Stage stage, double seconds) {
   const std::chrono::duration<double> silent = std::chrono::steady_clock::now() - reported_;
   if (silent.count() + seconds >= kWorthTelling) {
     stage.expected = seconds;
-    report(stage);
+    report(std::move(stage));
   }
 }
 

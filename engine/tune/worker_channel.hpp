@@ -24,7 +24,9 @@ class WorkerChannel {
   void stage(const std::string& stage) { report({.name = stage}); }
   /// The same of something that takes `seconds` at most, where the tuner would wait longer.
   void stage(const std::string& stage, double seconds) { report({.name = stage, .within = seconds}); }
-  void report(const wire::Stage& stage);
+  void report(wire::Stage stage);
+  /// Whose doing everything is that is reported from now on.
+  void charge(std::optional<std::size_t> finalist) { finalist_ = finalist; }
   /// Before a piece of what report() named that may take `seconds`. Told only now and then: most pieces are too short to be worth a message.
   void piece(wire::Stage stage, double seconds);
 
@@ -32,6 +34,7 @@ class WorkerChannel {
   bool read_all(std::uint8_t* to, std::size_t size);
 
   int socket_;
+  std::optional<std::size_t> finalist_;
   std::chrono::steady_clock::time_point reported_;
 };
 

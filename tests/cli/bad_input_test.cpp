@@ -97,6 +97,25 @@ TEST_CASE("constraints that no configuration meets") {
 }
 
 TEST_CASE("a kernel file that is not there") { refused({"/nonexistent/kernel.cu"}, {"/nonexistent/kernel.cu"}); }
+TEST_CASE("what is no regular file, or a huge one, is no kernel file") {
+  const TemporaryDirectory directory;
+  refused({"/dev/zero"}, {"/dev/zero", "a device or a pipe"});
+  REQUIRE(::mkfifo((directory / "pipe.cu").c_str(), 0600) == 0);
+  refused({directory / "pipe.cu"}, {"pipe.cu", "a device or a pipe"});
+  refused({directory / ""}, {"a directory"});
+  write(directory / "huge.cu", std::string((4 << 20) + 1, ' '));
+  refused({directory / "huge.cu"}, {"huge.cu", "4 MiB"});
+}
+TEST_CASE("a kernel file that includes itself comes back as clang's message") {
+  const TemporaryDirectory directory;
+  write(directory / "self.cu", "#include \"self.cu\"\n");
+  refused({directory / "self.cu"}, {"self.cu", "nested too deeply"});
+}
+TEST_CASE("a kernel file that never ends, or takes all memory, costs its reader alone") {
+  const TemporaryDirectory directory;
+  write(directory / "zeros.cu", "#include \"/dev/zero\"\n");
+  refused({directory / "zeros.cu"}, {"zeros.cu"});
+}
 TEST_CASE("an unknown kernel") { refused({"sofmax"}, {"sofmax", "softmax"}); }
 TEST_CASE("an unknown dtype") { refused({"softmax", "--dtype", "float32"}, {"'float32' is 'f32' here", "(known: f32, f16, bf16)"}); }
 TEST_CASE("a number that cannot be read, or makes no sense") {

@@ -1,6 +1,9 @@
 // Candidates that crash, hang, deadlock, scribble or are wrong cost themselves and nothing else.
 #include <doctest/doctest.h>
 
+#include <map>
+#include <string>
+
 #include "tests/cli/command.hpp"
 
 namespace hone::test {
@@ -23,6 +26,25 @@ TEST_CASE("a session survives every way a configuration can fail, and counts eac
   // What the compiler minds is told, not the line before it that says where.
   const Ended told = run({"sessions", "1", "--kernel", HONE_SOURCE_DIR "/tests/cli/hostile.cu", "--store", directory / "S.db"});
   CHECK(told.out.find("error: static assertion failed: this configuration does not compile") != std::string::npos);
+}
+
+TEST_CASE("finalists that crash and hang are named and dropped, and the next best wins") {
+  const TemporaryDirectory directory;
+  const std::string file = HONE_SOURCE_DIR "/tests/cli/false_finalist.cu";
+  const Ended ended = run({"tune", file, "--device", "cpu", "--strategy", "exhaustive", "--compile-workers", "1", "--budget", "100trials",
+                           "--store", directory / "S.db", "--json"},
+                          {{"HONE_TEST_MARK", directory / "search_is_over"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const auto report = ended.json();
+  CHECK(report["outcomes"]["ok"] == 5);  // in their trials they do well
+  CHECK(report["best"]["config"]["behaviour"] == 1);
+  REQUIRE(report["default"].is_object());
+  CHECK(report["speedup"].get<double>() > 1.5);
+  std::map<int, std::string> outcomes;
+  for (const auto& trial : run({"sessions", "1", "--kernel", file, "--store", directory / "S.db", "--json"}).json()["results"]) {
+    outcomes[trial["config"]["behaviour"].get<int>()] = trial["outcome"].get<std::string>();
+  }
+  CHECK(outcomes == std::map<int, std::string>{{0, "ok"}, {1, "ok"}, {2, "illegal_access"}, {3, "timeout"}, {4, "ok"}});
 }
 
 TEST_CASE("run reports a failing configuration with its outcome and exit code 2") {
