@@ -237,7 +237,7 @@ bool MeasuringWorker::validate(const Compiled& compiled, const Configuration& co
 
 /// In a final round the tuner learns whose doing it is.
 void MeasuringWorker::say(const std::string& stage, std::optional<double> within) {
-  channel_.report({.name = stage, .within = within, .finalist = finalist_});
+  channel_.report({.name = stage, .within = within});
 }
 
 std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& compiled, const Configuration& configuration,

@@ -37,7 +37,7 @@ void WorkerChannel::send(const wire::Message& message) {
 }
 
 void WorkerChannel::report(wire::Stage stage) {
-  stage.finalist = finalist_;
+  stage.finalist = stage.kind == wire::Stage::Kind::kReference ? std::nullopt : finalist_;  // the reference is no one's doing
   reported_ = std::chrono::steady_clock::now();
   send(wire::to_message(stage));
 }
