@@ -98,7 +98,7 @@ class PluggedDevice final : public Device {
 
  private:
   Result<TimedRuns> time_by_table(const TimeRequest& request);
-  Result<double> time_one(const TimeRequest& request, std::span<const hone_preparation> preparations);
+  Result<std::vector<double>> time_runs(const TimeRequest& request, std::span<const hone_preparation> preparations, std::size_t count);
 
   /// Work on memory fails only where the device does.
   template <class... Parameters, class... Given>
@@ -112,11 +112,15 @@ class PluggedDevice final : public Device {
   FlushByFill cache_;
 };
 
-/// One run a call: what lies between two runs is the host's to do.
+/// Runs with nothing between them that the plugin does not know of are one call.
 Result<TimedRuns> PluggedDevice::time_by_table(const TimeRequest& request) {
+  const bool host_between = !request.watches.empty() || std::ranges::any_of(request.preparations, [](const Preparation& step) {
+    return step.kind == Preparation::Kind::kScramble;
+  });
   TimedRuns runs;
-  for (int sample = 0; sample < request.samples; ++sample) {
-    const Spots spots = spots_of_run(request.seed, static_cast<std::uint64_t>(sample));
+  for (int done = 0; done < request.samples;) {
+    const int count = host_between ? 1 : request.samples;
+    const Spots spots = spots_of_run(request.seed, static_cast<std::uint64_t>(done));
     std::vector<hone_preparation> preparations;
     for (const Preparation& step : request.preparations) {
       if (step.kind == Preparation::Kind::kScramble) {
@@ -126,25 +130,27 @@ Result<TimedRuns> PluggedDevice::time_by_table(const TimeRequest& request) {
       }
     }
     HONE_TRY(spoil(request.watches, spots));
-    HONE_ASSIGN(const double us, time_one(request, preparations));
-    runs.us.push_back(us);
+    HONE_ASSIGN(const std::vector<double> us, time_runs(request, preparations, static_cast<std::size_t>(count)));
+    runs.us.insert(runs.us.end(), us.begin(), us.end());
     HONE_ASSIGN(const std::uint64_t left, unmended(request.watches, spots));
     runs.unmended += left;
+    done += count;
   }
   return runs;
 }
 
-Result<double> PluggedDevice::time_one(const TimeRequest& request, std::span<const hone_preparation> preparations) {
+Result<std::vector<double>> PluggedDevice::time_runs(const TimeRequest& request, std::span<const hone_preparation> preparations,
+                                                     std::size_t count) {
   const hone_time_request asked{.struct_size = sizeof(hone_time_request),
                                 .kernel = static_cast<const PluggedKernel*>(request.kernel)->handle(),
                                 .arguments = request.arguments.data(),
                                 .preparations = preparations.data(),
                                 .preparation_count = preparations.size(),
-                                .samples = 1,
+                                .samples = count,
                                 .flush_cache = request.flush_cache ? 1 : 0};
-  double us = 0.0;
+  std::vector<double> us(count);
   HONE_TRY(call(table_, "time", ErrorCode::kLaunch,
-                [&](hone_message* message) { return table_.time(device_->handle(), &asked, &us, message); }));
+                [&](hone_message* message) { return table_.time(device_->handle(), &asked, us.data(), message); }));
   return us;
 }
 

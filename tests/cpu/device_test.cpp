@@ -141,12 +141,43 @@ TEST_CASE("timing prepares before each run and gives a sample of each") {
   void* const arguments[] = {&pointer};
   const hone::Preparation preparations[] = {{hone::Preparation::Kind::kCopy, out.data(), original.data(), 16},
                                             {hone::Preparation::Kind::kZero, out.data(), nullptr, 4}};
-  const auto samples = cpu.device().time({kernel.get(), arguments, preparations, 5, true}).value();
-  CHECK(samples.size() == 5);
-  for (const double sample : samples) {
+  const auto runs = cpu.device().time({.kernel = kernel.get(), .arguments = arguments, .preparations = preparations, .samples = 5}).value();
+  CHECK(runs.us.size() == 5);
+  for (const double sample : runs.us) {
     CHECK(sample > 0.0);
   }
   CHECK(out == std::vector<int>{1, 3, 4, 5});
+}
+
+TEST_CASE("watched outputs are spoiled before each run, and what a run leaves wrong is counted") {
+  CpuFixture cpu;
+  std::vector<int> out(4, 9);
+  const std::vector<double> expected{1.0, 2.0, 3.0, 4.0};
+  void* pointer = out.data();
+  void* const arguments[] = {&pointer};
+  const hone::Watch watches[] = {{.address = out.data(), .element = hone::DType::kI32, .expected = expected.data(), .count = 4}};
+  for (const bool works : {true, false}) {
+    const auto compiled = cpu.compile(make_spec(kernel_source(works ? "out[threadIdx.x] = threadIdx.x + 1;" : ""))).at(0).value();
+    const auto kernel = cpu.device().load(compiled, {geometry({1, 1, 1}, {4, 1, 1})}, {hone::DType::kF32, {{"n", 4}}}).value();
+    const auto runs =
+        cpu.device().time({.kernel = kernel.get(), .arguments = arguments, .preparations = {}, .watches = watches, .samples = 3}).value();
+    CHECK((runs.unmended == 0) == works);
+  }
+}
+
+TEST_CASE("shared memory that nobody wrote holds what it was painted with, in every block") {
+  CpuFixture cpu;
+  std::vector<int> out(4, 0);
+  const auto compiled =
+      cpu.compile(make_spec(kernel_source("__shared__ int s[64]; out[blockIdx.x] = s[7]; __syncthreads(); s[threadIdx.x] = 3;")))
+          .at(0)
+          .value();
+  const auto kernel = cpu.device().load(compiled, {geometry({4, 1, 1}, {32, 1, 1})}, {hone::DType::kF32, {{"n", 4}}}).value();
+  void* pointer = out.data();
+  void* const arguments[] = {&pointer};
+  REQUIRE(cpu.device().paint_shared(0x7f).ok());
+  REQUIRE(kernel->launch(nullptr, arguments).ok());
+  CHECK(out == std::vector<int>(4, 0x7f7f7f7f));
 }
 
 TEST_CASE("kernels may be launched from several threads at once") {

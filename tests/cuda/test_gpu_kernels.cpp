@@ -28,8 +28,9 @@ TEST_CASE_FIXTURE(Gpu, "every built-in kernel's default configuration is right, 
       Readings readings;
       const auto measured = (*bench)->time(**loaded, chosen, MeasureSettings{}, std::nullopt, readings);
       REQUIRE_MESSAGE(measured.ok(), measured.error().message);
-      CHECK(measured->median_us > 0.0);
-      MESSAGE(spec.name << " " << std::string(name(dtype)) << ": " << measured->median_us << " us, error " << validation->max_error
+      CHECK_MESSAGE(measured->validation.ok(), measured->validation.detail);
+      CHECK(measured->measurement.median_us > 0.0);
+      MESSAGE(spec.name << " " << std::string(name(dtype)) << ": " << measured->measurement.median_us << " us, error " << validation->max_error
                         << " of what is allowed, at " << readings.sm_clock_mhz << " MHz");
     }
   }

@@ -63,12 +63,12 @@ TEST_CASE_FIXTURE(Gpu, "times are positive, and preparations happen before each 
         .kernel = loaded->get(), .arguments = arguments, .preparations = preparations, .samples = samples, .flush_cache = flush};
     const auto taken = device->time(request);
     REQUIRE_MESSAGE(taken.ok(), taken.error().message);
-    REQUIRE(taken->size() == static_cast<std::size_t>(samples));
-    for (const double us : *taken) {
+    REQUIRE(taken->us.size() == static_cast<std::size_t>(samples));
+    for (const double us : taken->us) {
       CHECK(us > 0.0);
       CHECK(us < 1e5);
     }
-    return taken->back();
+    return taken->us.back();
   };
   const double flushed = time(70, {}, true);
   CHECK(download<int>(*y) == std::vector<int>{111});
@@ -227,18 +227,73 @@ TEST_CASE_FIXTURE(Gpu, "a graph of calls runs each on its own memory, behind its
     buffers.push_back(upload(std::vector<int>{10}));
     addresses[i] = buffers[i]->address();
     arguments[i] = {&addresses[i]};
-    calls.push_back({arguments[i], {}});
+    calls.push_back({arguments[i], {}, {}});
   }
   calls[2].preparations.push_back({Preparation::Kind::kZero, addresses[2], nullptr, 4});
   const auto graph = device->graph(**loaded, calls);
   REQUIRE_MESSAGE(graph.ok(), graph.error().message);
-  const auto taken = (*graph)->time(40);
+  const auto taken = (*graph)->time(40, 1);
   REQUIRE_MESSAGE(taken.ok(), taken.error().message);
-  REQUIRE(taken->size() == 40);
-  CHECK(*std::min_element(taken->begin(), taken->end()) > 0.0);
+  REQUIRE(taken->us.size() == 40);
+  CHECK(std::ranges::min(taken->us) > 0.0);
   CHECK(download<int>(*buffers[0]) == std::vector<int>{50});
   CHECK(download<int>(*buffers[1]) == std::vector<int>{50});
   CHECK(download<int>(*buffers[2]) == std::vector<int>{1});
+}
+
+TEST_CASE_FIXTURE(Gpu, "watched outputs are spoiled before each run, and what a run leaves wrong is counted") {
+  constexpr std::size_t kCount = 100000;
+  const auto expected = upload(std::vector<double>(kCount, 3.0));
+  const auto y = upload(std::vector<float>(kCount, 3.0F));
+  void* to = y->address();
+  const std::array<void*, 1> arguments{&to};
+  const std::array<Watch, 1> watches{Watch{.address = to,
+                                           .element = DType::kF32,
+                                           .expected = static_cast<const double*>(expected->address()),
+                                           .count = kCount,
+                                           .relative = 1e-6}};
+  for (const bool works : {true, false}) {
+    const std::string body = works ? "for (int i = threadIdx.x; i < 100000; i += blockDim.x) y[i] = 3.0f;" : "";
+    const auto loaded = load("template <Config c> KERNEL void k(float* y) { " + body + " }", one_block(256));
+    REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+    const auto taken =
+        device->time({.kernel = loaded->get(), .arguments = arguments, .preparations = {}, .watches = watches, .seed = 5, .samples = 40});
+    REQUIRE_MESSAGE(taken.ok(), taken.error().message);
+    CHECK((taken->unmended == 0) == works);
+  }
+  const Spots all{1, kCount};
+  require(device->spoil(watches, all));
+  CHECK(device->unmended(watches, all).value() == kCount);
+}
+
+TEST_CASE_FIXTURE(Gpu, "checksums of many regions are those of each") {
+  const auto memory = upload(std::vector<int>(1 << 20, 7));
+  std::vector<Region> regions;
+  for (std::size_t i = 0; i < 300; ++i) {
+    regions.push_back({static_cast<std::byte*>(memory->address()) + 13 * i, i == 5 ? std::size_t{3} << 20 : 100 + 7 * i});
+  }
+  const auto sums = device->checksums(regions).value();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{5}, std::size_t{127}, std::size_t{128}, std::size_t{299}}) {
+    CHECK(sums[i] == device->checksum(regions[i].address, regions[i].bytes).value());
+  }
+}
+
+TEST_CASE_FIXTURE(Gpu, "shared memory that nobody wrote holds what it was painted with") {
+  const auto y = upload(std::vector<unsigned>(132, 0));
+  void* to = y->address();
+  PassLaunch pass = one_block(128);
+  pass.grid[0] = 132;
+  const auto loaded = load(
+      "template <Config c> KERNEL void k(unsigned* y) { __shared__ volatile unsigned s[1024]; if (threadIdx.x == 0) y[blockIdx.x] = s[5]; "
+      "}",
+      pass);
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  for (const std::uint8_t pattern : {std::uint8_t{0xff}, std::uint8_t{0x7f}}) {
+    require(device->paint_shared(pattern));
+    require((*loaded)->launch(nullptr, std::array<void*, 1>{&to}));
+    require(device->synchronize());
+    CHECK(download<unsigned>(*y) == std::vector<unsigned>(132, pattern * 0x01010101U));
+  }
 }
 
 TEST_CASE_FIXTURE(Gpu, "a launch the device cannot do is a launch error, and the device goes on") {
