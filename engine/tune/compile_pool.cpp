@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <thread>
 
 namespace hone {
 namespace {
@@ -15,6 +17,13 @@ constexpr double kLeastLimit = 1.0;          // what a busy host may add to a co
 constexpr double kBatchSeconds = 0.4;        // long enough to share a front end, short enough that the device does not wait
 constexpr std::size_t kLargestBatch = 16;
 constexpr double kSetupDeadline = 60.0;
+
+/// How many processes there are to a core of this host, at least 1: a compiler gets as much less of it.
+double crowding() {
+  double load = 0.0;
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  return ::getloadavg(&load, 1) == 1 ? std::max(1.0, load / cores) : 1.0;
+}
 
 }  // namespace
 
@@ -49,7 +58,7 @@ double CompilePool::limit(std::size_t configurations) const {
   if (each_.size() < kEnough) {
     return kFirstLimit;
   }
-  return std::max(kLeastLimit, kLimitFactor * each_[each_.size() / 2] * static_cast<double>(configurations));
+  return crowding() * std::max(kLeastLimit, kLimitFactor * each_[each_.size() / 2] * static_cast<double>(configurations));
 }
 
 void CompilePool::submit(std::vector<Proposal> proposals) {

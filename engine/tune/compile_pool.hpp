@@ -33,7 +33,7 @@ class CompilePool {
   [[nodiscard]] std::size_t pending() const;
   [[nodiscard]] std::size_t running() const { return running_; }
   [[nodiscard]] std::size_t workers() const { return slots_.size(); }
-  /// Seconds that a batch of so many may take: five times the median of a configuration's, for each.
+  /// Seconds that a batch of so many may take: five times the median of a configuration's, for each; more on a crowded host.
   [[nodiscard]] double limit(std::size_t configurations) const;
   /// Mean seconds a configuration takes one worker; a guess before the first.
   [[nodiscard]] double mean_seconds() const { return compiled_ == 0 ? kFirstGuess : seconds_ / static_cast<double>(compiled_); }
