@@ -8,23 +8,24 @@
 
 namespace hone {
 
+void Bench::Impl::add_bands(std::vector<Frozen>& watched, const measure::GuardedArena& arena, const std::vector<Owner>& owners) {
+  for (std::size_t band = 0; !arena.empty() && band < arena.bands().size(); ++band) {
+    const Owner& owner = owners[band / 2];
+    watched.push_back({arena.bands()[band], arena.checksums()[band], owner.slot, owner.own, &arena, band});
+  }
+}
+
 std::vector<Bench::Impl::Frozen> Bench::Impl::frozen(std::size_t place, bool all) const {
   std::vector<Frozen> watched;
-  const auto add_bands = [&watched](const measure::GuardedArena& arena, const std::vector<Owner>& owners) {
-    for (std::size_t band = 0; !arena.empty() && band < arena.bands().size(); ++band) {
-      const Owner& owner = owners[band / 2];
-      watched.push_back({arena.bands()[band], arena.checksums()[band], owner.slot, owner.own, &arena, band});
-    }
-  };
   for (std::size_t other = 0; other < kPlaces; ++other) {
     if (all || other == place) {
-      add_bands(arenas_[other], arena_owners_[other]);
-      add_bands(workspaces_[other], workspace_owners_[other]);
+      add_bands(watched, arenas_[other], arena_owners_[other]);
+      add_bands(watched, workspaces_[other], workspace_owners_[other]);
       watched.insert(watched.end(), inputs_[other].begin(), inputs_[other].end());
     }
   }
   if (all) {
-    add_bands(call_arena_, call_owners_);
+    add_bands(watched, call_arena_, call_owners_);
     watched.insert(watched.end(), own_.begin(), own_.end());
   }
   return watched;

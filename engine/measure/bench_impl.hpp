@@ -69,6 +69,7 @@ struct Bench::Impl {
     const measure::GuardedArena* arena = nullptr;  ///< of a band
     std::size_t band = 0;
   };
+  static void add_bands(std::vector<Frozen>& watched, const measure::GuardedArena& arena, const std::vector<Owner>& owners);
   /// What is frozen around one place, and with `all` everywhere.
   [[nodiscard]] std::vector<Frozen> frozen(std::size_t place, bool all) const;
   /// Says what of it was written, in the words of a kernel's failure.

@@ -232,7 +232,12 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
   Verdict verdict;
   std::optional<std::string> found = subject.harm;
   if (!found) {
-    HONE_ASSIGN(found, damage(frozen(kFirst, true)));
+    // What lies further off is the audit's to see, once for the whole trial.
+    std::vector<Frozen> near = frozen(kFirst, false);
+    if (subject.graph) {
+      add_bands(near, call_arena_, call_owners_);
+    }
+    HONE_ASSIGN(found, damage(near));
   }
   if (found) {
     verdict = {Outcome::kIllegalAccess, *std::move(found)};

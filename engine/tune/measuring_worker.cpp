@@ -140,7 +140,7 @@ Message MeasuringWorker::finals(const Message& request) {
     const Compiled compiled = wire::compiled_from(candidates[i].at("compiled"));
     auto kernel = prepare(compiled, configuration, reply);
     constexpr int kLaunches = 256;
-    constexpr double kSeconds = 0.1;
+    constexpr double kSeconds = 0.05;
     bool right = kernel && validate(compiled, configuration, *kernel, reply) && deepen(compiled, configuration, reply) &&
                  repeat(configuration, *kernel, kLaunches, kSeconds, reply);
     audit(reply);
