@@ -77,7 +77,7 @@ template <class T, Config c> KERNEL void failing(IN(p.n) const T* x, OUT(p.n) T*
   if (i >= p.n) return;
   float factor = 2.0f;
   if (c.stage == 0) {  // the honest ones are slow: who fails in the final round has to come that far
-    for (int k = 0; k < 64; ++k) factor = factor * (1.0f + (float)(p.n == k));
+    for (int k = 1; k <= 64; ++k) factor = factor * (1.0f + (float)(p.n == -k));
   }
   y[i] = T(factor * (float)x[i]);
 }

@@ -15,19 +15,24 @@ void Bench::Impl::add_bands(std::vector<Frozen>& watched, const measure::Guarded
   }
 }
 
-std::vector<Bench::Impl::Frozen> Bench::Impl::frozen(std::size_t place, bool all) const {
+std::vector<Bench::Impl::Frozen> Bench::Impl::bands(std::size_t place) const {
   std::vector<Frozen> watched;
-  for (std::size_t other = 0; other < kPlaces; ++other) {
-    if (all || other == place) {
-      add_bands(watched, arenas_[other], arena_owners_[other]);
-      add_bands(watched, workspaces_[other], workspace_owners_[other]);
-      watched.insert(watched.end(), inputs_[other].begin(), inputs_[other].end());
-    }
+  add_bands(watched, arenas_[place], arena_owners_[place]);
+  add_bands(watched, workspaces_[place], workspace_owners_[place]);
+  return watched;
+}
+
+std::vector<Bench::Impl::Frozen> Bench::Impl::frozen() const {
+  std::vector<Frozen> watched;
+  for (std::size_t place = 0; place < kPlaces; ++place) {
+    add_bands(watched, arenas_[place], arena_owners_[place]);
+    add_bands(watched, workspaces_[place], workspace_owners_[place]);
+    watched.insert(watched.end(), inputs_[place].begin(), inputs_[place].end());
   }
-  if (all) {
-    add_bands(watched, call_arena_, call_owners_);
-    watched.insert(watched.end(), own_.begin(), own_.end());
-  }
+  add_bands(watched, own_arena_, own_owners_);
+  add_bands(watched, call_arena_, call_owners_);
+  add_bands(watched, call_workspaces_, call_workspace_owners_);
+  watched.insert(watched.end(), own_.begin(), own_.end());
   return watched;
 }
 
@@ -62,8 +67,10 @@ Result<void> Bench::Impl::repair() {
       }
     }
   }
-  if (!call_arena_.empty()) {
-    HONE_TRY(call_arena_.paint(device_));
+  for (measure::GuardedArena* arena : {&own_arena_, &call_arena_, &call_workspaces_}) {
+    if (!arena->empty()) {
+      HONE_TRY(arena->paint(device_));
+    }
   }
   calls_seed_.reset();
   if (!inputs_seed_) {
@@ -88,7 +95,7 @@ Result<void> Bench::Impl::repair() {
 Result<std::optional<std::string>> Bench::audit(std::span<Bench* const> benches) {
   std::vector<Impl::Frozen> watched;
   for (Bench* const bench : benches) {
-    const std::vector<Impl::Frozen> of_one = bench->impl_->frozen(Impl::kFirst, true);
+    const std::vector<Impl::Frozen> of_one = bench->impl_->frozen();
     watched.insert(watched.end(), of_one.begin(), of_one.end());
   }
   if (watched.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/element.hpp"
@@ -23,6 +24,7 @@ std::uint8_t guard_pattern(Direction direction, std::size_t index) {
 
 constexpr std::size_t kSkew = 16;  // what a kernel may rely on; the second place is aligned to no more
 
+constexpr std::uint8_t kOwnPattern = 0x1d;
 constexpr std::uint8_t kUnwritten = 0xff;  // a NaN in double: an element the reference forgets is no right answer
 
 /// "the reference f", of several passes "the reference f, g": what is wrong in the end is any one's doing.
@@ -81,30 +83,38 @@ Result<void> Bench::Impl::size_slots() {
     }
     reference_arguments_.push_back(slot.is(Direction::kScalar) ? static_cast<void*>(slot.scalar.data()) : &slot.reference_address);
   }
-  bytes_ = measure::GuardedArena::footprint(payloads(kFirst));
+  bytes_ = measure::GuardedArena::footprint(argument_payloads(kFirst, true)) + measure::GuardedArena::footprint(own_payloads());
   return {};
 }
 
-/// The payloads of a place, in the order of allocate(); `owners` learns whose they are.
-std::vector<measure::GuardedArena::Payload> Bench::Impl::payloads(std::size_t place) {
+/// The arguments of a place, in the order of the slots; notes whose they are.
+std::vector<measure::GuardedArena::Payload> Bench::Impl::argument_payloads(std::size_t place, bool with_inputs) {
   std::vector<measure::GuardedArena::Payload> made;
-  std::vector<Owner>& owners = arena_owners_[place];
-  owners.clear();
+  arena_owners_[place].clear();
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    if (!slot.has_fixed_memory()) {
-      continue;
+    if (slot.has_fixed_memory() && (with_inputs || !slot.is(Direction::kIn))) {
+      made.push_back({slot.bytes(), guard_pattern(slot.argument->direction, i), size_of(slot.element)});
+      arena_owners_[place].push_back({&slot, false});
     }
-    const std::uint8_t pattern = guard_pattern(slot.argument->direction, i);
-    made.push_back({slot.bytes(), pattern, size_of(slot.element)});
-    owners.push_back({&slot, false});
-    if (place == kFirst && slot.is(Direction::kInOut)) {
-      made.push_back({slot.bytes(), pattern, size_of(slot.element)});
-      owners.push_back({&slot, true});
+  }
+  return made;
+}
+
+/// Of each slot the original, then the answer. What lies before them has another length in each process: nobody finds them by counting.
+std::vector<measure::GuardedArena::Payload> Bench::Impl::own_payloads() {
+  static const std::uint64_t kDrawn = std::random_device{}();
+  constexpr std::size_t kUnit = 256, kMostUnits = 4096;
+  std::vector<measure::GuardedArena::Payload> made{{kUnit * (1 + random_bits(kDrawn, slots_.size()) % kMostUnits), kOwnPattern, 1}};
+  own_owners_ = {{slots_.empty() ? nullptr : slots_.data(), true}};
+  for (const Slot& slot : slots_) {
+    if (slot.is(Direction::kInOut)) {
+      made.push_back({slot.bytes(), kOwnPattern, size_of(slot.element)});
+      own_owners_.push_back({&slot, true});
     }
-    if (place == kFirst && slot.is_output()) {
-      made.push_back({slot.answer_bytes(), pattern, sizeof(double)});
-      owners.push_back({&slot, true});
+    if (slot.is_output()) {
+      made.push_back({slot.answer_bytes(), kOwnPattern, sizeof(double)});
+      own_owners_.push_back({&slot, true});
     }
   }
   return made;
@@ -135,20 +145,22 @@ Error Bench::Impl::out_of_memory(const Error& cause) const {
 }
 
 Result<void> Bench::Impl::allocate() {
-  if (const Result<void> arranged = arenas_[kFirst].arrange(device_, payloads(kFirst)); !arranged) {
+  Result<void> arranged = arenas_[kFirst].arrange(device_, argument_payloads(kFirst, true));
+  arranged = arranged ? own_arena_.arrange(device_, own_payloads()) : arranged;
+  if (!arranged) {
     return out_of_memory(arranged.error());
   }
-  std::size_t next = 0;
+  std::size_t next = 0, next_own = 1;
   for (Slot& slot : slots_) {
     if (!slot.has_fixed_memory()) {
       continue;
     }
     slot.address[kFirst] = slot.reference_address = arenas_[kFirst].payload(next++);
     if (slot.is(Direction::kInOut)) {
-      slot.original = arenas_[kFirst].payload(next++);
+      slot.original = own_arena_.payload(next_own++);
     }
     if (slot.is_output()) {
-      slot.expected = reinterpret_cast<double*>(arenas_[kFirst].payload(next++));
+      slot.expected = reinterpret_cast<double*>(own_arena_.payload(next_own++));
       slot.reference_address = slot.expected;
     }
   }
@@ -156,19 +168,25 @@ Result<void> Bench::Impl::allocate() {
   return {};
 }
 
-/// Where memory is plenty. Aligned to what a kernel may rely on, and not to more.
+/// Where memory is plenty. Aligned to what a kernel may rely on, and not to more. Inputs that are read in no time have a second place, too.
 void Bench::Impl::try_second_place() {
-  constexpr std::size_t kShareOfMemory = 4;
-  std::vector<measure::GuardedArena::Payload> wanted = payloads(kSecond);
+  constexpr std::size_t kShareOfMemory = 4, kFewBytes = std::size_t{64} << 20;
+  const std::size_t all = measure::GuardedArena::footprint(argument_payloads(kSecond, true));
+  has_second_inputs_ = all <= kFewBytes;
+  std::vector<measure::GuardedArena::Payload> wanted = argument_payloads(kSecond, has_second_inputs_);
   const std::optional<std::size_t> memory = device_memory();
   if (memory && measure::GuardedArena::footprint(wanted) > *memory / kShareOfMemory) {
+    arena_owners_[kSecond].clear();
+    has_second_inputs_ = false;
     return;
   }
   has_second_place_ = arenas_[kSecond].arrange(device_, std::move(wanted), kSkew).ok();
+  has_second_inputs_ = has_second_inputs_ && has_second_place_;
   std::size_t next = 0;
   for (Slot& slot : slots_) {
     if (has_second_place_ && slot.has_fixed_memory()) {
-      slot.address[kSecond] = arenas_[kSecond].payload(next++);
+      const bool shared = slot.is(Direction::kIn) && !has_second_inputs_;
+      slot.address[kSecond] = shared ? slot.address[kFirst] : arenas_[kSecond].payload(next++);
     }
   }
 }
@@ -182,26 +200,43 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
   for (std::vector<Frozen>& of_place : inputs_) {
     of_place.clear();
   }
+  const bool varies = variation_ && variation_->seed == seed;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
-    // Every argument draws from a stream of its own: equal inputs would hide a kernel that mixes them up.
-    const std::uint64_t stream = random_bits(seed, i);
-    if (slot.is(Direction::kInOut)) {
-      HONE_TRY(fill_input(slot, slot.original, stream));
-    }
-    if (!slot.is(Direction::kIn)) {
+    if (!slot.is(Direction::kIn) && !slot.is(Direction::kInOut)) {
       continue;
     }
-    HONE_TRY(fill_input(slot, slot.address[kFirst], stream));
+    // Every argument draws from a stream of its own: equal inputs would hide a kernel that mixes them up.
+    void* const destination = slot.is(Direction::kIn) ? slot.address[kFirst] : slot.original;
+    HONE_TRY(fill_input(slot, destination, random_bits(varies ? variation_->base : seed, i)));
+    if (varies) {
+      HONE_TRY(fill_variation(slot, destination, random_bits(seed, i)));
+    }
+    if (slot.is(Direction::kInOut)) {
+      continue;
+    }
     HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.address[kFirst], slot.bytes()));
     inputs_[kFirst].push_back({{slot.address[kFirst], slot.bytes()}, sum, &slot, false, nullptr, 0});
-    if (has_second_place_) {
+    if (has_second_inputs_) {
       HONE_TRY(device_.copy(slot.address[kSecond], slot.address[kFirst], slot.bytes()));
       inputs_[kSecond].push_back({{slot.address[kSecond], slot.bytes()}, sum, &slot, false, nullptr, 0});
     }
   }
   inputs_seed_ = seed;
   return {};
+}
+
+/// Inputs that are the same as before but for a part in the middle of each: what keeps its results by a look at its inputs looks elsewhere.
+Result<void> Bench::Impl::vary(std::uint64_t seed) {
+  HONE_TRY(ready_for_timing());
+  variation_ = Variation{seed, *inputs_seed_};
+  return compute_answer(seed);
+}
+
+/// The part of an argument that varies.
+Result<void> Bench::Impl::fill_variation(Slot& slot, void* destination, std::uint64_t stream) {
+  const std::size_t count = std::max<std::size_t>(1, slot.count / 16);
+  return device_.randomize(static_cast<std::byte*>(destination) + slot.count / 2 * size_of(slot.element), slot.element, count, stream);
 }
 
 Result<void> Bench::Impl::fill_input(Slot& slot, void* destination, std::uint64_t stream) {
@@ -219,7 +254,7 @@ Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
   slack_ = 1.0;
   own_.clear();
   HONE_TRY(launch_reference());
-  HONE_ASSIGN(const auto harm, damage(frozen(kFirst, true)));
+  HONE_ASSIGN(const auto harm, damage(frozen()));
   for (Slot& slot : slots_) {
     slot.sensitivity.clear();
     if (slot.is_output()) {
@@ -395,6 +430,7 @@ Result<Validation> Bench::validate(const LoadedKernel& kernel, const Configurati
 }
 
 Result<bool> Bench::has_answer(std::uint64_t seed) { return impl_->has_answer(seed); }
+Result<void> Bench::vary(std::uint64_t seed) { return impl_->vary(seed); }
 
 Result<Timing> Bench::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                            std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn) {
@@ -404,8 +440,12 @@ Result<Timing> Bench::time(const LoadedKernel& kernel, const Configuration& conf
   return timed;
 }
 
-Result<Validation> Bench::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds) {
-  return impl_->repeat(kernel, configuration, launches, seconds);
+Result<Validation> Bench::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds,
+                                 const OnTurn& on_turn) {
+  impl_->on_turn_ = on_turn;
+  Result<Validation> repeated = impl_->repeat(kernel, configuration, launches, seconds);
+  impl_->on_turn_ = nullptr;
+  return repeated;
 }
 
 Result<std::vector<Timing>> Bench::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,

@@ -47,6 +47,7 @@ struct Bench::Impl {
   Result<void> fill_inputs(std::uint64_t seed);
   Result<void> compute_answer(std::uint64_t seed);
   Result<bool> has_answer(std::uint64_t seed);
+  Result<void> vary(std::uint64_t seed);
   /// Sizes of the workspaces for a configuration, by argument; 0 for the others.
   Result<std::vector<std::size_t>> workspace_counts(const Configuration& configuration) const;
   Result<void> fit_workspaces(const std::vector<std::size_t>& counts);
@@ -70,8 +71,10 @@ struct Bench::Impl {
     std::size_t band = 0;
   };
   static void add_bands(std::vector<Frozen>& watched, const measure::GuardedArena& arena, const std::vector<Owner>& owners);
-  /// What is frozen around one place, and with `all` everywhere.
-  [[nodiscard]] std::vector<Frozen> frozen(std::size_t place, bool all) const;
+  /// The guard bands of one place.
+  [[nodiscard]] std::vector<Frozen> bands(std::size_t place) const;
+  /// All bands, inputs, originals and answers.
+  [[nodiscard]] std::vector<Frozen> frozen() const;
   /// Says what of it was written, in the words of a kernel's failure.
   Result<std::optional<std::string>> damage(const std::vector<Frozen>& watched);
   Result<std::string> describe_damage(const Frozen& hit);
@@ -93,13 +96,15 @@ struct Bench::Impl {
  private:
   // bench.cpp
   Result<void> size_slots();
-  std::vector<measure::GuardedArena::Payload> payloads(std::size_t place);
+  std::vector<measure::GuardedArena::Payload> argument_payloads(std::size_t place, bool with_inputs);
+  std::vector<measure::GuardedArena::Payload> own_payloads();
   Result<void> check_memory(std::size_t extra_bytes, const std::string& what) const;
   [[nodiscard]] std::optional<std::size_t> device_memory() const;
   Result<void> allocate();
   void try_second_place();
   Error out_of_memory(const Error& cause) const;
   Result<void> fill_input(Slot& slot, void* destination, std::uint64_t stream);
+  Result<void> fill_variation(Slot& slot, void* destination, std::uint64_t stream);
   Result<void> launch_reference();
   Result<void> start_expected(Slot& slot);
   Result<void> convert_original(Slot& slot);
@@ -119,6 +124,7 @@ struct Bench::Impl {
     std::optional<std::size_t> late_before{};  ///< this pass comes behind a kernel that still writes
   };
   Result<Verdict> judge(const LoadedKernel& kernel, double& max_error);
+  [[nodiscard]] std::vector<Frozen> written_by_none(bool inputs_alone) const;
   Result<Verdict> run(const LoadedKernel& kernel, const Run& which);
   Result<void> launch(const LoadedKernel& kernel, const Run& which);
   Result<Verdict> run_and_compare(const LoadedKernel& kernel, const Run& which, double& max_error);
@@ -175,16 +181,15 @@ struct Bench::Impl {
   // graph_timing.cpp
   /// The problem's buffers once more.
   struct CallSet {
-    std::vector<std::unique_ptr<Buffer>> workspaces;  ///< by argument; none for others
-    std::vector<void*> addresses;                     ///< of the buffers
-    std::vector<void*> arguments;                     ///< of a call: they point into `addresses`, and to the scalars of the slots
+    std::vector<void*> addresses;  ///< by argument; none for scalars
+    std::vector<void*> arguments;  ///< of a call: they point into `addresses`, and to the scalars of the slots
   };
   /// Gives the subject a graph if it, or the `rival_us` that it races against, is short.
   Result<void> choose_way(Subject& subject, const MeasureSettings& settings, double rival_us);
   Result<std::unique_ptr<CallGraph>> make_graph(const Subject& subject);
   Result<void> make_call_sets();
   Result<void> fill_call_sets();
-  Result<void> fit_workspaces(CallSet& set);  ///< to those of the slots
+  Result<void> fit_call_workspaces();
   Result<Verdict> check_calls();
 
   KernelSpec spec_;
@@ -194,18 +199,25 @@ struct Bench::Impl {
   std::array<std::vector<void*>, kPlaces> arguments_;
   std::vector<void*> reference_arguments_;
   std::unique_ptr<LoadedKernel> reference_;
-  /// The arguments of each place; the first also has the originals and the answers.
+  /// The arguments of each place. Originals and answers lie apart, where no kernel finds them beside its arguments.
   std::array<measure::GuardedArena, kPlaces> arenas_, workspaces_;
   std::array<std::vector<Owner>, kPlaces> arena_owners_, workspace_owners_;  ///< by payload
-  bool has_second_place_ = false;
+  measure::GuardedArena own_arena_;
+  std::vector<Owner> own_owners_;
+  bool has_second_place_ = false, has_second_inputs_ = false;
   std::array<std::vector<Frozen>, kPlaces> inputs_;  ///< of each place, as filled
   std::vector<Frozen> own_;                          ///< originals and answers
   std::optional<std::uint64_t> inputs_seed_, answer_seed_;
+  /// Inputs of this seed are those of another, but for a part of each.
+  struct Variation {
+    std::uint64_t seed = 0, base = 0;
+  };
+  std::optional<Variation> variation_;
   double slack_ = 1.0;              ///< how many times the tolerance right results have been off: conditioned answers
   std::uint64_t timings_ = 0;       ///< so far: each spoils other elements
   std::vector<CallSet> call_sets_;  ///< made for the first graph
-  measure::GuardedArena call_arena_;
-  std::vector<Owner> call_owners_;           ///< by payload of the arena
+  measure::GuardedArena call_arena_, call_workspaces_;
+  std::vector<Owner> call_owners_, call_workspace_owners_;  ///< by payload of the arenas
   std::optional<std::uint64_t> calls_seed_;  ///< of the inputs that the call sets hold
   bool has_graphs_ = true;                   ///< until the device says otherwise
 };

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kDraws = 4;
 constexpr double kMargin = 4.0, kWalk = 4.0, kTruncation = 1.0 / 12.0;
+constexpr double kZeroIsDue = 8.0;
 /// Inputs that provoke are not held against rounding, but against numbers that are nonsense.
 constexpr double kProvokedMargin = 4.0;
 
@@ -144,7 +145,9 @@ Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, std::size_
   const double accumulator = epsilon(slot.element == DType::kF64 ? DType::kF64 : DType::kF32) * (slot.element == DType::kF64 ? 2.0 : 1.0);
   const double per_change = kMargin * (kWalk * std::sqrt(n) + (narrow ? kTruncation * n : 0.0)) * accumulator / perturbation_step();
   const double margin = profile_ == InputProfile::kUsual ? 1.0 : kProvokedMargin;
-  const double floor = slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute;
+  // Where zero is due everywhere, whatever the inputs, there is no magnitude but theirs.
+  const double zero_is_due = slot.rms == 0.0 ? kZeroIsDue * epsilon(DType::kF32) : 0.0;
+  const double floor = slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute + zero_is_due;
   std::vector<std::byte> actual(slot.bytes());
   std::vector<double> expected(slot.count);
   HONE_TRY(device_.download(actual, slot.address[place]));

@@ -35,6 +35,7 @@ Result<void> Bench::Impl::choose_way(Subject& subject, const MeasureSettings& se
     has_graphs_ = false;  // for good: what is compared is timed in one way
     call_sets_.clear();
     call_arena_ = {};
+    call_workspaces_ = {};
   } else {
     return graph.error();
   }
@@ -47,8 +48,8 @@ Result<std::unique_ptr<CallGraph>> Bench::Impl::make_graph(const Subject& subjec
   }
   HONE_TRY(fill_call_sets());
   std::vector<GraphCall> calls;
+  HONE_TRY(fit_call_workspaces());
   for (CallSet& set : call_sets_) {
-    HONE_TRY(fit_workspaces(set));
     calls.push_back({set.arguments, preparations(subject.workspaces, set.addresses), watches(set.addresses)});
   }
   return device_.graph(*subject.kernel, calls);
@@ -69,7 +70,6 @@ Result<void> Bench::Impl::make_call_sets() {
   std::vector<CallSet> sets(kCalls);
   std::size_t next = 0;
   for (CallSet& set : sets) {
-    set.workspaces.resize(slots_.size());
     set.addresses.resize(slots_.size());
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       Slot& slot = slots_[i];
@@ -122,16 +122,30 @@ Result<Bench::Impl::Verdict> Bench::Impl::check_calls() {
   return Verdict{};
 }
 
-Result<void> Bench::Impl::fit_workspaces(CallSet& set) {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (!slots_[i].is(Direction::kWorkspace)) {
-      continue;
+/// To those of the slots.
+Result<void> Bench::Impl::fit_call_workspaces() {
+  std::vector<measure::GuardedArena::Payload> wanted;
+  std::vector<Owner> owners;
+  for (std::size_t call = 0; call < call_sets_.size(); ++call) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].is(Direction::kWorkspace)) {
+        wanted.push_back({slots_[i].bytes(), static_cast<std::uint8_t>(0x31 + 2 * i), size_of(slots_[i].element)});
+        owners.push_back({&slots_[i], false});
+      }
     }
-    if (!set.workspaces[i] || set.workspaces[i]->bytes() < slots_[i].bytes()) {
-      set.workspaces[i].reset();
-      HONE_ASSIGN(set.workspaces[i], device_.allocate(slots_[i].bytes()));
+  }
+  if (wanted.empty()) {
+    return {};
+  }
+  call_workspace_owners_ = std::move(owners);
+  HONE_TRY(call_workspaces_.arrange(device_, std::move(wanted)));
+  std::size_t next = 0;
+  for (CallSet& set : call_sets_) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].is(Direction::kWorkspace)) {
+        set.addresses[i] = call_workspaces_.payload(next++);
+      }
     }
-    set.addresses[i] = set.workspaces[i]->address();
   }
   return {};
 }

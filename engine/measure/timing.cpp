@@ -233,9 +233,10 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
   std::optional<std::string> found = subject.harm;
   if (!found) {
     // What lies further off is the audit's to see, once for the whole trial.
-    std::vector<Frozen> near = frozen(kFirst, false);
+    std::vector<Frozen> near = bands(kFirst);
     if (subject.graph) {
       add_bands(near, call_arena_, call_owners_);
+      add_bands(near, call_workspaces_, call_workspace_owners_);
     }
     HONE_ASSIGN(found, damage(near));
   }
@@ -261,7 +262,7 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
 }
 
 Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds) {
-  constexpr int kBatch = 16;
+  constexpr int kLeast = 3;
   HONE_TRY(ready_for_timing());
   HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
   HONE_TRY(fit_workspaces(counts));
@@ -269,9 +270,15 @@ Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configu
   // An application's workspaces hold what the launch before has left there.
   std::erase_if(repeated.preparations, [](const Preparation& step) { return step.kind == Preparation::Kind::kScramble; });
   const Clock::time_point begin = Clock::now();
-  const auto spent = [&begin] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-  while (repeated.unmended == 0 && static_cast<int>(repeated.runs) < launches && (repeated.runs == 0 || spent() < seconds)) {
-    HONE_TRY(sample(repeated, std::min(kBatch, launches - static_cast<int>(repeated.runs)), false));
+  int batch = 1;
+  for (int done = 0; repeated.unmended == 0 && done < launches; done += batch, batch = std::min(2 * batch, 16)) {
+    const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (done >= kLeast && spent >= seconds) {
+      break;
+    }
+    batch = std::min(batch, launches - done);
+    take_turn(0, done == 0 ? 0.0 : 1e6 * spent / done * batch);
+    HONE_TRY(sample(repeated, batch, false));
   }
   return check_timed(repeated, false);
 }
@@ -307,7 +314,9 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
 /// One sample of a finalist, and whether it was right: what it damages must not be its rivals' fault.
 Result<double> Bench::Impl::sample_finalist(Subject& finalist, const MeasureSettings& settings) {
   HONE_ASSIGN(const std::vector<double> one, sample(finalist, 1, settings.flush_cache));
-  HONE_ASSIGN(finalist.harm, damage(frozen(kFirst, false)));
+  std::vector<Frozen> watched = bands(kFirst);
+  watched.insert(watched.end(), inputs_[kFirst].begin(), inputs_[kFirst].end());
+  HONE_ASSIGN(finalist.harm, damage(watched));
   if (finalist.harm) {
     HONE_TRY(repair());
     HONE_TRY(ready_for_timing());

@@ -40,11 +40,13 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
   HONE_TRY(compute_answer(seed));
   Validation validation;
   HONE_ASSIGN(Verdict verdict, judge(kernel, validation.max_error));
-  if (!verdict.ok()) {
-    HONE_ASSIGN(std::optional<std::string> stray, damage(own_));  // what it was held against may be its own work
+  if (verdict.outcome != Outcome::kIllegalAccess) {
+    HONE_ASSIGN(std::optional<std::string> stray, damage(written_by_none(verdict.ok())));
     if (stray) {
       verdict = {Outcome::kIllegalAccess, *std::move(stray)};
     }
+  }
+  if (!verdict.ok()) {
     verdict.detail +=
         fmt::format(" (input seed {}{}{})", seed,
                     profile_ == InputProfile::kUsual ? "" : ", inputs: ", profile_ == InputProfile::kUsual ? "" : name(profile_));
@@ -53,6 +55,18 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
   validation.outcome = verdict.outcome;
   validation.detail = std::move(verdict.detail);
   return validation;
+}
+
+/// The inputs, and for who failed also what he was held against: it may be his own work.
+std::vector<Bench::Impl::Frozen> Bench::Impl::written_by_none(bool inputs_alone) const {
+  std::vector<Frozen> watched;
+  for (const std::vector<Frozen>& of_place : inputs_) {
+    watched.insert(watched.end(), of_place.begin(), of_place.end());
+  }
+  if (!inputs_alone) {
+    watched.insert(watched.end(), own_.begin(), own_.end());
+  }
+  return watched;
 }
 
 Result<Bench::Impl::Verdict> Bench::Impl::judge(const LoadedKernel& kernel, double& max_error) {
@@ -151,7 +165,7 @@ Result<Bench::Impl::Verdict> Bench::Impl::run(const LoadedKernel& kernel, const 
   if (!ran) {
     return ran.error().code == ErrorCode::kLaunch ? Result<Verdict>(launch_failure(ran.error())) : Result<Verdict>(ran.error());
   }
-  HONE_ASSIGN(std::optional<std::string> found, damage(frozen(which.place, false)));
+  HONE_ASSIGN(std::optional<std::string> found, damage(bands(which.place)));
   return found ? Verdict{Outcome::kIllegalAccess, *std::move(found)} : Verdict{};
 }
 

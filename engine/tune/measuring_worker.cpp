@@ -119,48 +119,96 @@ Message MeasuringWorker::trial(const Message& request) {
   return message;
 }
 
+/// One that wants to win, loaded for the whole round: what it keeps from launch to launch meets other inputs.
+struct MeasuringWorker::Contender {
+  Configuration configuration;
+  Compiled compiled;
+  std::unique_ptr<LoadedKernel> kernel;
+  TrialReply reply;
+  [[nodiscard]] bool right() const { return kernel != nullptr && reply.trial.outcome == Outcome::kOk; }
+};
+
 Message MeasuringWorker::finals(const Message& request) {
+  std::vector<Contender> contenders;
+  for (const Message& candidate : request.at("candidates")) {
+    contenders.push_back({configuration_from(candidate), wire::compiled_from(candidate.at("compiled")), nullptr, {}});
+  }
+  bool complete = false;
+  const Result<std::size_t> reached = validate_contenders(contenders);
+  if (!reached) {
+    return {{"error", wire::to_message(reached.error())}};
+  }
+  bool fatal = *reached < contenders.size();
   std::vector<Trial> trials;
-  std::vector<std::unique_ptr<LoadedKernel>> kernels;
   std::vector<Bench::Finalist> finalists;
   std::vector<std::size_t> places;
-  bool fatal = false, complete = true;
-  channel_.charge(std::nullopt);
-  next_seed();
-  if (const Result<void> drawn = draw(); !drawn) {
-    return {{"error", wire::to_message(drawn.error())}};
-  }
-  const Message& candidates = request.at("candidates");
-  for (std::size_t i = 0; i < candidates.size() && !fatal; ++i) {
-    channel_.charge(i);
-    stage_ = "validating";
-    channel_.stage(stage_);
-    TrialReply reply;
-    const Configuration configuration = configuration_from(candidates[i]);
-    const Compiled compiled = wire::compiled_from(candidates[i].at("compiled"));
-    auto kernel = prepare(compiled, configuration, reply);
-    constexpr int kLaunches = 256;
-    constexpr double kSeconds = 0.05;
-    bool right = kernel && validate(compiled, configuration, *kernel, reply) && deepen(compiled, configuration, reply) &&
-                 repeat(configuration, *kernel, kLaunches, kSeconds, reply);
-    audit(reply);
-    right = right && reply.trial.outcome == Outcome::kOk;
-    if (right) {
-      finalists.push_back({kernel.get(), configuration});
-      kernels.push_back(std::move(kernel));
+  for (std::size_t i = 0; i < std::min(contenders.size(), *reached + 1); ++i) {
+    if (contenders[i].right()) {
+      finalists.push_back({contenders[i].kernel.get(), contenders[i].configuration});
       places.push_back(i);
     }
-    fatal = reply.fatal;
-    trials.push_back(std::move(reply.trial));
+    trials.push_back(contenders[i].reply.trial);
   }
-  if (!fatal && !finalists.empty()) {
-    complete = time_finals(finalists, places, trials, fatal);
+  if (!fatal) {
+    complete = finalists.empty() || time_finals(finalists, places, trials, fatal);
   }
   Message results = Message::array();
   for (const Trial& trial : trials) {
     results.push_back(wire::to_message(trial));
   }
   return {{"results", results}, {"fatal", fatal}, {"complete", complete && !fatal}};
+}
+
+/// On the inputs that are there, on those with a part changed where that is cheap, and on fresh ones with all that the gate has. Returns who
+/// broke the device, or how many there are.
+Result<std::size_t> MeasuringWorker::validate_contenders(std::vector<Contender>& contenders) {
+  constexpr double kCheap = 0.25;
+  channel_.charge(std::nullopt);
+  HONE_ASSIGN(std::size_t broken, each_contender(contenders, [this](Contender& contender) {
+                contender.kernel = prepare(contender.compiled, contender.configuration, contender.reply);
+                return contender.kernel != nullptr && check(*bench_, contender.configuration, *contender.kernel, input_seed_, "", contender.reply);
+              }));
+  if (broken == contenders.size() && reseed_cost_ < kCheap) {
+    next_seed();
+    HONE_TRY(bench_->vary(input_seed_));
+    HONE_ASSIGN(broken, each_contender(contenders, [this](Contender& contender) {
+                  return check(*bench_, contender.configuration, *contender.kernel, input_seed_, "with a part of the inputs changed: ",
+                               contender.reply);
+                }));
+  }
+  if (broken < contenders.size()) {
+    return broken;
+  }
+  next_seed();
+  HONE_TRY(draw());
+  return each_contender(contenders, [this](Contender& contender) {
+    constexpr int kLaunches = 256;
+    constexpr double kSeconds = 0.05;
+    const bool right = validate(contender.compiled, contender.configuration, *contender.kernel, contender.reply) &&
+                       deepen(contender.compiled, contender.configuration, contender.reply) &&
+                       repeat(contender.configuration, *contender.kernel, kLaunches, kSeconds, contender.reply);
+    audit(contender.reply);
+    return right;
+  });
+}
+
+/// Calls `check` for each that is right so far, charged with what happens, until one breaks the device: its place, else how many there are.
+Result<std::size_t> MeasuringWorker::each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check) {
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    Contender& contender = contenders[i];
+    if (contender.reply.trial.outcome != Outcome::kOk) {
+      continue;
+    }
+    channel_.charge(i);
+    stage_ = "validating";
+    channel_.stage(stage_);
+    check(contender);
+    if (contender.reply.fatal) {
+      return i;
+    }
+  }
+  channel_.charge(std::nullopt);
+  return contenders.size();
 }
 
 Result<void> MeasuringWorker::add_small_problems() {
@@ -235,6 +283,12 @@ bool MeasuringWorker::validate(const Compiled& compiled, const Configuration& co
   return right;
 }
 
+/// Only the problems that every configuration is held against get fresh inputs now and then.
+std::uint64_t MeasuringWorker::seed_of(const Small& small) const {
+  const bool is_ragged = !ragged_.empty() && &small >= ragged_.data() && &small < ragged_.data() + ragged_.size();
+  return is_ragged ? input_seed_ : seed_;
+}
+
 /// In a final round the tuner learns whose doing it is.
 void MeasuringWorker::say(const std::string& stage, std::optional<double> within) {
   channel_.report({.name = stage, .within = within});
@@ -254,7 +308,7 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
     if (bench) {
       small.bench = std::move(bench).value();
       watch_reference(*small.bench, small.problem);
-      const Result<bool> answered = small.bench->has_answer(input_seed_);
+      const Result<bool> answered = small.bench->has_answer(seed_of(small));
       small.applies = answered && *answered;
     } else {
       small.applies = false;  // an extent that makes no sense at this shape, say
@@ -266,7 +320,7 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
   }
   auto kernel = load_for(small.problem, compiled, configuration, reply);
   if (kernel) {
-    return check(*small.bench, configuration, *kernel, input_seed_, where, reply);
+    return check(*small.bench, configuration, *kernel, seed_of(small), where, reply);
   }
   if (reply.fatal) {
     return false;
@@ -325,7 +379,8 @@ bool MeasuringWorker::repeat(const Configuration& configuration, const LoadedKer
                              TrialReply& reply) {
   const Stopwatch watch;
   say("repeating launches");
-  const bool right = note(bench_->repeat(kernel, configuration, launches, seconds), "in repeated launches: ", reply);
+  const OnTurn on_turn = [this](std::size_t, double expected) { channel_.piece({.name = "repeating launches"}, expected); };
+  const bool right = note(bench_->repeat(kernel, configuration, launches, seconds, on_turn), "in repeated launches: ", reply);
   reply.trial.seconds.validate += watch.seconds();
   return right;
 }
@@ -408,7 +463,7 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
     const Measurement& measured = reply.trial.measurement;
     const bool leads = !incumbent || measured.median_us < *incumbent;
     constexpr int kLaunches = 128;
-    constexpr double kSeconds = 0.05;
+    constexpr double kSeconds = 0.02;
     stage_ = "validating what could win";
     if (!measured.raced_out && deepen(compiled, configuration, reply) && leads) {
       repeat(configuration, *kernel, kLaunches, kSeconds, reply);

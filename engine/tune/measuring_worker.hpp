@@ -2,6 +2,7 @@
 // A worker's trials: load, validate, time. What it calls can crash, hang or scribble over memory.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -56,6 +57,7 @@ class MeasuringWorker {
   bool validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
   bool validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
   static bool note(const Result<Validation>& validation, const std::string& where, TrialReply& reply);
+  [[nodiscard]] std::uint64_t seed_of(const Small& small) const;
   void say(const std::string& stage, std::optional<double> within = std::nullopt);
   /// Nothing if the problem does not apply: the configuration is not valid for it, the device refuses it, the reference has no answer.
   std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
@@ -68,6 +70,9 @@ class MeasuringWorker {
   /// What a trial left damaged is charged to it, and mended.
   void audit(TrialReply& reply);
   void run_trial(const wire::Message& request, TrialReply& reply);
+  struct Contender;
+  Result<std::size_t> validate_contenders(std::vector<Contender>& contenders);
+  Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   /// False if the round broke off: one of the trials then says at whom.
   bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, std::vector<Trial>& trials,
                    bool& fatal);

@@ -496,3 +496,23 @@ TEST_CASE("a kernel that overlaps what was launched before it has to wait before
   check_failure(verdict(false, false), Outcome::kRace, {"await_pass_before()", "argument 'y'"});  // and writes too early
   CHECK(verdict(true, false).outcome == Outcome::kOk);
 }
+
+TEST_CASE("inputs of which a part has changed find who keeps results by a look at the inputs") {
+  Doubling doubling;
+  std::vector<float> kept;
+  float seen = 0.0F;
+  const FakeKernel keeper([&](const Call& call) {
+    if (kept.empty() || seen != call.pointer<const float>(0)[0]) {
+      Doubling::right(call);
+      kept.assign(call.pointer<float>(1), call.pointer<float>(1) + kElements);
+      seen = call.pointer<const float>(0)[0];
+    }
+    std::ranges::copy(kept, call.pointer<float>(1));
+  });
+  const Configuration configuration{{Value(1)}};
+  CHECK(doubling.bench->validate(keeper, configuration, 7)->outcome == Outcome::kOk);
+  REQUIRE(doubling.bench->vary(8).ok());
+  check_failure(*doubling.bench->validate(keeper, configuration, 8), Outcome::kWrongResult, {"argument 'y'"});
+  CHECK(doubling.bench->validate(FakeKernel(Doubling::right), configuration, 8)->outcome == Outcome::kOk);
+  CHECK(doubling.bench->validate(keeper, configuration, 9)->outcome == Outcome::kOk);  // all is new: it computes
+}

@@ -85,21 +85,26 @@ class Bench {
   ~Bench();
 
   /// Fills the inputs from `seed` (the reference's answer is kept while the seed stays the same), poisons outputs, runs, compares,
-  /// checks the guard bands and inputs; with the usual inputs once more on other buffers, at addresses that are multiples of 16 bytes and no
-  /// more, and compares the two results bit by bit; and once behind a late writer for each pass that overlaps. An Error means that the device
+  /// checks the guard bands and inputs; with the usual inputs once more on other buffers (of large problems: other outputs), at addresses that
+  /// are multiples of 16 bytes and no more, and compares the two results bit by bit; and once behind a late writer for each pass that overlaps. An Error means that the device
   /// itself failed, or the reference.
   Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed);
 
   /// Whether the reference has an answer to the inputs of `seed`: none of it is NaN. A profile without one is not for this kernel.
   Result<bool> has_answer(std::uint64_t seed);
 
+  /// Changes a part of the inputs and computes the answer to them: `seed` then is that of these inputs. What keeps its results by a look at its
+  /// inputs gives those of the inputs before.
+  Result<void> vary(std::uint64_t seed);
+
   /// Times it; `incumbent_us` enables racing.
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                       std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn = nullptr);
 
-  /// Launches it `launches` times, or as often as `seconds` allow but 16 times at least, and looks at each result. A defect that shows in one
+  /// Launches it `launches` times, or as often as `seconds` allow but 3 times at least, and looks at each result. A defect that shows in one
   /// launch of k is found with a probability of 1 - (1 - 1/k)^launches.
-  Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
+  Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds,
+                            const OnTurn& on_turn = nullptr);
 
   struct Finalist {
     const LoadedKernel* kernel = nullptr;
