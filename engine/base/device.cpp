@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "hone/random.h"
 
@@ -52,10 +53,20 @@ Result<std::vector<TensorMap>> plan_tensor_maps(const KernelSpec& spec, const Pa
   return maps;
 }
 
+/// Of extents of at least 1; the largest number there is where it overflows.
+std::int64_t product(const std::array<std::int64_t, 3>& extents) {
+  std::int64_t result = 1;
+  for (const std::int64_t extent : extents) {
+    if (__builtin_mul_overflow(result, extent, &result)) {
+      return std::numeric_limits<std::int64_t>::max();
+    }
+  }
+  return result;
+}
+
 std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
   const auto limit = [&](std::string_view property) { return info.properties.find(property)->second; };
-  const std::int64_t threads = pass.block[0] * pass.block[1] * pass.block[2];
-  if (threads > limit("threads_per_block")) {
+  if (const std::int64_t threads = product(pass.block); threads > limit("threads_per_block")) {
     return fmt::format("a block of {} threads; the device allows {}", threads, limit("threads_per_block"));
   }
   if (pass.block[2] > 64) {
@@ -68,7 +79,7 @@ std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
     return fmt::format("a grid of {} x {} x {}; at most {} x {} x {} is allowed", pass.grid[0], pass.grid[1], pass.grid[2], kLargestGridX,
                        kLargestGridYZ, kLargestGridYZ);
   }
-  const std::int64_t cluster = pass.cluster[0] * pass.cluster[1] * pass.cluster[2];
+  const std::int64_t cluster = product(pass.cluster);
   if (cluster > 1 && info.properties.find("compute_capability")->second < 90) {
     return "clusters need compute capability 9.0";
   }
@@ -212,7 +223,7 @@ std::string static_reject(const std::vector<PassLaunch>& plan, const Resources& 
     if (std::string reason = reject_pass(pass, info); !reason.empty()) {
       return reason;
     }
-    const std::int64_t threads = pass.block[0] * pass.block[1] * pass.block[2];
+    const std::int64_t threads = product(pass.block);
     // The register file is handed out in units of 8 registers a thread for each warp of 32.
     const std::int64_t registers = (resources.registers + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
     const std::int64_t available = info.properties.find("registers_per_multiprocessor")->second;

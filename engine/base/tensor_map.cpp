@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace hone {
 namespace {
@@ -18,6 +19,13 @@ bool is_one_of(const std::array<std::int64_t, 4>& known, std::int64_t value) {
 Result<std::int64_t> evaluate(const Expression& expression, const Bindings& bound) {
   HONE_ASSIGN(const Value value, expression.evaluate(bound));
   return value.integer();
+}
+
+/// Bytes of so many elements, or the largest number there is, which no limit allows.
+std::int64_t bytes_of(std::int64_t elements, std::int64_t each) {
+  std::int64_t bytes = 0;
+  const bool overflows = __builtin_mul_overflow(elements, each, &bytes);
+  return overflows ? std::numeric_limits<std::int64_t>::max() : bytes;
 }
 
 std::string axis_error(const TensorMap& map, std::size_t axis) {
@@ -68,7 +76,7 @@ Result<TensorMap> plan_tensor_map(const TensorMapping& mapping, DType element, c
   HONE_ASSIGN(map.swizzle, evaluate(mapping.swizzle, bound));
   HONE_ASSIGN(map.l2, evaluate(mapping.l2, bound));
   HONE_ASSIGN(const std::int64_t offset, evaluate(mapping.offset, bound));
-  map.offset_bytes = offset * static_cast<std::int64_t>(size_of(element));
+  map.offset_bytes = bytes_of(offset, static_cast<std::int64_t>(size_of(element)));
   auto packed = static_cast<std::int64_t>(size_of(element));
   for (; map.axes < TensorMap::kMostAxes; ++map.axes) {
     const std::size_t axis = map.axes;
@@ -78,8 +86,8 @@ Result<TensorMap> plan_tensor_map(const TensorMapping& mapping, DType element, c
     }
     HONE_ASSIGN(map.box[axis], evaluate(mapping.box[axis], bound));
     HONE_ASSIGN(const std::int64_t stride, evaluate(mapping.stride[axis], bound));
-    map.stride_bytes[axis] = axis == 0 || stride == 0 ? packed : stride * static_cast<std::int64_t>(size_of(element));
-    packed = map.stride_bytes[axis] * map.size[axis];
+    map.stride_bytes[axis] = axis == 0 || stride == 0 ? packed : bytes_of(stride, static_cast<std::int64_t>(size_of(element)));
+    packed = bytes_of(map.stride_bytes[axis], map.size[axis]);
   }
   if (std::string error = tensor_map_error(map); !error.empty()) {
     return Error{ErrorCode::kLaunch, std::move(error)};

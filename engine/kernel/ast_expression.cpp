@@ -12,6 +12,9 @@ constexpr std::string_view kMayUse =
     "arithmetic, comparisons, && || ! ?:, `if (...) return`, local constants, casts, sizeof(T), enumerators, constexpr constants and "
     "functions";
 
+/// A level takes 1 to 4 KiB of stack, a step some microseconds: far more than a person writes, far less than a stack or a minute.
+constexpr int kMostLevels = 1000, kMostSteps = 100'000;
+
 bool is_integral(CXTypeKind kind) { return (kind >= CXType_Char_U && kind <= CXType_Int128) || kind == CXType_Enum; }
 bool is_real(CXTypeKind kind) { return kind == CXType_Float || kind == CXType_Double || kind == CXType_LongDouble; }
 
@@ -63,6 +66,17 @@ void AstReader::cannot(CXCursor where, std::string_view what) const {
   unit_.fail(where, fmt::format("{} cannot be read here: {} may use {}", what, reading_, kMayUse));
 }
 
+AstReader::Level::Level(AstReader& of, CXCursor where) : of_(of) {
+  const bool deep = of.levels_ >= kMostLevels;
+  if (deep || of.steps_ >= kMostSteps) {
+    of.unit_.fail(where, fmt::format("{} takes more than {} to read: make it shorter", of.reading_,
+                                     deep ? fmt::format("{} levels of statements and operators", kMostLevels)
+                                          : fmt::format("{} statements and operators, calls included,", kMostSteps)));
+  }
+  ++of.levels_;
+  ++of.steps_;
+}
+
 Value AstReader::constant(CXCursor expression) {
   Frame frame;
   const Expression value = scalar(expression, frame);
@@ -96,7 +110,13 @@ Expression AstReader::converted(Expression e, CXTypeKind from, CXTypeKind to) {
 }
 
 Form AstReader::read(CXCursor e, Frame& frame, CXType wanted) {
+  const Level level(*this, e);
   Form form = read_plain(e, frame, wanted);
+  if (const auto& node = form.scalar.node(); node.size > Expression::kLargest || node.depth > Expression::kDeepest) {
+    unit_.fail(e, fmt::format("{} becomes an expression of more than {} levels or {} operators and operands, calls and local constants written out: "
+                              "make it simpler",
+                              reading_, Expression::kDeepest, Expression::kLargest));
+  }
   // A number for a struct is its first member: `.grid = p.rows`.
   if (!form.is_record && wanted.kind == CXType_Record) {
     Form whole = defaults(wanted, e);

@@ -82,6 +82,18 @@ class AstReader {
   Form select(const Expression& condition, const Form& first, const Form& second) const;
   [[nodiscard]] static Expression converted(Expression e, CXTypeKind from, CXTypeKind to);
   [[nodiscard]] std::optional<Value> evaluated(CXCursor e) const;
+  /// One more level of what the reader recurses over, and one more step. Throws BadKernel where there are too many: the stack is limited, and
+  /// a function that calls another twice, which calls a third twice, is read in 2^n steps.
+  class Level {
+   public:
+    Level(AstReader& of, CXCursor where);
+    ~Level() { --of_.levels_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    AstReader& of_;
+  };
   [[noreturn]] void cannot(CXCursor where, std::string_view what) const;
 
   // ast_names.cpp: names, members, braced lists
@@ -97,7 +109,8 @@ class AstReader {
 
   const Unit& unit_;
   std::string reading_;
-  int depth_ = 0;
+  int depth_ = 0;               ///< of calls
+  int levels_ = 0, steps_ = 0;  ///< see Level
   struct Remembered {
     Expression piece;
     Note note;

@@ -11,6 +11,7 @@ namespace hone::kernel {
 namespace {
 
 constexpr std::size_t kReadable = 100;  // characters of a constraint
+constexpr std::size_t kMostNegated = 1000;  // pieces of a function that are tried for each constraint
 
 }  // namespace
 
@@ -38,7 +39,7 @@ AstReader::Note AstReader::note(const Expression& piece) const {
   // What was turned around is told in its new form, unless inlined functions have made that unreadable.
   Note derived{line_of(piece), text, {}};
   for (const auto& known : remembered_) {
-    if (text.size() < kReadable || known.note.text.empty()) {
+    if (text.size() < kReadable || known.note.text.empty() || remembered_.size() > kMostNegated) {
       continue;
     }
     const auto negated = Expression::make(Operator::kNot, {known.piece}).conjuncts();

@@ -53,6 +53,7 @@ Form AstReader::entry_argument(CXCursor parameter) const {
 
 Form AstReader::function(CXCursor function) {
   remembered_.clear();
+  levels_ = steps_ = 0;
   Frame frame;
   frame.outermost = true;
   frame.function = function;
@@ -90,6 +91,7 @@ Form AstReader::body(CXCursor function, Frame& frame) {
 Form AstReader::statements(const Statements& all, Frame& frame, const Rest& rest) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const CXCursor statement = all[i];
+    const Level level(*this, statement);
     const Rest after = [&] { return statements(Statements(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end()), frame, rest); };
     switch (static_cast<int>(unit_.kind(statement))) {
       case CXCursor_ReturnStmt: {

@@ -1,5 +1,7 @@
 // Expression::conjuncts: a constraint in small pieces, so that the search space can check each as soon as its parameters are known.
 
+#include <algorithm>
+
 #include "engine/kernel/arithmetic.hpp"
 #include "hone/expression.hpp"
 
@@ -25,12 +27,21 @@ Operator opposite(Operator comparison) {
   }
 }
 
+/// Whether `e` computes with real numbers, so that it may be NaN. (A parameter or extent never is.)
+bool may_be_nan(const Expression& e) {
+  const auto& node = e.node();
+  return node.op == Operator::kToReal || (node.op == Operator::kConstant && node.value.kind() == Value::Kind::kReal) ||
+         std::any_of(node.operands.begin(), node.operands.end(), may_be_nan);
+}
+
 /// !e with the negation pushed down to where it disappears.
 Expression negate(const Expression& e) {
   const auto& node = e.node();
   const auto& operands = node.operands;
   if (kernel::is_comparison(node.op)) {
-    return Expression::make(opposite(node.op), operands);
+    // NaN is neither less than a number nor greater or equal.
+    const bool has_opposite = node.op == Operator::kEqual || node.op == Operator::kNotEqual || !may_be_nan(e);
+    return has_opposite ? Expression::make(opposite(node.op), operands) : Expression::make(Operator::kNot, {e});
   }
   switch (node.op) {
     case Operator::kNot:
@@ -74,8 +85,9 @@ void collect_select(const Expression& e, std::vector<Expression>& conjuncts) {
     conjuncts.push_back(e);
     return;
   }
+  const Expression otherwise = negate(condition);  // once: the parts share it
   for (const auto& part : if_true) {
-    conjuncts.push_back(either(negate(condition), part));
+    conjuncts.push_back(either(otherwise, part));
   }
   for (const auto& part : if_false) {
     conjuncts.push_back(either(condition, part));

@@ -16,6 +16,8 @@ using kernel::arity;
 using kernel::is_comparison;
 using kernel::is_logic;
 
+constexpr std::uint64_t kUncountable = std::uint64_t{1} << 60;  // what is shared at each level doubles it
+
 bool is_boolean(const Expression& e) {
   const auto& node = e.node();
   switch (node.op) {
@@ -228,6 +230,10 @@ Expression Expression::make(Operator op, std::vector<Expression> operands) {
   Node node;
   node.op = op;
   node.operands = std::move(operands);
+  for (const Expression& operand : node.operands) {
+    node.depth = std::max(node.depth, operand.node().depth + 1);
+    node.size = std::min(kUncountable, node.size + operand.node().size);
+  }
   return Expression(std::make_shared<const Node>(std::move(node)));
 }
 

@@ -112,7 +112,7 @@ class Parser {
   explicit Parser(std::string_view text) : rest_(text) {}
 
   Result<Expression> whole() {
-    HONE_ASSIGN(Expression e, one(0));
+    HONE_ASSIGN(Expression e, one(1));
     if (!next().empty()) {
       return bad("something follows the expression");
     }
@@ -120,8 +120,6 @@ class Parser {
   }
 
  private:
-  static constexpr int kDeepest = 4000;  // a damaged text must not exhaust the stack
-
   static Error bad(std::string_view what) { return {ErrorCode::kInvalidArgument, fmt::format("not a serialized expression: {}", what)}; }
 
   std::string_view next() {
@@ -135,10 +133,13 @@ class Parser {
     return token;
   }
 
-  Result<Expression> one(int depth) {
+  Result<Expression> one(std::uint32_t depth) {
     const auto token = next();
-    if (token.empty() || depth > kDeepest) {
-      return bad(token.empty() ? "it ends too early" : "it is nested too deeply");
+    if (token.empty()) {
+      return bad("it ends too early");
+    }
+    if (depth > Expression::kDeepest || ++size_ > Expression::kLargest) {
+      return bad(fmt::format("it has more than {} levels or {} operators and operands", Expression::kDeepest, Expression::kLargest));
     }
     if (token[0] == '$' && token.size() > 1) {
       return Expression::variable(std::string(token.substr(1)));
@@ -151,7 +152,7 @@ class Parser {
     return constant(token);
   }
 
-  Result<Expression> operation(Operator op, int depth) {
+  Result<Expression> operation(Operator op, std::uint32_t depth) {
     std::vector<Expression> operands;
     for (int i = 0; i < kernel::arity(op); ++i) {
       HONE_ASSIGN(Expression operand, one(depth + 1));
@@ -176,6 +177,7 @@ class Parser {
   }
 
   std::string_view rest_;
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/json_depth.hpp"
 #include "hone/kernel_spec.hpp"
 
 namespace hone {
@@ -84,6 +87,8 @@ json to_json(const DType& dtype) { return std::string(name(dtype)); }
 
 // ---- from JSON
 
+constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
+
 Expression read_expression(const json& j) {
   auto parsed = Expression::parse(j.get_ref<const std::string&>());
   if (!parsed) {
@@ -108,9 +113,19 @@ DType read_dtype(const json& j) {
   return *parsed;
 }
 
+template <class Number>
+Number read_whole(const json& j) {
+  const bool is_whole = j.is_number_integer() && !(j.is_number_unsigned() && j.get<std::uint64_t>() > kLargest);
+  const std::int64_t value = is_whole ? j.get<std::int64_t>() : 0;
+  if (!is_whole || value != static_cast<Number>(value)) {
+    throw BadSpec{fmt::format("{} is not a whole number of {} bits", j.is_number() ? j.dump() : j.type_name(), 8 * sizeof(Number))};
+  }
+  return static_cast<Number>(value);
+}
+
 template <class E>
 E read_enum(const json& j, E last) {
-  const int value = j.get<int>();
+  const int value = read_whole<int>(j);
   if (value < 0 || value > static_cast<int>(last)) {
     throw BadSpec{fmt::format("{} names no enumerator", value)};
   }
@@ -130,6 +145,19 @@ auto read_list(const json& j, F read_one) {
   return result;
 }
 
+std::vector<int> read_indices(const json& j) { return read_list(j, read_whole<int>); }
+
+/// What the engine takes for granted of a parameter.
+void check_parameter(const Parameter& p) {
+  const bool finite = std::ranges::all_of(p.values, [](const Value& value) { return std::isfinite(value.real()); });
+  if (p.values.empty() || !finite || !std::isfinite(p.default_value.real())) {
+    throw BadSpec{fmt::format("the values of parameter '{}' are no list of finite numbers", p.name)};
+  }
+  if (!p.labels.empty() && p.labels.size() != p.values.size()) {
+    throw BadSpec{fmt::format("parameter '{}' has {} values and {} labels", p.name, p.values.size(), p.labels.size())};
+  }
+}
+
 Parameter read_parameter(const json& j) {
   Parameter p;
   j.at("name").get_to(p.name);
@@ -140,15 +168,16 @@ Parameter read_parameter(const json& j) {
   p.default_value = read_value(j.at("default"));
   j.at("compile_option").get_to(p.compile_option);
   j.at("comment").get_to(p.comment);
+  check_parameter(p);
   return p;
 }
 
 ProblemField read_problem_field(const json& j) {
-  return {j.at("name").get<std::string>(), j.at("default").get<std::int64_t>(), j.at("comment").get<std::string>()};
+  return {j.at("name").get<std::string>(), read_whole<std::int64_t>(j.at("default")), j.at("comment").get<std::string>()};
 }
 
 Constraint read_constraint(const json& j) {
-  return {read_expression(j.at("condition")), j.at("text").get<std::string>(), j.at("line").get<int>(), j.at("comment").get<std::string>()};
+  return {read_expression(j.at("condition")), j.at("text").get<std::string>(), read_whole<int>(j.at("line")), j.at("comment").get<std::string>()};
 }
 
 Argument read_argument(const json& j) {
@@ -174,7 +203,7 @@ TensorMapping::Axes read_axes(const json& j) {
 }
 
 TensorMapping read_tensor_map(const json& j) {
-  return {.argument = j.at("argument").get<int>(),
+  return {.argument = read_whole<int>(j.at("argument")),
           .size = read_axes(j.at("size")),
           .box = read_axes(j.at("box")),
           .stride = read_axes(j.at("stride")),
@@ -186,7 +215,7 @@ TensorMapping read_tensor_map(const json& j) {
 Pass read_pass(const json& j) {
   Pass p;
   j.at("function").get_to(p.function);
-  j.at("arguments").get_to(p.arguments);
+  p.arguments = read_indices(j.at("arguments"));
   if (j.contains("tensor_maps")) {  // specs recorded before there were any lack them
     p.tensor_maps = read_list(j.at("tensor_maps"), read_tensor_map);
   }
@@ -203,7 +232,7 @@ Pass read_pass(const json& j) {
 }
 
 ReferencePass read_reference_pass(const json& j) {
-  return {j.at("function").get<std::string>(), read_expression(j.at("extent")), j.at("arguments").get<std::vector<int>>()};
+  return {j.at("function").get<std::string>(), read_expression(j.at("extent")), read_indices(j.at("arguments"))};
 }
 
 /// Indices come from outside; a damaged one must not become an access out of bounds.
@@ -279,6 +308,9 @@ std::string KernelSpec::serialize() const {
 
 Result<KernelSpec> parse_kernel_spec(std::string_view text) {
   const auto bad = [](std::string_view why) { return Error{ErrorCode::kInvalidArgument, fmt::format("not a kernel spec: {}", why)}; };
+  if (json_depth(text) > kDeepestJson) {
+    return bad(fmt::format("it is nested more deeply than {} levels", kDeepestJson));
+  }
   try {
     return read_spec(json::parse(text));
   } catch (const json::exception& e) {

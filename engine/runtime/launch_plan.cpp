@@ -1,9 +1,14 @@
 #include "hone/launch_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace hone {
 namespace {
+
+/// No device holds as many, and their bytes do not overflow.
+constexpr std::int64_t kMostElements = 1'000'000'000'000'000;
 
 Result<Compiled> compile(const KernelSpec& spec, DType dtype, const Configuration& configuration, const Registry::Found& device,
                          Store* store) {
@@ -53,6 +58,10 @@ Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, con
     if (argument.direction != Direction::kScalar) {
       HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
       planned.elements = std::max<std::int64_t>(1, elements.integer());
+      if (planned.elements > kMostElements) {
+        return Error{ErrorCode::kInvalidArgument, fmt::format("{}: argument '{}' would have {} elements; at most {} are possible", spec.file, argument.name,
+                                                              planned.elements, kMostElements)};
+      }
       planned.bytes *= static_cast<std::size_t>(planned.elements);
       planned.zeroed = planned.zeroed && elements.integer() > 0;  // a configuration without use for it does not pay for clearing it
     }

@@ -15,7 +15,8 @@ Error invalid_space(std::string message) { return {ErrorCode::kInvalidArgument, 
 
 namespace {
 
-constexpr std::size_t kMostValues = std::size_t{1} << 16;
+/// A digit of a position has 16 bits; the engine recurses over the parameters.
+constexpr std::size_t kMostValues = std::size_t{1} << 16, kMostParameters = 1000;
 
 Result<void> check_parameter(const Parameter& parameter) {
   if (parameter.values.empty() || parameter.values.size() > kMostValues) {
@@ -34,6 +35,9 @@ Result<void> check_parameter(const Parameter& parameter) {
 }  // namespace
 
 Result<void> check_parameters(const std::vector<Parameter>& parameters) {
+  if (parameters.size() > kMostParameters) {
+    return invalid_space(fmt::format("{} parameters; at most {} are possible", parameters.size(), kMostParameters));
+  }
   std::set<std::string> names;
   Count cartesian = 1;
   for (const Parameter& parameter : parameters) {

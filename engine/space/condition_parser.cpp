@@ -51,6 +51,9 @@ class Parser : private ConditionScanner {
       fail("an operator or the end was expected");
     }
     limit(result, kMostNodes);
+    if (result.node().depth > Expression::kDeepest) {
+      fail(fmt::format("more than {} operators within one another; split the constraint", Expression::kDeepest));
+    }
     if (python_.misuses_reals(result)) {
       fail("%, shifts and bitwise operators take whole numbers; of a quotient only its remainder's being 0 can be asked for");
     }
@@ -81,7 +84,7 @@ class Parser : private ConditionScanner {
   }
 
   const Expression& limit(const Expression& e, std::size_t most) const {
-    if (space::tree_size(e, most + 1) > most) {
+    if (e.node().size > most) {
       fail("the constraint grows too large where abs, min, max and ** repeat their operands, or lists too many values; split it");
     }
     return e;

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/base/json_depth.hpp"
 #include "hone/space_description.hpp"
 
 namespace hone {
@@ -66,7 +67,7 @@ Json t1_values(const Json& parameter) {
   }
   std::string text = values.get<std::string>();
   std::ranges::replace(text, '\'', '"');
-  return Json::parse(text, nullptr, false);
+  return json_depth(text) > kDeepestJson ? Json() : Json::parse(text, nullptr, false);
 }
 
 /// Name and values of each parameter.
@@ -180,12 +181,19 @@ Result<std::string> text_of(const std::filesystem::path& file) {
 
 bool describes_spaces(const std::filesystem::path& file) {
   const Result<std::string> text = text_of(file);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const Json json = text && json_depth(*text) <= kDeepestJson ? Json::parse(*text, nullptr, false) : Json();
   return is_description(json) || (json.is_array() && !json.empty() && is_description(json.front()));
 }
 
 Result<std::vector<SpaceDescription>> read_space_descriptions(const std::filesystem::path& file) {
   HONE_ASSIGN(std::string text, text_of(file));
+  return parse_space_descriptions(std::move(text), file);
+}
+
+Result<std::vector<SpaceDescription>> parse_space_descriptions(std::string text, const std::filesystem::path& file) {
+  if (json_depth(text) > kDeepestJson) {
+    return invalid(file.string(), fmt::format("it is nested more deeply than {} levels", kDeepestJson));
+  }
   try {
     return Reader(file, std::move(text)).run();
   } catch (const nlohmann::json::parse_error& wrong) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -45,7 +46,7 @@ class KeyTable {
     if (2 * (size_ + 1) > places_.size()) {
       grow();
     }
-    std::size_t place = hash_range(std::ranges::subrange(key, key + width_)) & (places_.size() - 1);
+    std::size_t place = hash_range(std::span(key, width_)) & (places_.size() - 1);
     for (; places_[place] != kFree; place = (place + 1) & (places_.size() - 1)) {
       if (std::equal(key, key + width_, (*this)[places_[place]])) {
         return {places_[place], false};
@@ -65,7 +66,7 @@ class KeyTable {
     places_.assign(2 * places_.size(), kFree);
     for (std::uint32_t number = 0; number < size_; ++number) {
       const std::uint64_t* key = (*this)[number];
-      std::size_t place = hash_range(std::ranges::subrange(key, key + width_)) & (places_.size() - 1);
+      std::size_t place = hash_range(std::span(key, width_)) & (places_.size() - 1);
       while (places_[place] != kFree) {
         place = (place + 1) & (places_.size() - 1);
       }

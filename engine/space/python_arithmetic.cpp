@@ -51,14 +51,6 @@ Bounds bounds_of_values(const std::vector<Value>& values) {
 
 }  // namespace
 
-std::size_t tree_size(const Expression& e, std::size_t most) {
-  std::size_t size = 1;
-  for (const Expression& operand : e.node().operands) {
-    size += size < most ? tree_size(operand, most - size) : 0;
-  }
-  return size;
-}
-
 PythonArithmetic::PythonArithmetic(const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters) {
     variables_["c." + parameter.name] = {bounds_of_values(parameter.values), parameter.kind == ParameterKind::kReal};

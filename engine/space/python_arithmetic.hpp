@@ -45,7 +45,4 @@ class PythonArithmetic {
   std::unordered_map<std::string, Range> variables_;
 };
 
-/// How many operators and operands the expression has as a tree; no more than `most` are counted.
-std::size_t tree_size(const Expression& e, std::size_t most);
-
 }  // namespace hone::space

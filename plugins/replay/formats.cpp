@@ -40,7 +40,7 @@ double number(const Json& object, const char* key) {
   return at != object.end() && at->is_number() ? at->get<double>() : 0.0;
 }
 
-std::int64_t whole(const Json& object, const char* key) { return static_cast<std::int64_t>(number(object, key)); }
+std::int64_t whole(const Json& object, const char* key) { return Value(number(object, key)).integer(); }
 
 /// Positive numbers of a list, scaled.
 std::vector<double> samples(const Json& object, const char* key, double scale) {

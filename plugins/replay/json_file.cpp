@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/base/json_depth.hpp"
+
 namespace hone::replay {
 namespace {
 
@@ -71,6 +73,9 @@ Result<std::string> read_text(const std::filesystem::path& file) {
 }
 
 Result<Json> parse_recorded(const std::string& text, const std::filesystem::path& file) {
+  if (json_depth(text) > kDeepestJson) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("recorded space '{}': nested more deeply than {} levels", file.string(), kDeepestJson)};
+  }
   Json parsed = Json::parse(text, nullptr, false);
   if (parsed.is_discarded()) {
     parsed = Json::parse(without_cut_record(text), nullptr, false);

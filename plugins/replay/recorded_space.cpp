@@ -144,6 +144,10 @@ Result<Recording> recording_of(const std::string& text, const std::filesystem::p
 
 Result<RecordedSpace> RecordedSpace::load(const std::filesystem::path& file) {
   HONE_ASSIGN(const std::string text, replay::read_text(file));
+  return parse(text, file);
+}
+
+Result<RecordedSpace> RecordedSpace::parse(const std::string& text, const std::filesystem::path& file) {
   HONE_ASSIGN(Recording recording, recording_of(text, file));
   std::vector<Parameter> parameters;
   for (std::size_t p = 0; p < recording.names.size(); ++p) {

@@ -102,6 +102,8 @@ TEST_CASE("the static gate refuses what cannot launch and says why") {
   CHECK(static_reject({launch}, {}, info).empty());
   launch.block = {2048, 1, 1};
   CHECK(static_reject({launch}, {}, info) == "a block of 2048 threads; the device allows 1024");
+  launch.block = {std::int64_t{1} << 32, std::int64_t{1} << 32, 1};  // their product is a multiple of 2^64
+  CHECK(static_reject({launch}, {}, info) == "a block of 9223372036854775807 threads; the device allows 1024");
   launch.block = {1024, 1, 1};
   CHECK(static_reject({launch}, {.registers = 128}, info) == "1024 threads of 128 registers need 131072 registers; a multiprocessor has 65536");
   launch.shared_bytes = 300000;

@@ -56,6 +56,15 @@ TEST_CASE("a size of 0 along x is a map that is not used") {
   CHECK(map->axes == 0);
 }
 
+TEST_CASE("extents whose bytes overflow are refused") {
+  TensorMapping mapping = matrix();
+  mapping.stride[1] = Expression::constant((std::int64_t{1} << 62) + 64);  // twice that is 128 after it has wrapped around
+  CHECK(error_of(mapping, bound(100, 64, 64)).find("along y") != std::string::npos);
+  mapping = matrix();
+  mapping.offset = Expression::constant(std::int64_t{1} << 62);
+  CHECK(error_of(mapping, bound(100, 64, 64)).find("bytes into the argument") != std::string::npos);
+}
+
 TEST_CASE("rules of the hardware are errors that say what is wrong") {
   CHECK(error_of(matrix(), bound(100, 4097, 64)) == "8194 bytes from one to the next along y; a multiple of 16 below 2^40 is needed");
   CHECK(error_of(matrix(), bound(100, 4096, 128)) == "rows of the box take 256 bytes, more than the swizzle of 128");

@@ -1,5 +1,7 @@
 // What is wrong with a kernel file is told at the place where it is wrong.
 
+#include <fmt/format.h>
+
 #include "reader_fixture.hpp"
 
 using reader_test::error_of;
@@ -118,6 +120,30 @@ TEST_CASE("what an expression cannot hold") {
          {&Lines::launch, "constexpr long launch(Problem p, Config c) { return 3; }", "add.cu:5:16: error: 'launch' must return a Launch"},
          {&Lines::kernel, "KERNEL void add(IN(sqrtf(p.n)) const T* x, OUT(p.n) T* y, Problem p) {}",
           "add.cu:9:20: error: a call of 'sqrtf', which has no body in sight, cannot be read here: the extent of 'x' may use"}});
+}
+
+TEST_CASE("what would take for ever to read, or grow without bound, is an error at its place") {
+  if (!reader_test::can_read()) {
+    return;
+  }
+  const auto error_with = [](const std::string& functions, const std::string& body) {
+    return with(&Lines::valid, functions + "constexpr bool valid(Problem p, Config c) { " + body + " }");
+  };
+  // Each function calls the one before it twice.
+  std::string doubling = "constexpr long f0(long x) { return x + 1; } ";
+  std::string locals = "const long a0 = p.n * c.block; ", sum = "c.block", ifs;
+  for (int i = 1; i <= 40; ++i) {
+    doubling += fmt::format("constexpr long f{0}(long x) {{ return f{1}(x) * f{1}(x + 1); }} ", i, i - 1);
+    locals += fmt::format("const long a{0} = a{1} * a{1}; ", i, i - 1);
+  }
+  for (int i = 0; i < 3000; ++i) {
+    sum += " + p.n";
+    ifs += fmt::format("if (c.block == {}) return false; ", i);
+  }
+  CHECK(error_with(doubling, "return f40(p.n) > 1;").find("statements and operators, calls included, to read: make it shorter") != std::string::npos);
+  CHECK(error_with("", locals + "return a40 > 1;").find("becomes an expression of more than 1000 levels or 100000 operators") != std::string::npos);
+  CHECK(error_with("", "return " + sum + " > 1;").find("more than 1000 levels of statements and operators to read") != std::string::npos);
+  CHECK(error_with("", ifs + "return true;").find("more than 1000 levels of statements and operators to read") != std::string::npos);
 }
 
 TEST_CASE("rules of kernels and their arguments") {

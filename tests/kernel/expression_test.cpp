@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <limits>
 #include <random>
 
 namespace {
@@ -160,6 +161,46 @@ TEST_CASE("what is not a serialized expression is refused") {
   for (const char* text : {"", "+ 1", "+ 1 2 3", "1x", "r", "$", "? true 1"}) {
     CAPTURE(text);
     CHECK_FALSE(Expression::parse(text).ok());
+  }
+}
+
+TEST_CASE("what is nested more deeply or is larger than the engine can walk through is refused") {
+  const auto chain = [](std::size_t levels) {
+    std::string text;
+    for (std::size_t i = 1; i < levels; ++i) {
+      text += "~ ";
+    }
+    return text + "$a";
+  };
+  CHECK(Expression::parse(chain(Expression::kDeepest)).ok());
+  CHECK_FALSE(Expression::parse(chain(Expression::kDeepest + 1)).ok());
+  const auto full = [](auto& self, int levels) -> std::string { return levels == 0 ? "$a " : "+ " + self(self, levels - 1) + self(self, levels - 1); };
+  CHECK(Expression::parse(full(full, 14)).ok());
+  CHECK_FALSE(Expression::parse(full(full, 17)).ok());
+}
+
+TEST_CASE("an expression knows its depth, and its size as a tree") {
+  Expression e = var("a");
+  for (int i = 0; i < 100; ++i) {
+    e = op(Operator::kAdd, {e, e});
+  }
+  CHECK(e.node().depth == 101);
+  CHECK(e.node().size == std::uint64_t{1} << 60);
+  CHECK(op(Operator::kMultiply, {op(Operator::kAdd, {var("a"), num(1)}), var("b")}).node().size == 5);
+}
+
+TEST_CASE("a real number that no integer holds becomes the nearest one, NaN becomes 0") {
+  CHECK(Value(1e300).integer() == std::numeric_limits<std::int64_t>::max());
+  CHECK(Value(-1e300).integer() == std::numeric_limits<std::int64_t>::min());
+  CHECK(Value(std::numeric_limits<double>::quiet_NaN()).integer() == 0);
+  CHECK(Value(-2.75).integer() == -2);
+}
+
+TEST_CASE("conjuncts: a comparison of reals does not flip, for NaN is neither less nor greater or equal") {
+  const Expression huge = op(Operator::kMultiply, {num(1e300), op(Operator::kMultiply, {num(1e300), var("a")})});
+  const Expression nan = op(Operator::kSubtract, {huge, huge});
+  for (const auto& part : no(less(nan, num(1))).conjuncts()) {
+    CHECK(part.evaluate({{"a", 2}}).value().boolean());
   }
 }
 

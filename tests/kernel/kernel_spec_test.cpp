@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "hone/kernel_headers.hpp"
 
 TEST_CASE("the built-in kernels are there without libclang and can be found by name") {
@@ -36,6 +38,29 @@ TEST_CASE("damaged JSON is refused") {
   std::string index = good;
   index.replace(index.find("\"arguments\":[0"), 14, "\"arguments\":[99");
   CHECK_FALSE(hone::parse_kernel_spec(index).ok());
+}
+
+TEST_CASE("a spec with what the engine takes for granted missing is refused") {
+  using nlohmann::json;
+  const json good = json::parse(hone::builtin_kernels().front().serialize());
+  const auto refused = [&](const char* place, const json& value) {
+    json bad = good;
+    bad[json::json_pointer(place)] = value;
+    return !hone::parse_kernel_spec(bad.dump()).ok();
+  };
+  CHECK_FALSE(refused("/parameters/0/comment", "fine"));
+  CHECK(refused("/parameters/0/values", json::array()));
+  CHECK(refused("/parameters/0/values/0", "rnan"));
+  CHECK(refused("/parameters/0/labels", {"one"}));
+  CHECK(refused("/parameters/0/kind", 1e300));
+  CHECK(refused("/problem/0/default", 1e300));
+  CHECK(refused("/constraints/0/line", std::int64_t{1} << 40));
+  CHECK(refused("/passes/0/arguments/0", 0.5));
+  json deep = "x";
+  for (int i = 0; i < 200; ++i) {
+    deep = json::array({deep});
+  }
+  CHECK(refused("/more", deep));
 }
 
 TEST_CASE("the headers of kernel files are embedded as they are") {

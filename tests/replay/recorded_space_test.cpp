@@ -152,6 +152,18 @@ TEST_CASE("A file that is missing or is something else is an error that names it
   }
 }
 
+TEST_CASE("Numbers that fit nothing and values nested without end are taken or refused, not trusted") {
+  std::string records = kCacheRecords;
+  records.insert(records.find("\"compile_time\": 500"), "\"registers\": 1e300, \"shared_bytes\": -1e300, ");
+  const auto recorded = RecordedSpace::parse(std::string(kCacheHead) + records + "}\n}", "k.json");
+  REQUIRE_MESSAGE(recorded.ok(), recorded.error().message);
+  CHECK(recorded->find(0) != nullptr);
+  const std::string deep(100'000, '[');
+  const auto refused = RecordedSpace::parse(std::string(kCacheHead) + "\"x\": {\"block\": " + deep, "k.json");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message == "recorded space 'k.json': nested more deeply than 100 levels");
+}
+
 TEST_CASE("Recorded spaces of real GPUs are read whole") {
   const fs::path folder = fs::path(HONE_SOURCE_DIR) / "../shared/spaces";
   if (!fs::exists(folder)) {

@@ -67,6 +67,16 @@ TEST_CASE("only a workspace that has to begin as zeros is cleared before each la
   CHECK(cleared().empty());
 }
 
+TEST_CASE("an argument whose bytes would overflow is an error that names it") {
+  KernelSpec full_sum = **find_builtin_kernel("full_sum");
+  const Problem problem = make_problem(full_sum, DType::kF32, {}).value();
+  full_sum.arguments.back().extent = Expression::constant(std::int64_t{1} << 62);
+  full_sum.arguments.back().direction = Direction::kWorkspace;
+  const auto arguments = launch_arguments(full_sum, problem, default_configuration(full_sum));
+  REQUIRE_FALSE(arguments.ok());
+  CHECK(arguments.error().message.find("argument '" + full_sum.arguments.back().name + "' would have 4611686018427387904 elements") != std::string::npos);
+}
+
 TEST_CASE("an architecture stands for a device that need not be here") {
   std::string known;
   for (const auto& plugin : builtin_registry().devices()) {

@@ -178,6 +178,18 @@ TEST_CASE("An unknown name in a constraint is an error, also where it would neve
   }
 }
 
+TEST_CASE("More parameters than the engine can walk through are an error") {
+  std::vector<Parameter> many;
+  for (int i = 0; i < 1001; ++i) {
+    many.push_back(parameter("p" + std::to_string(i), {1}));
+  }
+  const auto refused = SearchSpace::from_rows(many, {std::vector<std::uint16_t>(many.size(), 0)});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message == "search space: 1001 parameters; at most 1000 are possible");
+  many.pop_back();
+  CHECK(SearchSpace::from_rows(many, {std::vector<std::uint16_t>(many.size(), 0)}).ok());
+}
+
 TEST_CASE("Parameters that are declared twice, list a value twice or list none are errors") {
   for (const auto& parameters :
        {std::vector{parameter("a", {1}), parameter("a", {2})}, std::vector{parameter("a", {1, 2, 1})}, std::vector{parameter("a", {})}}) {

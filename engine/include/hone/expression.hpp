@@ -3,6 +3,7 @@
 // Semantics are those of C++: integers are 64-bit and signed, `/` and `%` truncate, `&&` and `||` short-circuit.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -26,8 +27,8 @@ class Value {
   constexpr Value(double v) : kind_(Kind::kReal), real_(v) {}                        // NOLINT
 
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
-  /// The value as an integer (reals are truncated).
-  [[nodiscard]] constexpr std::int64_t integer() const { return kind_ == Kind::kReal ? static_cast<std::int64_t>(real_) : integer_; }
+  /// The value as an integer: reals are truncated, those that no 64-bit integer holds become the nearest that there is, NaN becomes 0.
+  [[nodiscard]] constexpr std::int64_t integer() const { return kind_ == Kind::kReal ? truncated(real_) : integer_; }
   [[nodiscard]] constexpr double real() const { return kind_ == Kind::kReal ? real_ : static_cast<double>(integer_); }
   [[nodiscard]] constexpr bool boolean() const { return kind_ == Kind::kReal ? real_ != 0.0 : integer_ != 0; }
   /// "128", "true", "0.5": C++ source text of the value.
@@ -38,6 +39,13 @@ class Value {
   }
 
  private:
+  static constexpr std::int64_t truncated(double v) {
+    if (v >= 0x1p63) {
+      return std::numeric_limits<std::int64_t>::max();
+    }
+    return v >= -0x1p63 ? static_cast<std::int64_t>(v) : v < 0.0 ? std::numeric_limits<std::int64_t>::min() : 0;
+  }
+
   Kind kind_ = Kind::kInteger;
   std::int64_t integer_ = 0;
   double real_ = 0.0;
@@ -62,7 +70,14 @@ class Expression {
     Value value;                        ///< of a constant
     std::string name;                   ///< of a variable
     std::vector<Expression> operands;   ///< one, two or (kSelect) three
+    std::uint32_t depth = 1;            ///< levels
+    std::uint64_t size = 1;             ///< operators and operands, counted as a tree: a shared operand counts each time
   };
+
+  /// Limits of what is read from outside. The engine recurses over the levels (a level of the deepest recursion takes about 1 KiB of stack), and
+  /// visits what is shared each time. The built-in kernels need 24 levels and 400 operators and operands.
+  static constexpr std::uint32_t kDeepest = 1000;
+  static constexpr std::uint64_t kLargest = 100'000;
 
   Expression();  ///< the integer 0
   static Expression constant(Value value);

@@ -39,6 +39,9 @@ class RecordedSpace {
   /// Errors: kNotFound, kIo (cannot be read or decompressed), kInvalidArgument (neither format; says what is missing).
   static Result<RecordedSpace> load(const std::filesystem::path& file);
 
+  /// The same from the text of a file; `file` is its name, for name() and messages.
+  static Result<RecordedSpace> parse(const std::string& text, const std::filesystem::path& file);
+
   RecordedSpace(RecordedSpace&&) noexcept;
   RecordedSpace& operator=(RecordedSpace&&) noexcept;
   ~RecordedSpace();

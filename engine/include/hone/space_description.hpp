@@ -26,6 +26,9 @@ bool describes_spaces(const std::filesystem::path& file);
 /// Errors: kNotFound, kIo; kInvalidArgument (names the space, the constraint and the place in it).
 Result<std::vector<SpaceDescription>> read_space_descriptions(const std::filesystem::path& file);
 
+/// The same from the text of a file; `file` is its name, for messages.
+Result<std::vector<SpaceDescription>> parse_space_descriptions(std::string text, const std::filesystem::path& file);
+
 /// Reads a condition as Python and C write it: and or not && || !, chained comparisons, in [..], + - * / // % ** << >> & | ^ with Python's
 /// precedence, min max abs, x if y else z, numbers, True and False, texts of parameters that list texts. Arithmetic is Python's: `/`
 /// divides as real numbers, `//` rounds down, `%` has the divisor's sign; what may need more than 64 bits is an error. A remainder of a

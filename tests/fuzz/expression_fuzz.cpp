@@ -1,0 +1,154 @@
+// Expressions: the serialized form and the conditions of other tuners. What is read must be evaluated alike as a tree, in part, in conjuncts
+// and as bytecode.
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "hone/expression.hpp"
+#include "hone/space_description.hpp"
+#include "tests/fuzz/mutate.hpp"
+
+namespace {
+
+using hone::Bindings;
+using hone::Expression;
+using hone::Operator;
+using hone::Result;
+using hone::Value;
+using hone::fuzz::require;
+
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min(), kHighest = std::numeric_limits<std::int64_t>::max();
+constexpr std::array<std::int64_t, 12> kIntegers{0, 1, -1, 2, 3, 64, 63, 1024, -7, kLowest, kHighest, 1'000'003};
+constexpr std::size_t kRounds = 4;
+
+/// Reals by their bits: NaN is itself.
+bool same(const Value& a, const Value& b) {
+  const double x = a.real(), y = b.real();
+  return a == b || (a.kind() == Value::Kind::kReal && b.kind() == Value::Kind::kReal && std::isnan(x) && std::isnan(y));
+}
+
+bool same(const Result<Value>& a, const Result<Value>& b) { return a.ok() == b.ok() && (!a.ok() || same(*a, *b)); }
+
+/// A conditional with a side of each kind has C++'s common type in the bytecode and that of the side taken in the tree. The reader writes the
+/// conversion down, so that its expressions have none.
+bool mixes_kinds(const Expression& e, bool& real) {
+  const auto& node = e.node();
+  std::array<bool, 3> reals{};
+  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    if (mixes_kinds(node.operands[i], reals[i])) {
+      return true;
+    }
+  }
+  switch (node.op) {
+    case Operator::kConstant:
+      real = node.value.kind() == Value::Kind::kReal;
+      return false;
+    case Operator::kToReal:
+      real = true;
+      return false;
+    case Operator::kNegate:
+      real = reals[0];
+      return false;
+    case Operator::kAdd:
+    case Operator::kSubtract:
+    case Operator::kMultiply:
+    case Operator::kDivide:
+      real = reals[0] || reals[1];
+      return false;
+    case Operator::kSelect:
+      real = reals[1];
+      return reals[1] != reals[2];
+    default:
+      return false;
+  }
+}
+
+void check_bytecode(const Expression& e, const std::vector<std::string>& names, const Bindings& all, const Result<Value>& expected) {
+  std::optional<hone::CompiledExpression> compiled;
+  try {
+    compiled.emplace(e, names);
+  } catch (const hone::ContractError&) {
+    return;  // an integer operator on a real number, or more than its stack holds
+  }
+  std::vector<std::int64_t> slots;
+  for (const std::string& name : names) {
+    slots.push_back(all.at(name).integer());
+  }
+  const std::int64_t got = (*compiled)(slots);
+  const bool fits = expected.ok() && (expected->kind() != Value::Kind::kReal || (expected->real() >= -0x1p63 && expected->real() < 0x1p63));
+  require(got == (fits ? expected->integer() : 0), "the bytecode computes what the tree does", e.serialize());
+}
+
+void check_round(const Expression& e, const std::vector<std::string>& names, std::size_t round, bool whole) {
+  Bindings all, first, rest;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Value value(kIntegers[(round * 5 + i * 7) % kIntegers.size()]);
+    all.emplace(names[i], value);
+    (i % 2 == round % 2 ? first : rest).emplace(names[i], value);
+  }
+  const Result<Value> value = e.evaluate(all);
+  require(same(value, e.substitute(first).evaluate(rest)), "evaluating in two parts changes nothing", e.serialize());
+  bool met = true;
+  for (const Expression& conjunct : e.conjuncts()) {
+    const Result<Value> part = conjunct.evaluate(all);
+    met = met && part.ok() && part->boolean();
+  }
+  require(met == (value.ok() && value->boolean()), "all conjuncts hold where the whole does", e.serialize());
+  if (whole) {
+    check_bytecode(e, names, all, value);
+  }
+}
+
+void check(const Expression& e) {
+  const std::string text = e.serialize();
+  const auto again = Expression::parse(text);
+  require(again.ok() && again->serialize() == text, "what is serialized can be read", text);
+  static_cast<void>(e.text());
+  const std::vector<std::string> names = e.variables();
+  bool real = false;
+  const bool whole = !mixes_kinds(e, real);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    check_round(e, names, round, whole);
+  }
+}
+
+std::vector<hone::Parameter> parameters() {
+  const auto list = [](std::string name, hone::ParameterKind kind, std::vector<Value> values, std::vector<std::string> labels = {}) {
+    const Value first = values.front();
+    return hone::Parameter{.name = std::move(name), .kind = kind, .values = std::move(values), .labels = std::move(labels), .default_value = first};
+  };
+  return {list("block", hone::ParameterKind::kInteger, {Value(1), Value(32), Value(1024)}),
+          list("tile", hone::ParameterKind::kInteger, {Value(-3), Value(0), Value(kHighest)}),
+          list("x", hone::ParameterKind::kInteger, {Value(kLowest), Value(7)}),
+          list("on", hone::ParameterKind::kBoolean, {Value(false), Value(true)}),
+          list("scale", hone::ParameterKind::kReal, {Value(0.5), Value(-1e300)}),
+          list("layout", hone::ParameterKind::kEnumeration, {Value(0), Value(1)}, {"row", "col"})};
+}
+
+constexpr std::array<std::string_view, 62> kWords{
+    "neg ",  "! ",  "~ ",    "int ", "real ",  "bool ", "+ ",   "- ",   "* ",   "/ ",      "% ",       "<< ",    ">> ",  "& ",    "| ",    "^ ",
+    "< ",    "<= ", "> ",    ">= ",  "== ",    "!= ",   "&& ",  "|| ",  "? ",   "$p.a ",   "$c.b ",    "$d.c ",  "true ", "false ", "r1e300 ", "r-0 ",
+    "rnan ", "rinf ", "r0.5 ", "-1 ",  "0 ",     "63 ",   "64 ",  "-9223372036854775808 ", "9223372036854775807 ", "block ", "tile ", "x ", "on ", "scale ",
+    "layout ", "'row' ", "'col' ", " and ", " or ", " not ", " in ", " if ", " else ", "min(", "max(", "abs(", "int(", "** ", "// ", "[1, 2] "};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::vector<hone::Parameter> kParameters = parameters();
+  const std::string_view text = hone::fuzz::text_of(data, size);
+  if (const auto parsed = Expression::parse(text)) {
+    check(*parsed);
+  }
+  if (const auto condition = hone::parse_condition(text, kParameters)) {
+    check(*condition);
+  }
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+  hone::fuzz::Random random(seed);
+  return random.one_in(2) ? LLVMFuzzerMutate(data, size, max_size) : hone::fuzz::mutate_bytes(random, kWords, data, size, max_size);
+}

@@ -1,0 +1,137 @@
+// A kernel's spec as JSON, and all that is done with a spec before a device is touched: problems, the space, the launch geometry, arguments, C++ text.
+
+#include <algorithm>
+#include <array>
+
+#include "hone/instantiation.hpp"
+#include "hone/launch_plan.hpp"
+#include "hone/search_space.hpp"
+#include "hone/session.hpp"
+#include "tests/fuzz/mutate.hpp"
+
+namespace {
+
+using hone::Count;
+using hone::KernelSpec;
+using hone::SearchSpace;
+using hone::fuzz::require;
+
+constexpr std::uint64_t kMostCombinations = 4096;  // of spaces that are built: larger ones may take seconds
+constexpr std::size_t kMostText = 4000;            // of their constraints
+
+hone::DeviceInfo device() {
+  return {.id = "cuda:0",
+          .plugin = "cuda",
+          .product = "P",
+          .uuid = {},
+          .architecture = "sm_90a",
+          .mig_profile = {},
+          .properties = {{"compute_capability", 90}, {"l2_bytes", 52428800}, {"memory", 151'000'000'000}, {"multiprocessors", 132},
+                         {"registers_per_multiprocessor", 65536}, {"shared_memory_per_block", 232448}, {"shared_memory_per_multiprocessor", 233472},
+                         {"threads_per_block", 1024}, {"threads_per_multiprocessor", 2048}, {"warp_size", 32}},
+          .environment = {}};
+}
+
+bool is_small(const KernelSpec& spec) {
+  std::uint64_t combinations = 1;
+  for (const hone::Parameter& parameter : spec.parameters) {
+    combinations *= std::min<std::uint64_t>(parameter.values.size(), 2 * kMostCombinations);
+    if (combinations > kMostCombinations) {
+      return false;
+    }
+  }
+  std::size_t text = 0;
+  for (const hone::Constraint& constraint : spec.constraints) {
+    text += constraint.condition.serialize().size();
+  }
+  return text <= kMostText;
+}
+
+void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Configuration& configuration, const hone::DeviceInfo& info) {
+  static_cast<void>(hone::instantiation(spec, spec.name, problem.dtype, configuration));
+  static_cast<void>(hone::compile_options(spec, configuration));
+  const std::string text = hone::text(spec.parameters, configuration);
+  const auto arguments = hone::launch_arguments(spec, problem, configuration);
+  if (arguments) {
+    for (const hone::LaunchArgument& argument : *arguments) {
+      require(argument.elements >= 0 && argument.bytes / hone::size_of(argument.dtype) == static_cast<std::size_t>(std::max<std::int64_t>(1, argument.elements)),
+              "the bytes of an argument hold its elements", argument.name);
+    }
+  }
+  if (const auto passes = hone::plan_launch(spec, problem, configuration, info)) {
+    if (hone::static_reject(*passes, {}, info).empty()) {
+      for (const hone::PassLaunch& pass : *passes) {
+        require(pass.block[0] >= 1 && pass.block[0] <= 1024 && pass.block[1] <= 1024 && pass.block[2] <= 64 && pass.block[0] * pass.block[1] * pass.block[2] <= 1024,
+                "the static gate keeps the limit of threads");
+      }
+    }
+  }
+}
+
+void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool with_space) {
+  static const hone::DeviceInfo kDevice = device();
+  static_cast<void>(hone::plan_reference(spec, problem));
+  plan(spec, problem, hone::default_configuration(spec), kDevice);
+  if (!with_space) {
+    return;
+  }
+  hone::Bindings fixed = hone::bindings(problem);
+  fixed.merge(hone::bindings(kDevice));
+  const auto space = SearchSpace::build(spec.parameters, spec.constraints, fixed);
+  if (!space) {
+    require(!space.error().message.empty(), "an error says what is wrong");
+    return;
+  }
+  require(hone::default_position(*space, hone::default_configuration(spec)) < space->size(), "the default is brought into the space");
+  for (const Count i : {Count{0}, space->size() / 2, space->size() - 1}) {
+    const Count settled = space->settle(i);
+    const hone::Configuration configuration = space->at(settled);
+    const auto back = space->index(configuration);
+    require(back.has_value() && *back == settled, "a position's configuration has that position");
+    require(hone::valid_for(spec, problem, kDevice, configuration), "what the space holds is valid", hone::text(spec.parameters, configuration));
+    plan(spec, problem, configuration, kDevice);
+  }
+}
+
+constexpr std::array<std::string_view, 52> kWords{
+    "name", "kind", "values", "labels", "default", "condition", "arguments", "passes", "grid", "block", "cluster", "shared_bytes", "tensor_maps", "swizzle", "extent",
+    "reference", "dtypes", "problem", "parameters", "constraints", "judge", "compile_option", "{}", "--maxrregcount={}", "T", "f32", "bf16", "f64", "$p.rows", "$p.cols",
+    "$c.block", "$c.vec", "$d.warp_size", "$sizeof(T)", "* $p.rows $p.cols", "% $p.cols $c.vec", "/ $p.cols $c.vec", "== % $p.cols $c.vec 0", "<= * $c.block $c.vec 64",
+    "-1", "0", "1", "9223372036854775807", "-9223372036854775808", "r0.5", "r1e300", "rnan", "true", "false", "<< 1 $c.vec", "? < $c.vec 2 r1.5 $c.block", "neg $c.block"};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto spec = hone::parse_kernel_spec(hone::fuzz::text_of(data, size));
+  if (!spec) {
+    require(!spec.error().message.empty(), "an error says what is wrong");
+    return 0;
+  }
+  const std::string text = spec->serialize();
+  const auto again = hone::parse_kernel_spec(text);
+  require(again.ok() && again->serialize() == text, "a spec survives its JSON", again.ok() ? "" : again.error().message);
+  if (spec->dtypes.empty()) {
+    return 0;
+  }
+  const auto problem = hone::make_problem(*spec, spec->dtypes.front(), {});
+  if (!problem) {
+    return 0;
+  }
+  check_problem(*spec, *problem, is_small(*spec));
+  for (const hone::Problem& ragged : hone::ragged_problems(*spec, *problem, 1 << 16)) {
+    check_problem(*spec, ragged, false);
+  }
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+  hone::fuzz::Random random(seed);
+  nlohmann::json json = random.one_in(8) ? nlohmann::json(nlohmann::json::value_t::discarded)
+                                         : nlohmann::json::parse(hone::fuzz::text_of(data, size), nullptr, false);
+  if (json.is_discarded()) {
+    return random.one_in(2) ? LLVMFuzzerMutate(data, size, max_size) : hone::fuzz::mutate_bytes(random, kWords, data, size, max_size);
+  }
+  hone::fuzz::mutate_json(random, kWords, json);
+  const std::size_t made = hone::fuzz::put(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore), data, max_size);
+  return made != 0 ? made : LLVMFuzzerMutate(data, size, max_size);
+}
