@@ -154,7 +154,7 @@ Result<Recording> read_t4(const Json& root) {
   const double scale = t4_scale(root);
   for (const Json& result : root["results"]) {
     const auto configuration = result.find("configuration");
-    if (configuration == result.end() || !configuration->is_object()) {
+    if (configuration == result.end() || !configuration->is_object() || configuration->empty()) {
       return broken("a result has no configuration");
     }
     if (recording.names.empty()) {

@@ -220,7 +220,8 @@ int main(int argc, char** argv) {
   }
   struct rusage used {};
   ::getrusage(RUSAGE_SELF, &used);
-  std::printf("%llu executions in %.1f s (%zu seeds, seed %llu), largest resident set %ld MiB\n", static_cast<unsigned long long>(done), elapsed(),
-              seeds.size(), static_cast<unsigned long long>(options.seed), used.ru_maxrss / 1024);
+  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  std::printf("%llu executions in %.1f s, %.1f s of CPU (%zu seeds, seed %llu), largest resident set %ld MiB\n", static_cast<unsigned long long>(done),
+              elapsed(), seconds(used.ru_utime) + seconds(used.ru_stime), seeds.size(), static_cast<unsigned long long>(options.seed), used.ru_maxrss / 1024);
   return 0;
 }

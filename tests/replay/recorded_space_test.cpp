@@ -152,6 +152,12 @@ TEST_CASE("A file that is missing or is something else is an error that names it
   }
 }
 
+TEST_CASE("A result without parameters before one with some is an error") {
+  const auto recorded = RecordedSpace::parse(R"({"results": [{"configuration": {}}, {"configuration": {"block": 32}}]})", "k.json");
+  REQUIRE_FALSE(recorded.ok());
+  CHECK(recorded.error().message == "recorded space 'k.json': a result has no configuration");
+}
+
 TEST_CASE("Numbers that fit nothing and values nested without end are taken or refused, not trusted") {
   std::string records = kCacheRecords;
   records.insert(records.find("\"compile_time\": 500"), "\"registers\": 1e300, \"shared_bytes\": -1e300, ");
