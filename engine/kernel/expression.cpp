@@ -35,6 +35,27 @@ bool is_boolean(const Expression& e) {
 
 Expression to_boolean(const Expression& e) { return is_boolean(e) ? e : Expression::make(Operator::kToBoolean, {e}); }
 
+/// Whether `e` gives a real number where all variables are integers.
+bool gives_real(const Expression& e) {
+  const auto& node = e.node();
+  switch (node.op) {
+    case Operator::kConstant:
+      return node.value.kind() == Value::Kind::kReal;
+    case Operator::kToReal:
+      return true;
+    case Operator::kNegate:
+    case Operator::kAdd:
+    case Operator::kSubtract:
+    case Operator::kMultiply:
+    case Operator::kDivide:
+      return std::any_of(node.operands.begin(), node.operands.end(), gives_real);
+    case Operator::kSelect:
+      return gives_real(node.operands[1]) || gives_real(node.operands[2]);
+    default:
+      return false;
+  }
+}
+
 /// Whether evaluating `e` can fail once its variables are bound; what cannot may be dropped by folding.
 bool can_fail(const Expression& e) {
   const auto& node = e.node();
@@ -46,7 +67,9 @@ bool can_fail(const Expression& e) {
   if (shifts && !(node.operands[1].is_constant() && kernel::shift_fits(node.operands[1].node().value.integer()))) {
     return true;
   }
-  if (node.op == Operator::kToInteger || node.op == Operator::kComplement) {
+  const bool takes_integers = node.op >= Operator::kRemainder && node.op <= Operator::kXor;
+  if (node.op == Operator::kToInteger || node.op == Operator::kComplement ||
+      (takes_integers && std::any_of(node.operands.begin(), node.operands.end(), gives_real))) {
     return true;
   }
   return std::any_of(node.operands.begin(), node.operands.end(), can_fail);

@@ -32,8 +32,6 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t*, std::size_t, std::size_t, unsigned) __attribute__((weak));
-
 namespace {
 
 using Input = std::vector<std::uint8_t>;
@@ -210,8 +208,7 @@ int main(int argc, char** argv) {
     Input input = from[random.below(from.size())];
     const std::size_t size = input.size(), most = std::max(options.max_bytes, size);
     input.resize(most);
-    input.resize(LLVMFuzzerCustomMutator != nullptr ? LLVMFuzzerCustomMutator(input.data(), size, most, static_cast<unsigned>(random()))
-                                                    : LLVMFuzzerMutate(input.data(), size, most));
+    input.resize(LLVMFuzzerCustomMutator(input.data(), size, most, static_cast<unsigned>(random())));
     execute(input, options);
     if (random.one_in(16)) {
       recent.resize(std::min(kRecent, recent.size() + 1));

@@ -16,8 +16,8 @@ using hone::KernelSpec;
 using hone::SearchSpace;
 using hone::fuzz::require;
 
-constexpr std::uint64_t kMostCombinations = 4096;  // of spaces that are built: larger ones may take seconds
-constexpr std::size_t kMostText = 4000;            // of their constraints
+constexpr std::uint64_t kMostCombinations = 256;  // of spaces that are built: larger ones take longer than all the rest
+constexpr std::size_t kMostText = 1000;            // of their constraints
 
 hone::DeviceInfo device() {
   return {.id = "cuda:0",
@@ -107,9 +107,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!spec.error().message.empty(), "an error says what is wrong");
     return 0;
   }
-  const std::string text = spec->serialize();
-  const auto again = hone::parse_kernel_spec(text);
-  require(again.ok() && again->serialize() == text, "a spec survives its JSON", again.ok() ? "" : again.error().message);
+  if (size % 8 == 0) {  // it takes as long as all the rest
+    const std::string text = spec->serialize();
+    const auto again = hone::parse_kernel_spec(text);
+    require(again.ok() && again->serialize() == text, "a spec survives its JSON", again.ok() ? "" : again.error().message);
+  }
   if (spec->dtypes.empty()) {
     return 0;
   }

@@ -27,10 +27,14 @@ void check(const hone::Result<T>& value, hone::Result<T> (*read)(const wire::Mes
   require(again.ok() && wire::to_message(*again) == sent, "a value survives the wire", sent.dump(-1, ' ', false, wire::Message::error_handler_t::replace));
 }
 
-hone::Result<hone::Error> read_only_error(const wire::Message& message) {
-  hone::Error error;
-  HONE_TRY(wire::read_error(message, error));
-  return error;
+void check_error(const wire::Message& message) {
+  hone::Error error, again;
+  if (const auto read = wire::read_error(message, error); !read) {
+    require(!read.error().message.empty(), "an error says what is wrong");
+    return;
+  }
+  const wire::Message sent = wire::to_message(error);
+  require(wire::read_error(sent, again).ok() && wire::to_message(again) == sent, "an error survives the wire");
 }
 
 hone::Result<hone::Trial> read_only_trial(const wire::Message& message) {
@@ -71,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(wire::read_device(*message), wire::read_device);
   check(wire::read_problem(*message), wire::read_problem);
   check(wire::read_compiled(*message), wire::read_compiled);
-  check(read_only_error(*message), read_only_error);
+  check_error(*message);
   check(wire::read_settings(*message), wire::read_settings);
   check(read_only_trial(*message), read_only_trial);
   check_replies(*message);

@@ -179,6 +179,13 @@ TEST_CASE("what is nested more deeply or is larger than the engine can walk thro
   CHECK_FALSE(Expression::parse(full(full, 17)).ok());
 }
 
+TEST_CASE("what cannot be computed is not folded away: an integer operator on a real number fails, whatever it is joined with") {
+  const Expression shift = op(Operator::kShiftRight, {op(Operator::kToReal, {var("a")}), num(1)});
+  const Expression joined = either(op(Operator::kEqual, {shift, var("b")}), var("c"));
+  CHECK_FALSE(joined.evaluate({{"a", 8}, {"b", 1}, {"c", true}}).ok());
+  CHECK_FALSE(joined.substitute({{"c", true}}).evaluate({{"a", 8}, {"b", 1}}).ok());
+}
+
 TEST_CASE("an expression knows its depth, and its size as a tree") {
   Expression e = var("a");
   for (int i = 0; i < 100; ++i) {
