@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <ctime>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/json_depth.hpp"
 #include "hone/digest.hpp"
 
 namespace hone::cache {
@@ -14,10 +17,16 @@ namespace {
 
 constexpr std::size_t kSampleBytes = sizeof(double);
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+constexpr std::int64_t kMostGiB = std::numeric_limits<std::int64_t>::max() / kGiB;  // in a damaged store there may be any number
 
 std::string dump(const nlohmann::json& json) {
   // Environment values come from drivers and may not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// What is no JSON, or is nested deeper than the stack of dump() would bear, is read as nothing.
+nlohmann::json parse(std::string_view text) {
+  return json_depth(text) <= kDeepestJson ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json();
 }
 
 std::vector<std::byte> samples_to_bytes(const std::vector<double>& samples) {
@@ -67,7 +76,7 @@ std::string json_text(const TextMap& map) {
 }
 
 std::vector<std::string> read_json_list(std::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = parse(text);
   std::vector<std::string> list;
   for (const auto& item : json.is_array() ? json : nlohmann::json::array()) {
     list.push_back(item.is_string() ? item.get<std::string>() : item.dump());
@@ -76,7 +85,7 @@ std::vector<std::string> read_json_list(std::string_view text) {
 }
 
 TextMap read_json_map(std::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = parse(text);
   TextMap map;
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {
@@ -90,7 +99,7 @@ DeviceKey device_key(const DeviceInfo& info) {
   nlohmann::json properties = nlohmann::json::object();
   for (const auto& [name, value] : info.properties) {
     // What a driver or a kernel keeps for itself changes with its version, and the version is not part of the key.
-    properties[name] = name == "memory" ? (value + kGiB / 2) / kGiB : value;
+    properties[name] = name == "memory" ? value / kGiB + (value % kGiB >= kGiB / 2 ? 1 : 0) : value;
   }
   DeviceKey key{.digest = {}, .properties = dump(properties)};
   nlohmann::json parts = nlohmann::json::array({info.product, info.architecture, info.mig_profile, key.properties});
@@ -102,12 +111,12 @@ DeviceKey device_key(const DeviceInfo& info) {
 }
 
 std::map<std::string, std::int64_t, std::less<>> read_device_properties(std::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = parse(text);
   std::map<std::string, std::int64_t, std::less<>> properties;
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {
       const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : 0;
-      properties.emplace(name, name == "memory" ? number * kGiB : number);
+      properties.emplace(name, name == "memory" ? std::clamp(number, -kMostGiB, kMostGiB) * kGiB : number);
     }
   }
   return properties;

@@ -245,6 +245,19 @@ TEST_CASE("a record is found by its key and by nothing else") {
   }
 }
 
+TEST_CASE("numbers and JSON of a damaged store that nobody could have written are read as none") {
+  const Directory directory;
+  const auto store = must_open(directory.store());
+  must(store->begin_session(session_key(), "60s"));
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  raw_sql(directory.store(), "UPDATE environment SET device = '{\"driver\": " + deep + "}'");
+  raw_sql(directory.store(), "UPDATE device SET properties = '{\"memory\": 9223372036854775807}'");
+  const std::vector<DeviceInfo> devices = must(store->devices());
+  REQUIRE(devices.size() == 1);
+  CHECK(devices.front().environment.empty());
+  CHECK(devices.front().properties.find("memory")->second > 0);
+}
+
 TEST_CASE("the environment, the device's number and the driver's share of memory are no part of a key") {
   Directory directory;
   auto store = must_open(directory.store());
