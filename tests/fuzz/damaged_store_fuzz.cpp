@@ -1,5 +1,5 @@
-// A damaged store: bytes of a sound SQLite store are changed, and all that reads one is run on it. Errors and missing rows are fine; a crash, a
-// hang and a configuration or code that was never recorded are not.
+// A damaged store: bytes of a sound SQLite store are changed, and all that reads one is run on it. Errors and missing rows are fine; a
+// crash, a hang and a configuration or code that was never recorded are not.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -88,7 +88,10 @@ struct Truth {
   std::vector<hone::RecordKey> keys{record_key(512), record_key(4096)};
   std::vector<std::string> configurations{"block=64,online=false", "block=128,online=true"};
   std::shared_ptr<const hone::Artifact> artifact = ::artifact();
-  hone::CompiledKey compiled{.source_hash = keys[0].source_hash, .dtype = hone::DType::kF16, .configuration = configurations[0], .architecture = "sm_90a",
+  hone::CompiledKey compiled{.source_hash = keys[0].source_hash,
+                             .dtype = hone::DType::kF16,
+                             .configuration = configurations[0],
+                             .architecture = "sm_90a",
                              .compiler = "NVRTC 13.0"};
   std::vector<std::string> symbols{"_Z7softmax"};
   std::string bytes;
@@ -133,8 +136,12 @@ struct Truth {
     }
     must(store->begin_session({record_key(77), "auto", "", 2}, "60s"));
     must(store->put_model("softmax", "learned", "weights"));
+    const auto found = must(store->find_record(keys[0], parameters));
+    require(found && store->load_code(*found).ok() && must(store->find_compiled(compiled)), "the sound store gives out what was recorded");
   }
-  static void must(const hone::Result<void>& result) { require(result.ok(), "the sound store works", result.ok() ? "" : result.error().message); }
+  static void must(const hone::Result<void>& result) {
+    require(result.ok(), "the sound store works", result.ok() ? "" : result.error().message);
+  }
   template <class T>
   static T must(hone::Result<T> result) {
     return ::must(std::move(result));
@@ -172,7 +179,8 @@ std::string damaged_bytes(const std::uint8_t* data, std::size_t size) {
         break;
       }
       case 6:  // a few bytes from elsewhere
-        std::memmove(bytes.data() + place, bytes.data() + operand % bytes.size(), std::min({std::size_t{1} + data[4] % 32, most, bytes.size() - operand % bytes.size()}));
+        std::memmove(bytes.data() + place, bytes.data() + operand % bytes.size(),
+                     std::min({std::size_t{1} + data[4] % 32, most, bytes.size() - operand % bytes.size()}));
         break;
       default:
         if (data[4] % 4 == 0) {
@@ -204,8 +212,10 @@ void check_record(hone::Store& store, const hone::Record& record) {
   if (!code) {
     return;  // it is compiled anew, from a configuration that valid() has checked
   }
-  require(was_recorded(hone::text(truth().parameters, record.configuration)), "code is launched with the configuration that it was made of", record.configuration_text);
-  require(code->artifact->bytes == truth().artifact->bytes && code->symbols == truth().symbols, "code that is launched is what was recorded");
+  require(was_recorded(hone::text(truth().parameters, record.configuration)), "code is launched with the configuration that it was made of",
+          record.configuration_text);
+  require(code->artifact->bytes == truth().artifact->bytes && code->symbols == truth().symbols,
+          "code that is launched is what was recorded");
 }
 
 void read_all(hone::Store& store) {
@@ -227,7 +237,8 @@ void read_all(hone::Store& store) {
     }
   }
   if (const auto compiled = store.find_compiled(truth().compiled); compiled && *compiled) {
-    require((*compiled)->artifact->bytes == truth().artifact->bytes && (*compiled)->symbols == truth().symbols, "compiled code that is found is what was kept");
+    require((*compiled)->artifact->bytes == truth().artifact->bytes && (*compiled)->symbols == truth().symbols,
+            "compiled code that is found is what was kept");
   }
 }
 

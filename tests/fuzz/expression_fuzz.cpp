@@ -1,5 +1,5 @@
-// Expressions: the serialized form and the conditions of other tuners. What is read must be evaluated alike as a tree, in part, in conjuncts
-// and as bytecode.
+// Expressions: the serialized form and the conditions of other tuners. What is read must be evaluated alike as a tree, in part, in
+// conjuncts and as bytecode.
 
 #include <array>
 #include <cmath>
@@ -32,8 +32,8 @@ bool same(const Value& a, const Value& b) {
 
 bool same(const Result<Value>& a, const Result<Value>& b) { return a.ok() == b.ok() && (!a.ok() || same(*a, *b)); }
 
-/// A conditional with a side of each kind has C++'s common type in the bytecode and that of the side taken in the tree. The reader writes the
-/// conversion down, so that its expressions have none.
+/// A conditional with a side of each kind has C++'s common type in the bytecode and that of the side taken in the tree. The reader writes
+/// the conversion down, so that its expressions have none.
 bool mixes_kinds(const Expression& e, bool& real) {
   const auto& node = e.node();
   std::array<bool, 3> reals{};
@@ -118,7 +118,8 @@ void check(const Expression& e) {
 std::vector<hone::Parameter> parameters() {
   const auto list = [](std::string name, hone::ParameterKind kind, std::vector<Value> values, std::vector<std::string> labels = {}) {
     const Value first = values.front();
-    return hone::Parameter{.name = std::move(name), .kind = kind, .values = std::move(values), .labels = std::move(labels), .default_value = first};
+    return hone::Parameter{
+        .name = std::move(name), .kind = kind, .values = std::move(values), .labels = std::move(labels), .default_value = first};
   };
   return {list("block", hone::ParameterKind::kInteger, {Value(1), Value(32), Value(1024)}),
           list("tile", hone::ParameterKind::kInteger, {Value(-3), Value(0), Value(kHighest)}),
@@ -128,11 +129,68 @@ std::vector<hone::Parameter> parameters() {
           list("layout", hone::ParameterKind::kEnumeration, {Value(0), Value(1)}, {"row", "col"})};
 }
 
-constexpr std::array<std::string_view, 62> kWords{
-    "neg ",  "! ",  "~ ",    "int ", "real ",  "bool ", "+ ",   "- ",   "* ",   "/ ",      "% ",       "<< ",    ">> ",  "& ",    "| ",    "^ ",
-    "< ",    "<= ", "> ",    ">= ",  "== ",    "!= ",   "&& ",  "|| ",  "? ",   "$p.a ",   "$c.b ",    "$d.c ",  "true ", "false ", "r1e300 ", "r-0 ",
-    "rnan ", "rinf ", "r0.5 ", "-1 ",  "0 ",     "63 ",   "64 ",  "-9223372036854775808 ", "9223372036854775807 ", "block ", "tile ", "x ", "on ", "scale ",
-    "layout ", "'row' ", "'col' ", " and ", " or ", " not ", " in ", " if ", " else ", "min(", "max(", "abs(", "int(", "** ", "// ", "[1, 2] "};
+constexpr std::array<std::string_view, 62> kWords{"neg ",
+                                                  "! ",
+                                                  "~ ",
+                                                  "int ",
+                                                  "real ",
+                                                  "bool ",
+                                                  "+ ",
+                                                  "- ",
+                                                  "* ",
+                                                  "/ ",
+                                                  "% ",
+                                                  "<< ",
+                                                  ">> ",
+                                                  "& ",
+                                                  "| ",
+                                                  "^ ",
+                                                  "< ",
+                                                  "<= ",
+                                                  "> ",
+                                                  ">= ",
+                                                  "== ",
+                                                  "!= ",
+                                                  "&& ",
+                                                  "|| ",
+                                                  "? ",
+                                                  "$p.a ",
+                                                  "$c.b ",
+                                                  "$d.c ",
+                                                  "true ",
+                                                  "false ",
+                                                  "r1e300 ",
+                                                  "r-0 ",
+                                                  "rnan ",
+                                                  "rinf ",
+                                                  "r0.5 ",
+                                                  "-1 ",
+                                                  "0 ",
+                                                  "63 ",
+                                                  "64 ",
+                                                  "-9223372036854775808 ",
+                                                  "9223372036854775807 ",
+                                                  "block ",
+                                                  "tile ",
+                                                  "x ",
+                                                  "on ",
+                                                  "scale ",
+                                                  "layout ",
+                                                  "'row' ",
+                                                  "'col' ",
+                                                  " and ",
+                                                  " or ",
+                                                  " not ",
+                                                  " in ",
+                                                  " if ",
+                                                  " else ",
+                                                  "min(",
+                                                  "max(",
+                                                  "abs(",
+                                                  "int(",
+                                                  "** ",
+                                                  "// ",
+                                                  "[1, 2] "};
 
 }  // namespace
 

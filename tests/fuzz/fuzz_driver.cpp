@@ -1,5 +1,5 @@
-// Runs a target without libFuzzer: a seeded loop of mutations over a corpus, the same on every machine. An input that ends the process, throws
-// or takes too long is written to a file, whose path is the last line on stderr.
+// Runs a target without libFuzzer: a seeded loop of mutations over a corpus, the same on every machine. An input that ends the process,
+// throws or takes too long is written to a file, whose path is the last line on stderr.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -89,7 +89,9 @@ void catch_signals() {
 }
 
 [[noreturn]] void wrong_usage(const std::string& what) {
-  std::fprintf(stderr, "%s\nusage: NAME_fuzz [--runs N] [--seed S] [--time SECONDS] [--slowest SECONDS] [--max-bytes N] [--corpus FOLDER] [--out FOLDER] [FILE...]\n",
+  std::fprintf(stderr,
+               "%s\nusage: NAME_fuzz [--runs N] [--seed S] [--time SECONDS] [--slowest SECONDS] [--max-bytes N] [--corpus FOLDER] [--out "
+               "FOLDER] [FILE...]\n",
                what.c_str());
   std::exit(2);
 }
@@ -218,7 +220,8 @@ int main(int argc, char** argv) {
   struct rusage used {};
   ::getrusage(RUSAGE_SELF, &used);
   const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
-  std::printf("%llu executions in %.1f s, %.1f s of CPU (%zu seeds, seed %llu), largest resident set %ld MiB\n", static_cast<unsigned long long>(done),
-              elapsed(), seconds(used.ru_utime) + seconds(used.ru_stime), seeds.size(), static_cast<unsigned long long>(options.seed), used.ru_maxrss / 1024);
+  std::printf("%llu executions in %.1f s, %.1f s of CPU (%zu seeds, seed %llu), largest resident set %ld MiB\n",
+              static_cast<unsigned long long>(done), elapsed(), seconds(used.ru_utime) + seconds(used.ru_stime), seeds.size(),
+              static_cast<unsigned long long>(options.seed), used.ru_maxrss / 1024);
   return 0;
 }

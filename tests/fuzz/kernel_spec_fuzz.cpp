@@ -1,4 +1,5 @@
-// A kernel's spec as JSON, and all that is done with a spec before a device is touched: problems, the space, the launch geometry, arguments, C++ text.
+// A kernel's spec as JSON, and all that is done with a spec before a device is touched: problems, the space, the launch geometry,
+// arguments, C++ text.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,7 @@ using hone::SearchSpace;
 using hone::fuzz::require;
 
 constexpr std::uint64_t kMostCombinations = 256;  // of spaces that are built: larger ones take longer than all the rest
-constexpr std::size_t kMostText = 1000;            // of their constraints
+constexpr std::size_t kMostText = 1000;           // of their constraints
 
 hone::DeviceInfo device() {
   return {.id = "cuda:0",
@@ -26,9 +27,16 @@ hone::DeviceInfo device() {
           .uuid = {},
           .architecture = "sm_90a",
           .mig_profile = {},
-          .properties = {{"compute_capability", 90}, {"l2_bytes", 52428800}, {"memory", 151'000'000'000}, {"multiprocessors", 132},
-                         {"registers_per_multiprocessor", 65536}, {"shared_memory_per_block", 232448}, {"shared_memory_per_multiprocessor", 233472},
-                         {"threads_per_block", 1024}, {"threads_per_multiprocessor", 2048}, {"warp_size", 32}},
+          .properties = {{"compute_capability", 90},
+                         {"l2_bytes", 52428800},
+                         {"memory", 151'000'000'000},
+                         {"multiprocessors", 132},
+                         {"registers_per_multiprocessor", 65536},
+                         {"shared_memory_per_block", 232448},
+                         {"shared_memory_per_multiprocessor", 233472},
+                         {"threads_per_block", 1024},
+                         {"threads_per_multiprocessor", 2048},
+                         {"warp_size", 32}},
           .environment = {}};
 }
 
@@ -54,14 +62,16 @@ void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Conf
   const auto arguments = hone::launch_arguments(spec, problem, configuration);
   if (arguments) {
     for (const hone::LaunchArgument& argument : *arguments) {
-      require(argument.elements >= 0 && argument.bytes / hone::size_of(argument.dtype) == static_cast<std::size_t>(std::max<std::int64_t>(1, argument.elements)),
+      require(argument.elements >= 0 &&
+                  argument.bytes / hone::size_of(argument.dtype) == static_cast<std::size_t>(std::max<std::int64_t>(1, argument.elements)),
               "the bytes of an argument hold its elements", argument.name);
     }
   }
   if (const auto passes = hone::plan_launch(spec, problem, configuration, info)) {
     if (hone::static_reject(*passes, {}, info).empty()) {
       for (const hone::PassLaunch& pass : *passes) {
-        require(pass.block[0] >= 1 && pass.block[0] <= 1024 && pass.block[1] <= 1024 && pass.block[2] <= 64 && pass.block[0] * pass.block[1] * pass.block[2] <= 1024,
+        require(pass.block[0] >= 1 && pass.block[0] <= 1024 && pass.block[1] <= 1024 && pass.block[2] <= 64 &&
+                    pass.block[0] * pass.block[1] * pass.block[2] <= 1024,
                 "the static gate keeps the limit of threads");
       }
     }
@@ -88,16 +98,64 @@ void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool wi
     const hone::Configuration configuration = space->at(settled);
     const auto back = space->index(configuration);
     require(back.has_value() && *back == settled, "a position's configuration has that position");
-    require(hone::valid_for(spec, problem, kDevice, configuration), "what the space holds is valid", hone::text(spec.parameters, configuration));
+    require(hone::valid_for(spec, problem, kDevice, configuration), "what the space holds is valid",
+            hone::text(spec.parameters, configuration));
     plan(spec, problem, configuration, kDevice);
   }
 }
 
-constexpr std::array<std::string_view, 52> kWords{
-    "name", "kind", "values", "labels", "default", "condition", "arguments", "passes", "grid", "block", "cluster", "shared_bytes", "tensor_maps", "swizzle", "extent",
-    "reference", "dtypes", "problem", "parameters", "constraints", "judge", "compile_option", "{}", "--maxrregcount={}", "T", "f32", "bf16", "f64", "$p.rows", "$p.cols",
-    "$c.block", "$c.vec", "$d.warp_size", "$sizeof(T)", "* $p.rows $p.cols", "% $p.cols $c.vec", "/ $p.cols $c.vec", "== % $p.cols $c.vec 0", "<= * $c.block $c.vec 64",
-    "-1", "0", "1", "9223372036854775807", "-9223372036854775808", "r0.5", "r1e300", "rnan", "true", "false", "<< 1 $c.vec", "? < $c.vec 2 r1.5 $c.block", "neg $c.block"};
+constexpr std::array<std::string_view, 52> kWords{"name",
+                                                  "kind",
+                                                  "values",
+                                                  "labels",
+                                                  "default",
+                                                  "condition",
+                                                  "arguments",
+                                                  "passes",
+                                                  "grid",
+                                                  "block",
+                                                  "cluster",
+                                                  "shared_bytes",
+                                                  "tensor_maps",
+                                                  "swizzle",
+                                                  "extent",
+                                                  "reference",
+                                                  "dtypes",
+                                                  "problem",
+                                                  "parameters",
+                                                  "constraints",
+                                                  "judge",
+                                                  "compile_option",
+                                                  "{}",
+                                                  "--maxrregcount={}",
+                                                  "T",
+                                                  "f32",
+                                                  "bf16",
+                                                  "f64",
+                                                  "$p.rows",
+                                                  "$p.cols",
+                                                  "$c.block",
+                                                  "$c.vec",
+                                                  "$d.warp_size",
+                                                  "$sizeof(T)",
+                                                  "* $p.rows $p.cols",
+                                                  "% $p.cols $c.vec",
+                                                  "/ $p.cols $c.vec",
+                                                  "== % $p.cols $c.vec 0",
+                                                  "<= * $c.block $c.vec 64",
+                                                  "-1",
+                                                  "0",
+                                                  "1",
+                                                  "9223372036854775807",
+                                                  "-9223372036854775808",
+                                                  "r0.5",
+                                                  "r1e300",
+                                                  "rnan",
+                                                  "true",
+                                                  "false",
+                                                  "<< 1 $c.vec",
+                                                  "? < $c.vec 2 r1.5 $c.block",
+                                                  "neg $c.block"};
 
 }  // namespace
 

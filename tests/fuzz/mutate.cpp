@@ -16,7 +16,19 @@ constexpr std::uint8_t kBytes[] = {0, 1, 0x7f, 0x80, 0xff, '"', '{', '[', ']', '
 
 /// Overwrites a stretch with a number of 1, 2, 4 or 8 bytes.
 void overwrite_number(Random& random, std::uint8_t* data, std::size_t size) {
-  constexpr std::int64_t kNumbers[] = {0, 1, -1, 127, 128, 255, 256, 32767, 65535, 65536, 0x7fffffff, 0xffffffff, std::numeric_limits<std::int64_t>::min(),
+  constexpr std::int64_t kNumbers[] = {0,
+                                       1,
+                                       -1,
+                                       127,
+                                       128,
+                                       255,
+                                       256,
+                                       32767,
+                                       65535,
+                                       65536,
+                                       0x7fffffff,
+                                       0xffffffff,
+                                       std::numeric_limits<std::int64_t>::min(),
                                        std::numeric_limits<std::int64_t>::max()};
   const std::size_t width = std::min<std::size_t>(std::size_t{1} << random.below(4), size);
   std::int64_t number = kNumbers[random.below(std::size(kNumbers))];
@@ -35,7 +47,8 @@ std::size_t insert(std::string_view piece, std::size_t at, std::uint8_t* data, s
   return size + piece.size();
 }
 
-std::size_t mutate_once(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size, std::size_t max_size) {
+std::size_t mutate_once(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size,
+                        std::size_t max_size) {
   if (size == 0) {
     return insert(words.empty() ? "0" : words[random.below(words.size())], 0, data, size, max_size);
   }
@@ -63,7 +76,9 @@ std::size_t mutate_once(Random& random, std::span<const std::string_view> words,
       std::swap(data[at], data[random.below(size)]);
       return size;
     case 6:
-      return random.one_in(4) ? at : insert(std::string(1 + random.below(8), static_cast<char>(kBytes[random.below(std::size(kBytes))])), at, data, size, max_size);
+      return random.one_in(4) ? at
+                              : insert(std::string(1 + random.below(8), static_cast<char>(kBytes[random.below(std::size(kBytes))])), at,
+                                       data, size, max_size);
     default: {
       const std::string_view word = words[random.below(words.size())];
       if (random.one_in(2) && at + word.size() <= size) {
@@ -144,7 +159,8 @@ std::uint64_t Random::operator()() {
   return x ^ (x >> 31);
 }
 
-std::size_t mutate_bytes(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size, std::size_t max_size) {
+std::size_t mutate_bytes(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size,
+                         std::size_t max_size) {
   for (std::size_t changes = 1 + random.below(4); changes-- > 0;) {
     size = mutate_once(random, words, data, size, max_size);
   }

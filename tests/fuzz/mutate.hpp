@@ -31,9 +31,11 @@ class Random {
 };
 
 /// Overwrites, inserts, removes, repeats and swaps bytes and numbers; `words` are pieces that the format knows.
-std::size_t mutate_bytes(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size, std::size_t max_size);
+std::size_t mutate_bytes(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size,
+                         std::size_t max_size);
 
-/// Changes a place or two of a JSON value: another type, an extreme number, a piece removed, repeated, moved or nested. `words` are texts and keys.
+/// Changes a place or two of a JSON value: another type, an extreme number, a piece removed, repeated, moved or nested. `words` are texts
+/// and keys.
 void mutate_json(Random& random, std::span<const std::string_view> words, nlohmann::json& json);
 
 /// Numbers and texts that tend to break a reader.

@@ -24,7 +24,8 @@ void check(const hone::Result<T>& value, hone::Result<T> (*read)(const wire::Mes
   const auto received = wire::decode(bytes.data() + wire::kHeaderBytes, bytes.size() - wire::kHeaderBytes);
   require(received.ok(), "what is sent can be received");
   const auto again = read(*received);
-  require(again.ok() && wire::to_message(*again) == sent, "a value survives the wire", sent.dump(-1, ' ', false, wire::Message::error_handler_t::replace));
+  require(again.ok() && wire::to_message(*again) == sent, "a value survives the wire",
+          sent.dump(-1, ' ', false, wire::Message::error_handler_t::replace));
 }
 
 void check_error(const wire::Message& message) {
@@ -57,12 +58,66 @@ void check_replies(const wire::Message& message) {
   }
 }
 
-constexpr std::array<std::string_view, 60> kWords{
-    "id", "plugin", "product", "uuid", "architecture", "mig", "properties", "environment", "overlaps", "dtype", "shape", "f32", "rows=512,cols=2048", "symbols",
-    "resources", "digest", "bytes", "registers", "spill", "stack", "shared", "occupancy", "code", "message", "warmup", "race_samples", "race_margin", "minimum", "maximum",
-    "ci", "seconds", "flush", "graph_below", "samples", "median", "low", "high", "raced_out", "by_graph", "outcome", "ok", "wrong_result", "detail", "measurement",
-    "readings", "validate", "time", "overhead", "input_seed", "max_error", "trial", "results", "error", "fatal", "stage", "within", "expected", "finalist", "complete",
-    "spec"};
+constexpr std::array<std::string_view, 60> kWords{"id",
+                                                  "plugin",
+                                                  "product",
+                                                  "uuid",
+                                                  "architecture",
+                                                  "mig",
+                                                  "properties",
+                                                  "environment",
+                                                  "overlaps",
+                                                  "dtype",
+                                                  "shape",
+                                                  "f32",
+                                                  "rows=512,cols=2048",
+                                                  "symbols",
+                                                  "resources",
+                                                  "digest",
+                                                  "bytes",
+                                                  "registers",
+                                                  "spill",
+                                                  "stack",
+                                                  "shared",
+                                                  "occupancy",
+                                                  "code",
+                                                  "message",
+                                                  "warmup",
+                                                  "race_samples",
+                                                  "race_margin",
+                                                  "minimum",
+                                                  "maximum",
+                                                  "ci",
+                                                  "seconds",
+                                                  "flush",
+                                                  "graph_below",
+                                                  "samples",
+                                                  "median",
+                                                  "low",
+                                                  "high",
+                                                  "raced_out",
+                                                  "by_graph",
+                                                  "outcome",
+                                                  "ok",
+                                                  "wrong_result",
+                                                  "detail",
+                                                  "measurement",
+                                                  "readings",
+                                                  "validate",
+                                                  "time",
+                                                  "overhead",
+                                                  "input_seed",
+                                                  "max_error",
+                                                  "trial",
+                                                  "results",
+                                                  "error",
+                                                  "fatal",
+                                                  "stage",
+                                                  "within",
+                                                  "expected",
+                                                  "finalist",
+                                                  "complete",
+                                                  "spec"};
 
 }  // namespace
 
@@ -84,7 +139,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
   hone::fuzz::Random random(seed);
-  nlohmann::json json = random.one_in(4) ? nlohmann::json(nlohmann::json::value_t::discarded) : nlohmann::json::from_cbor(data, data + size, true, false);
+  nlohmann::json json =
+      random.one_in(4) ? nlohmann::json(nlohmann::json::value_t::discarded) : nlohmann::json::from_cbor(data, data + size, true, false);
   if (json.is_discarded()) {
     return LLVMFuzzerMutate(data, size, max_size);
   }
