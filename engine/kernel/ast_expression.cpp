@@ -113,9 +113,11 @@ Form AstReader::read(CXCursor e, Frame& frame, CXType wanted) {
   const Level level(*this, e);
   Form form = read_plain(e, frame, wanted);
   if (const auto& node = form.scalar.node(); node.size > Expression::kLargest || node.depth > Expression::kDeepest) {
-    unit_.fail(e, fmt::format("{} becomes an expression of more than {} levels or {} operators and operands, calls and local constants written out: "
-                              "make it simpler",
-                              reading_, Expression::kDeepest, Expression::kLargest));
+    unit_.fail(
+        e,
+        fmt::format("{} becomes an expression of more than {} levels or {} operators and operands, calls and local constants written out: "
+                    "make it simpler",
+                    reading_, Expression::kDeepest, Expression::kLargest));
   }
   // A number for a struct is its first member: `.grid = p.rows`.
   if (!form.is_record && wanted.kind == CXType_Record) {

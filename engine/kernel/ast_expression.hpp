@@ -82,8 +82,8 @@ class AstReader {
   Form select(const Expression& condition, const Form& first, const Form& second) const;
   [[nodiscard]] static Expression converted(Expression e, CXTypeKind from, CXTypeKind to);
   [[nodiscard]] std::optional<Value> evaluated(CXCursor e) const;
-  /// One more level of what the reader recurses over, and one more step. Throws BadKernel where there are too many: the stack is limited, and
-  /// a function that calls another twice, which calls a third twice, is read in 2^n steps.
+  /// One more level of what the reader recurses over, and one more step. Throws BadKernel where there are too many: the stack is limited,
+  /// and a function that calls another twice, which calls a third twice, is read in 2^n steps.
   class Level {
    public:
     Level(AstReader& of, CXCursor where);

@@ -140,8 +140,10 @@ TEST_CASE("what would take for ever to read, or grow without bound, is an error 
     sum += " + p.n";
     ifs += fmt::format("if (c.block == {}) return false; ", i);
   }
-  CHECK(error_with(doubling, "return f40(p.n) > 1;").find("statements and operators, calls included, to read: make it shorter") != std::string::npos);
-  CHECK(error_with("", locals + "return a40 > 1;").find("becomes an expression of more than 1000 levels or 100000 operators") != std::string::npos);
+  CHECK(error_with(doubling, "return f40(p.n) > 1;").find("statements and operators, calls included, to read: make it shorter") !=
+        std::string::npos);
+  CHECK(error_with("", locals + "return a40 > 1;").find("becomes an expression of more than 1000 levels or 100000 operators") !=
+        std::string::npos);
   CHECK(error_with("", "return " + sum + " > 1;").find("more than 1000 levels of statements and operators to read") != std::string::npos);
   CHECK(error_with("", ifs + "return true;").find("more than 1000 levels of statements and operators to read") != std::string::npos);
 }
