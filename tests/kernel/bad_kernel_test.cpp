@@ -130,17 +130,17 @@ TEST_CASE("what would take for ever to read, or grow without bound, is an error 
     return with(&Lines::valid, functions + "constexpr bool valid(Problem p, Config c) { " + body + " }");
   };
   // Each function calls the one before it twice.
-  std::string doubling = "constexpr long f0(long x) { return x + 1; } ";
+  std::string doubling = "constexpr long step0(long x) { return x + 1; } ";
   std::string locals = "const long a0 = p.n * c.block; ", sum = "c.block", ifs;
   for (int i = 1; i <= 40; ++i) {
-    doubling += fmt::format("constexpr long f{0}(long x) {{ return f{1}(x) * f{1}(x + 1); }} ", i, i - 1);
+    doubling += fmt::format("constexpr long step{0}(long x) {{ return step{1}(x) * step{1}(x + 1); }} ", i, i - 1);
     locals += fmt::format("const long a{0} = a{1} * a{1}; ", i, i - 1);
   }
   for (int i = 0; i < 3000; ++i) {
     sum += " + p.n";
     ifs += fmt::format("if (c.block == {}) return false; ", i);
   }
-  CHECK(error_with(doubling, "return f40(p.n) > 1;").find("statements and operators, calls included, to read: make it shorter") !=
+  CHECK(error_with(doubling, "return step40(p.n) > 1;").find("statements and operators, calls included, to read: make it shorter") !=
         std::string::npos);
   CHECK(error_with("", locals + "return a40 > 1;").find("becomes an expression of more than 1000 levels or 100000 operators") !=
         std::string::npos);

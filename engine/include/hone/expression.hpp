@@ -75,7 +75,7 @@ class Expression {
   };
 
   /// Limits of what is read from outside. The engine recurses over the levels (a level of the deepest recursion takes about 1 KiB of stack), and
-  /// visits what is shared each time. The built-in kernels need 24 levels and 400 operators and operands.
+  /// visits what is shared each time. The built-in kernels need 31 levels and 6,068 operators and operands.
   static constexpr std::uint32_t kDeepest = 1000;
   static constexpr std::uint64_t kLargest = 100'000;
 
