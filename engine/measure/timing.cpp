@@ -240,6 +240,9 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
     }
     HONE_ASSIGN(found, damage(near));
   }
+  if (!found && subject.unmended > 0) {
+    HONE_ASSIGN(found, damage(written_by_none(false)));  // wrong because the inputs are others now, say
+  }
   if (found) {
     verdict = {Outcome::kIllegalAccess, *std::move(found)};
   } else if (subject.unmended > 0) {
