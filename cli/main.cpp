@@ -19,6 +19,8 @@ constexpr std::array kVerbs{
     Verb{"compare", "replay strategies on recorded spaces, without a GPU", compare},
     Verb{"best", "print the winner for a problem", best},
     Verb{"run", "validate and time one configuration", run},
+    Verb{"check", "validate a sample of configurations, also under sanitizers, or against another kernel's reference", check},
+    Verb{"verify", "check and time the store's records again", verify},
     Verb{"export", "write the compiled winner and how to launch it, for programs without Hone", export_plan},
     Verb{"kernels", "list the built-in kernels, or describe one", kernels},
     Verb{"space", "count a kernel's configurations", space},

@@ -19,6 +19,8 @@ int compare(int argc, char** argv);
 int strategies(int argc, char** argv);
 int best(int argc, char** argv);
 int run(int argc, char** argv);
+int check(int argc, char** argv);
+int verify(int argc, char** argv);
 int export_plan(int argc, char** argv);
 int sessions(int argc, char** argv);
 int trust(int argc, char** argv);

@@ -111,6 +111,10 @@ Result<DeviceInfo> DevicePlugin::typical(std::string_view architecture) const {
   return Error{ErrorCode::kUnavailable, fmt::format("{} compiles only for devices that are here, not for '{}'", name(), architecture)};
 }
 
+Result<Sanitizer> DevicePlugin::sanitizer(const DeviceInfo& info, std::string_view wanted, const std::filesystem::path& /*log*/) const {
+  return Error{ErrorCode::kUnavailable, fmt::format("the devices of {} have no sanitizer '{}' for {}", name(), wanted, info.id)};
+}
+
 Bindings bindings(const DeviceInfo& info) {
   Bindings bound;
   for (const auto& [property, value] : info.properties) {

@@ -272,8 +272,11 @@ KernelSpec read_spec(const json& j) {
   const auto& cost = j.at("cost");
   spec.cost = {read_expression(cost.at("flops")), read_expression(cost.at("bytes")), read_expression(cost.at("sum_length"))};
   spec.reference = read_list(j.at("reference"), read_reference_pass);
+  if (j.contains("judge")) {
+    spec.judge = std::make_shared<const KernelSpec>(read_spec(j.at("judge")));
+  }
   for (const auto& pass : spec.reference) {
-    check_indices(pass.arguments, kProblemParameter, spec.arguments.size());
+    check_indices(pass.arguments, kProblemParameter, (spec.judge ? spec.judge->arguments : spec.arguments).size());
   }
   for (const auto& pass : spec.passes) {
     check_indices(pass.arguments, kTensorMapParameter, spec.arguments.size());
@@ -285,7 +288,7 @@ KernelSpec read_spec(const json& j) {
 }  // namespace
 
 std::string KernelSpec::serialize() const {
-  const json j{
+  json j{
       {"name", name},
       {"summary", summary},
       {"file", file},
@@ -302,6 +305,9 @@ std::string KernelSpec::serialize() const {
       {"cost", {{"flops", to_json(cost.flops)}, {"bytes", to_json(cost.bytes)}, {"sum_length", to_json(cost.sum_length)}}},
       {"reference", to_json(reference)},
   };
+  if (judge != nullptr) {
+    j["judge"] = json::parse(judge->serialize());
+  }
   // A source may hold bytes that are not UTF-8 (a comment in Latin-1); they are replaced rather than refused.
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }

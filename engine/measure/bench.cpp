@@ -10,6 +10,7 @@
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/element.hpp"
 #include "engine/measure/input_profile.hpp"
+#include "hone/against.hpp"
 #include "hone/measure.hpp"
 #include "hone/random.h"
 
@@ -58,8 +59,24 @@ Result<void> Bench::Impl::create(const Compiled& reference) {
   HONE_TRY(size_slots());
   HONE_TRY(check_memory(0, "its buffers"));
   HONE_TRY(allocate());
-  HONE_ASSIGN(const std::vector<PassLaunch> plan, plan_reference(spec_, problem_));
-  HONE_ASSIGN(reference_, device_.load_reference(reference, plan, problem_));
+  return load_reference(reference);
+}
+
+/// The kernel's own reference, or that of its judge: then in the judge's order of arguments, and with its Problem.
+Result<void> Bench::Impl::load_reference(const Compiled& reference) {
+  const KernelSpec& judge = spec_.judge ? *spec_.judge : spec_;
+  const Problem asked = spec_.judge ? judged_problem(judge, problem_) : problem_;
+  reference_arguments_.clear();
+  for (const Argument& argument : judge.arguments) {
+    const auto slot = std::ranges::find(slots_, argument.name, [](const Slot& s) -> const std::string& { return s.argument->name; });
+    // A workspace of the judge's passes is none of the reference's arguments.
+    const bool scalar = slot != slots_.end() && slot->is(Direction::kScalar);
+    reference_arguments_.push_back(slot == slots_.end() ? nullptr
+                                   : scalar             ? static_cast<void*>(slot->scalar.data())
+                                                        : &slot->reference_address);
+  }
+  HONE_ASSIGN(const std::vector<PassLaunch> plan, plan_reference(judge, asked));
+  HONE_ASSIGN(reference_, device_.load_reference(reference, plan, asked));
   return {};
 }
 
@@ -81,7 +98,6 @@ Result<void> Bench::Impl::size_slots() {
     for (std::size_t place = 0; place < kPlaces; ++place) {
       arguments_[place].push_back(slot.is(Direction::kScalar) ? static_cast<void*>(slot.scalar.data()) : &slot.address[place]);
     }
-    reference_arguments_.push_back(slot.is(Direction::kScalar) ? static_cast<void*>(slot.scalar.data()) : &slot.reference_address);
   }
   bytes_ = measure::GuardedArena::footprint(argument_payloads(kFirst, true)) + measure::GuardedArena::footprint(own_payloads());
   return {};

@@ -100,6 +100,7 @@ struct Bench::Impl {
   std::vector<measure::GuardedArena::Payload> own_payloads();
   Result<void> check_memory(std::size_t extra_bytes, const std::string& what) const;
   [[nodiscard]] std::optional<std::size_t> device_memory() const;
+  Result<void> load_reference(const Compiled& reference);
   Result<void> allocate();
   void try_second_place();
   Error out_of_memory(const Error& cause) const;

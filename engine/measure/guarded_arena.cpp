@@ -21,8 +21,12 @@ std::size_t GuardedArena::footprint(std::span<const Payload> payloads) {
 }
 
 Result<void> GuardedArena::arrange(Device& device, std::vector<Payload> payloads, std::size_t skew) {
-  if (memory_ != nullptr && payloads == payloads_) {
+  if ((memory_ != nullptr || !each_.empty()) && payloads == payloads_) {
     return {};
+  }
+  if (device.sees_bounds()) {
+    payloads_ = std::move(payloads);
+    return allocate_each(device, skew);
   }
   const std::size_t bytes = footprint(payloads);
   if (memory_ == nullptr || bytes > memory_->bytes()) {
@@ -33,6 +37,24 @@ Result<void> GuardedArena::arrange(Device& device, std::vector<Payload> payloads
   payloads_ = std::move(payloads);
   lay_out(skew);
   return paint(device);
+}
+
+/// A skewed payload has some bytes before it that nobody watches; its end is that of its allocation all the same.
+Result<void> GuardedArena::allocate_each(Device& device, std::size_t skew) {
+  begins_.clear();
+  each_.clear();
+  for (std::size_t i = 0; i < payloads_.size(); ++i) {
+    const std::size_t offset = skew * (2 * i + 1) % kPayloadAlignment;
+    Result<std::unique_ptr<Buffer>> buffer = device.allocate(payloads_[i].bytes + offset);
+    if (!buffer) {
+      payloads_.clear();
+      each_.clear();
+      return buffer.error();
+    }
+    begins_.push_back(static_cast<std::byte*>((*buffer)->address()) + offset);
+    each_.push_back(std::move(buffer).value());
+  }
+  return {};
 }
 
 void GuardedArena::lay_out(std::size_t skew) {
@@ -55,6 +77,9 @@ void GuardedArena::lay_out(std::size_t skew) {
 }
 
 Result<void> GuardedArena::paint(Device& device) {
+  if (bands_.empty()) {
+    return {};
+  }
   for (std::size_t band = 0; band < bands_.size(); ++band) {
     HONE_TRY(device.fill(bands_[band].address, bands_[band].bytes, payloads_[band / 2].pattern));
   }

@@ -1,6 +1,7 @@
 #pragma once
 // One piece of device memory for several payloads, with guard bands between them and around them: every byte of it is either a payload or
-// watched, so a stray write is seen from the first byte on and wherever it goes.
+// watched, so a stray write is seen from the first byte on and wherever it goes. Where a sanitizer watches the ends of every allocation
+// itself (Device::sees_bounds), each payload is an allocation of its own, and there are no bands.
 
 #include <cstdint>
 #include <memory>
@@ -42,16 +43,18 @@ class GuardedArena {
   /// Fills all guard bands anew.
   Result<void> paint(Device& device);
 
-  /// The bands, and their checksums while they are intact: two for each payload, that before it and that behind it.
+  /// The bands, and their checksums while they are intact: two for each payload, that before it and that behind it, or none at all.
   [[nodiscard]] std::span<const Region> bands() const { return bands_; }
   [[nodiscard]] std::span<const std::uint64_t> checksums() const { return checksums_; }
   /// Says where a band was written, in elements of its payload: "was written past its end: ...".
   Result<std::string> describe(Device& device, std::size_t band) const;
 
  private:
+  Result<void> allocate_each(Device& device, std::size_t skew);
   void lay_out(std::size_t skew);
 
   std::unique_ptr<Buffer> memory_;
+  std::vector<std::unique_ptr<Buffer>> each_;  ///< of the payloads, where a sanitizer watches
   std::vector<Payload> payloads_;
   std::vector<std::byte*> begins_;
   std::vector<Region> bands_;

@@ -12,9 +12,9 @@ constexpr int kMostStandbyFailures = 3, kMostFailures = 3;
 
 }  // namespace
 
-DeviceWorkers::DeviceWorkers(boost::asio::io_context& context, std::filesystem::path executable, wire::Message setup, const DeviceInfo& info,
+DeviceWorkers::DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info,
                              Events events)
-    : context_(context), executable_(std::move(executable)), setup_(std::move(setup)), info_(info), events_(std::move(events)), lock_(info) {}
+    : context_(context), measuring_(std::move(measuring)), setup_(std::move(setup)), info_(info), events_(std::move(events)), lock_(info) {}
 
 Result<void> DeviceWorkers::start(const std::optional<Compiled>& reference) {
   if (reference) {
@@ -49,7 +49,7 @@ Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
   setup["generation"] = generation_++;
   const auto self = std::make_shared<const MeasuringProcess*>(nullptr);
   HONE_ASSIGN(std::unique_ptr<MeasuringProcess> process,
-              MeasuringProcess::start(context_, executable_, setup,
+              MeasuringProcess::start(context_, measuring_, setup,
                                       {.ready = [this, self] { process_ready(*self); },
                                        .failed = [this, self](Error why) { process_failed(*self, std::move(why)); },
                                        .limits = events_.limits}));
@@ -131,7 +131,7 @@ void DeviceWorkers::retire(bool hung) {
 }
 
 Result<void> DeviceWorkers::compile_reference() {
-  HONE_ASSIGN(reference_compiler_, WorkerProcess::spawn(context_, executable_));
+  HONE_ASSIGN(reference_compiler_, WorkerProcess::spawn(context_, measuring_.executable));
   wire::Message setup = setup_;
   setup["measure"] = false;
   reference_compiler_->request<wire::Done>(setup, events_.limits(), wire::read_done, [this](const Result<wire::Done>& reply) {

@@ -2,7 +2,6 @@
 // The processes that measure on a device: the one that does, and one that stands by to take its place.
 
 #include <boost/asio/io_context.hpp>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,9 +22,9 @@ class DeviceWorkers {
     std::function<RequestLimits()> limits;                       ///< for all that is not a trial
   };
 
-  /// `setup` is the first request to every worker, without "measure".
-  DeviceWorkers(boost::asio::io_context& context, std::filesystem::path executable, wire::Message setup, const DeviceInfo& info,
-                Events events);
+  /// `setup` is the first request to every worker, without "measure". `measuring` is how those that measure are started, maybe under a
+  /// tool; the one that compiles the reference is started by itself.
+  DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info, Events events);
 
   /// Begins, with the compiled reference where there is one.
   Result<void> start(const std::optional<Compiled>& reference);
@@ -54,7 +53,7 @@ class DeviceWorkers {
   [[nodiscard]] bool memory_for_two() const;
 
   boost::asio::io_context& context_;
-  std::filesystem::path executable_;
+  WorkerCommand measuring_;
   wire::Message setup_;
   DeviceInfo info_;
   Events events_;

@@ -29,6 +29,7 @@ constexpr double kCpuShare = 0.5;        // of a core: a candidate of the cpu de
 constexpr double kLockPatience = 5.0;    // seconds in which nobody else has the device and a worker still says that it waits for it
 constexpr double kFinalsBeyond = 0.2;    // of a budget, that the final round may last beyond it
 constexpr double kFinalsSlack = 4.0;     // seconds beyond that: what a round needs however short the budget
+constexpr double kWatchedFloor = 30.0;   // seconds for a stage under a sanitizer, which looks up lines of the source before it says what it found
 constexpr int kMostFaultless = 2;
 constexpr double kFinalistTrials = 2.0;  // times the default's trial that one finalist of a round costs
 
@@ -62,7 +63,8 @@ class LiveEvaluator final : public Evaluator {
         pool_(context_, executable, request.spec.parameters, setup, compile_workers(request),
               [this](CompilePool::Done done) { compiled(std::move(done)); }),
         limits_(!request.device.info.compile_overlaps, request.budget.seconds),
-        device_(context_, executable, setup, request.device.info,
+        device_(context_, request.sanitizer ? WorkerCommand(executable, *request.sanitizer) : WorkerCommand(executable), setup,
+                request.device.info,
                 {.ready = [this] { feed_device(); },
                  .failed = [this](Error why) { failure_ = std::move(why); },
                  .has_reference = [this](const Compiled& reference) { return keep(key_of("reference"), reference); },
@@ -239,9 +241,11 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] RequestLimits trying(double total, double within) {
     return {.stage =
                 [this, until = elapsed() + within](const wire::Stage& stage) {
-                  return stage.kind == wire::Stage::Kind::kWaiting ? waiting_limit() : limits_.stage(stage, std::max(0.0, until - elapsed()));
+                  return stage.kind == wire::Stage::Kind::kWaiting
+                             ? waiting_limit()
+                             : std::max(watched_floor(), limits_.stage(stage, std::max(0.0, until - elapsed())));
                 },
-            .total = total,
+            .total = std::max(2.0 * watched_floor(), total),
             .cpu_share = request_.device.info.compile_overlaps ? 0.0 : kCpuShare,
             .took =
                 [this](const wire::Stage& stage, double seconds) {
@@ -251,6 +255,8 @@ class LiveEvaluator final : public Evaluator {
                   }
                 }};
   }
+
+  [[nodiscard]] double watched_floor() const { return request_.sanitizer ? kWatchedFloor : 0.0; }
 
   void learn_reference(const wire::Stage& stage, double seconds) {
     if (stage.kind == wire::Stage::Kind::kReference) {

@@ -4,9 +4,9 @@
 
 namespace hone {
 
-Result<std::unique_ptr<MeasuringProcess>> MeasuringProcess::start(boost::asio::io_context& context, const std::filesystem::path& executable,
+Result<std::unique_ptr<MeasuringProcess>> MeasuringProcess::start(boost::asio::io_context& context, const WorkerCommand& command,
                                                                   const wire::Message& setup, Events events) {
-  HONE_ASSIGN(std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, executable));
+  HONE_ASSIGN(std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, command));
   std::unique_ptr<MeasuringProcess> process(new MeasuringProcess(std::move(worker), std::move(events)));
   MeasuringProcess* const self = process.get();  // the worker's handlers end with the worker, which it owns
   self->worker_->request<wire::Done>(setup, self->events_.limits(), wire::read_done, [self](const Result<wire::Done>& reply) {

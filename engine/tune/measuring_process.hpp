@@ -22,7 +22,7 @@ class MeasuringProcess {
   };
 
   /// `setup` is its first request. It opens the device and waits for fill().
-  static Result<std::unique_ptr<MeasuringProcess>> start(boost::asio::io_context& context, const std::filesystem::path& executable,
+  static Result<std::unique_ptr<MeasuringProcess>> start(boost::asio::io_context& context, const WorkerCommand& command,
                                                          const wire::Message& setup, Events events);
 
   /// Gives it the compiled reference, with which it makes the buffers: at once, or as soon as the device is open.

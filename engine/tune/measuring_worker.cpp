@@ -448,7 +448,8 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
   if (!kernel) {
     return;
   }
-  may_drop_ = request.value("first", false);
+  // A kernel that is held against another one's reference is held to whatever inputs that one has an answer for.
+  may_drop_ = request.value("first", false) && spec_.judge == nullptr;
   standby_ = false;
   channel_.charge(std::nullopt);
   stage_ = "validating";

@@ -31,7 +31,11 @@ class CompilingWorker {
   }
 
   Message compile(const Message& request) {
-    CompileRequest compile{.spec = &spec_, .dtype = dtype_, .configurations = {}, .reference = request.at("reference")};
+    const bool reference = request.at("reference");
+    CompileRequest compile{.spec = reference && spec_.judge ? spec_.judge.get() : &spec_,
+                           .dtype = dtype_,
+                           .configurations = {},
+                           .reference = reference};
     for (const Message& configuration : request.at("configurations")) {
       compile.configurations.push_back(parse_configuration(spec_.parameters, configuration.get<std::string>()).value());
     }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -71,10 +70,35 @@ struct SpawnActions {
   }
 };
 
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) {
+    result.push_back(text.data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+/// "NAME=value" of this process's environment and what the command adds.
+std::vector<std::string> environment_of(const WorkerCommand& command) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (!command.environment.contains(std::string(text.substr(0, text.find('='))))) {
+      variables.emplace_back(text);
+    }
+  }
+  for (const auto& [variable, value] : command.environment) {
+    variables.push_back(variable + "=" + value);
+  }
+  return variables;
+}
+
 /// Starts the executable with `socket` as descriptor 3. Its output goes nowhere (a kernel may print) unless HONE_WORKER_LOG names a file.
-Result<pid_t> start(const std::filesystem::path& executable, int socket) {
+Result<pid_t> start(const WorkerCommand& command, int socket) {
   SpawnActions spawn;
-  const char* log = std::getenv("HONE_WORKER_LOG");
+  const auto own_log = command.environment.find("HONE_WORKER_LOG");
+  const char* log = own_log != command.environment.end() ? own_log->second.c_str() : std::getenv("HONE_WORKER_LOG");
   const char* output = log != nullptr ? log : "/dev/null";
   posix_spawn_file_actions_addopen(&spawn.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&spawn.actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_APPEND, 0644);
@@ -82,13 +106,13 @@ Result<pid_t> start(const std::filesystem::path& executable, int socket) {
   posix_spawn_file_actions_adddup2(&spawn.actions, socket, kWorkerSocket);
   posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&spawn.attributes, 0);
-  std::string program = executable.string();
-  std::string descriptor = std::to_string(kWorkerSocket);
-  const std::array<char*, 3> arguments{program.data(), descriptor.data(), nullptr};
+  std::vector<std::string> words = command.before, variables = environment_of(command);
+  words.push_back(command.executable.string());
+  words.push_back(std::to_string(kWorkerSocket));
   pid_t pid = -1;
-  const int status = posix_spawn(&pid, program.c_str(), &spawn.actions, &spawn.attributes, arguments.data(), environ);
+  const int status = posix_spawn(&pid, words.front().c_str(), &spawn.actions, &spawn.attributes, pointers(words).data(), pointers(variables).data());
   if (status != 0) {
-    return Error{ErrorCode::kUnavailable, fmt::format("cannot start the worker {}: {}", program, std::strerror(status))};
+    return Error{ErrorCode::kUnavailable, fmt::format("cannot start the worker {}: {}", words.front(), std::strerror(status))};
   }
   return pid;
 }
@@ -368,7 +392,7 @@ void WorkerProcess::kill(double patience, std::function<void()> gone) {
   state_->reap(Clock::now() + to_duration(patience), std::move(gone));
 }
 
-Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& context, const std::filesystem::path& executable) {
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& context, const WorkerCommand& command) {
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
     return Error{ErrorCode::kIo, fmt::format("cannot make a socket pair for a worker: {}", std::strerror(errno))};
@@ -379,7 +403,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& co
     child_end = ::fcntl(pair[1], F_DUPFD_CLOEXEC, kWorkerSocket + 1);
     ::close(pair[1]);
   }
-  auto pid = start(executable, child_end);
+  auto pid = start(command, child_end);
   ::close(child_end);
   if (!pid) {
     ::close(pair[0]);

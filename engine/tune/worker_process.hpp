@@ -5,7 +5,10 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/tune/replies.hpp"
 #include "engine/tune/wire.hpp"
@@ -13,6 +16,17 @@
 #include "hone/worker.hpp"
 
 namespace hone {
+
+/// How a worker is started: by itself, or under a tool.
+struct WorkerCommand {
+  std::filesystem::path executable;
+  std::vector<std::string> before;                 ///< the tool and its options
+  std::map<std::string, std::string> environment;  ///< added to this process's
+
+  WorkerCommand(std::filesystem::path program) : executable(std::move(program)) {}  // NOLINT: alone, it is the command
+  WorkerCommand(std::filesystem::path program, const Sanitizer& sanitizer)
+      : executable(std::move(program)), before(sanitizer.command), environment(sanitizer.environment) {}
+};
 
 /// How long a request may take.
 struct RequestLimits {
@@ -35,7 +49,7 @@ struct RequestLimits {
 /// take seconds to let go of what ran on it.
 class WorkerProcess {
  public:
-  static Result<std::unique_ptr<WorkerProcess>> spawn(boost::asio::io_context& context, const std::filesystem::path& executable);
+  static Result<std::unique_ptr<WorkerProcess>> spawn(boost::asio::io_context& context, const WorkerCommand& command);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

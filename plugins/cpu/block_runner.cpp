@@ -7,10 +7,13 @@
 #include <bit>
 #include <cstring>
 
+#include "plugins/cpu/sanitizer.hpp"
+
 namespace hone::cpu {
 namespace {
 
 constexpr std::size_t kSharedAlignment = 128;
+constexpr std::size_t kSharedFence = 2048;  // bytes behind dynamic shared memory that a sanitizer forbids
 
 /// The thread-local variables, of the calling thread, of the object that holds the code at `address`: a kernel's static shared memory, and
 /// the slots.
@@ -80,12 +83,15 @@ void BlockRunner::prepare(GridJob& job) {
   *slots_.block_dim = job.block;
   *slots_.grid_dim = job.grid;
   *slots_.handle = this;
-  if (shared_storage_.size() < job.shared_bytes + kSharedAlignment) {
-    shared_storage_.resize(job.shared_bytes + kSharedAlignment);
+  unpoison(shared_storage_.data(), shared_storage_.size());
+  const std::size_t fence = address_sanitizer_present() ? kSharedFence : 0;
+  if (shared_storage_.size() < job.shared_bytes + kSharedAlignment + fence) {
+    shared_storage_.resize(job.shared_bytes + kSharedAlignment + fence);
   }
   const auto address = reinterpret_cast<std::uintptr_t>(shared_storage_.data());
   auto* shared = shared_storage_.data() + (kSharedAlignment - address % kSharedAlignment) % kSharedAlignment;
   std::memset(shared, 0xff, job.shared_bytes);
+  poison(shared + job.shared_bytes, static_cast<std::size_t>(shared_storage_.data() + shared_storage_.size() - shared) - job.shared_bytes);
   dynamic_shared_ = {shared, job.shared_bytes};
   static_shared_ = job.shared_paint ? thread_locals_of(reinterpret_cast<const void*>(job.bind)) : std::span<std::byte>();
   *slots_.dynamic_shared = shared;

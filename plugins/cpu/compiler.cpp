@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,6 +10,7 @@
 
 #include "hone/digest.hpp"
 #include "hone/kernel_headers.hpp"
+#include "plugins/cpu/cuda_headers.hpp"
 #include "plugins/cpu/glue.hpp"
 #include "plugins/cpu/process.hpp"
 #include "plugins/cpu/temporary_directory.hpp"
@@ -22,16 +22,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostLog = 8000;
 
-bool sanitize_requested() {
-  const char* variable = std::getenv("HONE_CPU_SANITIZE");
-  return variable != nullptr && std::string_view(variable) == "1";
-}
-
 /// -fno-gnu-unique and hidden names keep two kernels of one process apart; -fno-strict-aliasing and -ffp-contract=fast are what CUDA's
 /// compilers do; local-dynamic makes one look-up of thread-local storage (threadIdx, __shared__) do for a whole function.
-std::vector<std::string> command(const HostCompiler& host, const fs::path& directory, const fs::path& source, const fs::path& object) {
+std::vector<std::string> command(const HostCompiler& host, bool sanitized, const fs::path& directory, const fs::path& source,
+                                 const fs::path& object) {
   std::vector<std::string> argv{host.path, "-std=c++20"};
-  if (sanitize_requested()) {
+  if (sanitized) {
     for (const char* flag : {"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}) {
       argv.emplace_back(flag);
     }
@@ -85,9 +81,19 @@ fs::path source_directory(const KernelSpec& spec, const fs::path& root) {
   return directory;
 }
 
+bool mentions(const KernelSpec& spec, std::string_view header) {
+  return spec.source.find(header) != std::string::npos ||
+         std::ranges::any_of(spec.includes, [&](const auto& include) { return include.second.find(header) != std::string::npos; });
+}
+
 Result<void> write_headers(const KernelSpec& spec, const fs::path& root, const fs::path& directory) {
   for (const KernelHeader& header : kernel_headers()) {
     HONE_TRY(write_file(root / header.name, header.text));
+  }
+  for (const KernelHeader& header : cuda_headers()) {
+    if (mentions(spec, header.name)) {
+      HONE_TRY(write_file(root / header.name, header.text));
+    }
   }
   for (const auto& [included, text] : spec.includes) {
     const fs::path normal = fs::path(included).lexically_normal();
@@ -112,7 +118,7 @@ std::string readable(std::string log, const fs::path& root, const fs::path& dire
 
 class CpuCompiler final : public Compiler {
  public:
-  explicit CpuCompiler(HostCompiler host) : host_(std::move(host)) { remove_abandoned_directories(); }
+  CpuCompiler(HostCompiler host, bool sanitized) : host_(std::move(host)), sanitized_(sanitized) { remove_abandoned_directories(); }
 
   std::vector<Result<Compiled>> compile(const CompileRequest& request) override {
     std::vector<Result<Compiled>> results;
@@ -133,7 +139,7 @@ class CpuCompiler final : public Compiler {
     const fs::path source_path = directory / "hone_unit.cpp", object_path = root / "hone_unit.so";
     HONE_TRY(write_headers(spec, root, directory));
     HONE_TRY(write_file(source_path, source));
-    HONE_ASSIGN(ProcessResult run, run_process(command(host_, root, source_path, object_path)));
+    HONE_ASSIGN(ProcessResult run, run_process(command(host_, sanitized_, root, source_path, object_path)));
     if (!run.succeeded) {
       return Error{ErrorCode::kCompile, readable(std::move(run.output), root, directory)};
     }
@@ -181,10 +187,13 @@ class CpuCompiler final : public Compiler {
   }
 
   HostCompiler host_;
+  bool sanitized_;
 };
 
 }  // namespace
 
-std::unique_ptr<Compiler> make_compiler(HostCompiler host) { return std::make_unique<CpuCompiler>(std::move(host)); }
+std::unique_ptr<Compiler> make_compiler(HostCompiler host, bool sanitized) {
+  return std::make_unique<CpuCompiler>(std::move(host), sanitized);
+}
 
 }  // namespace hone::cpu

@@ -8,6 +8,6 @@
 
 namespace hone::cpu {
 
-std::unique_ptr<Compiler> make_compiler(HostCompiler host);
+std::unique_ptr<Compiler> make_compiler(HostCompiler host, bool sanitized);
 
 }  // namespace hone::cpu

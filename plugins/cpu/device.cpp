@@ -11,6 +11,7 @@
 #include "plugins/cpu/loaded_kernel.hpp"
 #include "plugins/cpu/memory.hpp"
 #include "plugins/cpu/module.hpp"
+#include "plugins/cpu/sanitizer.hpp"
 
 namespace hone::cpu {
 namespace {
@@ -95,6 +96,7 @@ class CpuDevice final : public Device {
   }
 
   Readings readings() override { return {}; }
+  [[nodiscard]] bool sees_bounds() const override { return is_sanitized(info_) && address_sanitizer_present(); }
 
  private:
   Result<void> prepare(const TimeRequest& request, const Spots& spots) {

@@ -7,16 +7,19 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
 #include "hone/random.h"
 #include "plugins/cpu/kernel_abi.hpp"
+#include "plugins/cpu/sanitizer.hpp"
 
 namespace hone::cpu {
 namespace {
 
 constexpr std::size_t kNoMansLand = std::size_t{16} << 20;  // on either side of a buffer; a multiple of every page size
+constexpr std::size_t kAlignment = 256;                     // of a buffer that a sanitizer watches: as devices align theirs
 constexpr std::int64_t kGrain = 1 << 14;
 constexpr std::size_t kMostFlushBytes = std::size_t{64} << 20;
 
@@ -34,6 +37,25 @@ class HostBuffer final : public Buffer {
   std::byte* mapping_;
   std::size_t mapped_, bytes_;
 };
+
+/// Memory that AddressSanitizer watches to its last byte: nothing is added to it, and no mapping hides its ends.
+class WatchedBuffer final : public Buffer {
+ public:
+  WatchedBuffer(void* address, std::size_t bytes) : address_(address), bytes_(bytes) {}
+  WatchedBuffer(const WatchedBuffer&) = delete;
+  WatchedBuffer& operator=(const WatchedBuffer&) = delete;
+  ~WatchedBuffer() override { std::free(address_); }
+  [[nodiscard]] void* address() const override { return address_; }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  void* address_;
+  std::size_t bytes_;
+};
+
+Error out_of_memory(std::size_t bytes) {
+  return Error{ErrorCode::kDevice, fmt::format("cpu: not enough memory for a buffer of {} bytes", bytes)};
+}
 
 template <class Store>
 void fill_random(ThreadPool& pool, std::size_t count, Store&& store) {
@@ -123,6 +145,13 @@ void store(void* to, DType dtype, std::size_t i, double value) {
 }  // namespace
 
 Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) {
+  if (address_sanitizer_present()) {
+    void* address = nullptr;
+    if (::posix_memalign(&address, kAlignment, std::max<std::size_t>(1, bytes)) != 0) {
+      return out_of_memory(bytes);
+    }
+    return std::unique_ptr<Buffer>(std::make_unique<WatchedBuffer>(address, bytes));
+  }
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t rounded = std::max(page, (bytes + page - 1) / page * page);
   const std::size_t mapped = rounded + 2 * kNoMansLand;
@@ -130,11 +159,11 @@ Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) {
   void* const mapping =
       rounded < bytes ? MAP_FAILED : ::mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) {
-    return Error{ErrorCode::kDevice, fmt::format("cpu: not enough memory for a buffer of {} bytes", bytes)};
+    return out_of_memory(bytes);
   }
   auto buffer = std::make_unique<HostBuffer>(static_cast<std::byte*>(mapping), mapped, bytes);
   if (::mprotect(buffer->address(), rounded, PROT_READ | PROT_WRITE) != 0) {
-    return Error{ErrorCode::kDevice, fmt::format("cpu: not enough memory for a buffer of {} bytes", bytes)};
+    return out_of_memory(bytes);
   }
   return std::unique_ptr<Buffer>(std::move(buffer));
 }

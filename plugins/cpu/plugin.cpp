@@ -5,6 +5,7 @@
 #include "plugins/cpu/device.hpp"
 #include "plugins/cpu/host_compiler.hpp"
 #include "plugins/cpu/info.hpp"
+#include "plugins/cpu/sanitizer.hpp"
 
 namespace hone {
 namespace {
@@ -16,7 +17,7 @@ class CpuPlugin final : public DevicePlugin {
   /// Always one: what is compiled already can be launched where there is no compiler.
   Result<std::vector<DeviceInfo>> enumerate() const override {
     const Result<cpu::HostCompiler> host = cpu::find_host_compiler();
-    return std::vector<DeviceInfo>{cpu::describe_host(host ? host->version : "none")};
+    return std::vector<DeviceInfo>{cpu::describe_host(host ? cpu::compiler_identity(*host, cpu::sanitize_requested()) : "none")};
   }
 
   Result<std::string> compiler_version() const override {
@@ -26,10 +27,20 @@ class CpuPlugin final : public DevicePlugin {
 
   Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return cpu::make_device(info); }
 
-  Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& /*info*/) const override {
+  Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {
     HONE_ASSIGN(cpu::HostCompiler host, cpu::find_host_compiler());
-    return cpu::make_compiler(std::move(host));
+    return cpu::make_compiler(std::move(host), cpu::is_sanitized(info) || cpu::sanitize_requested());
   }
+
+  [[nodiscard]] std::vector<std::string> sanitizers() const override { return {std::string(cpu::kSanitizerName)}; }
+  Result<Sanitizer> sanitizer(const DeviceInfo& info, std::string_view wanted, const std::filesystem::path& log) const override {
+    if (wanted != cpu::kSanitizerName) {
+      return DevicePlugin::sanitizer(info, wanted, log);
+    }
+    HONE_ASSIGN(const cpu::HostCompiler host, cpu::find_host_compiler());
+    return cpu::host_sanitizer(host, info, log);
+  }
+  [[nodiscard]] std::string finding(std::string_view log) const override { return cpu::read_finding(log); }
 };
 
 }  // namespace

@@ -204,6 +204,9 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
   Outcomes outcomes(instances.size());
   for (const auto& [options, members] : groups(instances)) {
     program.options = base_options(nvrtc_, architecture_);
+    if (lines_) {
+      program.options.emplace_back("-lineinfo");
+    }
     program.options.insert(program.options.end(), options.begin(), options.end());
     Batch(nvrtc_, program, instances, outcomes).compile(members);
   }

@@ -11,13 +11,16 @@ namespace hone::cuda {
 class CudaCompiler final : public Compiler {
  public:
   /// `architecture` is DeviceInfo::architecture, "sm_90a".
-  CudaCompiler(const Nvrtc& nvrtc, std::string architecture) : nvrtc_(nvrtc), architecture_(std::move(architecture)) {}
+  /// `lines`: the code tells which line of the source each instruction is of.
+  CudaCompiler(const Nvrtc& nvrtc, std::string architecture, bool lines = false)
+      : nvrtc_(nvrtc), architecture_(std::move(architecture)), lines_(lines) {}
 
   std::vector<Result<Compiled>> compile(const CompileRequest& request) override;
 
  private:
   const Nvrtc& nvrtc_;
   std::string architecture_;
+  bool lines_;
 };
 
 /// "sm_90a" of (9, 0): the family with its architecture-specific instructions (wgmma, TMA, ...), which begin with 9.0.

@@ -10,6 +10,7 @@
 #include "hone/device.hpp"
 #include "plugins/cuda/driver.hpp"
 #include "plugins/cuda/nvml.hpp"
+#include "plugins/cuda/sanitizer.hpp"
 #include "plugins/cuda/utilities.hpp"
 
 namespace hone::cuda {
@@ -45,6 +46,7 @@ class CudaDevice final : public Device {
   Result<TimedRuns> time(const TimeRequest& request) override;
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Readings readings() override { return nvml_.readings(); }
+  [[nodiscard]] bool sees_bounds() const override { return under_memcheck(); }
 
   /// What comes before a timed run and after it.
   struct Surroundings {

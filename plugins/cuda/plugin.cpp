@@ -4,6 +4,7 @@
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/cuda_device.hpp"
 #include "plugins/cuda/device_info.hpp"
+#include "plugins/cuda/sanitizer.hpp"
 
 namespace hone {
 namespace cuda {
@@ -18,8 +19,14 @@ class CudaPlugin final : public DevicePlugin {
 
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {
     HONE_ASSIGN(const Nvrtc* found, nvrtc());
-    return std::unique_ptr<Compiler>(std::make_unique<CudaCompiler>(*found, info.architecture));
+    return std::unique_ptr<Compiler>(std::make_unique<CudaCompiler>(*found, info.architecture, has_lines(info)));
   }
+
+  [[nodiscard]] std::vector<std::string> sanitizers() const override { return compute_sanitizer_tools(); }
+  Result<Sanitizer> sanitizer(const DeviceInfo& info, std::string_view wanted, const std::filesystem::path& log) const override {
+    return compute_sanitizer(info, wanted, log);
+  }
+  [[nodiscard]] std::string finding(std::string_view log) const override { return read_finding(log); }
 
   Result<std::string> compiler_version() const override {
     HONE_ASSIGN(const Nvrtc* found, nvrtc());

@@ -154,6 +154,8 @@ TEST_CASE("--json prints what docs/json.md says: of the store") {
   check("tune", on_cpu("tune", {"--budget", "1trials", "--fix", "bytes=4"}));
   check("best", on_cpu("best", {}));
   check("run", on_cpu("run", {"--config", "default"}));
+  check("check", {"check", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=64", "--configurations", "0"});
+  check("verify", {"verify", "copy", "--device", "cpu", "--store", store});
   check("sessions", {"sessions", "--store", store});
   check("sessions ID", {"sessions", "1", "--store", store});
   check("sessions ID --record FILE", {"sessions", "1", "--store", store, "--record", directory / "r.json"});

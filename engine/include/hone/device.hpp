@@ -201,6 +201,15 @@ class CallGraph {
   virtual Result<TimedRuns> time(int samples, std::uint64_t seed) = 0;
 };
 
+/// A tool that watches trials and sees what a validation cannot: reads out of bounds, undefined behaviour, races. A worker runs under it, several
+/// times as slow.
+struct Sanitizer {
+  std::string name;                                ///< "address,undefined", "memcheck"
+  DeviceInfo device;                               ///< to compile for and to open: watched code may be other code
+  std::vector<std::string> command;                ///< put before the worker's own command line
+  std::map<std::string, std::string> environment;  ///< added to the worker's
+};
+
 /// One open device; used by one thread. Every call may fail with kDevice; after that the process must be replaced.
 class Device {
  public:
@@ -242,6 +251,9 @@ class Device {
   /// Errors: kUnavailable, the device has no graphs (what this does unless it is overridden) or cannot make one of these calls.
   virtual Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls);
   virtual Readings readings() = 0;
+  /// Every access that leaves an allocation is found, one by one byte, for a sanitizer watches this process: buffers are then allocated as long
+  /// as they are, since guard bands would be memory that may be read.
+  [[nodiscard]] virtual bool sees_bounds() const { return false; }
 };
 
 /// A family of devices. Stateless; enumerating must not leave a driver context behind.
@@ -258,6 +270,12 @@ class DevicePlugin {
   virtual Result<std::string> compiler_version() const = 0;
   virtual Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const = 0;
   virtual Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const = 0;
+  /// Names of the sanitizers that this family may have here, the one to begin with first.
+  [[nodiscard]] virtual std::vector<std::string> sanitizers() const { return {}; }
+  /// One of them, which writes what it finds to files that begin with `log`. Errors: kUnavailable, what is missing and what to do.
+  virtual Result<Sanitizer> sanitizer(const DeviceInfo& info, std::string_view name, const std::filesystem::path& log) const;
+  /// What such a file says in one line: the kind, and where in the source. Empty if it says nothing.
+  [[nodiscard]] virtual std::string finding(std::string_view log) const { return std::string(log.substr(0, log.find('\n'))); }
   /// The shared object it came from, which other processes load to have it too; empty if it is built in.
   [[nodiscard]] virtual std::filesystem::path file() const { return {}; }
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -114,6 +115,7 @@ struct KernelSpec {
   std::vector<Pass> passes;
   Cost cost;
   std::vector<ReferencePass> reference;  ///< at least one; they run in order, each on what the one before it left in the outputs
+  std::shared_ptr<const KernelSpec> judge;  ///< the kernel whose reference it is held against, see held_against(); null: its own
 
   /// JSON text that parse_kernel_spec reads back; carries the source.
   [[nodiscard]] std::string serialize() const;

@@ -42,6 +42,7 @@ struct TuneRequest {
   bool transfer = true;                       ///< give the strategy what the store knows of the kernel elsewhere
   int compile_workers = 0;                    ///< 0: as many as the host has cores
   MeasureSettings measure;
+  std::optional<Sanitizer> sanitizer = {};    ///< the measuring worker runs under it
   const RecordedSpace* recorded = nullptr;    ///< replay: trials are answered from here
   std::function<void(const Progress&)> on_progress;
   std::stop_token stop = {};                  ///< asked to stop, a session ends at once with kCancelled, and can be resumed

@@ -1,0 +1,161 @@
+#include "hone/verify.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "cli/interrupt.hpp"
+#include "cli/options.hpp"
+#include "cli/present.hpp"
+#include "cli/registry.hpp"
+#include "cli/verbs.hpp"
+
+namespace hone::cli {
+namespace {
+
+constexpr std::array kStandings{Standing::kOk,     Standing::kStale,     Standing::kWrong,
+                                Standing::kSlower, Standing::kUntrusted, Standing::kNotCheckable};
+
+bool bad(const Verified& one) { return one.standing != Standing::kOk && one.standing != Standing::kNotCheckable; }
+
+/// The sources that are known, and which kernel is asked for.
+Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments) {
+  VerifyRequest request;
+  request.specs = builtin_kernels();
+  if (arguments.count("kernel") > 0) {
+    for (const std::string& file : arguments["kernel"].as<std::vector<std::string>>()) {
+      HONE_ASSIGN(KernelSpec spec, read_kernel_file(file));
+      request.specs.push_back(std::move(spec));
+    }
+  }
+  const bool all = arguments.count("all") > 0, one = arguments.count("name") > 0;
+  if (all == one) {
+    return Error{ErrorCode::kInvalidArgument, "which records? Give a kernel, or --all"};
+  }
+  if (one) {
+    request.kernel = arguments["name"].as<std::string>();
+    if (request.kernel.ends_with(".cu") || request.kernel.find('/') != std::string::npos) {
+      HONE_ASSIGN(KernelSpec spec, read_kernel_file(request.kernel));
+      request.kernel = spec.name;
+      request.specs.push_back(std::move(spec));
+    }
+  }
+  HONE_ASSIGN(request.device,
+              arguments.count("device") == 0 ? registry().best_device() : registry().device(arguments["device"].as<std::string>()));
+  request.rivals = arguments["rivals"].as<std::uint16_t>();
+  request.seed = arguments["seed"].as<std::uint64_t>();
+  HONE_ASSIGN(request.measure, find_timing(arguments));
+  request.update = arguments.count("update") > 0;
+  if (::isatty(STDERR_FILENO) != 0) {
+    request.on_progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
+  }
+  return request;
+}
+
+Json verified_json(const Verified& one) {
+  Json stale = Json::array();
+  for (const Staleness& change : one.stale) {
+    stale.push_back({{"what", change.what}, {"then", change.then}, {"now", change.now}});
+  }
+  Json object{{"kernel", one.kernel},
+              {"product", one.product},
+              {"dtype", name(one.problem.dtype)},
+              {"shape", json(one.problem.shape)},
+              {"standing", name(one.standing)},
+              {"detail", one.detail},
+              {"stale", stale},
+              {"recorded_us", one.recorded_us ? Json(*one.recorded_us) : Json()},
+              {"time_us", one.now ? Json(one.now->median_us) : Json()},
+              {"ci95_us", one.now ? Json{one.now->ci95_low_us, one.now->ci95_high_us} : Json()},
+              {"default_us", one.default_us ? Json(*one.default_us) : Json()},
+              {"better", nullptr},
+              {"updated", one.updated}};
+  if (one.spec != nullptr && one.configuration) {
+    object["config"] = json(one.spec->parameters, *one.configuration);
+  }
+  if (one.better) {
+    const Measurement& measured = one.better->measurement;
+    object["better"] = {{"config", json(one.spec->parameters, one.better->configuration)},
+                        {"time_us", measured.median_us},
+                        {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}}};
+  }
+  return object;
+}
+
+std::string verified_text(const std::vector<Verified>& all) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Verified& one : all) {
+    const std::string times =
+        one.now ? fmt::format("{} (was {})", duration(one.now->median_us), duration(one.recorded_us.value_or(0.0))) : "";
+    rows.push_back({std::string(name(one.standing)), one.kernel, fmt::format("{} {}", name(one.problem.dtype), text(one.problem.shape)),
+                    times, one.spec != nullptr && one.configuration ? text(one.spec->parameters, *one.configuration) : ""});
+    if (!one.detail.empty()) {
+      rows.back().back() += fmt::format("\n    {}", one.detail);
+    }
+    if (one.updated) {
+      rows.back().back() += "\n    the record is replaced";
+    }
+  }
+  std::string lines = table(rows);
+  std::string counts;
+  for (const Standing standing : kStandings) {
+    if (const auto count = std::ranges::count(all, standing, &Verified::standing); count > 0) {
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, name(standing));
+    }
+  }
+  return lines + fmt::format("{} records{}{}\n", all.size(), counts.empty() ? "" : ": ", counts);
+}
+
+}  // namespace
+
+int verify(int argc, char** argv) {
+  cxxopts::Options options(
+      "hone verify",
+      "Validates the code of a store's records again and times it beside the default and the next best. Exit code 1 if a\n"
+      "record is stale, wrong, no longer the fastest, or its code not trusted. Changes nothing without --update.");
+  options.add_options()("name", "a kernel", cxxopts::value<std::string>())("all", "records of every kernel")(
+      "kernel", "a file that records were tuned from, where they are not of a built-in kernel (repeatable)",
+      cxxopts::value<std::vector<std::string>>(),
+      "FILE")("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
+      "rivals", "of the store's trials of a problem, how many of the fastest are timed with the record",
+      cxxopts::value<std::uint16_t>()->default_value("3"),
+      "N")("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
+      "update", "the faster one, or the stale record as measured now, becomes the record");
+  add_store_option(options);
+  add_timing_option(options);
+  add_plugin_option(options);
+  options.parse_positional({"name"});
+  options.positional_help("[KERNEL]\n\n  KERNEL: a built-in kernel, or the path of a kernel file");
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(load_plugins(arguments));
+    HONE_ASSIGN(VerifyRequest request, make_verify_request(arguments));
+    HONE_ASSIGN(const auto readable, open_to_read(store_path(arguments)));
+    std::unique_ptr<Store> writable;
+    if (request.update) {
+      HONE_ASSIGN(writable, open_store(store_path(arguments), StoreMode::kReadWrite));
+    }
+    const Interrupt interrupt;
+    request.stop = interrupt.token();
+    const auto verified = hone::verify(request, writable ? *writable : *readable);
+    if (request.on_progress) {
+      fmt::print(stderr, "\r\033[K");
+    }
+    if (!verified) {
+      return verified.error();
+    }
+    Json object{{"device", request.device.info.id},
+                {"product", request.device.info.product},
+                {"store", store_path(arguments).string()},
+                {"bad", std::ranges::count_if(*verified, bad)},
+                {"records", Json::array()}};
+    for (const Verified& one : *verified) {
+      object["records"].push_back(verified_json(one));
+    }
+    return Output{std::move(object), verified_text(*verified), std::ranges::any_of(*verified, bad) ? 1 : 0};
+  });
+}
+
+}  // namespace hone::cli
