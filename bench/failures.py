@@ -36,12 +36,12 @@ def kernel(options, folder, final_from):
     return file
 
 
-def session(options, stage, failure, spares, budget, final_from):
+def session(options, stage, failure, spares, budget, final_from, more=1):
     """The session's report, its trials and the seconds the command took, in a store of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         file, store = kernel(options, folder, final_from), folder / "failures.db"
-        fix = f"stage={stage}|0,failure={failure}|0,spare={'|'.join(map(str, spares))}"
+        fix = f"stage={stage}|0,failure={failure}|0,spare={'|'.join(map(str, spares))},more={'|'.join(map(str, range(more)))}"
         begin = time.monotonic()
         report = hone(options, "tune", file, "--device", options.device, "--shape", f"n={options.n}", "--store", store, "--fix", fix,
                       "--strategy", "exhaustive", "--budget", budget)
@@ -51,12 +51,12 @@ def session(options, stage, failure, spares, budget, final_from):
 
 
 def measure(options, stage, failure):
-    spares, budget, final_from = range(HONEST), "1000trials", NEVER
+    spares, budget, final_from, more = range(HONEST), "1000trials", NEVER, 1
     if STAGES[stage] == "final round":  # it has to fail when the search is over, and not before
-        spares, budget = range(32), f"{options.budget}s"
+        spares, budget, more = range(32), f"{options.budget}s", 32
         final_from = int(time.time() + 0.93 * options.budget)
-    report, trials, seconds = session(options, stage, failure, spares, budget, final_from)
-    _, _, honest = session(options, 0, 0, spares, budget, NEVER)
+    report, trials, seconds = session(options, stage, failure, spares, budget, final_from, more)
+    _, _, honest = session(options, 0, 0, spares, budget, NEVER, more)
     failing = [t for t in trials if int(t["config"]["stage"]) == stage and t["outcome"] != "ok"]
     innocent = [t for t in trials if int(t["config"]["stage"]) == 0 and t["outcome"] != "ok"]
     shown = failing[-1] if failing else {"outcome": "ok", "detail": "", "seconds": {}}

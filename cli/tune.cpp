@@ -114,7 +114,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
                               {"time_us", tied.measurement.median_us},
                               {"ci95_us", {tied.measurement.ci95_low_us, tied.measurement.ci95_high_us}}});
   }
-  object["state"] = {{"sm_clock_mhz", report.readings.sm_clock_mhz}, {"memory_clock_mhz", report.readings.memory_clock_mhz},
+  object["device_state"] = {{"sm_clock_mhz", report.readings.sm_clock_mhz}, {"memory_clock_mhz", report.readings.memory_clock_mhz},
                      {"temperature_c", report.readings.temperature_c}, {"power_w", report.readings.power_w},
                      {"throttle_reasons", report.readings.throttle_reasons}, {"discarded_samples", report.readings.discarded_samples}};
   object["notes"] = report.notes;

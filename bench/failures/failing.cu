@@ -9,6 +9,7 @@ struct Config {
   TUNE(0, 1, 2, 3, 4, 5) int stage = 0;  // none, compile, small problem, the user's problem, timing, final round
   TUNE(0, 1, 2) int failure = 0;         // hang, crash, crawl
   TUNE(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31) int spare = 0;
+  TUNE(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31) int more = 0;  // as spare: a session on a GPU tries many
 };
 
 constexpr bool valid(Problem p, Config c) { return (c.stage == 0 && c.failure == 0) || (c.stage != 0 && c.spare == 0); }
@@ -27,6 +28,7 @@ template <class... Path> struct Explosion<0, Path...> {
   static constexpr int value = 1;
 };
 
+__device__ int never;     // becomes other than 0
 __device__ int launches;  // on the user's problem, of this configuration
 
 #if !defined(HONE_READ) && !defined(__CUDACC__)
@@ -66,12 +68,14 @@ template <class T, Config c> KERNEL void failing(IN(p.n) const T* x, OUT(p.n) T*
   if (fails && i == 0) {
     volatile long turn = 0;
     if (c.failure == 0) {
-      while (turn == 0) {
+      while (*(volatile int*)&never == 0) {
       }
     }
     if (c.failure == 1) *(volatile int*)8 = 1;
     if (c.failure == 2) {
-      while (turn < CRAWL_TURNS) turn = turn + 1;
+      for (; turn < CRAWL_TURNS; turn = turn + 1) {
+        if (*(volatile int*)&never != 0) break;
+      }
     }
   }
   if (i >= p.n) return;
