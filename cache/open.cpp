@@ -198,6 +198,9 @@ Result<Reading> open_for_reading(const fs::path& path) {
   if (application != kApplicationId) {
     return foreign(path, "it is a SQLite database of another program");
   }
+  if (version == 0) {  // whoever made it was killed before its tables were there
+    return store_error(fmt::format("the store {} is empty: nothing was recorded there yet", path.string()));
+  }
   if (version < schema_version()) {
     HONE_TRY(read_as_current(reading.database, static_cast<std::uint32_t>(version)));
   }

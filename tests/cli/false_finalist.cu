@@ -47,6 +47,6 @@ template <class T, Config c> KERNEL void false_finalist(IN(p.n) const T* x, OUT(
   if (i >= p.n) return;
   float value = 2.0f * (float)x[i];
   volatile float slow = value;
-  for (int k = 0; k < (c.behaviour == 0 || c.behaviour == 4 ? 400 : c.behaviour == 1 ? 100 : 0); ++k) slow = slow + 0.0f;
+  for (int k = 0; k < (c.behaviour == 0 || c.behaviour == 4 ? 8000 : c.behaviour == 1 ? 2000 : 0); ++k) slow = slow + 0.0f;
   y[i] = T(c.behaviour < 2 || c.behaviour == 4 ? (float)slow : value);
 }
