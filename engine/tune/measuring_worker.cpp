@@ -51,6 +51,8 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   worker->seed_ = setup.at("seed");
   worker->seeds_used_ = kSeedsPerProcess * setup.value("generation", std::uint64_t{0});
   worker->standby_ = setup.value("standby", false);
+  // A driver, or a plugin, may start threads when it likes.
+  worker->watches_threads_ = !info.compile_overlaps && plugin.file().empty();
   const std::vector<std::string> dropped = setup.value("dropped", std::vector<std::string>());
   std::ranges::copy_if(provoking_profiles(), std::inserter(worker->dropped_, worker->dropped_.end()),
                        [&](InputProfile profile) { return std::ranges::count(dropped, name(profile)) > 0; });
@@ -75,7 +77,9 @@ Result<void> MeasuringWorker::make_bench(const Message& request) {
     watch_reference(*ragged.bench, ragged.problem);
   }
   next_seed();
-  return draw();
+  HONE_TRY(draw());
+  process_ = ProcessState::now(watches_threads_);
+  return {};
 }
 
 std::size_t MeasuringWorker::bytes() const {
@@ -422,6 +426,12 @@ bool MeasuringWorker::time(const Configuration& configuration, const LoadedKerne
 
 void MeasuringWorker::audit(TrialReply& reply) {
   if (reply.fatal) {
+    return;
+  }
+  if (const std::optional<std::string> changed = process_->difference()) {
+    reply.trial.outcome = Outcome::kIllegalAccess;
+    reply.trial.detail = *changed;
+    reply.fatal = true;  // not a process for anybody else
     return;
   }
   std::vector<Bench*> benches{bench_.get()};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/tune/device_lock.hpp"
+#include "engine/tune/process_state.hpp"
 #include "engine/tune/wire.hpp"
 #include "engine/tune/worker_channel.hpp"
 #include "hone/device.hpp"
@@ -97,6 +98,8 @@ class MeasuringWorker {
   std::vector<Small> regular_;      ///< what only those are that could win
   std::vector<Small> provoking_;    ///< of each kind of inputs the problems to try it on, the first that applies
   std::set<InputProfile> dropped_;  ///< kinds of inputs that this kernel's own default is wrong for
+  std::optional<ProcessState> process_;  ///< before any candidate
+  bool watches_threads_ = false;
   bool may_drop_ = false;           ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
   std::string stage_;  ///< what is going on, for the tuner

@@ -145,8 +145,8 @@ TEST_CASE("without a host compiler the device opens and says what is missing") {
 
 TEST_CASE("a sanitized kernel is refused, not fatal, where the sanitizer's runtime is missing") {
 #if !defined(__SANITIZE_ADDRESS__)
+  const Variable sanitize("HONE_CPU_SANITIZE", "1");  // a compiler is told when it is made
   CpuFixture cpu;
-  const Variable sanitize("HONE_CPU_SANITIZE", "1");
   const auto results = cpu.compile(make_spec(kernel_source("out[0] = 1;")));
   REQUIRE(results.at(0).ok());
   std::vector<int> out(1, 0);
