@@ -41,7 +41,8 @@ TEST_CASE("finalists that crash and hang are named and dropped, and the next bes
   REQUIRE(report["default"].is_object());
   CHECK(report["speedup"].get<double>() > 1.5);
   std::map<int, std::string> outcomes;
-  for (const auto& trial : run({"sessions", "1", "--kernel", file, "--store", directory / "S.db", "--json"}).json()["results"]) {
+  const auto session = run({"sessions", "1", "--kernel", file, "--store", directory / "S.db", "--json"}).json();
+  for (const auto& trial : session["results"]) {
     outcomes[trial["config"]["behaviour"].get<int>()] = trial["outcome"].get<std::string>();
   }
   CHECK(outcomes.size() == 5);
