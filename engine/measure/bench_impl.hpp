@@ -214,6 +214,7 @@ struct Bench::Impl {
     std::uint64_t seed = 0, base = 0;
   };
   std::optional<Variation> variation_;
+  double largest_input_rms_ = 0.0;  ///< measured with the answers' sensitivity
   double slack_ = 1.0;              ///< how many times the tolerance right results have been off: conditioned answers
   std::uint64_t timings_ = 0;       ///< so far: each spoils other elements
   std::vector<CallSet> call_sets_;  ///< made for the first graph
