@@ -143,9 +143,12 @@ Result<std::optional<SessionInfo>> SqliteStore::resume_session(const SessionKey&
   update.text(this_owner()).text(utc_now()).text(key.record.device.id).text(key.record.device.uuid).integer(id);
   HONE_TRY(update.run(kDoing));
   HONE_ASSIGN(const std::vector<SessionInfo> found, read_sessions(id));
+  if (found.empty()) {
+    return Error{ErrorCode::kStore, fmt::format("the store is damaged: session {} is found by its key and not by its number; see `PRAGMA integrity_check`", id)};
+  }
   HONE_TRY(transaction.commit(kDoing));
   running_.insert(id);
-  return std::optional(found.at(0));
+  return std::optional(found.front());
 }
 
 Result<void> SqliteStore::touch_session(std::int64_t session, double elapsed_seconds) {

@@ -42,13 +42,17 @@ double number(const Json& object, const char* key) {
 
 std::int64_t whole(const Json& object, const char* key) { return Value(number(object, key)).integer(); }
 
-/// Positive numbers of a list, scaled.
+/// In the unit that it is scaled to: a number that is finite in another may not be so in this one.
+bool is_time(double scaled) { return std::isfinite(scaled) && scaled > 0.0; }
+
+/// The times of a list, scaled.
 std::vector<double> samples(const Json& object, const char* key, double scale) {
   std::vector<double> read;
   if (const auto list = object.find(key); list != object.end() && list->is_array()) {
     for (const Json& sample : *list) {
-      if (sample.is_number() && sample.get<double>() > 0.0) {
-        read.push_back(sample.get<double>() * scale);
+      const double scaled = sample.is_number() ? sample.get<double>() * scale : 0.0;
+      if (is_time(scaled)) {
+        read.push_back(scaled);
       }
     }
   }
@@ -56,7 +60,7 @@ std::vector<double> samples(const Json& object, const char* key, double scale) {
 }
 
 void set_time(RecordedTrial& trial, const Json& time, std::vector<double> repeats, double scale) {
-  if (!time.is_number() || !std::isfinite(time.get<double>()) || time.get<double>() <= 0.0) {
+  if (!time.is_number() || !is_time(time.get<double>() * scale)) {
     trial.detail = time.is_string() ? time.get<std::string>() : "no time in the record";
     trial.outcome = outcome_of(trial.detail);
     return;

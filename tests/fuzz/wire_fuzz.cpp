@@ -139,13 +139,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
   hone::fuzz::Random random(seed);
-  nlohmann::json json =
-      random.one_in(4) ? nlohmann::json(nlohmann::json::value_t::discarded) : nlohmann::json::from_cbor(data, data + size, true, false);
-  if (json.is_discarded()) {
+  auto message = wire::decode(data, size);
+  if (!message || random.one_in(4)) {
     return LLVMFuzzerMutate(data, size, max_size);
   }
-  hone::fuzz::mutate_json(random, kWords, json);
-  const auto bytes = nlohmann::json::to_cbor(json);
+  hone::fuzz::mutate_json(random, kWords, *message);
+  const auto bytes = nlohmann::json::to_cbor(*message);
   const std::size_t made = hone::fuzz::put(hone::fuzz::text_of(bytes.data(), bytes.size()), data, max_size);
   return made != 0 ? made : LLVMFuzzerMutate(data, size, max_size);
 }
