@@ -107,6 +107,8 @@ bool has_dependent_launches(const DeviceInfo& info) {
 
 std::span<const std::string_view> device_property_names() { return kProperties; }
 
+void DevicePlugin::prepare_to_measure(const DeviceInfo& /*info*/) const {}
+
 Result<DeviceInfo> DevicePlugin::typical(std::string_view architecture) const {
   return Error{ErrorCode::kUnavailable, fmt::format("{} compiles only for devices that are here, not for '{}'", name(), architecture)};
 }

@@ -441,8 +441,8 @@ Result<std::unique_ptr<Bench>> Bench::create(Device& device, const KernelSpec& s
   return std::unique_ptr<Bench>(new Bench(std::move(impl)));
 }
 
-Result<Validation> Bench::validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed) {
-  return impl_->validate(kernel, configuration, seed);
+Result<Validation> Bench::validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed, Runs runs) {
+  return impl_->validate(kernel, configuration, seed, runs);
 }
 
 Result<bool> Bench::has_answer(std::uint64_t seed) { return impl_->has_answer(seed); }

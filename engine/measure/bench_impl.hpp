@@ -53,7 +53,7 @@ struct Bench::Impl {
   Result<void> fit_workspaces(const std::vector<std::size_t>& counts);
 
   // validation.cpp
-  Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed);
+  Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed, Runs runs);
 
   // audit.cpp
   /// Whose a payload is.
@@ -124,7 +124,7 @@ struct Bench::Impl {
     bool second = false;                       ///< over the other poison
     std::optional<std::size_t> late_before{};  ///< this pass comes behind a kernel that still writes
   };
-  Result<Verdict> judge(const LoadedKernel& kernel, double& max_error);
+  Result<Verdict> judge(const LoadedKernel& kernel, Runs runs, double& max_error);
   [[nodiscard]] std::vector<Frozen> written_by_none(bool inputs_alone) const;
   Result<Verdict> run(const LoadedKernel& kernel, const Run& which);
   Result<void> launch(const LoadedKernel& kernel, const Run& which);

@@ -29,7 +29,7 @@ std::uint8_t poison(DType dtype, bool second) {
 
 }  // namespace
 
-Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed) {
+Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed, Runs runs) {
   HONE_ASSIGN(const std::vector<std::size_t> counts, workspace_counts(configuration));
   if (const Result<void> fitted = fit_workspaces(counts); !fitted) {
     if (fitted.error().code == ErrorCode::kDevice) {
@@ -39,7 +39,7 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
   }
   HONE_TRY(compute_answer(seed));
   Validation validation;
-  HONE_ASSIGN(Verdict verdict, judge(kernel, validation.max_error));
+  HONE_ASSIGN(Verdict verdict, judge(kernel, runs, validation.max_error));
   if (verdict.outcome != Outcome::kIllegalAccess) {
     HONE_ASSIGN(std::optional<std::string> stray, damage(written_by_none(verdict.ok())));
     if (stray) {
@@ -69,9 +69,9 @@ std::vector<Bench::Impl::Frozen> Bench::Impl::written_by_none(bool inputs_alone)
   return watched;
 }
 
-Result<Bench::Impl::Verdict> Bench::Impl::judge(const LoadedKernel& kernel, double& max_error) {
+Result<Bench::Impl::Verdict> Bench::Impl::judge(const LoadedKernel& kernel, Runs runs, double& max_error) {
   HONE_ASSIGN(Verdict first, run_and_compare(kernel, Run{}, max_error));
-  if (!first.ok() || profile_ != InputProfile::kUsual) {
+  if (!first.ok() || runs == Runs::kOne || profile_ != InputProfile::kUsual) {
     return first;
   }
   HONE_ASSIGN(const std::vector<std::uint64_t> checksums, output_checksums(kFirst));

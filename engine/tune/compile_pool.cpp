@@ -13,7 +13,7 @@ namespace {
 constexpr double kFirstLimit = 30.0;         // seconds, before enough is known: a cold compiler on a loaded machine
 constexpr std::size_t kEnough = 3;           // batches
 constexpr double kLimitFactor = 5.0;         // times the median of this session
-constexpr double kLeastLimit = 1.0;          // what a busy host may add to a compiler that takes milliseconds
+constexpr double kLeastLimit = 0.4;          // seconds; what a new process and a busy host add to a compiler that takes milliseconds
 constexpr double kBatchSeconds = 0.4;        // long enough to share a front end, short enough that the device does not wait
 constexpr std::size_t kLargestBatch = 16;
 constexpr double kSetupDeadline = 60.0;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <thread>
 
+#include "engine/tune/final_round.hpp"
 #include "engine/tune/stopwatch.hpp"
 #include "hone/configuration.hpp"
 #include "hone/lookup.hpp"
@@ -57,7 +59,10 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   std::ranges::copy_if(provoking_profiles(), std::inserter(worker->dropped_, worker->dropped_.end()),
                        [&](InputProfile profile) { return std::ranges::count(dropped, name(profile)) > 0; });
   const DeviceLock::Hold hold(worker->lock_, channel, worker->standby_ && !info.compile_overlaps);
-  HONE_ASSIGN(worker->device_, plugin.open(info));
+  std::thread preparing([&plugin, &info] { plugin.prepare_to_measure(info); });
+  auto opened = plugin.open(info);
+  preparing.join();
+  HONE_ASSIGN(worker->device_, std::move(opened));
   // A device compiles code of its own on first use; now the reference is still being compiled.
   HONE_ASSIGN(const std::unique_ptr<Buffer> some, worker->device_->allocate(kWarmUpBytes));
   HONE_TRY(worker->device_->fill(some->address(), kWarmUpBytes, 0));
@@ -186,10 +191,10 @@ Result<std::size_t> MeasuringWorker::validate_contenders(std::vector<Contender>&
   next_seed();
   HONE_TRY(draw());
   return each_contender(contenders, [this](Contender& contender) {
-    constexpr int kLaunches = 256;
+    constexpr int kLaunches = 128;
     constexpr double kSeconds = 0.05;
     const bool right = validate(contender.compiled, contender.configuration, *contender.kernel, contender.reply) &&
-                       deepen(contender.compiled, contender.configuration, contender.reply) &&
+                       deepen(contender.compiled, contender.configuration, Runs::kTwo, contender.reply) &&
                        repeat(contender.configuration, *contender.kernel, kLaunches, kSeconds, contender.reply);
     audit(contender.reply);
     return right;
@@ -274,8 +279,8 @@ std::unique_ptr<LoadedKernel> MeasuringWorker::prepare(const Compiled& compiled,
 }
 
 bool MeasuringWorker::check(Bench& bench, const Configuration& configuration, const LoadedKernel& kernel, std::uint64_t seed,
-                            const std::string& where, TrialReply& reply) {
-  return note(bench.validate(kernel, configuration, seed), where, reply);
+                            const std::string& where, TrialReply& reply, Runs runs) {
+  return note(bench.validate(kernel, configuration, seed, runs), where, reply);
 }
 
 bool MeasuringWorker::validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel,
@@ -298,7 +303,7 @@ void MeasuringWorker::say(const std::string& stage, std::optional<double> within
   channel_.report({.name = stage, .within = within});
 }
 
-std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& compiled, const Configuration& configuration,
+std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs,
                                                  TrialReply& reply) {
   if (!small.applies || !valid_for(spec_, small.problem, device_->info(), configuration)) {
     return std::nullopt;
@@ -324,7 +329,7 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
   }
   auto kernel = load_for(small.problem, compiled, configuration, reply);
   if (kernel) {
-    return check(*small.bench, configuration, *kernel, seed_of(small), where, reply);
+    return check(*small.bench, configuration, *kernel, seed_of(small), where, reply, runs);
   }
   if (reply.fatal) {
     return false;
@@ -338,7 +343,7 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
 bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel,
                                    TrialReply& reply) {
   for (Small& ragged : ragged_) {
-    if (!check_small(ragged, compiled, configuration, reply).value_or(true)) {
+    if (!check_small(ragged, compiled, configuration, Runs::kTwo, reply).value_or(true)) {
       return false;
     }
   }
@@ -346,11 +351,11 @@ bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration
   return check(*bench_, configuration, kernel, input_seed_, "", reply);
 }
 
-bool MeasuringWorker::deepen(const Compiled& compiled, const Configuration& configuration, TrialReply& reply) {
+bool MeasuringWorker::deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply) {
   const Stopwatch watch;
   bool right = true;
   for (Small& regular : regular_) {
-    right = right && check_small(regular, compiled, configuration, reply).value_or(true);
+    right = right && check_small(regular, compiled, configuration, runs, reply).value_or(true);
   }
   for (const InputProfile profile : provoking_profiles()) {
     right = right && (dropped_.contains(profile) || provoke(profile, compiled, configuration, reply));
@@ -361,7 +366,7 @@ bool MeasuringWorker::deepen(const Compiled& compiled, const Configuration& conf
 
 bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply) {
   for (Small& small : provoking_) {
-    const std::optional<bool> right = small.profile == profile ? check_small(small, compiled, configuration, reply) : std::nullopt;
+    const std::optional<bool> right = small.profile == profile ? check_small(small, compiled, configuration, Runs::kOne, reply) : std::nullopt;
     if (!right) {
       continue;
     }
@@ -470,13 +475,14 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
   }
   const auto incumbent = request.contains("incumbent") ? std::optional<double>(request.at("incumbent").get<double>()) : std::nullopt;
   if (validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, reply)) {
-    // What has lost its race cannot win, unless the final round falls back to it and asks again.
+    // What is not close to the best comes to a final round only when that has dropped others, and is asked for all of this there.
     const Measurement& measured = reply.trial.measurement;
     const bool leads = !incumbent || measured.median_us < *incumbent;
-    constexpr int kLaunches = 128;
+    const bool is_close = leads || (!measured.raced_out && measured.median_us <= *incumbent * kFinalistMargin);
+    constexpr int kLaunches = 32;  // each timed run has been looked at, too
     constexpr double kSeconds = 0.02;
     stage_ = "validating what could win";
-    if (!measured.raced_out && deepen(compiled, configuration, reply) && leads) {
+    if (is_close && deepen(compiled, configuration, Runs::kOne, reply) && leads) {
       repeat(configuration, *kernel, kLaunches, kSeconds, reply);
     }
   }

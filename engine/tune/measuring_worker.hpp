@@ -54,16 +54,16 @@ class MeasuringWorker {
   /// Loads for the problem itself and notes what the driver says of it.
   std::unique_ptr<LoadedKernel> prepare(const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
   bool check(Bench& bench, const Configuration& configuration, const LoadedKernel& kernel, std::uint64_t seed, const std::string& where,
-             TrialReply& reply);
+             TrialReply& reply, Runs runs = Runs::kTwo);
   bool validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
   bool validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
   static bool note(const Result<Validation>& validation, const std::string& where, TrialReply& reply);
   [[nodiscard]] std::uint64_t seed_of(const Small& small) const;
   void say(const std::string& stage, std::optional<double> within = std::nullopt);
   /// Nothing if the problem does not apply: the configuration is not valid for it, the device refuses it, the reference has no answer.
-  std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
   /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
-  bool deepen(const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  bool deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
   bool provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
   /// Many launches, each looked at.
   bool repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds, TrialReply& reply);

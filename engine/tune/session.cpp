@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/tune/evaluator.hpp"
+#include "engine/tune/final_round.hpp"
 #include "engine/tune/transfer.hpp"
 #include "hone/recorded_space.hpp"
 
@@ -14,7 +15,6 @@ namespace hone {
 namespace {
 
 constexpr double kFinalsShare = 0.1;      // of a budget in seconds, kept for the final round
-constexpr double kFinalistMargin = 1.03;  // how close to the best a finalist is; single measurements differ by about this much
 constexpr std::size_t kMostFinalists = 6;
 
 class Session {

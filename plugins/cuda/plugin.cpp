@@ -16,6 +16,7 @@ class CudaPlugin final : public DevicePlugin {
   Result<std::vector<DeviceInfo>> enumerate() const override { return describe_devices(); }
   Result<DeviceInfo> typical(std::string_view architecture) const override { return typical_device(architecture); }
   Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return CudaDevice::open(info); }
+  void prepare_to_measure(const DeviceInfo& info) const override { static_cast<void>(utility_code(info.architecture).ok()); }
 
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {
     HONE_ASSIGN(const Nvrtc* found, nvrtc());

@@ -269,6 +269,9 @@ class DevicePlugin {
   /// The compiler that compiler() would use, for people ("NVRTC 13.0 (/usr/lib/...)"), or why there is none.
   virtual Result<std::string> compiler_version() const = 0;
   virtual Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const = 0;
+  /// Begins with what measuring on the device will need beside an open one, from a thread beside open(). Who only launches does not call it. What
+  /// goes wrong here goes wrong again where it is needed, and is reported there.
+  virtual void prepare_to_measure(const DeviceInfo& info) const;
   virtual Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const = 0;
   /// Names of the sanitizers that this family may have here, the one to begin with first.
   [[nodiscard]] virtual std::vector<std::string> sanitizers() const { return {}; }

@@ -66,6 +66,10 @@ struct Validation {
   [[nodiscard]] bool ok() const { return outcome == Outcome::kOk; }
 };
 
+/// How often a validation runs a configuration. What it has left behind shows in a second run alone, and so does that it needs more alignment
+/// than it may; the first finds what is wrong in itself.
+enum class Runs { kOne, kTwo };
+
 /// Times, and whether what was timed was right.
 struct Timing {
   Measurement measurement;
@@ -85,10 +89,10 @@ class Bench {
   ~Bench();
 
   /// Fills the inputs from `seed` (the reference's answer is kept while the seed stays the same), poisons outputs, runs, compares,
-  /// checks the guard bands and inputs; with the usual inputs once more on other buffers (of large problems: other outputs), at addresses that
+  /// checks the guard bands and inputs; of two runs, with the usual inputs, once more on other buffers (of large problems: other outputs), at addresses that
   /// are multiples of 16 bytes and no more, and compares the two results bit by bit; and once behind a late writer for each pass that overlaps. An Error means that the device
   /// itself failed, or the reference.
-  Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed);
+  Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed, Runs runs = Runs::kTwo);
 
   /// Whether the reference has an answer to the inputs of `seed`: none of it is NaN. A profile without one is not for this kernel.
   Result<bool> has_answer(std::uint64_t seed);
