@@ -24,7 +24,7 @@ template <class T, class Visit> HONE_DEVICE void each_of_row(const T* row, long 
     float value[kAtOnce];
 #pragma unroll
     for (int e = 0; e < kAtOnce; ++e) value[e] = (float)row[c + e];
-#pragma unroll
+#pragma unroll 4  // all 32 exponentials in a row take the compiler most of a second
     for (int e = 0; e < kAtOnce; ++e) visit(c + e, (double)value[e]);
   }
   for (; c < cols; ++c) visit(c, (double)(float)row[c]);

@@ -25,7 +25,8 @@ Result<void> check_parameter(const Parameter& parameter) {
   }
   std::set<std::string> texts;
   for (const Value& value : parameter.values) {
-    if (!texts.insert(value.text()).second) {
+    const Value plain = value.kind() == Value::Kind::kReal ? Value(value.real() + 0.0) : value;  // -0.0 equals 0.0
+    if (!texts.insert(plain.text()).second) {
       return invalid_space(fmt::format("parameter '{}' lists the value {} twice", parameter.name, value.text()));
     }
   }

@@ -31,6 +31,8 @@ constexpr double kFinalsBeyond = 0.2;    // of a budget, that the final round ma
 constexpr double kFinalsSlack = 4.0;     // seconds beyond that: what a round needs however short the budget
 constexpr double kWatchedFloor = 30.0;   // seconds for a stage under a sanitizer, which looks up lines of the source before it says what it found
 constexpr int kMostFaultless = 2;
+constexpr double kRepeatShare = 0.05;    // of a session, for the repeated launches of its finalists
+constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
 constexpr double kFinalistTrials = 2.0;  // times the default's trial that one finalist of a round costs
 
 struct ReadyTrial {
@@ -274,7 +276,8 @@ class LiveEvaluator final : public Evaluator {
       HONE_ASSIGN(const Compiled compiled, compiled_of(trial));
       candidates.push_back({{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}});
     }
-    return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}};
+    const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
+    return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}};
   }
 
   /// One final round, waited for. Everything else that is under way goes on meanwhile.

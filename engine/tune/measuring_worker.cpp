@@ -143,7 +143,7 @@ Message MeasuringWorker::finals(const Message& request) {
     contenders.push_back({configuration_from(candidate), wire::compiled_from(candidate.at("compiled")), nullptr, {}});
   }
   bool complete = false;
-  const Result<std::size_t> reached = validate_contenders(contenders);
+  const Result<std::size_t> reached = validate_contenders(contenders, request.at("repeat_seconds"));
   if (!reached) {
     return {{"error", wire::to_message(reached.error())}};
   }
@@ -170,7 +170,7 @@ Message MeasuringWorker::finals(const Message& request) {
 
 /// On the inputs that are there, on those with a part changed where that is cheap, and on fresh ones with all that the gate has. Returns who
 /// broke the device, or how many there are.
-Result<std::size_t> MeasuringWorker::validate_contenders(std::vector<Contender>& contenders) {
+Result<std::size_t> MeasuringWorker::validate_contenders(std::vector<Contender>& contenders, double repeat_seconds) {
   constexpr double kCheap = 0.25;
   channel_.charge(std::nullopt);
   HONE_ASSIGN(std::size_t broken, each_contender(contenders, [this](Contender& contender) {
@@ -190,12 +190,11 @@ Result<std::size_t> MeasuringWorker::validate_contenders(std::vector<Contender>&
   }
   next_seed();
   HONE_TRY(draw());
-  return each_contender(contenders, [this](Contender& contender) {
-    constexpr int kLaunches = 128;
-    constexpr double kSeconds = 0.05;
+  return each_contender(contenders, [this, repeat_seconds](Contender& contender) {
+    constexpr int kLaunches = 256;
     const bool right = validate(contender.compiled, contender.configuration, *contender.kernel, contender.reply) &&
                        deepen(contender.compiled, contender.configuration, Runs::kTwo, contender.reply) &&
-                       repeat(contender.configuration, *contender.kernel, kLaunches, kSeconds, contender.reply);
+                       repeat(contender.configuration, *contender.kernel, kLaunches, repeat_seconds, contender.reply);
     audit(contender.reply);
     return right;
   });

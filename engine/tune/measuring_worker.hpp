@@ -72,7 +72,7 @@ class MeasuringWorker {
   void audit(TrialReply& reply);
   void run_trial(const wire::Message& request, TrialReply& reply);
   struct Contender;
-  Result<std::size_t> validate_contenders(std::vector<Contender>& contenders);
+  Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   /// False if the round broke off: one of the trials then says at whom.
   bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, std::vector<Trial>& trials,

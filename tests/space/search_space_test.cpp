@@ -199,6 +199,15 @@ TEST_CASE("Parameters that are declared twice, list a value twice or list none a
   }
 }
 
+TEST_CASE("Values that are equal and spelled in two ways are listed twice") {
+  Parameter zeros = parameter("a", {0});
+  zeros.kind = hone::ParameterKind::kReal;
+  zeros.values = {Value(-0.0), Value(0.0)};
+  const auto space = SearchSpace::build({zeros}, {}, {});
+  REQUIRE_FALSE(space.ok());
+  CHECK(space.error().message.find("twice") != std::string::npos);
+}
+
 TEST_CASE("A kernel without parameters has one configuration") {
   const auto space = SearchSpace::build({}, {}, {});
   REQUIRE(space.ok());

@@ -168,11 +168,11 @@ struct Region {
 
 struct TimeRequest {
   const LoadedKernel* kernel = nullptr;
-  std::span<void* const> arguments;
-  std::span<const Preparation> preparations;
+  std::span<void* const> arguments = {};
+  std::span<const Preparation> preparations = {};
   /// Outputs that hold a plausible wrong answer before each run: a sample of their elements is spoiled, and looked at again after the run.
   /// A kernel that leaves the work of an earlier run where it is leaves the spoiled elements, too.
-  std::span<const Watch> watches;
+  std::span<const Watch> watches = {};
   std::uint64_t seed = 0;  ///< of the spoiled elements, which are others in each run
   int samples = 1;
   bool flush_cache = true;
