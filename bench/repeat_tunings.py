@@ -5,7 +5,9 @@
 
 The winners of a problem are timed in rounds, each of them once in a round, in an order that is shuffled anew; a winner's time is the median of
 its rounds. Prints, by problem: how many configurations there are and how many a session tried, how many different winners there were, how many
-sessions ended within 1 % of the best of all winners, the worst, and how many configurations could not be told from a winner.
+sessions ended within 1 % of the best of all winners, the worst, how many configurations could not be told from a winner, and what was lost by
+whom: of a session's winner over the best of all, measuring lost its ratio to the best of all winners that this session has tried, and the search
+lost the rest (medians, and the worst).
 """
 import argparse
 import json
@@ -30,9 +32,14 @@ def spelled(config):
 
 
 def tune(options, kernel, dtype, shape, seed):
+    """The report, and all that the session has tried."""
     with tempfile.TemporaryDirectory() as folder:
-        return hone(options, "tune", kernel, "--dtype", dtype, "--shape", shape, "--budget", options.budget, "--seed", str(seed), "--store",
-                    f"{folder}/S.db")
+        store = f"{folder}/S.db"
+        report = hone(options, "tune", kernel, "--dtype", dtype, "--shape", shape, "--budget", options.budget, "--seed", str(seed), "--store",
+                      store)
+        listed = subprocess.run([options.hone, "sessions", str(report["session"]), "--kernel", kernel, "--store", store, "--json"],
+                                capture_output=True, text=True, check=True)
+        return report, {spelled(trial["config"]) for trial in json.loads(listed.stdout)["results"] if trial["outcome"] == "ok"}
 
 
 def time_again(options, kernel, dtype, shape, winners):
@@ -49,15 +56,23 @@ def time_again(options, kernel, dtype, shape, winners):
 
 def measure(options, problem):
     kernel, dtype, shape = problem.split(":")
-    reports = [tune(options, kernel, dtype, shape, seed) for seed in range(options.seeds)]
+    sessions = [tune(options, kernel, dtype, shape, seed) for seed in range(options.seeds)]
+    reports = [report for report, _ in sessions]
     winners = [spelled(report["best"]["config"]) for report in reports]
     times = time_again(options, kernel, dtype, shape, set(winners))
     best = min(times.values())
     ratios = sorted(times[winner] / best for winner in winners)
+    reached = [min(time for config, time in times.items() if config in tried | {winner}) for (_, tried), winner in zip(sessions, winners)]
+    by_measuring = sorted(times[winner] / best_tried for winner, best_tried in zip(winners, reached))
+    by_search = sorted(best_tried / best for best_tried in reached)
     return {"problem": problem, "valid": reports[0]["space"]["valid"], "tried": statistics.median(r["trials"] for r in reports),
             "winners": len(times), "within": sum(ratio <= 1.01 for ratio in ratios), "sessions": len(ratios), "best_us": best,
             "median": statistics.median(ratios), "worst": ratios[-1], "tied": statistics.median(len(r["tied"]) for r in reports),
-            "ratios": ratios}
+            "ratios": ratios, "by_measuring": by_measuring, "by_search": by_search}
+
+
+def median_and_worst(ratios):
+    return f"{statistics.median(ratios):.3f}, {ratios[-1]:.3f}"
 
 
 def main():
@@ -71,12 +86,12 @@ def main():
     parser.add_argument("problems", nargs="*", default=PROBLEMS)
     options = parser.parse_args()
     rows = []
-    print("| problem | valid | tried | different winners | within 1 % | median | worst | ties |\n|---|---|---|---|---|---|---|---|", flush=True)
+    print("| problem | valid | tried | different winners | within 1 % | median | worst | ties | lost by measuring | lost by the search |\n|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for problem in options.problems:
         row = measure(options, problem)
         rows.append(row)
         print(f"| {problem} | {row['valid']} | {row['tried']:.0f} | {row['winners']} | {row['within']} of {row['sessions']} | "
-              f"{row['median']:.3f} | {row['worst']:.3f} | {row['tied']:.0f} |", flush=True)
+              f"{row['median']:.3f} | {row['worst']:.3f} | {row['tied']:.0f} | {median_and_worst(row['by_measuring'])} | {median_and_worst(row['by_search'])} |", flush=True)
         if options.json:
             with open(options.json, "w") as file:
                 json.dump(rows, file, indent=1)
