@@ -33,6 +33,7 @@ constexpr double kWatchedFloor = 30.0;   // seconds for a stage under a sanitize
 constexpr int kMostFaultless = 2;
 constexpr double kRepeatShare = 0.05;    // of a session, for the repeated launches of its finalists
 constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
+constexpr double kFinalTimingShare = 0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists
 constexpr double kFinalistTrials = 2.0;  // times the default's trial that one finalist of a round costs
 
 struct ReadyTrial {
@@ -277,7 +278,8 @@ class LiveEvaluator final : public Evaluator {
       candidates.push_back({{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}});
     }
     const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
-    return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}};
+    const double timing = kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());
+    return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}, {"timing_seconds", timing}};
   }
 
   /// One final round, waited for. Everything else that is under way goes on meanwhile.

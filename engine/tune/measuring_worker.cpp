@@ -159,7 +159,7 @@ Message MeasuringWorker::finals(const Message& request) {
     trials.push_back(contenders[i].reply.trial);
   }
   if (!fatal) {
-    complete = finalists.empty() || time_finals(finalists, places, trials, fatal);
+    complete = finalists.empty() || time_finals(finalists, places, request.at("timing_seconds"), trials, fatal);
   }
   Message results = Message::array();
   for (const Trial& trial : trials) {
@@ -493,7 +493,12 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
 }
 
 bool MeasuringWorker::time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places,
-                                  std::vector<Trial>& trials, bool& fatal) {
+                                  double seconds_each, std::vector<Trial>& trials, bool& fatal) {
+  // Finalists differ by less than a race needs to tell.
+  constexpr double kCloser = 0.4, kLeastSeconds = 0.02;
+  MeasureSettings settings = settings_;
+  settings.target_relative_ci *= kCloser;
+  settings.maximum_seconds = std::clamp(seconds_each, std::min(kLeastSeconds, settings_.maximum_seconds), settings_.maximum_seconds);
   const DeviceLock::Hold hold(lock_, channel_, true);
   stage_ = "warming up";
   std::size_t turn = 0;
@@ -503,7 +508,7 @@ bool MeasuringWorker::time_finals(const std::vector<Bench::Finalist>& finalists,
     channel_.report({.name = stage_, .expected = seconds});
   };
   Readings readings;
-  const auto measured = bench_->time_interleaved(finalists, settings_, input_seed_, readings, on_turn);
+  const auto measured = bench_->time_interleaved(finalists, settings, input_seed_, readings, on_turn);
   if (!measured) {
     TrialReply reply{trials[places[turn]], false};
     reply.fail(measured.error());

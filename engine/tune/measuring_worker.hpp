@@ -75,8 +75,8 @@ class MeasuringWorker {
   Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   /// False if the round broke off: one of the trials then says at whom.
-  bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, std::vector<Trial>& trials,
-                   bool& fatal);
+  bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, double seconds_each,
+                   std::vector<Trial>& trials, bool& fatal);
   void next_seed();
   /// Draws the inputs of all benches and computes the reference's answers, before there is a candidate to be charged with it.
   Result<void> draw();
