@@ -52,7 +52,7 @@ class Evaluator {
 };
 
 /// What a session that was asked to stop ends with.
-inline Error cancelled() { return {ErrorCode::kCancelled, "the session was asked to stop; the same request goes on with it"}; }
+inline Error cancelled() { return {ErrorCode::kCancelled, "asked to stop before it was done"}; }
 
 /// Compiles in a pool of worker processes ahead of the one that measures.
 Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store);
