@@ -146,8 +146,10 @@ void store(void* to, DType dtype, std::size_t i, double value) {
 
 Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) {
   if (address_sanitizer_present()) {
+    // Asked for more than it can ever have, the sanitizer ends the process instead of refusing.
+    constexpr std::size_t kMostWatched = std::size_t{1} << 39;
     void* address = nullptr;
-    if (::posix_memalign(&address, kAlignment, std::max<std::size_t>(1, bytes)) != 0) {
+    if (bytes > kMostWatched || ::posix_memalign(&address, kAlignment, std::max<std::size_t>(1, bytes)) != 0) {
       return out_of_memory(bytes);
     }
     return std::unique_ptr<Buffer>(std::make_unique<WatchedBuffer>(address, bytes));

@@ -207,7 +207,7 @@ void mutate_json(Random& random, std::span<const std::string_view> words, json& 
     } else if (way == 1) {
       chosen = json(*all[random.below(all.size())]);  // by way of a copy: it may hold `chosen`
     } else if (way == 2 && random.one_in(8)) {
-      for (std::size_t depth = random.one_in(8) ? 2000 : 1 + random.below(8); depth-- > 0;) {
+      for (std::size_t depth = random.one_in(8) ? 400 : 1 + random.below(8); depth-- > 0;) {
         chosen = random.one_in(2) ? json::array({std::move(chosen)}) : json{{"a", std::move(chosen)}};
       }
     } else if (chosen.is_array() && !chosen.empty()) {
