@@ -43,6 +43,27 @@ std::string_view direction_name(const Argument& argument) {
 
 std::string_view element_name(const Argument& argument) { return argument.element_is_t ? "T" : name(argument.dtype); }
 
+Json conditions_json(const std::vector<Constraint>& conditions) {
+  Json list = Json::array();
+  for (const Constraint& condition : conditions) {
+    list.push_back(
+        {{"text", condition.text}, {"condition", condition.condition.text()}, {"line", condition.line}, {"comment", condition.comment}});
+  }
+  return list;
+}
+
+std::string conditions_text(const char* title, const std::vector<Constraint>& conditions) {
+  std::string lines = conditions.empty() ? "" : fmt::format("\n{}\n", title);
+  std::string_view last;
+  for (const Constraint& condition : conditions) {
+    if (condition.text != last) {  // of one `if` may come several
+      lines += fmt::format("  {}{}{}\n", condition.text, condition.comment.empty() ? "" : "  // ", condition.comment);
+    }
+    last = condition.text;
+  }
+  return lines;
+}
+
 Json describe_json(const KernelSpec& spec) {
   Json parameters = Json::array();
   for (const Parameter& parameter : spec.parameters) {
@@ -50,13 +71,6 @@ Json describe_json(const KernelSpec& spec) {
                           {"values", value_names(parameter)},
                           {"default", text(parameter, parameter.default_value)},
                           {"comment", parameter.comment}});
-  }
-  Json constraints = Json::array();
-  for (const Constraint& constraint : spec.constraints) {
-    constraints.push_back({{"text", constraint.text},
-                           {"condition", constraint.condition.text()},
-                           {"line", constraint.line},
-                           {"comment", constraint.comment}});
   }
   Json arguments = Json::array();
   for (const Argument& argument : spec.arguments) {
@@ -68,8 +82,8 @@ Json describe_json(const KernelSpec& spec) {
   return {{"name", spec.name},           {"summary", spec.summary},
           {"file", spec.file},           {"source_hash", spec.source_hash},
           {"dtypes", dtype_names(spec)}, {"shape", json(default_shape(spec))},
-          {"parameters", parameters},    {"constraints", constraints},
-          {"arguments", arguments}};
+          {"parameters", parameters},    {"constraints", conditions_json(spec.constraints)},
+          {"arguments", arguments},      {"expectations", conditions_json(spec.expectations)}};
 }
 
 std::string describe_text(const KernelSpec& spec) {
@@ -81,14 +95,7 @@ std::string describe_text(const KernelSpec& spec) {
                     fmt::format("{} (default {})", fmt::join(value_names(parameter), " "), text(parameter, parameter.default_value)),
                     parameter.comment});
   }
-  lines += table(rows) + (spec.constraints.empty() ? "" : "\nconstraints\n");
-  std::string_view last;
-  for (const Constraint& constraint : spec.constraints) {
-    if (constraint.text != last) {  // of one `if` may come several
-      lines += fmt::format("  {}{}{}\n", constraint.text, constraint.comment.empty() ? "" : "  // ", constraint.comment);
-    }
-    last = constraint.text;
-  }
+  lines += table(rows) + conditions_text("constraints", spec.constraints) + conditions_text("expectations", spec.expectations);
   rows.clear();
   for (const Argument& argument : spec.arguments) {
     if (argument.direction == Direction::kWorkspace) {

@@ -267,6 +267,9 @@ KernelSpec read_spec(const json& j) {
   spec.problem = read_list(j.at("problem"), read_problem_field);
   spec.parameters = read_list(j.at("parameters"), read_parameter);
   spec.constraints = read_list(j.at("constraints"), read_constraint);
+  if (j.contains("expectations")) {  // as above
+    spec.expectations = read_list(j.at("expectations"), read_constraint);
+  }
   spec.arguments = read_list(j.at("arguments"), read_argument);
   spec.passes = read_list(j.at("passes"), read_pass);
   const auto& cost = j.at("cost");
@@ -300,6 +303,7 @@ std::string KernelSpec::serialize() const {
       {"problem", to_json(problem)},
       {"parameters", to_json(parameters)},
       {"constraints", to_json(constraints)},
+      {"expectations", to_json(expectations)},
       {"arguments", to_json(arguments)},
       {"passes", to_json(passes)},
       {"cost", {{"flops", to_json(cost.flops)}, {"bytes", to_json(cost.bytes)}, {"sum_length", to_json(cost.sum_length)}}},

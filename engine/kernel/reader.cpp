@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 
@@ -93,13 +94,43 @@ Expression with_labels(const Expression& e, const std::vector<Parameter>& parame
   return operands.empty() ? e : Expression::make(e.node().op, std::move(operands));
 }
 
+/// Whether some code names `word`. An attribute, [[likely]], does not.
+bool names(std::string_view code, std::string_view word) {
+  const auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (auto at = code.find(word); at != std::string_view::npos; at = code.find(word, at + 1)) {
+    const std::string_view before = code.substr(0, at), after = code.substr(at + word.size());
+    const bool whole = (before.empty() || !in_word(before.back())) && (after.empty() || !in_word(after.front()));
+    if (whole && !(before.ends_with("[[") && after.starts_with("]]"))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The file without its `likely`: what orders a search and nothing else costs no record when it changes. Where anything else names it, or
+/// where it is not written out in the file, it counts as the rest does.
+std::string without_expectations(const KernelSpec& spec, const Unit& unit, const std::optional<CXCursor>& likely) {
+  if (!likely || unit.file_text(*likely) != spec.source) {
+    return spec.source;
+  }
+  const std::size_t begin = unit.offset(*likely), end = unit.end_offset(*likely);
+  if (begin >= end || end > spec.source.size() || spec.source[end - 1] != '}') {
+    return spec.source;
+  }
+  std::string rest = spec.source.substr(0, begin) + ' ' + spec.source.substr(end);
+  const bool used = names(code_text(rest), "likely") || std::any_of(spec.includes.begin(), spec.includes.end(), [](const auto& include) {
+                      return names(code_text(include.second), "likely");
+                    });
+  return used ? spec.source : rest;
+}
+
 /// A comment changes no record: what counts are the tokens. Hone's own headers show no layout: what their macros quote are single tokens, or
 /// marks for the reader alone.
-std::string source_hash(const KernelSpec& spec, const Unit& unit) {
+std::string source_hash(const KernelSpec& spec, const Unit& unit, const std::optional<CXCursor>& likely) {
   const bool as_it_stands = shows_layout(spec.source) || std::any_of(spec.includes.begin(), spec.includes.end(),
                                                                      [](const auto& include) { return shows_layout(include.second); });
   const auto significant = [&](const std::string& text) { return as_it_stands ? text : code_text(text); };
-  std::string all = significant(spec.source) + '\0';
+  std::string all = significant(as_it_stands ? spec.source : without_expectations(spec, unit, likely)) + '\0';
   for (const auto& [name, text] : spec.includes) {
     all += name + '\0' + significant(text) + '\0';
   }
@@ -152,7 +183,7 @@ void KernelReader::find_declarations() {
       found_.kernels.push_back(child);
     } else if (find_mark(marks, "reference") != nullptr) {
       found_.references.push_back(child);
-    } else if (name == "valid" || name == "launch" || name == "cost" || name.starts_with("launch_")) {
+    } else if (name == "valid" || name == "likely" || name == "launch" || name == "cost" || name.starts_with("launch_")) {
       if (!found_.functions.emplace(name, child).second) {
         error(child, fmt::format("a second '{}': a file has one", name));
       }
@@ -160,28 +191,34 @@ void KernelReader::find_declarations() {
   }
 }
 
-void KernelReader::read_valid() {
-  const auto valid = found_.functions.find("valid");
-  if (valid == found_.functions.end()) {
+/// `valid` and `likely`, in the same language: a condition for each conjunct.
+void KernelReader::read_conditions(const std::string& function, std::vector<Constraint>& conditions) {
+  const auto found = found_.functions.find(function);
+  if (found == found_.functions.end()) {
     return;
   }
-  AstReader reader(unit_, "'valid'");
-  const Form form = reader.function(valid->second);
+  AstReader reader(unit_, fmt::format("'{}'", function));
+  const Form form = reader.function(found->second);
   if (form.is_record) {
-    unit_.fail(valid->second, "'valid' must return bool");
+    unit_.fail(found->second, fmt::format("'{}' must return bool", function));
   }
-  const int line = static_cast<int>(unit_.location(valid->second).line);
+  const int line = static_cast<int>(unit_.location(found->second).line);
   for (const Expression& conjunct : form.scalar.conjuncts()) {
     const auto note = reader.note(conjunct);
-    spec_.constraints.push_back({conjunct, one_line(note.text), note.line == 0 ? line : note.line, note.comment});
+    conditions.push_back({conjunct, one_line(note.text), note.line == 0 ? line : note.line, note.comment});
   }
-  later_.emplace_back([this] {  // labels come with the values
-    for (Constraint& constraint : spec_.constraints) {
-      if (constraint.text == constraint.condition.text()) {
-        constraint.text = with_labels(constraint.condition, spec_.parameters).text();
+  later_.emplace_back([this, &conditions] {  // labels come with the values
+    for (Constraint& condition : conditions) {
+      if (condition.text == condition.condition.text()) {
+        condition.text = with_labels(condition.condition, spec_.parameters).text();
       }
     }
   });
+}
+
+std::optional<CXCursor> KernelReader::expectations() const {
+  const auto found = found_.functions.find("likely");
+  return found == found_.functions.end() ? std::nullopt : std::optional(found->second);
 }
 
 void KernelReader::read_cost() {
@@ -211,7 +248,8 @@ void KernelReader::read(const std::vector<std::string>& include_dirs) {
   if (errors_.size() == before) {  // a reference is held against arguments that could be read
     read_references();
   }
-  attempt([&] { read_valid(); });
+  attempt([&] { read_conditions("valid", spec_.constraints); });
+  attempt([&] { read_conditions("likely", spec_.expectations); });
   attempt([&] { read_cost(); });
   if (auto parsed = texts_.parse(file_, include_dirs, spec_.file); !parsed) {
     errors_.push_back(parsed.error().message);
@@ -249,7 +287,7 @@ Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std
   if (!reader.errors().empty()) {
     return kernel::bad_kernel(reader.errors());
   }
-  spec.source_hash = kernel::source_hash(spec, *unit);
+  spec.source_hash = kernel::source_hash(spec, *unit, reader.expectations());
   return spec;
 }
 

@@ -17,7 +17,7 @@ namespace hone::kernel {
 struct Declarations {
   CXCursor problem{}, config{};
   bool has_problem = false, has_config = false;
-  std::map<std::string, CXCursor> functions;  ///< valid, launch, launch_NAME, cost
+  std::map<std::string, CXCursor> functions;  ///< valid, likely, launch, launch_NAME, cost
   std::vector<CXCursor> kernels, references;
 };
 
@@ -31,6 +31,8 @@ class KernelReader {
   /// Reads everything; what breaks a rule is in errors() afterwards.
   void read(const std::vector<std::string>& include_dirs);
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
+  /// The file's `likely`, if it has one.
+  [[nodiscard]] std::optional<CXCursor> expectations() const;
 
  private:
   /// What the second parse will tell: done once all marks are collected.
@@ -42,7 +44,7 @@ class KernelReader {
 
   // reader.cpp
   void find_declarations();
-  void read_valid();
+  void read_conditions(const std::string& function, std::vector<Constraint>& conditions);
   void read_cost();
 
   // reader_fields.cpp: struct Problem and struct Config

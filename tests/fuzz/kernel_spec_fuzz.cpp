@@ -104,7 +104,7 @@ void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool wi
   }
 }
 
-constexpr std::array<std::string_view, 52> kWords{"name",
+constexpr std::array<std::string_view, 53> kWords{"name",
                                                   "kind",
                                                   "values",
                                                   "labels",
@@ -124,6 +124,7 @@ constexpr std::array<std::string_view, 52> kWords{"name",
                                                   "problem",
                                                   "parameters",
                                                   "constraints",
+                                                  "expectations",
                                                   "judge",
                                                   "compile_option",
                                                   "{}",

@@ -18,10 +18,11 @@ struct Lines {
   std::string reference = "template <class T> REFERENCE(p.n) void add_reference(long i, const T* x, double* y, Problem p) {}";
   std::string head = "template <class T, Config c>";
   std::string kernel = "KERNEL void add(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {}";
+  std::string likely = "constexpr bool likely(Problem p, Config c) { return c.block > 32; }";
 
   [[nodiscard]] std::string text() const {
     std::string all = "#include <hone/kernel.h>\n";
-    for (const auto* line : {&problem, &config, &valid, &launch, &cost, &reference, &head, &kernel}) {
+    for (const auto* line : {&problem, &config, &valid, &launch, &cost, &reference, &head, &kernel, &likely}) {
       all += *line + "\n";
     }
     return all;
@@ -118,6 +119,14 @@ TEST_CASE("what an expression cannot hold") {
           "add.cu:4:18: error: 'valid' takes the configuration as a parameter"},
          {&Lines::valid, "constexpr bool valid(Problem p, int c) { return true; }", "add.cu:4:37: error: 'valid' takes a 'int'"},
          {&Lines::launch, "constexpr long launch(Problem p, Config c) { return 3; }", "add.cu:5:16: error: 'launch' must return a Launch"},
+         {&Lines::likely, "constexpr bool likely(Problem p, Config c) { return c.blok > 1; }",
+          "add.cu:10:55: error: no member named 'blok' in 'Config'"},
+         {&Lines::likely, "constexpr Cost likely(Problem p, Config c) { return {}; }", "add.cu:10:16: error: 'likely' must return bool"},
+         {&Lines::likely, "constexpr bool likely(bool hint) { return hint; }", "add.cu:10:28: error: 'likely' takes a 'bool'"},
+         {&Lines::likely, "constexpr bool likely(Problem p, Config c) { while (p.n < 0) {} return true; }",
+          "add.cu:10:46: error: a loop cannot be read here: 'likely' may use arithmetic, comparisons"},
+         {&Lines::likely, "constexpr bool likely(Problem p) { return true; } constexpr bool likely(Config c) { return true; }",
+          "add.cu:10:66: error: a second 'likely': a file has one"},
          {&Lines::kernel, "KERNEL void add(IN(sqrtf(p.n)) const T* x, OUT(p.n) T* y, Problem p) {}",
           "add.cu:9:20: error: a call of 'sqrtf', which has no body in sight, cannot be read here: the extent of 'x' may use"}});
 }

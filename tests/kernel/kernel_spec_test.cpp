@@ -30,6 +30,24 @@ TEST_CASE("every built-in kernel survives its JSON") {
   }
 }
 
+TEST_CASE("expectations survive the JSON of a spec, and one written before there were any has none") {
+  using nlohmann::json;
+  hone::KernelSpec spec = hone::builtin_kernels().front();
+  spec.expectations = spec.constraints;
+  spec.expectations.front().comment = "measured";
+  const auto again = hone::parse_kernel_spec(spec.serialize());
+  REQUIRE(again.ok());
+  CHECK(again->expectations.size() == spec.constraints.size());
+  CHECK(again->expectations.front().comment == "measured");
+  CHECK(again->serialize() == spec.serialize());
+  json old = json::parse(spec.serialize());
+  old.erase("expectations");
+  REQUIRE(hone::parse_kernel_spec(old.dump()).ok());
+  CHECK(hone::parse_kernel_spec(old.dump())->expectations.empty());
+  old["expectations"] = {{{"condition", 7}}};
+  CHECK_FALSE(hone::parse_kernel_spec(old.dump()).ok());
+}
+
 TEST_CASE("damaged JSON is refused") {
   const std::string good = hone::builtin_kernels().front().serialize();
   CHECK_FALSE(hone::parse_kernel_spec("").ok());

@@ -57,6 +57,11 @@ constexpr Launch launch(Problem p, Config c) {
   return Launch{.grid = {ceil_div(p.m, 256L)}, .block = {256}, .cluster = {c.wide ? 2 : 1}, .enabled = c.split != 1, .overlap = c.wide};
 }
 
+template <class T> constexpr bool likely(Problem q, Config k, Device dev) {
+  if (k.order == Order::columns || k.block < 64) return false;  // walks against memory
+  return sizeof(T) > 4 || q.m / k.block >= dev.multiprocessors;  // one wave at least (measured 2026-11)
+}
+
 constexpr Cost cost(Problem p) { return {.flops = 2.0 * p.m * p.k, .sum_length = double(p.k)}; }
 
 template <class T> REFERENCE(p.m) void product_reference(long i, const T* a, const T* x, double* y, float alpha, Problem p) {
@@ -170,6 +175,52 @@ TEST_CASE("valid becomes conjuncts that know their line and their text") {
   CHECK(spec.constraints[2].text == "slice % tile(lanes<T>()) == 0");
   CHECK(spec.constraints[2].line == 36);
   CHECK(spec.constraints[3].condition.text() == "!c.wide || sizeof(T) >= 4");
+}
+
+TEST_CASE("likely becomes expectations as valid becomes constraints, with the reason beside each") {
+  if (!can_read()) {
+    return;
+  }
+  const auto spec = read_product();
+  REQUIRE(spec.expectations.size() == 3);
+  CHECK(spec.expectations[0].condition.text() == "c.order != 7");
+  CHECK(spec.expectations[0].text == "c.order != columns");
+  CHECK(spec.expectations[0].comment == "walks against memory");
+  CHECK(spec.expectations[0].line == 49);
+  CHECK(spec.expectations[1].text == "c.block >= 64");
+  CHECK(spec.expectations[1].comment == "walks against memory");
+  CHECK(spec.expectations[2].condition.text() == "sizeof(T) > 4 || p.m / c.block >= d.multiprocessors");
+  CHECK(spec.expectations[2].text == "sizeof(T) > 4 || q.m / k.block >= dev.multiprocessors");
+  CHECK(spec.expectations[2].comment == "one wave at least (measured 2026-11)");
+  CHECK(spec.constraints.size() == 4);
+}
+
+TEST_CASE("an expectation changes no record, unless the kernel's code names likely") {
+  if (!can_read()) {
+    return;
+  }
+  const Folder folder;
+  const std::string file = R"cuda(#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(32, 64) int block = 32; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {p.n}, .block = {c.block}}; }
+template <class T> REFERENCE(p.n) void add_reference(long i, const T* x, double* y, Problem p) {}
+)cuda";
+  const auto hash_of = [&](const std::string& likely, const std::string& body = "if (p.n > 1) [[likely]] y[0] = x[0];") {
+    const auto spec = hone::read_kernel_file(folder.write(
+        "add.cu",
+        file + likely + "template <class T, Config c> KERNEL void add(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) { " + body + " }\n"));
+    INFO((spec ? std::string() : spec.error().message));
+    REQUIRE(spec.ok());
+    return spec->source_hash;
+  };
+  const std::string small = "constexpr bool likely(Problem p, Config c) { return c.block < 64; }  // few\n";
+  const std::string large = "template <class T> constexpr bool likely(Problem p, Config c, Device d) { return c.block > 32; }\n";
+  CHECK(hash_of(small) == hash_of(large));
+  CHECK(hash_of(small) == hash_of(""));
+  const std::string body = "if (likely(p, c)) y[0] = x[0];";
+  CHECK(hash_of(small, body) != hash_of("constexpr bool likely(Problem p, Config c) { return c.block > 32; }\n", body));
+  CHECK(hash_of("constexpr int twice(int n) { return 2 * n; }\n" + small) != hash_of(small));
 }
 
 TEST_CASE("each pass has the launch of its name, else the common one") {

@@ -37,7 +37,7 @@ struct ProblemField {
   std::string comment;
 };
 
-/// One conjunct of `valid`.
+/// One conjunct of `valid`, or of `likely`: then it is an expectation.
 struct Constraint {
   Expression condition;
   std::string text;  ///< as written in the source; what the reader has turned around or taken apart, in its new form where that is short
@@ -111,6 +111,7 @@ struct KernelSpec {
   std::vector<ProblemField> problem;
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints;
+  std::vector<Constraint> expectations = {};  ///< which configurations the author thinks may win; they order a search and forbid nothing
   std::vector<Argument> arguments;  ///< in order of first appearance over the passes
   std::vector<Pass> passes;
   Cost cost;
