@@ -126,6 +126,7 @@ Json json(const SessionInfo& session) {
           {"seed", session.seed},
           {"budget", session.budget},
           {"fix", restriction_text(session)},
+          {"likely", name(likely_of(session))},
           {"trials", session.trials},
           {"best_us", session.best_us ? Json(*session.best_us) : Json(nullptr)},
           {"seconds", session.elapsed_seconds},
@@ -140,10 +141,11 @@ Output report(const SessionInfo& session, const std::vector<Parameter>& paramete
     output.json["results"].push_back(trial_json(parameters, trial));
   }
   const std::string fixed = restriction_text(session);
-  output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}{}\n", session.id,
+  output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}{}{}\n", session.id,
                             session.kernel, session.dtypes, text(session.problem.shape), session.device_id, session.product,
                             state_name(session), session.trials, session.elapsed_seconds, session.strategy, session.seed, session.budget,
-                            fixed.empty() ? "" : fmt::format(", with {}", fixed));
+                            fixed.empty() ? "" : fmt::format(", with {}", fixed),
+                            likely_of(session) == Likely::kFirst ? "" : fmt::format(", --likely {}", name(likely_of(session))));
   if (const std::vector<const Trial*> right = ranked(trials); !right.empty()) {
     output.text += best_text(parameters, right, top) + values_text(parameters, right);
   }

@@ -8,6 +8,8 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
+#include "hone/expectation_evidence.hpp"
+#include "hone/likely_space.hpp"
 #include "hone/space_description.hpp"
 #include "hone/space_explanation.hpp"
 
@@ -127,7 +129,28 @@ Json optional_json(const std::optional<Count>& count) { return count ? json(*cou
 std::string optional_text(const std::optional<Count>& count) { return count ? text(*count) : "?"; }
 std::string place(int line) { return line > 0 ? fmt::format("line {}", line) : "-"; }
 
-Json explanation_json(const SpaceExplanation& explanation) {
+using Evidence = std::optional<std::vector<ExpectationEvidence>>;  // nothing without a store
+
+Json expectations_json(const SpaceExplanation& explanation, const Evidence& evidence) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < explanation.expectations.size(); ++i) {
+    const ConstraintEffect& effect = explanation.expectations[i];
+    list.push_back({{"text", effect.text},
+                    {"line", effect.line},
+                    {"comment", effect.comment},
+                    {"ties", effect.parameters},
+                    {"removes_alone", optional_json(effect.removes_alone)},
+                    {"removes_last", optional_json(effect.removes_last)}});
+    if (evidence) {
+      const ExpectationEvidence& known = (*evidence)[i];
+      list.back()["evidence"] = {
+          {"problems", known.problems}, {"contrary", known.against}, {"factor", known.factor}, {"where", known.where}};
+    }
+  }
+  return list;
+}
+
+Json explanation_json(const SpaceExplanation& explanation, const Evidence& evidence) {
   Json effects = Json::array(), conflict = Json::array();
   for (const ConstraintEffect& effect : explanation.effects) {
     effects.push_back({{"text", effect.text},
@@ -139,7 +162,9 @@ Json explanation_json(const SpaceExplanation& explanation) {
   for (const std::size_t i : explanation.conflict) {
     conflict.push_back({{"text", explanation.effects[i].text}, {"line", explanation.effects[i].line}});
   }
-  Json object{{"constraints", effects}};
+  Json object{{"constraints", effects},
+              {"likely_size", optional_json(explanation.likely)},
+              {"expectations", expectations_json(explanation, evidence)}};
   if (explanation.valid == Count{0}) {
     object["contradiction"] = {{"constraints", conflict}, {"smallest", explanation.conflict_is_smallest}};
   }
@@ -147,6 +172,41 @@ Json explanation_json(const SpaceExplanation& explanation) {
 }
 
 bool is_uncounted(const ConstraintEffect& effect) { return !effect.removes_alone || !effect.removes_last; }
+
+std::string against_text(const ExpectationEvidence& known) {
+  if (known.problems == 0) {
+    return "-";
+  }
+  const std::string worst = known.against == 0 ? "" : fmt::format(": {:.3f}x, {}", known.factor, known.where);
+  return fmt::format("{} of {}{}", known.against, known.problems, worst);
+}
+
+std::string expectations_text(const SpaceExplanation& explanation, const Evidence& evidence) {
+  if (explanation.expectations.empty()) {
+    return "";
+  }
+  std::vector<std::vector<std::string>> rows{{"leaves", "takes alone", "beside the others", "where", "against", "expectation"}};
+  for (std::size_t i = 0; i < explanation.expectations.size(); ++i) {
+    const ConstraintEffect& effect = explanation.expectations[i];
+    const bool counted = explanation.valid && effect.removes_alone;
+    rows.push_back({optional_text(counted ? std::optional(*explanation.valid - *effect.removes_alone) : std::nullopt),
+                    optional_text(effect.removes_alone), optional_text(effect.removes_last), place(effect.line),
+                    evidence ? against_text((*evidence)[i]) : "-",
+                    fmt::format("{}{}{}", effect.text, effect.comment.empty() ? "" : "  // ", effect.comment)});
+  }
+  std::string lines =
+      fmt::format("\n{} of the valid combinations are likely\n", optional_text(explanation.likely)) + table(rows) +
+      "leaves, takes: of the valid combinations, if it were the only expectation; beside the others: of what all the others "
+      "leave\nagainst: problems of the store on this device whose fastest configuration breaks it, and the largest factor over "
+      "the fastest one that meets it\n";
+  if (!explanation.disagreement.empty()) {
+    lines += "no valid combination meets these together, so that all count as likely\n";
+    for (const std::size_t i : explanation.disagreement) {
+      lines += fmt::format("  {}: {}\n", place(explanation.expectations[i].line), explanation.expectations[i].text);
+    }
+  }
+  return lines;
+}
 
 std::string explanation_text(const SpaceExplanation& explanation) {
   std::vector<std::vector<std::string>> rows{{"removes alone", "beside the others", "where", "ties", "constraint"}};
@@ -174,13 +234,14 @@ std::string explanation_text(const SpaceExplanation& explanation) {
 
 /// `called`: "kernel", or "name" of a described space.
 Result<Output> explain_constraints(const char* called, const std::string& name, const std::vector<Parameter>& parameters,
-                                   const std::vector<Constraint>& constraints, const Bindings& fixed) {
-  HONE_ASSIGN(const SpaceExplanation explanation, explain(parameters, constraints, fixed));
+                                   const std::vector<Constraint>& constraints, const Bindings& fixed,
+                                   const std::vector<Constraint>& expectations = {}, const Evidence& evidence = std::nullopt) {
+  HONE_ASSIGN(const SpaceExplanation explanation, explain(parameters, constraints, fixed, expectations));
   Output output;
   output.json = {{called, name}, {"cartesian", json(explanation.cartesian)}, {"valid", optional_json(explanation.valid)}};
-  output.json.update(explanation_json(explanation));
+  output.json.update(explanation_json(explanation, evidence));
   output.text = fmt::format("{}: {} of {} combinations are valid\n", name, optional_text(explanation.valid), text(explanation.cartesian));
-  output.text += explanation_text(explanation);
+  output.text += explanation_text(explanation) + expectations_text(explanation, evidence);
   return output;
 }
 
@@ -260,6 +321,25 @@ Result<Output> describe_file(const std::string& file, const cxxopts::ParseResult
   return output;
 }
 
+/// What the store knows of the kernel's expectations; nothing where it has none, or where there is no store.
+Result<Evidence> find_evidence(const KernelSpec& spec, const DeviceInfo& device, const cxxopts::ParseResult& arguments) {
+  if (spec.expectations.empty() || !std::filesystem::exists(store_path(arguments))) {
+    return Evidence();
+  }
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_to_read(store_path(arguments)));
+  HONE_ASSIGN(std::vector<ExpectationEvidence> evidence, expectation_evidence(spec, device, *store));
+  return Evidence(std::move(evidence));
+}
+
+std::string likely_text(const LikelySpace& space) {
+  if (!space.contradiction().empty()) {
+    return fmt::format("  all of them count as likely, for none meets all expectations: {}\n", space.contradiction());
+  }
+  return space.expectations().empty()
+             ? ""
+             : fmt::format("  {}{} of them are likely\n", space.likely()->exact() ? "" : "at most ", text(space.likely()->size()));
+}
+
 Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Subject subject, find_subject(arguments));
@@ -273,13 +353,20 @@ Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   Bindings fixed = bindings(target.problem);
   fixed.merge(bindings(target.device.info));
   if (arguments["explain"].as<bool>()) {
-    return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed);
+    HONE_ASSIGN(const Evidence evidence, find_evidence(subject.spec, target.device.info, arguments));
+    return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed, subject.spec.expectations,
+                               evidence);
   }
   const Timed built = build_timed(parameters, subject.spec.constraints, fixed);
   if (!built.space) {
     return built.space.error();
   }
-  return describe(subject.spec.name, *built.space, built.ms, arguments);
+  HONE_ASSIGN(const LikelySpace likely, LikelySpace::build(parameters, subject.spec.constraints, subject.spec.expectations, fixed));
+  Output output = describe(subject.spec.name, *built.space, built.ms, arguments);
+  output.json["likely_size"] = json(likely.likely()->size());
+  output.json["contradicted"] = likely.contradiction();
+  output.text += likely_text(likely);
+  return output;
 }
 
 /// Descriptions of spaces or a recorded one. A file that is neither may have been meant as either.
@@ -303,11 +390,14 @@ int space(int argc, char** argv) {
                            "describes, and shows some of them.");
   add_problem_options(options);
   add_plugin_option(options);
+  add_store_option(options);
   add_fix_option(options, "only the configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |)");
-  options.add_options()("count", "count only (the default)")(
-      "explain", "what each constraint removes and ties together; of an empty space, which constraints contradict one another",
-      cxxopts::value<bool>()->default_value("false"))("sample", "how many to show, drawn uniformly",
-                                                      cxxopts::value<std::size_t>()->default_value("0"), "N")(
+  options.add_options()("count", "count only (the default)")("explain",
+                                                             "what each constraint removes and ties together, what each expectation leaves "
+                                                             "and what the store knows against it; of an empty space, "
+                                                             "which constraints contradict one another",
+                                                             cxxopts::value<bool>()->default_value("false"))(
+      "sample", "how many to show, drawn uniformly", cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "time-queries", "time so many queries of each kind", cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "seed", "of the draw", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 
 #include "cli/interrupt.hpp"
@@ -57,6 +58,36 @@ std::string faults_text(const StrategyFaults& faults) {
                      faults.invalid, faults.failed, faults.stalled, faults.idle, faults.first.empty() ? "" : "; " + faults.first);
 }
 
+Json broken_json(const std::vector<Constraint>& broken) {
+  Json texts = Json::array();
+  for (const Constraint& expectation : broken) {
+    texts.push_back(expectation.text);
+  }
+  return texts;
+}
+
+/// What the expectations made of the space, and what became of them.
+std::string likely_text(const TuneRequest& request, const TuneReport& report) {
+  if (request.spec.expectations.empty()) {
+    return "";
+  }
+  if (!report.contradiction.empty()) {
+    return fmt::format("likely   all of them, for no configuration meets all expectations: {}\n", report.contradiction);
+  }
+  constexpr std::array<std::string_view, 3> kUse{"searched first", "searched alone", "not heeded"};
+  return fmt::format("likely   {}{} of these, {}\n", report.not_shared.empty() ? "" : "at most ", text(report.likely),
+                     kUse.at(static_cast<std::size_t>(request.likely)));
+}
+
+std::string broken_text(const std::vector<Constraint>& broken) {
+  std::string lines;
+  for (const Constraint& expectation : broken) {
+    lines += fmt::format("breaks   line {}: {}{}{}\n", expectation.line, expectation.text, expectation.comment.empty() ? "" : "  // ",
+                         expectation.comment);
+  }
+  return lines;
+}
+
 Json report_json(const TuneRequest& request, const TuneReport& report, const std::string& fixed, const std::filesystem::path& store) {
   const auto& parameters = request.spec.parameters;
   Json object{{"session", report.session},
@@ -69,10 +100,13 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"seed", request.seed},
               {"budget", text(request.budget)},
               {"fix", fixed},
+              {"likely", name(request.likely)},
               {"store", store.string()},
               {"space",
                {{"cartesian", json(report.cartesian)},
                 {"size", json(report.valid)},
+                {"likely_size", json(report.likely)},
+                {"contradicted", report.contradiction},
                 {"valid", report.not_shared.empty() ? json(report.valid) : Json()},
                 {"exact", report.not_shared.empty()},
                 {"not_shared", report.not_shared}}},
@@ -105,6 +139,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
                       {"time_us", measured.median_us},
                       {"ci95_us", {measured.ci95_low_us, measured.ci95_high_us}},
                       {"by_graph", measured.by_graph},
+                      {"breaks", broken_json(report.broken)},
                       {"gflops", reached.gflops},
                       {"gbytes_per_second", reached.gbytes_per_second}};
   }
@@ -158,6 +193,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
                                   report.device_id, report.product);
   lines += fmt::format("space    {}{} valid of {}{}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid),
                        text(report.cartesian), fixed.empty() ? "" : fmt::format(", with {}", fixed));
+  lines += likely_text(request, report);
   for (const std::string& constraint : report.not_shared) {
     lines += fmt::format("         checked while searching, for no diagram of bounded size holds it: {}\n", constraint);
   }
@@ -178,7 +214,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   if (report.best) {
     rows.push_back({"best   ", duration(report.best->measurement.median_us), text(request.spec.parameters, report.best->configuration)});
   }
-  lines += table(rows);
+  lines += table(rows) + broken_text(report.broken);
   if (!report.tied.empty()) {
     lines += fmt::format("tied     {} other{} cannot be told from the fastest\n", report.tied.size(), report.tied.size() == 1 ? "" : "s");
   }
@@ -198,6 +234,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
                                 arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
   HONE_ASSIGN(request.budget, parse_budget(arguments["budget"].as<std::string>()));
   HONE_ASSIGN(request.restriction, find_restriction(arguments));
+  HONE_ASSIGN(request.likely, parse_likely(arguments["likely"].as<std::string>()));
   HONE_ASSIGN(Target target, find_target(arguments, subject));
   request.device = std::move(target.device);
   request.problem = std::move(target.problem);
@@ -231,7 +268,10 @@ int tune(int argc, char** argv) {
                         "BUDGET")("seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "strategy", "how to search", cxxopts::value<std::string>()->default_value("auto"), "NAME")(
       "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>(), "NAME=VALUE")(
-      "compile-workers", "processes that compile (0: one a core)", cxxopts::value<std::uint16_t>()->default_value("0"), "N")(
+      "likely",
+      "what to make of the kernel's expectations: first (the likely configurations first, then all legal ones), only (those alone), ignore",
+      cxxopts::value<std::string>()->default_value("first"),
+      "USE")("compile-workers", "processes that compile (0: one a core)", cxxopts::value<std::uint16_t>()->default_value("0"), "N")(
       "no-transfer", "search without what the store knows: of this problem, other shapes, dtypes and devices")(
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

@@ -28,7 +28,7 @@ std::string utc_before_now(std::chrono::seconds before) {
 /// Whether the whole space was searched of late and nothing in it was right.
 bool failed_lately(const SessionInfo& session) {
   return session.state == SessionState::kDone && !session.best_us && restriction_text(session).empty() &&
-         session.updated_at > utc_before_now(kFailureMemory);
+         likely_of(session) != Likely::kOnly && session.updated_at > utc_before_now(kFailureMemory);
 }
 
 }  // namespace

@@ -14,8 +14,11 @@ constexpr std::size_t kMostTries = 2000;
 
 class Explainer {
  public:
-  Explainer(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints, const Bindings& fixed)
-      : parameters_(parameters), constraints_(constraints), fixed_(fixed) {}
+  Explainer(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints, const Bindings& fixed,
+            const std::vector<Constraint>& expectations)
+      : parameters_(parameters), conditions_(constraints), constraint_count_(constraints.size()), fixed_(fixed) {
+    conditions_.insert(conditions_.end(), expectations.begin(), expectations.end());
+  }
 
   SpaceExplanation run() {
     SpaceExplanation made;
@@ -23,22 +26,18 @@ class Explainer {
     for (const Parameter& parameter : parameters_) {
       made.cartesian *= parameter.values.size();
     }
-    std::vector<std::size_t> all(constraints_.size());
+    std::vector<std::size_t> all(constraint_count_);
     std::iota(all.begin(), all.end(), std::size_t{0});
     made.valid = count(all);
     for (const std::size_t i : all) {
-      const std::optional<Count> alone = count({i}), rest = count(without(all, i));
-      ConstraintEffect& effect = made.effects.emplace_back();
-      effect.text = constraints_[i].text;
-      effect.line = constraints_[i].line;
-      effect.parameters = tied(constraints_[i]);
-      effect.removes_alone = alone ? std::optional(made.cartesian - *alone) : std::nullopt;
-      effect.removes_last = rest && made.valid ? std::optional(*rest - *made.valid) : std::nullopt;
+      made.effects.push_back(effect(i, made.cartesian, {}, without(all, i), made.valid));
     }
     if (made.valid == Count{0}) {
       made.conflict = minimal(all);
       made.conflict_is_smallest = shrink(made.conflict);
+      return made;
     }
+    add_expectations(made, all);
     return made;
   }
 
@@ -46,6 +45,35 @@ class Explainer {
   static std::vector<std::size_t> without(std::vector<std::size_t> set, std::size_t element) {
     std::erase(set, element);
     return set;
+  }
+
+  /// `whole`: how many there are with `base` alone; `others`: all that holds but for condition i; `left`: how many with all.
+  ConstraintEffect effect(std::size_t i, std::optional<Count> whole, std::vector<std::size_t> base, const std::vector<std::size_t>& others,
+                          std::optional<Count> left) {
+    base.push_back(i);
+    const std::optional<Count> alone = count(base), rest = count(others);
+    return {.text = conditions_[i].text,
+            .line = conditions_[i].line,
+            .parameters = tied(conditions_[i]),
+            .comment = conditions_[i].comment,
+            .removes_alone = alone && whole ? std::optional(*whole - *alone) : std::nullopt,
+            .removes_last = rest && left ? std::optional(*rest - *left) : std::nullopt};
+  }
+
+  void add_expectations(SpaceExplanation& made, const std::vector<std::size_t>& constraints) {
+    std::vector<std::size_t> all(conditions_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    made.likely = all.size() == constraints.size() ? made.valid : count(all);
+    for (std::size_t i = constraints.size(); i < all.size(); ++i) {
+      made.expectations.push_back(effect(i, made.valid, constraints, without(all, i), made.likely));
+    }
+    if (made.likely == Count{0}) {
+      for (const std::size_t i : minimal(all)) {
+        if (i >= constraint_count_) {
+          made.disagreement.push_back(i - constraint_count_);
+        }
+      }
+    }
   }
 
   [[nodiscard]] std::vector<std::string> tied(const Constraint& constraint) const {
@@ -64,7 +92,7 @@ class Explainer {
     ++tries_;
     std::vector<Constraint> constraints;
     for (const std::size_t i : chosen) {
-      constraints.push_back(constraints_[i]);
+      constraints.push_back(conditions_[i]);
     }
     const auto product = space::build_product(parameters_, constraints, fixed_, {.name_conflict = false, .may_defer = false});
     if (!product) {
@@ -117,7 +145,7 @@ class Explainer {
       }
       return true;
     }
-    for (std::size_t i = first; i + size <= constraints_.size() && !found; ++i) {
+    for (std::size_t i = first; i + size <= constraint_count_ && !found; ++i) {
       chosen.push_back(i);
       const bool within = search(i + 1, size - 1, chosen, found);
       chosen.pop_back();
@@ -129,7 +157,8 @@ class Explainer {
   }
 
   const std::vector<Parameter>& parameters_;
-  const std::vector<Constraint>& constraints_;
+  std::vector<Constraint> conditions_;  ///< the constraints, then the expectations
+  std::size_t constraint_count_;
   const Bindings& fixed_;
   std::size_t tries_ = 0;
 };
@@ -137,10 +166,11 @@ class Explainer {
 }  // namespace
 
 Result<SpaceExplanation> explain(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
-                                 const Bindings& fixed) {
+                                 const Bindings& fixed, const std::vector<Constraint>& expectations) {
   HONE_TRY(space::check_parameters(parameters));
   HONE_TRY(space::check_names(parameters, constraints, fixed));
-  return Explainer(parameters, constraints, fixed).run();
+  HONE_TRY(space::check_names(parameters, expectations, fixed));
+  return Explainer(parameters, constraints, fixed, expectations).run();
 }
 
 }  // namespace hone

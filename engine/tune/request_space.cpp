@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "hone/names.hpp"
 #include "hone/recorded_space.hpp"
 #include "hone/session.hpp"
 
@@ -9,42 +13,81 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kFix = "fix ";
+constexpr std::string_view kLikely = "likely ";
+constexpr std::array<std::pair<Likely, std::string_view>, 3> kModes{
+    {{Likely::kFirst, "first"}, {Likely::kOnly, "only"}, {Likely::kIgnore, "ignore"}}};
 
-Result<SearchSpace> built_space(const TuneRequest& request) {
-  if (request.recorded != nullptr) {
-    return narrowed(request.recorded->space(), request.restriction);
+Result<std::shared_ptr<const SearchSpace>> recorded_space(const TuneRequest& request) {
+  if (request.restriction.empty()) {
+    return request.recorded->shared_space();
   }
-  HONE_ASSIGN(std::vector<Parameter> parameters, narrowed(request.spec.parameters, request.restriction));
+  HONE_ASSIGN(SearchSpace space, narrowed(request.recorded->space(), request.restriction));
+  return std::make_shared<const SearchSpace>(std::move(space));
+}
+
+/// `expectations`: those of the request, or none.
+Result<LikelySpace> built_space(const TuneRequest& request, std::vector<Constraint> expectations) {
   Bindings fixed = bindings(request.problem);
   fixed.merge(bindings(request.device.info));
-  return SearchSpace::build(std::move(parameters), request.spec.constraints, fixed);
+  if (request.recorded != nullptr) {
+    HONE_ASSIGN(std::shared_ptr<const SearchSpace> recorded, recorded_space(request));
+    return LikelySpace::of_recorded(std::move(recorded), std::move(expectations), std::move(fixed));
+  }
+  HONE_ASSIGN(const std::vector<Parameter> parameters, narrowed(request.spec.parameters, request.restriction));
+  return LikelySpace::build(parameters, request.spec.constraints, std::move(expectations), std::move(fixed));
+}
+
+Result<LikelySpace> space_with(const TuneRequest& request, std::vector<Constraint> expectations) {
+  Result<LikelySpace> space = built_space(request, std::move(expectations));
+  if (space || space.error().code != ErrorCode::kEmptySpace || request.restriction.empty()) {
+    return space;
+  }
+  HONE_ASSIGN(const std::string restriction, text(request.spec.parameters, request.restriction));
+  return Error{ErrorCode::kEmptySpace, fmt::format("{} (fixed: {})", space.error().message, restriction)};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const SearchSpace>> space_of(const TuneRequest& request) {
-  if (request.recorded != nullptr && request.restriction.empty()) {
-    return request.recorded->shared_space();
+std::string_view name(Likely likely) { return std::ranges::find(kModes, likely, &std::pair<Likely, std::string_view>::first)->second; }
+
+Result<Likely> parse_likely(std::string_view text) {
+  std::vector<std::string> known;
+  for (const auto& [mode, called] : kModes) {
+    if (called == text) {
+      return mode;
+    }
+    known.emplace_back(called);
   }
-  Result<SearchSpace> space = built_space(request);
-  if (space) {
-    return std::make_shared<const SearchSpace>(std::move(space).value());
-  }
-  Error error = space.error();
-  if (error.code == ErrorCode::kEmptySpace && !request.restriction.empty()) {
-    HONE_ASSIGN(const std::string restriction, text(request.spec.parameters, request.restriction));
-    error.message += fmt::format(" (fixed: {})", restriction);
-  }
-  return error;
+  return Error{ErrorCode::kInvalidArgument, unknown_name("use of expectations", text, known)};
 }
+
+Result<std::shared_ptr<const SearchSpace>> space_of(const TuneRequest& request) {
+  HONE_ASSIGN(const LikelySpace space, space_with(request, {}));
+  return space.legal();
+}
+
+Result<LikelySpace> likely_space_of(const TuneRequest& request) { return space_with(request, request.spec.expectations); }
 
 Result<std::string> settings_text(const TuneRequest& request) {
   std::string joined;
   for (const auto& [parameter, value] : request.strategy_parameters) {
     joined += fmt::format("{}{}={}", joined.empty() ? "" : ",", parameter, value);
   }
+  if (request.likely != Likely::kFirst) {  // unnamed, so that sessions of before there were any expectations go on
+    joined += fmt::format("{}{}{}", joined.empty() ? "" : " ", kLikely, name(request.likely));
+  }
   HONE_ASSIGN(const std::string restriction, text(request.spec.parameters, request.restriction));
   return restriction.empty() ? joined : fmt::format("{}{}{}{}", joined, joined.empty() ? "" : " ", kFix, restriction);
+}
+
+Likely likely_of(const SessionInfo& session) {
+  const std::string_view settings = std::string_view(session.strategy_parameters).substr(0, session.strategy_parameters.find(kFix));
+  for (const auto& [mode, called] : kModes) {
+    if (settings.find(fmt::format("{}{}", kLikely, called)) != std::string_view::npos) {
+      return mode;
+    }
+  }
+  return Likely::kFirst;
 }
 
 std::string restriction_text(const SessionInfo& session) {

@@ -8,6 +8,7 @@
 
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
+#include "engine/tune/searcher.hpp"
 #include "engine/tune/transfer.hpp"
 #include "hone/recorded_space.hpp"
 
@@ -19,19 +20,18 @@ constexpr std::size_t kMostFinalists = 6;
 
 class Session {
  public:
-  Session(const TuneRequest& request, Store& store, std::shared_ptr<const SearchSpace> space)
+  Session(const TuneRequest& request, Store& store, LikelySpace spaces)
       : request_(request),
         store_(store),
-        shared_space_(std::move(space)),
-        space_(*shared_space_),
+        spaces_(std::move(spaces)),
+        space_(*spaces_.legal()),
         key_(record_key(request.spec, request.problem, request.device.info)) {}
 
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
     HONE_TRY(open());
     default_position_ = default_position(space_, default_configuration(space_.parameters()));
-    HONE_ASSIGN(StrategyContext context, make_context());
-    HONE_ASSIGN(strategy_, plugin->create(std::move(context)));
+    HONE_ASSIGN(searcher_, Searcher::start(request_, spaces_, *plugin, store_, session_, default_position_));
     tell_history();
     HONE_TRY(make_evaluator());
     HONE_TRY(try_default());
@@ -42,27 +42,11 @@ class Session {
   }
 
  private:
-  Result<StrategyContext> make_context() {
-    StrategyContext context;
-    context.space = shared_space_;
-    context.seed = request_.seed;
-    context.first = default_position_;
-    context.parameters = request_.strategy_parameters;
-    context.expected_trials = static_cast<std::uint64_t>(request_.budget.trials.value_or(0));
-    if (request_.transfer) {
-      HONE_ASSIGN(context.model, store_.find_model(request_.spec.name, request_.strategy));
-      HONE_ASSIGN(context.priors, priors(request_.spec, space_, store_, session_));
-      for (const Prior& prior : context.priors) {
-        report_.prior_trials += static_cast<std::int64_t>(prior.observations.size());
-      }
-    }
-    return context;
-  }
-
   /// A model that was learnt without transfer, or of a part of the space, would replace one that knows more. One that cannot be kept costs
   /// the next session a start, and this one nothing.
   void keep_model() {
-    const std::string model = request_.transfer && request_.restriction.empty() ? strategy_->save() : std::string();
+    const bool whole = request_.restriction.empty() && (request_.likely != Likely::kOnly || !spaces_.narrows());
+    const std::string model = request_.transfer && whole ? searcher_->save() : std::string();
     if (!model.empty()) {
       const Result<void> kept = store_.put_model(request_.spec.name, request_.strategy, model);
       report_.model_not_kept = kept ? "" : kept.error().message;
@@ -116,9 +100,7 @@ class Session {
     for (const Trial& trial : trials_) {
       observations.push_back(observation_of(trial));
     }
-    if (!observations.empty()) {
-      strategy_->tell(observations);
-    }
+    searcher_->tell(observations);
   }
 
   /// Keeps a trial in memory and in the counts.
@@ -146,9 +128,7 @@ class Session {
       }
       progress();
     }
-    if (!observations.empty()) {
-      strategy_->tell(observations);
-    }
+    searcher_->tell(observations);
     return {};
   }
 
@@ -252,16 +232,31 @@ class Session {
     return record(std::move(last));
   }
 
+  /// Whether the likely configurations have had their share. By then a search of them has levelled off, and what is left, a fifth of a
+  /// budget in seconds, is enough to learn that an expectation is wrong: the strategy knows what it has to beat. The rule looks at what is
+  /// in the store alone, so that a resumed session is where it was.
+  [[nodiscard]] bool likely_share_is_spent() const {
+    const auto trials = static_cast<double>(trials_.size() + evaluator_->in_flight());
+    return (request_.budget.seconds && elapsed() >= *request_.budget.seconds * kLikelyShare) ||
+           (request_.budget.trials && trials >= static_cast<double>(*request_.budget.trials) * kLikelyShare);
+  }
+
   /// Asks the strategy for as much as the evaluator can use. A proposal that is invalid or was tried loses its turn.
   void propose() {
     constexpr int kPatience = 3;
-    for (int turn = 0; turn < kPatience && !strategy_->exhausted(); ++turn) {
+    for (int turn = 0; turn < kPatience; ++turn) {
+      if (searcher_->can_widen() && (searcher_->exhausted() || likely_share_is_spent())) {
+        searcher_->widen();
+      }
+      if (searcher_->exhausted()) {
+        return;
+      }
       const std::size_t wanted = std::min(evaluator_->wanted(), trials_left());
       if (wanted == 0) {
         return;
       }
       std::vector<Proposal> proposals;
-      for (const Count position : strategy_->ask(wanted)) {
+      for (const Count position : searcher_->ask(wanted)) {
         if (position < space_.size() && tried_.insert(position).second) {
           proposals.push_back({position, space_.at(position)});
         }
@@ -270,6 +265,10 @@ class Session {
       evaluator_->submit(std::move(proposals));
       if (!progressed && evaluator_->in_flight() > 0) {
         return;  // it may be waiting for outcomes
+      }
+      if (!progressed && turn + 1 == kPatience && searcher_->can_widen()) {
+        searcher_->widen();  // nobody can say of a space that is not exact that it is exhausted
+        turn = -1;
       }
     }
   }
@@ -350,6 +349,7 @@ class Session {
       }
     }
     report_.best = Measured{winner->configuration, winner->measurement};
+    note_broken(*winner);
     report_.readings = winner->readings;
     for (const Trial& trial : right) {
       if (&trial != winner && tied(trial)) {
@@ -357,6 +357,15 @@ class Session {
       }
     }
     return winner;
+  }
+
+  void note_broken(const Trial& winner) {
+    if (winner.position == default_position_) {
+      return;  // it counts as likely
+    }
+    for (const std::size_t i : spaces_.broken(winner.configuration)) {
+      report_.broken.push_back(spaces_.expectations()[i]);
+    }
   }
 
   Result<std::optional<Record>> make_record(const Trial& winner) {
@@ -384,11 +393,14 @@ class Session {
     report_.product = request_.device.info.product;
     report_.cartesian = space_.cartesian();
     report_.valid = space_.size();
+    report_.likely = spaces_.likely()->size();
+    report_.contradiction = spaces_.contradiction();
     report_.not_shared = space_.figures().deferred;
     report_.seconds = elapsed();
     report_.device_idle = evaluator_->device_idle();
-    report_.faults = strategy_->faults();
-    report_.strategy_seconds = strategy_->seconds();
+    report_.faults = searcher_->faults();
+    report_.strategy_seconds = searcher_->seconds();
+    report_.prior_trials = searcher_->prior_trials();
     report_.notes = evaluator_->notes();
     if (report_.best && report_.default_measured) {
       report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;
@@ -398,10 +410,10 @@ class Session {
 
   const TuneRequest& request_;
   Store& store_;
-  std::shared_ptr<const SearchSpace> shared_space_;  ///< a strategy that stalls may outlive the session
-  const SearchSpace& space_;
+  const LikelySpace spaces_;
+  const SearchSpace& space_;  ///< the legal one, which positions are of
   RecordKey key_;
-  std::optional<Strategy> strategy_;
+  std::optional<Searcher> searcher_;
   std::unique_ptr<Evaluator> evaluator_;
   std::int64_t session_ = 0;
   double earlier_seconds_ = 0.0;
@@ -417,8 +429,8 @@ class Session {
 }  // namespace
 
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry) {
-  HONE_ASSIGN(std::shared_ptr<const SearchSpace> space, space_of(request));
-  return Session(request, store, std::move(space)).run(registry);
+  HONE_ASSIGN(LikelySpace spaces, likely_space_of(request));
+  return Session(request, store, std::move(spaces)).run(registry);
 }
 
 }  // namespace hone

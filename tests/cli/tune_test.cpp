@@ -110,4 +110,50 @@ TEST_CASE("a user's own file is tuned with one command") {
   }
 }
 
+TEST_CASE("a kernel's expectations: what is read of them, what they leave, and what a session makes of them") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "bias_gelu.cu", store = directory / "S.db";
+  std::string text = contents(HONE_SOURCE_DIR "/examples/own_kernel/bias_gelu.cu");
+  const std::size_t valid = text.find("template <class T> constexpr bool valid");
+  REQUIRE(valid != std::string::npos);
+  text.insert(valid,
+              "constexpr bool likely(Problem p, Config c) {\n  if (c.vec > 1 && p.cols < 4096) return false;  // short rows\n"
+              "  return p.rows > 0;\n}\n");
+  write(file, text);
+  const auto asked = [&](const std::string& verb, const Arguments& more) {
+    Arguments all{
+        verb, file, "--device", "cpu", "--dtype", "f32", "--shape", "rows=9,cols=128", "--fix", "block=64|256,rows_per_block=1", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const auto expectations = run({"kernels", file, "--json"}).json()["expectations"];
+  REQUIRE(expectations.size() == 2);
+  CHECK(expectations[0]["condition"] == "c.vec <= 1 || p.cols >= 4096");
+  CHECK(expectations[0]["comment"] == "short rows");
+
+  const auto space = asked("space", {}).json();
+  CHECK(space["likely_size"] < space["valid"]);
+  const auto tune = [&](const std::string& use, const std::string& budget) {
+    const Ended ended = asked("tune", {"--likely", use, "--budget", budget, "--store", store, "--no-transfer"});
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    return ended.json();
+  };
+  const auto only = tune("only", "100trials");
+  CHECK(only["likely"] == "only");
+  CHECK(only["space"]["likely_size"] == space["likely_size"]);
+  const std::int64_t likely = space["likely_size"], tried = only["trials"];
+  CHECK(tried >= likely);
+  CHECK(tried <= likely + 1);  // the default, where it is none of them
+  const auto ignored = tune("ignore", "3trials");
+  CHECK(ignored["session"] == 2);
+  CHECK(ignored["best"]["breaks"].is_array());
+  CHECK(run({"sessions", "--store", store, "--json"}).json()["sessions"][1]["likely"].is_string());
+  const auto explained = asked("space", {"--explain", "--store", store}).json();
+  CHECK(explained["likely_size"] == space["likely_size"]);
+  REQUIRE(explained["expectations"].size() == 2);
+  CHECK(explained["expectations"][0]["evidence"]["problems"] == 1);
+  CHECK(explained["expectations"][1]["removes_alone"] == 0);
+  CHECK(asked("tune", {"--likely", "onyl"}).err.find("did you mean 'only'?") != std::string::npos);
+}
+
 }  // namespace hone::test

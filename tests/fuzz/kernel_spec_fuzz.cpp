@@ -6,6 +6,7 @@
 
 #include "hone/instantiation.hpp"
 #include "hone/launch_plan.hpp"
+#include "hone/likely_space.hpp"
 #include "hone/search_space.hpp"
 #include "hone/session.hpp"
 #include "tests/fuzz/mutate.hpp"
@@ -52,6 +53,9 @@ bool is_small(const KernelSpec& spec) {
   for (const hone::Constraint& constraint : spec.constraints) {
     text += constraint.condition.serialize().size();
   }
+  for (const hone::Constraint& expectation : spec.expectations) {
+    text += expectation.condition.serialize().size();
+  }
   return text <= kMostText;
 }
 
@@ -78,6 +82,23 @@ void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Conf
   }
 }
 
+void check_likely(const KernelSpec& spec, const hone::Problem& problem, const hone::Bindings& fixed) {
+  const auto space = hone::LikelySpace::build(spec.parameters, spec.constraints, spec.expectations, fixed);
+  if (!space) {
+    require(!space.error().message.empty(), "an error says what is wrong");
+    return;
+  }
+  require(space->contradiction().empty() || !space->narrows(), "expectations that contradict one another take nothing away");
+  for (const Count i : {Count{0}, space->likely()->size() / 2, space->likely()->size() - 1}) {
+    const Count settled = space->likely()->settle(i), legal = space->to_legal(settled);
+    require(space->to_likely(legal) == settled, "a likely position is that of a legal one");
+    const hone::Configuration configuration = space->legal()->at(legal);
+    require(!space->narrows() || space->broken(configuration).empty(), "what is likely breaks no expectation",
+            hone::text(spec.parameters, configuration));
+    require(hone::valid_for(spec, problem, device(), configuration), "what is likely is valid", hone::text(spec.parameters, configuration));
+  }
+}
+
 void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool with_space) {
   static const hone::DeviceInfo kDevice = device();
   static_cast<void>(hone::plan_reference(spec, problem));
@@ -93,6 +114,7 @@ void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool wi
     return;
   }
   require(hone::default_position(*space, hone::default_configuration(spec)) < space->size(), "the default is brought into the space");
+  check_likely(spec, problem, fixed);
   for (const Count i : {Count{0}, space->size() / 2, space->size() - 1}) {
     const Count settled = space->settle(i);
     const hone::Configuration configuration = space->at(settled);

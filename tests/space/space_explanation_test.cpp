@@ -74,3 +74,26 @@ TEST_CASE("One constraint that nothing meets is the whole contradiction") {
   CHECK(made.conflict == std::vector<std::size_t>{1});
   CHECK(made.conflict_is_smallest);
 }
+
+TEST_CASE("Each expectation is explained by what it takes from the valid configurations") {
+  const auto parameters = four();
+  const auto made =
+      explain(parameters, conditions(parameters, {"a < b"}), {}, conditions(parameters, {"b < 4", "c + d > 4", "b != 3"})).value();
+  CHECK(counted(made.valid) == "96");
+  CHECK(counted(made.likely) == "10");  // (1, 2); 10 of 16
+  REQUIRE(made.expectations.size() == 3);
+  CHECK(counted(made.expectations[0].removes_alone) == "48");
+  CHECK(counted(made.expectations[0].removes_last) == "30");
+  CHECK(made.expectations[1].parameters == std::vector<std::string>{"c", "d"});
+  CHECK(counted(made.expectations[1].removes_last) == "6");
+  CHECK(counted(made.effects[0].removes_alone) == "160");
+  CHECK(made.disagreement.empty());
+}
+
+TEST_CASE("Of expectations that no valid configuration meets it is told which disagree") {
+  const auto parameters = four();
+  const auto made = explain(parameters, conditions(parameters, {"a < b"}), {}, conditions(parameters, {"c > 1", "b == 1"})).value();
+  CHECK(counted(made.likely) == "0");
+  CHECK(made.disagreement == std::vector<std::size_t>{1});
+  CHECK(made.conflict.empty());
+}

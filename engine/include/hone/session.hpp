@@ -10,6 +10,7 @@
 #include <string>
 
 #include "hone/budget.hpp"
+#include "hone/likely_space.hpp"
 #include "hone/measure.hpp"
 #include "hone/problem.hpp"
 #include "hone/registry.hpp"
@@ -29,11 +30,22 @@ struct Progress {
   std::optional<double> default_us, best_us;
 };
 
+/// What a session makes of its kernel's expectations. Nothing but the order of the search depends on them.
+enum class Likely {
+  kFirst,   ///< the likely configurations first, then all legal ones
+  kOnly,    ///< the likely configurations and, as always, the default and the problem's record
+  kIgnore,  ///< all legal ones alike
+};
+std::string_view name(Likely likely);
+/// Errors: a name that is none (the known ones are listed).
+Result<Likely> parse_likely(std::string_view text);
+
 struct TuneRequest {
   KernelSpec spec;
   Problem problem;
   Registry::Found device;
   Restriction restriction;                    ///< search this part of the space only; it makes a session of its own
+  Likely likely = Likely::kFirst;             ///< anything else makes a session of its own
   std::string strategy = "auto";
   std::map<std::string, double> strategy_parameters;
   std::uint64_t seed = 0;
@@ -58,11 +70,14 @@ struct TuneReport {
   std::int64_t session = 0;
   std::string device_id, product;
   Count cartesian = 0, valid = 0;
+  Count likely = 0;                     ///< of the valid ones; all of them where there are no expectations or they contradict one another
+  std::string contradiction;            ///< which conditions no configuration meets together, where that is why all count as likely
   std::vector<std::string> not_shared;  ///< constraints that are only checked while searching; `valid` is an upper bound then
   std::map<Outcome, std::int64_t> outcomes;   ///< a count per outcome; their sum is the number of trials
   std::int64_t resumed_trials = 0;            ///< of these, recorded by earlier runs of the session
   std::optional<Measured> default_measured;   ///< of the final round
   std::optional<Measured> best;               ///< the winner, or nothing if no configuration was right
+  std::vector<Constraint> broken;  ///< the expectations that the winner breaks: they are wrong here. The default counts as likely
   std::vector<Measured> tied;                 ///< of the final round: those whose confidence intervals reach the fastest's, but the winner
   Readings readings;                          ///< the state of the device when the final round ended
   std::optional<Record> faster_record;        ///< a record that was not measured beside the winner and is not clearly slower stays: this one
@@ -81,9 +96,14 @@ struct TuneReport {
 /// The space that a request searches: of its kernel for its problem on its device, or the recorded one, narrowed to its restriction.
 /// Errors: an unknown parameter or value in the restriction; no valid configuration.
 Result<std::shared_ptr<const SearchSpace>> space_of(const TuneRequest& request);
+/// The same with the part of it that is likely to win.
+Result<LikelySpace> likely_space_of(const TuneRequest& request);
 
-/// SessionKey::strategy_parameters of a request: the strategy's own and, as different searches are different sessions, the restriction.
+/// SessionKey::strategy_parameters of a request: the strategy's own and, as different searches are different sessions, what it makes of
+/// expectations, unless that is kFirst, and the restriction.
 Result<std::string> settings_text(const TuneRequest& request);
+/// What a session made of expectations.
+Likely likely_of(const SessionInfo& session);
 /// What a session was restricted to, as parse_restriction reads it; empty if it searched the whole space.
 std::string restriction_text(const SessionInfo& session);
 
