@@ -107,30 +107,35 @@ bool names(std::string_view code, std::string_view word) {
   return false;
 }
 
-/// The file without its `likely`: what orders a search and nothing else costs no record when it changes. Where anything else names it, or
-/// where it is not written out in the file, it counts as the rest does.
-std::string without_expectations(const KernelSpec& spec, const Unit& unit, const std::optional<CXCursor>& likely) {
-  if (!likely || unit.file_text(*likely) != spec.source) {
-    return spec.source;
+/// What a kernel is made of, without its `likely`: what orders a search and nothing else costs no record when it changes. Where anything
+/// else names it, or a macro writes it, it counts as the rest does.
+KernelSpec without_expectations(const KernelSpec& spec, const Unit& unit, const std::optional<CXCursor>& likely) {
+  if (!likely) {
+    return spec;
   }
+  KernelSpec rest = spec;
+  std::vector<std::string*> texts{&rest.source};
+  for (auto& include : rest.includes) {
+    texts.push_back(&include.second);
+  }
+  const auto own = std::ranges::find_if(texts, [&](const std::string* text) { return *text == unit.file_text(*likely); });
   const std::size_t begin = unit.offset(*likely), end = unit.end_offset(*likely);
-  if (begin >= end || end > spec.source.size() || spec.source[end - 1] != '}') {
-    return spec.source;
+  if (own == texts.end() || begin >= end || end > (*own)->size() || (**own)[end - 1] != '}') {
+    return spec;
   }
-  std::string rest = spec.source.substr(0, begin) + ' ' + spec.source.substr(end);
-  const bool used = names(code_text(rest), "likely") || std::any_of(spec.includes.begin(), spec.includes.end(), [](const auto& include) {
-                      return names(code_text(include.second), "likely");
-                    });
-  return used ? spec.source : rest;
+  (*own)->replace(begin, end - begin, " ");
+  const bool named = std::ranges::any_of(texts, [](const std::string* text) { return names(code_text(*text), "likely"); });
+  return named ? spec : rest;
 }
 
 /// A comment changes no record: what counts are the tokens. Hone's own headers show no layout: what their macros quote are single tokens, or
 /// marks for the reader alone.
-std::string source_hash(const KernelSpec& spec, const Unit& unit, const std::optional<CXCursor>& likely) {
-  const bool as_it_stands = shows_layout(spec.source) || std::any_of(spec.includes.begin(), spec.includes.end(),
-                                                                     [](const auto& include) { return shows_layout(include.second); });
+std::string source_hash(const KernelSpec& whole, const Unit& unit, const std::optional<CXCursor>& likely) {
+  const bool as_it_stands = shows_layout(whole.source) || std::any_of(whole.includes.begin(), whole.includes.end(),
+                                                                      [](const auto& include) { return shows_layout(include.second); });
+  const KernelSpec spec = as_it_stands ? whole : without_expectations(whole, unit, likely);
   const auto significant = [&](const std::string& text) { return as_it_stands ? text : code_text(text); };
-  std::string all = significant(as_it_stands ? spec.source : without_expectations(spec, unit, likely)) + '\0';
+  std::string all = significant(spec.source) + '\0';
   for (const auto& [name, text] : spec.includes) {
     all += name + '\0' + significant(text) + '\0';
   }

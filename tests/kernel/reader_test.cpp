@@ -220,6 +220,12 @@ template <class T> REFERENCE(p.n) void add_reference(long i, const T* x, double*
   CHECK(hash_of(small) == hash_of(""));
   const std::string body = "if (likely(p, c)) y[0] = x[0];";
   CHECK(hash_of(small, body) != hash_of("constexpr bool likely(Problem p, Config c) { return c.block > 32; }\n", body));
+  const auto shared = [&](const std::string& header) {
+    folder.write("rows.h", "#pragma once\nconstexpr int kRows = 4;\n" + header);
+    return hash_of("#include \"rows.h\"\n");
+  };
+  CHECK(shared(small) == shared(large));
+  CHECK(shared(small) == shared(""));
   CHECK(hash_of("constexpr int twice(int n) { return 2 * n; }\n" + small) != hash_of(small));
 }
 
