@@ -41,7 +41,7 @@ std::size_t likely_before_others(const std::vector<Trial>& trials) {
 
 TEST_CASE("the likely configurations come first, then all others, and none twice") {
   Fixture fixture;
-  for (const char* strategy : {"exhaustive", "random", "genetic_algorithm", "auto"}) {
+  for (const char* strategy : {"exhaustive", "auto"}) {
     CAPTURE(strategy);
     TuneRequest request = expecting(fixture, {"a > 3"});
     request.strategy = strategy;
