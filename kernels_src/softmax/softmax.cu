@@ -27,72 +27,29 @@ struct Config {
   TUNE(1, 2, 4, 8) int min_blocks = 1;               // resident on a multiprocessor: caps the registers of a thread
 };
 
-template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int)sizeof(T); }
-
-/// Words for each thread behind those it holds.
-template <class T> HONE_BOTH constexpr long rest(Problem p, Config c) {
-  return words_behind(p.cols / vec<T>(c), c.row_threads * c.cluster, c.held / vec<T>(c), c.in_flight);
-}
+#include "../row_space.h"
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
   if (c.stages > 0) return (long)c.stages * c.block * c.held * sizeof(T);
   return c.rest_shared ? rest<T>(p, c) * c.block * c.bytes : 0;
 }
 
-HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)(c.block / c.row_threads)); }
-
-HONE_BOTH constexpr int threads_of(Config c) { return c.stages > 0 ? c.block + kHelperThreads : c.block; }
-
-/// Whether threads are dealt out as in the default, which is there for any shape.
-HONE_BOTH constexpr bool usual(Config c) {
-  return c.block == 256 && c.row_threads == 256 && c.cluster == 1 && c.held == 32 && c.stages == 0;
+template <class T> constexpr bool valid(Problem p, Config c, Device d) {
+  if (!rows_are_legal<T>(p, c, d)) return false;
+  if (c.stages > 0 && !c.online) return false;                                    // duplicate: blocks that stay join once for a row
+  return shared_bytes<T>(p, c) + declared_bytes(c) <= d.shared_memory_per_block;  // the device's limit
 }
 
-template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.bytes < (int)sizeof(T)) return false;                                     // a word holds at least one element
-  if (threads_of(c) > d.threads_per_block) return false;                          // the device's limit
-  if (c.row_threads > c.block) return false;                                      // a block holds whole rows (or a cluster's share of one)
-  if (c.cluster > 1 && c.row_threads < c.block) return false;                     // a cluster works on one row
-  if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.stages > 0 && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
-  if (c.held < vec<T>(c)) return false;                                           // a thread holds at least one word
-  if (c.in_flight * vec<T>(c) > 32) return false;                                 // and so are those in flight
-  if (c.row_threads < vec<T>(c)) return false;                                    // a thread takes one element of an edge
-  if (threads_of(c) * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
-  if (c.stages > 0 && (c.row_threads < c.block || c.edges || rest<T>(p, c) > 0)) return false;  // each thread has columns of its own
-  if (c.stages > 0 && !c.online) return false;                                    // one join for a row
-  if (c.stages > 0 ? c.ahead == 0 || 2 * c.ahead > c.stages : c.ahead > 0) return false;  // some rows wait, some are on their way
-  if (c.spare > 0 && (c.stages == 0 || c.cluster == 1)) return false;             // blocks fit everywhere
-  if (c.stages > 0 && (c.cluster == 2 || c.cluster == 4)) return false;           // never among the best
-  if (c.stages > 0 && p.cols * sizeof(T) < (32 << 10)) return false;              // slower than a block for each row
-  if (c.stages > 0 && (c.min_blocks > 2 || c.stream_load)) return false;          // gained nothing
+template <class T> constexpr bool likely(Problem p, Config c, Device d) {
+  if (!rows_are_likely<T>(p, c, d)) return false;
   if (c.stages > 0 && (c.held + 24) * threads_of(c) * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
-  if (c.min_blocks > 1 && (c.held + 24) * c.block * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
-  if (c.row_threads < c.block && p.cols / vec<T>(c) > 32 * c.row_threads) return false;  // rows so long are for all threads of a block
-  if (c.row_threads > 32 && c.row_threads * vec<T>(c) > p.cols && !usual(c)) return false;  // threads without an element
-  if (c.cluster > 1 && c.cluster * c.row_threads * vec<T>(c) > p.cols) return false;  // threads without an element
-  if (c.held > vec<T>(c) && (c.held / 2) * c.cluster * c.row_threads >= p.cols && !usual(c)) return false;  // registers for nothing
-  if (!c.edges && p.cols % vec<T>(c) != 0) return false;                          // rows do begin inside a word
-  if (c.edges && p.cols % vec<T>(c) == 0 && !usual(c)) return false;              // no row does: registers for nothing
-  if (c.in_flight == 0 && rest<T>(p, c) > 0) return false;                        // there is a rest
-  if (c.in_flight > 1 && rest<T>(p, c) == 0) return false;                        // nothing to have in flight
-  if (c.in_flight > 0 && rest<T>(p, c) == 0 && !usual(c)) return false;           // code for nothing
-  if (rest<T>(p, c) > 0 && !c.rest_shared && p.cols * sizeof(T) <= (512 << 10) && !usual(c)) return false;  // it fits
-  if (rest<T>(p, c) > 0 && !c.rest_shared && (c.stream_load || c.stream_store)) return false;  // and not what caches are told to drop
-  if (c.bytes < 16 && p.cols * sizeof(T) > 1024) return false;                    // narrow words are for rows of few
-  if ((c.stream_load || c.stream_store) && p.cols * sizeof(T) < (128 << 10)) return false;  // never gained anything on shorter rows
-  if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;             // as many are resident without being asked
-  if (c.cluster > 1 && p.cols * sizeof(T) < (128 << 10)) return false;            // one block keeps such a row on chip
-  if (c.cluster > 2 && c.stages == 0 && p.cols * sizeof(T) <= (512 << 10)) return false;  // and two such a row
-  if (c.block < 512 && c.stages == 0 && p.cols * sizeof(T) >= (128 << 10) && !usual(c)) return false;  // each row needs many threads
+  if (rest<T>(p, c) > 0 && !c.rest_shared && p.cols * sizeof(T) <= (512 << 10)) return false;  // it fits: reading again costs more
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
-  if (c.rest_shared && p.cols * sizeof(T) < (64 << 10)) return false;             // registers hold such a row
-  if (shared_bytes<T>(p, c) + (c.stages > 0 ? 4096 : 2048) > d.shared_memory_per_block) return false;  // the limit, beside partial results
-  return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more only queue
+  return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more blocks only queue
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  const long groups = c.stages > 0 ? streams_of(p.rows, c.cluster, c.spare, c.min_blocks, d) : groups_of(p, c);
+  const long groups = c.stages > 0 ? streams_of(p, c, c.spare, d) : groups_of(p, c);
   return {.grid = {groups * c.cluster},
           .block = {threads_of(c)},
           .cluster = {c.cluster},
