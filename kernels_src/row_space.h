@@ -39,9 +39,7 @@ template <class T> constexpr bool rows_are_legal(Problem p, Config c, Device d) 
   if (c.rest_shared && c.in_flight == 0) return false;                            // duplicate: no rest is kept
   if (c.spare > 0 && streams_of(p, c, c.spare, d) == streams_of(p, c, c.spare - 1, d)) return false;  // duplicate: as many clusters
   if (c.edges && vec<T>(c) == 1) return false;                                    // duplicate: no row begins inside such a word
-  const bool capped = c.block * c.min_blocks * 256 > d.registers_per_multiprocessor;  // a thread has fewer registers at the most
-  if (c.min_blocks > 1 && c.stages == 0 && !capped) return false;                 // duplicate: there is no cap to the registers
-  return c.min_blocks == 1 || threads_of(c) * c.min_blocks <= d.threads_per_multiprocessor;  // duplicate: it is left out by the compiler
+  return threads_of(c) * c.min_blocks <= d.threads_per_multiprocessor;            // the device's limit
 }
 
 // Learned on an H200 in November 2026, at 4096x4096, 8192x8192, 16384x1024 and 128x131072 in f32 and bf16, and at ragged neighbours.

@@ -11,7 +11,7 @@ struct Problem {
 
 // A block computes bm x bn of out, a warp a part of that, a thread tm x tn, in steps of bk along k. The tiles of a and b wait in shared
 // memory as floats, k by k, so that a thread finds its rows and columns side by side. The default is the best at 4096x4096x4096,
-// 8192x8192x8192 and 128x14336x4096 in f32 on an H200; problems it is not valid for begin with what is nearest to it.
+// 8192x8192x8192 and 128x14336x4096 in f32 on an H200; problems it is not legal for begin with what is nearest to it.
 struct Config {
   TUNE(16, 32, 64, 128, 256) int bm = 64;  // rows of the block's tile: larger tiles read a and b less often, smaller ones give more blocks
   TUNE(32, 64, 128, 256) int bn = 256;     // columns of the block's tile
@@ -109,15 +109,36 @@ constexpr bool deals_crumbs(Problem p, Config c, long multiprocessors) {
   return tiles_of(p, c) < c.residency * multiprocessors && tiles_of(p, c) * p.k < 128 * c.residency * multiprocessors;
 }
 
+/// Whether 8 threads instead of 4 on a line of a deep tile of `rows` lines would be more.
+constexpr bool along_matters(Config c, int rows) { return c.bk / deep_vec(c) > 4 && threads_of(c) / rows < 8; }
+
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.layout != p.layout) return false;                                         // made for another layout
   if (c.terms != p.terms) return false;                                           // for other terms
   if (c.activation != p.activation) return false;                                 // for another activation
   if (c.bm % (32 / c.lanes * c.tm) != 0) return false;                            // whole warps along m
   if (c.bn % (c.lanes * c.tn) != 0) return false;                                 // and along n
+  if (threads_of(c) > d.threads_per_block) return false;                          // the device's limit
+  if (threads_of(c) * c.residency > d.threads_per_multiprocessor) return false;   // the same for several blocks
+  if (shared_bytes(c) > d.shared_memory_per_block) return false;                  // the device's limit
+  if (c.vec * (int)sizeof(T) > 16) return false;                                  // the widest access there is
+  if (c.pad && b_is_deep(c)) return false;                                        // lines along n are what the first pass copies
+  if (!words_fit(p, c, c.vec)) return false;                                      // rows of out, a and b are whole aligned words
+  if (c.async && sizeof(T) != 4) return false;                                    // cp.async converts nothing; shared memory holds floats
+  if (c.async && d.compute_capability != 0 && d.compute_capability < 80) return false;  // it came with Ampere
+  if (c.async && c.stages < 2) return false;                                      // it would overwrite what is in use
+  if (!c.async && c.stages > 2) return false;                                     // by way of registers one tile is on its way, not more
+  if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
+  if (c.cluster > 1 && c.spread) return false;                                    // its blocks have one tile, and a fixed part of k
+  if (c.along < 8 && !(a_is_deep(c) && along_matters(c, c.bm)) && !(b_is_deep(c) && along_matters(c, c.bn))) return false;  // duplicate
+  return c.raster == 8 || p.m > 8 * c.bm;                                         // duplicate: one group of row tiles either way
+}
+
+// Learned on an H200 in November 2026, in f32 at the shapes of bench/vendor and at products of 100 to 100000. Small problems take no time worth
+// saving: little is expected there, so that candidates for large problems are checked on small ragged ones.
+template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (threads_of(c) < 64) return false;                                           // one warp cannot hide its own latency
-  if (threads_of(c) > min_of(d.threads_per_block, 256L * c.slices)) return false;  // the device's limit; more wait too long for each other
-  if (threads_of(c) > 512) return false;                                          // the same
+  if (threads_of(c) > min_of(512, 256 * c.slices)) return false;                  // more wait too long for each other
   if (c.tm > 2 * c.tn || c.tn > 2 * c.tm) return false;                           // near squares reuse most of what they read
   if (sums_of(c) > 128) return false;                                             // the sums alone would fill the registers
   if (c.bk < 4 * c.slices) return false;                                          // too few k for reads to run ahead of sums
@@ -125,26 +146,13 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (step_of(c) > 1024 && !c.async) return false;                                // the step, in one piece there, would not fit the cache
   if (carried(c) > 64 && !c.async) return false;                                  // nor would elements on their way fit the registers
   if (carried(c) > 128) return false;                                             // too many copies between two steps
-  if (c.vec * (int)sizeof(T) > 16) return false;                                  // the widest access there is
-  if (c.along != 8 && !a_is_deep(c) && !b_is_deep(c)) return false;               // nothing is turned
-  if (c.along < 8 && c.bk / deep_vec(c) <= c.along) return false;                 // a line has no more words
-  if (c.pad && (b_is_deep(c) || p.n % c.vec == 0)) return false;                  // nothing to gain
-  if (!words_fit(p, c, c.vec)) return false;                                      // rows of out, a and b are whole aligned words
-  if (c.async && sizeof(T) != 4) return false;                                    // cp.async converts nothing; shared memory holds floats
-  if (c.async && d.compute_capability != 0 && d.compute_capability < 80) return false;  // it came with Ampere
-  if (c.async && c.stages < 2) return false;                                      // it would overwrite what is in use
-  if (!c.async && c.stages > 2) return false;                                     // by way of registers one tile is on its way, not more
-  if (shared_bytes(c) > d.shared_memory_per_block) return false;                  // the device's limit
-  if (registers_of(c) > 255) return false;                                        // a thread has no more
-  if (registers_of(c) * threads_of(c) * c.residency > d.registers_per_multiprocessor) return false;  // so many blocks do not fit
-  if (threads_of(c) * c.residency > d.threads_per_multiprocessor) return false;   // nor do their threads
-  if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // nor their tiles
+  if (registers_of(c) > 255) return false;                                        // spills: a thread has no more
+  if (registers_of(c) * threads_of(c) * c.residency > d.registers_per_multiprocessor) return false;  // spills: so many blocks have fewer
+  if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // so many blocks do not fit
+  if (c.pad && p.n % c.vec == 0) return false;                                    // lines are whole words as they are
   if (c.skip && p.m % c.bm == 0 && p.n % c.bn == 0) return false;                 // no warp is outside
-  if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // the same order as with a smaller one
-  if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.cluster > 1 && (c.spread || c.cluster * 4 > steps_of(p, c))) return false;  // one way to share is enough; four steps for each
-  // What cannot win. Small problems take no time worth saving: all that is right is valid there, so that candidates for large problems are
-  // checked on small ragged ones.
+  if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // nearly the order of a smaller one
+  if (c.cluster * 4 > max_of(4L, steps_of(p, c))) return false;                   // four steps for each block
   const bool large = p.m * p.n > (1L << 17) || p.k > 1024;
   const bool many = p.m * p.n >= (1L << 21), broad = p.m >= 512 && p.n >= 512;
   if (large && !c.async && sizeof(T) == 4 && d.compute_capability >= 80) return false;  // to go by registers costs them, and instructions
