@@ -130,8 +130,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (!c.async && c.stages > 2) return false;                                     // by way of registers one tile is on its way, not more
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
   if (c.cluster > 1 && c.spread) return false;                                    // its blocks have one tile, and a fixed part of k
-  if (c.along < 8 && !(a_is_deep(c) && along_matters(c, c.bm)) && !(b_is_deep(c) && along_matters(c, c.bn))) return false;  // duplicate
-  return c.raster == 8 || p.m > 8 * c.bm;                                         // duplicate: one group of row tiles either way
+  // Duplicate: on lines of the tiles that are turned there are no more words, or as many threads anyway.
+  return c.along == 8 || a_is_deep(c) && along_matters(c, c.bm) || b_is_deep(c) && along_matters(c, c.bn);
 }
 
 // Learned on an H200 in November 2026, in f32 at the shapes of bench/vendor and at products of 100 to 100000. Small problems take no time worth
@@ -151,7 +151,7 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // so many blocks do not fit
   if (c.pad && p.n % c.vec == 0) return false;                                    // lines are whole words as they are
   if (c.skip && p.m % c.bm == 0 && p.n % c.bn == 0) return false;                 // no warp is outside
-  if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // nearly the order of a smaller one
+  if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // the order of a smaller one, or nearly
   if (c.cluster * 4 > max_of(4L, steps_of(p, c))) return false;                   // four steps for each block
   const bool large = p.m * p.n > (1L << 17) || p.k > 1024;
   const bool many = p.m * p.n >= (1L << 21), broad = p.m >= 512 && p.n >= 512;

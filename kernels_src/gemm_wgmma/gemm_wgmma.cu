@@ -23,7 +23,9 @@ struct Config {
   TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share one tile's sum over k, and add it up through each other's shared memory
   TUNE(1, 2, 4, 8, 16) int raster = 16;      // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 4, 8) int split = 1;            // parts of k for tiles that would leave multiprocessors idle. Costs a second pass
-  TUNE(78, 112, 114, 128, 132, 264) int blocks = 128;  // that stay on the device: its multiprocessors or a rounder number, or twice
+  TUNE(1, 2) int residency = 1;              // blocks that stay on a multiprocessor: two need small tiles
+  TUNE(1, 8) int multiple = 8;               // of which the blocks on the device are one: 8 leaves 4 of 132 multiprocessors idle, and rows of
+                                             // tiles end together
   TUNE(false, true) bool staged = true;      // tiles leave by way of shared memory and the copy engine instead of from registers
   // The copy engine takes lines that are multiples of 16 bytes apart. Where they are not: 1 copies a or b or both first; 2 (for layout 1)
   // copies b alone, leaves a where it is and takes every eighth row of it together (work.h).
@@ -38,57 +40,68 @@ struct Config {
 
 #include "sizes.h"
 
+/// Clusters if the blocks are a multiple of 8.
+constexpr long round_clusters_of(Config c, Device d) { return d.multiprocessors * c.residency / 8 * 8 / cluster_of(c); }
+
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma is Hopper's alone
   if (c.layout != p.layout) return false;                                    // made for another layout
   if (c.terms != p.terms) return false;                                      // for other terms
   if (c.activation != p.activation) return false;                            // for another activation
   if (c.turns && c.consumers != 2) return false;                             // they take turns in pairs
-  if (c.turns && c.bm > 128) return false;                                   // the sums alone would fill the registers
   if (!c.turns && c.bm % (64 * c.consumers) != 0) return false;              // a product has 64 rows
-  if (rows_of(c) > 128) return false;                                        // two products to a warpgroup at most
-  if (sums_of(c) > 128) return false;                                        // of 232 registers, or 208
-  if (c.consumers > 1 && c.blocks > 132) return false;                       // two blocks to a multiprocessor need small ones
-  if (c.blocks > 132 && sums_of(c) > 64) return false;                       // with half of its registers each
-  if (c.blocks > d.multiprocessors * residency_of(c)) return false;          // all blocks are there at once
-  if (c.blocks + 8 < d.multiprocessors) return false;                        // and few multiprocessors idle
+  if (sums_of(c) + 16 > registers_of(c, d)) return false;                    // products under way are all in registers
+  if (c.residency > 1 && c.consumers > 1) return false;                      // registers that warpgroups exchange are those of one block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
-  if (shared_bytes(c) * residency_of(c) > d.shared_memory_per_multiprocessor) return false;  // the same for two
-  if (c.cluster_m * c.cluster_n > 2) return false;                           // larger clusters wait for each other
+  if (clusters_of(c, d) < 1 || blocks_of(c, d) > kMostBlocks) return false;  // one at least, and partial sums of all have room
+  if (c.cluster_m * c.cluster_n > 2) return false;                           // a copy is for two blocks
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
   if (c.cluster_k > 1 && (c.turns || c.staged)) return false;                // sums leave another way
-  if (c.cluster_k > 1 && tiles_of(p, c) > clusters_of(c)) return false;      // one tile each: the sums take the place of the stages
-  if (c.cluster_k * 2 > max_of(2L, steps_of(p, c))) return false;            // a part of k is worth at least two steps
+  if (c.cluster_k > 1 && !at_once(p, c, d)) return false;                    // one tile each: the sums take the place of the stages
   if (c.cluster_k > 1 && c.bm * pitch_of(c) * 4 > c.stages * stage_bytes(c)) return false;  // where they must fit
-  if (c.blocks % cluster_of(c) != 0) return false;                           // whole clusters
-  if (c.cluster_m > 1 && c.cluster_m > ceil_div(p.m, (long)c.bm)) return false;  // a block without a tile
-  if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // the same along n
-  if ((c.repack == 0) != aligned(p, c)) return false;                        // needless, or needed
+  if (c.cluster_k > steps_of(p, c)) return false;                            // a sum of no step is not even zero
+  if (c.split > steps_of(p, c)) return false;                                // the same
+  if (c.split > 1 && !parts_fit(p, c, clusters_of(c, d))) return false;      // each part has its cluster
+  if (c.repack == 0 && !aligned(p, c)) return false;                         // lines begin at multiples of 16 bytes
+  if (c.repack > 0 && c.staged) return false;                                // so do those of out
   if (c.repack == 2 && c.layout != 1) return false;                          // only rows of a along k make classes
-  if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and spare a its copy
-  if (c.repack > 0 && c.staged) return false;                                // out's rows are no multiples of 16 bytes either
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes take different rows of b
   if (c.repack == 2 && c.split > 1) return false;                            // its kernel writes no partial sums
-  if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.staged && c.split > 1) return false;                                 // partial sums leave from registers
+  if (c.multiple == 1 && clusters_of(c, d) == round_clusters_of(c, d)) return false;  // duplicate: the same blocks
+  const bool is_round = tiles_of(p, c) <= round_clusters_of(c, d) && parts_fit(p, c, round_clusters_of(c, d));
+  return c.multiple > 1 || !is_round;                                        // duplicate: all pieces of work at once either way
+}
+
+// Learned on an H200 in November 2026, at the products of bench/vendor, in bf16.
+template <class T> constexpr bool likely(Problem p, Config c, Device d) {
+  if (rows_of(c) > 128) return false;                                        // a square reads less: two products to a warpgroup at most
+  if (sums_of(c) > 128) return false;                                        // little is left of 232 registers
+  if (c.residency > 1 && sums_of(c) > 64) return false;                      // with half of its registers each
+  if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // two do not fit
+  if (c.cluster_k > 1 && c.cluster_k * 2 > steps_of(p, c)) return false;     // a part of k is worth at least two steps
+  if (c.cluster_m > 1 && c.cluster_m > ceil_div(p.m, (long)c.bm)) return false;  // a block without a tile
+  if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // the same along n
+  if (c.repack > 0 && aligned(p, c)) return false;                           // needless
+  if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and spare a its copy
+  if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
   if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d) && !is_long(c)) return false;  // a longer ring costs nothing
   if (c.stages > 3 && c.stages > steps_of(p, c) + 1) return false;           // stages that are never filled
-  if (c.raster < 16 && at_once(p, c)) return false;                          // all tiles at once: there is no order
-  if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c) && !at_once(p, c)) return false;  // the same order as with a smaller one
-  if (c.turns && at_once(p, c)) return false;                                // one tile a block: one warpgroup would do nothing
-  if (c.blocks > 128 && tiles_of(p, c) * cluster_of(c) <= 128) return false;  // the same as with 128
-  if (c.blocks > d.multiprocessors && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // nothing for a second block
-  if (c.blocks < d.multiprocessors && rounds_of(p, c, c.blocks) > rounds_of(p, c, d.multiprocessors)) return false;  // a round more
+  if (c.raster < 16 && at_once(p, c, d)) return false;                       // all tiles at once: there is no order
+  if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c) && !at_once(p, c, d)) return false;  // the order of a smaller one, or nearly
+  if (c.turns && at_once(p, c, d)) return false;                             // one tile a block: one warpgroup would do nothing
+  if (c.residency > 1 && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // nothing for a second block
+  const bool idle = c.multiple > 1 && c.residency == 1;
+  if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // a round more
   if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // larger tiles would do, and read less
   if (c.bm * c.bn > 64 * 64 && 5 * tiles_of(p, c) * cluster_of(c) <= 3 * d.multiprocessors) return false;  // two fifths would be idle
-  if (c.repack == 0 && sharers_of(c) > 1 && at_once(p, c)) return false;     // L2 has what they share
-  if (c.split > 1 && at_once(p, c)) return false;                            // clusters over k do without a second pass
+  if (c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d)) return false;  // L2 has what they share
+  if (c.split > 1 && at_once(p, c, d)) return false;                         // clusters over k do without a second pass
   if (c.split > 1 && c.split * 2 > steps_of(p, c)) return false;             // a part of k is worth at least two steps
-  if (c.split > 1 && parts_of(p, c) < c.split) return false;                 // the same as with a smaller one
   return c.split == 1 || c.split * c.bm * c.bn * 4 <= 1 << 20;               // partial sums that fit no cache cost more than they gain
 }
 
@@ -101,41 +114,44 @@ constexpr Launch launch_gemm_wgmma_pack(Problem p, Config c) {
           .enabled = copied_a(p, c) || copied_b(p, c),
           .overlap = true};
 }
-constexpr Launch launch_gemm_wgmma(Problem p, Config c) {
-  return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
+constexpr Launch launch_gemm_wgmma(Problem p, Config c, Device d) {
+  return {.grid = {grid_of(p, c, d)},
           .block = {threads_of(c)},
           .cluster = {cluster_of(c)},
           .shared = shared_bytes(c),
           .enabled = c.repack == 0 && !c.staged,
-          .overlap = at_once(p, c)};
+          .overlap = at_once(p, c, d)};
 }
-constexpr Launch launch_gemm_wgmma_staged(Problem p, Config c) {
-  return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
+constexpr Launch launch_gemm_wgmma_staged(Problem p, Config c, Device d) {
+  return {.grid = {grid_of(p, c, d)},
           .block = {threads_of(c)},
           .cluster = {cluster_of(c)},
           .shared = shared_bytes(c),
           .enabled = c.staged,
-          .overlap = at_once(p, c)};
+          .overlap = at_once(p, c, d)};
 }
 // Blocks that stay for many tiles begin together: those that found room before the copy had ended made 4097^3 slower by a tenth on an H200.
-constexpr Launch launch_gemm_wgmma_packed(Problem p, Config c) {
-  return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
+constexpr Launch launch_gemm_wgmma_packed(Problem p, Config c, Device d) {
+  return {.grid = {grid_of(p, c, d)},
           .block = {threads_of(c)},
           .cluster = {cluster_of(c)},
           .shared = shared_bytes(c),
           .enabled = c.repack == 1,
-          .overlap = at_once(p, c)};
+          .overlap = at_once(p, c, d)};
 }
-constexpr Launch launch_gemm_wgmma_classes(Problem p, Config c) {
-  return {.grid = {min_of(clusters_of(c), work_of(p, c)) * cluster_of(c)},
+constexpr Launch launch_gemm_wgmma_classes(Problem p, Config c, Device d) {
+  return {.grid = {grid_of(p, c, d)},
           .block = {threads_of(c)},
           .cluster = {cluster_of(c)},
           .shared = shared_bytes(c),
           .enabled = c.repack == 2,
-          .overlap = at_once(p, c)};
+          .overlap = at_once(p, c, d)};
 }
-constexpr Launch launch_gemm_wgmma_sum(Problem p, Config c) {
-  return {.grid = {c.bm / 4, max_of(1L, rest_of(p, c) * cluster_of(c))}, .block = {256}, .enabled = parts_of(p, c) > 1, .overlap = true};
+constexpr Launch launch_gemm_wgmma_sum(Problem p, Config c, Device d) {
+  return {.grid = {c.bm / 4, max_of(1L, rest_of(p, c, clusters_of(c, d)) * cluster_of(c))},
+          .block = {256},
+          .enabled = c.split > 1,
+          .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) {
@@ -165,10 +181,10 @@ HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, f
   const Problem p = sums.p;
   Ring<c> ring;
   hopper::u32 turn = 0;
-  const long clusters = gridDim.x / cluster_of(c);
+  const long rest = rest_here<c>(p), pieces = work_of(p, c, rest);
   int count = 0, buffer = 0;
-  for (long index = blockIdx.x / cluster_of(c); index < work_of(p, c); index += clusters, ++count) {
-    const Work work = work_at<c>(p, index, sums.rank);
+  for (long index = blockIdx.x / cluster_of(c); index < pieces; index += clusters_here<c>(), ++count) {
+    const Work work = work_at<c>(p, index, sums.rank, rest);
     if (c.turns && count % 2 != sums.group) {
       ring.skip(work.end - work.begin);
       continue;
@@ -182,7 +198,7 @@ HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, f
     if constexpr (c.cluster_k > 1) {
       leave_part(sums);
     } else if (c.split > 1 && work.part >= 0) {
-      write_partial(sums, partial, work);
+      write_partial(sums, partial, work, rest);
     } else {
       complete(sums, finish, work);
       if constexpr (c.staged) {
@@ -228,7 +244,7 @@ void gemm_wgmma_pack(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const 
 template <class T, Config c>
 HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, float* partial, const TensorMap* out_map) {
   // As many registers in all as there were before: 504 for a thread of each of the three warpgroups.
-  constexpr int kFew = c.repack == 2 ? 88 : 40, kMany = c.repack == 2 ? 208 : 232;
+  constexpr int kMany = exchanged_registers(c), kFew = 504 - 2 * kMany;
   // Maps come from memory, and what the first copy needs would be late.
   if (threadIdx.x == 0) {
     hopper::prefetch_map(producer.b_map);
@@ -264,7 +280,7 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, f
 
 /// Lines are whole words, and out is written from registers.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                 IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
                 WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
@@ -287,7 +303,7 @@ void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added
 
 /// The same, and out leaves through the copy engine.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                        IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
                        TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
@@ -311,7 +327,7 @@ void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
 
 /// Lines are ragged: a or b or both are copies.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                        IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
                        WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
@@ -341,7 +357,7 @@ void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
 
 /// Rows are ragged: those of a are in classes, b is a copy.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(threads_of(c), residency_of(c))
+KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
                         IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                         IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
@@ -397,15 +413,14 @@ void gemm_wgmma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ a
                     SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   await_pass_before();
   const Finish<T, c> finish = {added, bias, alpha, beta};
-  const long slots = rest_of(p, c) * cluster_of(c);
+  const long slots = gridDim.y, rest = slots / cluster_of(c);
   const int slot = (int)blockIdx.y, rank = slot % cluster_of(c);
-  const Work work = work_at<c>(p, unsplit_of(p, c) + slot / cluster_of(c), rank);
+  const Work work = work_at<c>(p, tiles_of(p, c) - rest + slot / cluster_of(c), rank, rest);
   for (int i = (int)threadIdx.x * 4; i < 4 * c.bn; i += 1024) {
     const int row = (int)blockIdx.x * 4 + i / c.bn, column = i % c.bn;
     float sums[4] = {};
 #pragma unroll
     for (int part = 0; part < c.split; ++part) {
-      if (part >= (int)parts_of(p, c)) continue;
       const Vector<float, 4> add = load<4>(partial + (part * slots + slot) * (c.bm * c.bn) + row * c.bn + column);
 #pragma unroll
       for (int e = 0; e < 4; ++e) sums[e] += add[e];

@@ -4,8 +4,8 @@
 #if defined(HONE_HOPPER)
 /// A split tile's part, to memory.
 template <class T, Config c>
-HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Work& work) {
-  const long slot = (work.part * rest_of(sums.p, c) + work.tile - unsplit_of(sums.p, c)) * cluster_of(c) + sums.rank;
+HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Work& work, long rest) {
+  const long slot = (work.part * rest + work.tile - (tiles_of(sums.p, c) - rest)) * cluster_of(c) + sums.rank;
   float* const to = partial + slot * (c.bm * c.bn) + sums.thread % 4 * 2;
 #pragma unroll
   for (int i = 0; i < sums.kProducts; ++i) {
@@ -39,7 +39,7 @@ template <class T, Config c>
 HONE_DEVICE void add_parts(const Sums<T, c>& sums, const Finish<T, c>& finish, T* out) {
   constexpr int kRows = c.bm / c.cluster_k;
   const Problem p = sums.p;
-  const Work work = work_at<c>(p, blockIdx.x / cluster_of(c), sums.rank);
+  const Work work = work_at<c>(p, blockIdx.x / cluster_of(c), sums.rank, 0);
   for (int i = (sums.group * 128 + sums.thread) * 4; i < kRows * c.bn; i += 512 * c.consumers) {
     const int row = sums.rank * kRows + i / c.bn, column = i % c.bn;
     const long at_row = row_at<c>(p, work, row), at_column = (long)work.column_tile * c.bn + column;

@@ -52,9 +52,9 @@ struct Producer {
 
   HONE_DEVICE void run() const {
     Ring<c> ring;
-    const long clusters = gridDim.x / cluster_of(c);
-    for (long index = blockIdx.x / cluster_of(c); index < work_of(p, c); index += clusters) {
-      const Work work = work_at<c>(p, index, rank);
+    const long rest = rest_here<c>(p), count = work_of(p, c, rest);
+    for (long index = blockIdx.x / cluster_of(c); index < count; index += clusters_here<c>()) {
+      const Work work = work_at<c>(p, index, rank, rest);
       const TensorMap& a_map = a_map_of(work.row_class);
       const int shift = shift_of<c>(p, work.row_class);
       for (int step = work.begin; step < work.end; ++step) {

@@ -2,7 +2,7 @@
 // Sizes that follow from a configuration and a problem.
 
 constexpr int kDepth = 64;       // of a k-step: 128 bytes, the widest swizzle; as many elements of a line that runs along m or n
-constexpr int kMostBlocks = 264;
+constexpr int kMostBlocks = 2 * 144;  // two for each multiprocessor of a whole GH100: workspaces are sized without knowing the device
 
 /// Blocks of a cluster that have tiles of their own, and share what they read.
 HONE_BOTH constexpr int sharers_of(const Config& c) { return c.cluster_m * c.cluster_n; }
@@ -18,10 +18,14 @@ HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return c.bn * 2 + 16; 
 HONE_BOTH constexpr int staging_bytes(const Config& c) { return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0; }
 /// 1024 to begin at a multiple of that, 256 for barriers.
 HONE_BOTH constexpr int shared_bytes(const Config& c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
-HONE_BOTH constexpr int residency_of(const Config& c) { return c.blocks > 132 ? 2 : 1; }
+/// Registers of a thread that multiplies, once the warpgroups have exchanged some, and the most that there can be.
+HONE_BOTH constexpr int exchanged_registers(const Config& c) { return c.repack == 2 ? 208 : 232; }
+constexpr long registers_of(Config c, Device d) {
+  return c.consumers > 1 ? exchanged_registers(c) : min_of(255L, d.registers_per_multiprocessor / (threads_of(c) * c.residency));
+}
 constexpr bool has_room(Config c, Device d) {
   return shared_bytes(c) + stage_bytes(c) <= d.shared_memory_per_block &&
-         (shared_bytes(c) + stage_bytes(c)) * residency_of(c) <= d.shared_memory_per_multiprocessor;
+         (shared_bytes(c) + stage_bytes(c)) * c.residency <= d.shared_memory_per_multiprocessor;
 }
 /// Large tiles with 160 KB on their way: a longer ring made 128x14336x4096 slower by a twentieth on an H200.
 constexpr bool is_long(const Config& c) { return c.bm * c.bn >= 128 * 128 && c.stages * stage_bytes(c) >= 160 << 10; }
@@ -61,22 +65,25 @@ HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return round_up(c
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
 /// Tiles of a cluster.
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
-HONE_BOTH constexpr long clusters_of(const Config& c) { return c.blocks / cluster_of(c); }
+/// Blocks that stay, and clusters of them.
+constexpr long blocks_of(Config c, Device d) { return d.multiprocessors * c.residency / c.multiple * c.multiple; }
+constexpr long clusters_of(Config c, Device d) { return blocks_of(c, d) / cluster_of(c); }
 /// Whether no block has a second tile.
-HONE_BOTH constexpr bool at_once(Problem p, const Config& c) { return tiles_of(p, c) <= clusters_of(c); }
+constexpr bool at_once(Problem p, Config c, Device d) { return tiles_of(p, c) <= clusters_of(c, d); }
 constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
 /// Twice the tiles, in proportion to how small they are.
 constexpr long small_tiles(Problem p, const Config& c) { return 2 * tiles_of(p, c) * sharers_of(c) / (c.bm * c.bn / 4096); }
-/// Tiles that fill no wave, and into how many parts of k each is split.
-HONE_BOTH constexpr long rest_of(Problem p, const Config& c) { return tiles_of(p, c) % clusters_of(c); }
-HONE_BOTH constexpr long parts_of(Problem p, const Config& c) {
-  return c.split == 1 || rest_of(p, c) == 0 ? 1 : min_of((long)c.split, clusters_of(c) / rest_of(p, c));
+/// Tiles that fill no wave of so many clusters: each is split into c.split parts of k.
+HONE_BOTH constexpr long rest_of(Problem p, const Config& c, long clusters) { return c.split == 1 ? 0 : tiles_of(p, c) % clusters; }
+/// Whether there are clusters for all parts, and something to split.
+constexpr bool parts_fit(Problem p, Config c, long clusters) {
+  return c.split == 1 || rest_of(p, c, clusters) > 0 && rest_of(p, c, clusters) * c.split <= clusters;
 }
-/// Tiles that are not split.
-HONE_BOTH constexpr long unsplit_of(Problem p, const Config& c) { return parts_of(p, c) > 1 ? tiles_of(p, c) - rest_of(p, c) : tiles_of(p, c); }
-/// Pieces of work: tiles, then the parts of split ones.
-HONE_BOTH constexpr long work_of(Problem p, const Config& c) {
-  return parts_of(p, c) > 1 ? unsplit_of(p, c) + rest_of(p, c) * parts_of(p, c) : tiles_of(p, c);
+/// Pieces of work: whole tiles, then the parts of split ones.
+HONE_BOTH constexpr long work_of(Problem p, const Config& c, long rest) { return tiles_of(p, c) + rest * (c.split - 1); }
+/// Clusters of the grid. Of so many there are as many tiles left over as of all: a kernel finds rest_of from its grid.
+constexpr long grid_of(Problem p, Config c, Device d) {
+  return min_of(clusters_of(c, d), work_of(p, c, rest_of(p, c, clusters_of(c, d)))) * cluster_of(c);
 }
 /// Floats from one row of sums in shared memory to the next: 8 more than it needs, against bank conflicts.
 HONE_BOTH constexpr int pitch_of(const Config& c) { return c.bn + 8; }

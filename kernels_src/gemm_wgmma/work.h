@@ -54,9 +54,13 @@ HONE_DEVICE void place_rows(Problem p, Work& work) {
   }
 }
 
-/// Work number `index`, for the block of this place in its cluster. Row tiles run in groups of c.raster.
+/// Clusters of the grid, and the tiles that they split.
+template <Config c> HONE_DEVICE long clusters_here() { return gridDim.x / cluster_of(c); }
+template <Config c> HONE_DEVICE long rest_here(Problem p) { return rest_of(p, c, clusters_here<c>()); }
+
+/// Work number `index`, for the block of this place in its cluster; the last `rest` tiles are split. Row tiles run in groups of c.raster.
 template <Config c>
-HONE_DEVICE Work work_at(Problem p, long index, int rank) {
+HONE_DEVICE Work work_at(Problem p, long index, int rank, long rest) {
   Work work;
   const int steps = (int)steps_of(p, c);
   work.part = -1;
@@ -64,13 +68,12 @@ HONE_DEVICE Work work_at(Problem p, long index, int rank) {
   work.begin = 0;
   work.end = steps;
   if constexpr (c.split > 1) {
-    const long unsplit = unsplit_of(p, c), rest = tiles_of(p, c) - unsplit;
+    const long unsplit = tiles_of(p, c) - rest;
     if (index >= unsplit) {
-      const int parts = (int)parts_of(p, c);
       work.part = (int)((index - unsplit) / rest);
       work.tile = unsplit + (index - unsplit) % rest;
-      work.begin = steps * work.part / parts;
-      work.end = steps * (work.part + 1) / parts;
+      work.begin = steps * work.part / c.split;
+      work.end = steps * (work.part + 1) / c.split;
     }
   }
   if (c.cluster_k > 1) {
