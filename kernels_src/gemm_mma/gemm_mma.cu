@@ -49,6 +49,10 @@ HONE_BOTH constexpr int registers_of(Config c) {
   return c.wm * c.wn / 32 + c.wm / 4 + c.wn / 4 + (c.vec == 1 ? 8 * (carried_a(c) + carried_b(c)) : 0) + 30;
 }
 
+/// Elements of a line of an operand.
+constexpr long line_a(Problem p, Config c) { return a_is_deep(c) ? p.k : p.m; }
+constexpr long line_b(Problem p, Config c) { return b_is_deep(c) ? p.k : p.n; }
+
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability < 80) return false;                             // mma of bf16 and cp.async
   if (c.layout != p.layout) return false;                                  // made for another layout
@@ -56,27 +60,33 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.activation != p.activation) return false;                          // for another activation
   if (c.bm % c.wm != 0) return false;                                      // whole warps along m
   if (c.bn % c.wn != 0) return false;                                      // and along n
+  if (threads_of(c) > d.threads_per_block) return false;                   // the device's limit
+  if (shared_bytes(c) > d.shared_memory_per_block) return false;           // the device's limit
+  if (c.vec == 1 && c.stages != 2) return false;                           // by way of registers one step is on its way, not more
+  if (line_a(p, c) % c.vec != 0) return false;                             // lines of a are whole aligned words
+  if (line_b(p, c) % c.vec != 0) return false;                             // and those of b
+  if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
+  if (c.cluster > 1 && c.split > 1) return false;                          // one way to share at a time
+  if (c.split > 1 && 16 * c.split * p.m * p.n > d.memory) return false;    // partial sums take a quarter of it at most
+  return c.vec == 8 || c.once == 0;                                        // duplicate: only wide copies say what need not stay
+}
+
+// Learned on an H200 in November 2026, at the products of bench/vendor, in bf16.
+template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (threads_of(c) < 64) return false;                                    // one warp cannot hide its own latency
   if (threads_of(c) < 128 && c.bm * c.bn >= 16 * 64) return false;         // nor two where there is work for four
   if (threads_of(c) > 512) return false;                                   // more synchronize too much
-  if (c.vec < 8 && c.once != 0) return false;                              // a matter of wide reads
   if (c.once == 1 && c.bn < p.n) return false;                             // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                             // other rows of tiles read b again
-  if (c.vec == 1 && c.stages != 2) return false;                           // by way of registers one step is on its way, not more
-  if ((a_is_deep(c) ? p.k : p.m) % c.vec != 0) return false;               // lines of a are whole aligned words
-  if ((b_is_deep(c) ? p.k : p.n) % c.vec != 0) return false;               // and those of b
-  if (c.vec < 8 && ((a_is_deep(c) ? p.k : p.m) | (b_is_deep(c) ? p.k : p.n)) % (2 * c.vec) == 0) return false;  // wider ones are possible
-  if (registers_of(c) > 255) return false;                                 // a thread has no more
-  if (registers_of(c) * threads_of(c) > d.registers_per_multiprocessor) return false;  // nor has a block
-  if (shared_bytes(c) > d.shared_memory_per_block) return false;           // the device's limit
+  if (c.vec < 8 && (line_a(p, c) | line_b(p, c)) % (2 * c.vec) == 0) return false;  // wider ones are possible
+  if (registers_of(c) > 255) return false;                                 // spills: a thread has no more
+  if (registers_of(c) * threads_of(c) > d.registers_per_multiprocessor) return false;  // spills: nor has a block
   if (c.bm > 16 && c.bm >= 2 * p.m) return false;                          // more than half of every tile is outside
   if (c.bn > 32 && c.bn >= 2 * p.n) return false;                          // the same along n
   if (c.bm * c.bn > 16 * 64 && 2 * tiles_of(p, c) * shares_of(c) <= d.multiprocessors) return false;  // half of the device would be idle
-  if (c.raster > 1 && c.raster > ceil_div(p.m, (long)c.bm)) return false;  // the same order as with a smaller one
+  if (c.raster > 1 && c.raster > ceil_div(p.m, (long)c.bm)) return false;  // the order of a smaller one, or nearly
   if (c.stages > 2 && (c.stages - 2) * c.bk * shares_of(c) >= p.k) return false;  // stages that are never filled
   if (c.split > 1 && c.split * 4 * c.bk > p.k) return false;               // a share of k is worth at least four steps
-  if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
-  if (c.cluster > 1 && c.split > 1) return false;                          // one way to share is enough
   if (c.cluster > 1 && 2 * shared_bytes(c) > d.shared_memory_per_multiprocessor) return false;  // the next call begins beside this one
   if (c.split > 1 && c.split <= 8 && d.compute_capability >= 90) return false;  // a cluster does without the second pass
   if (c.cluster > 1 && c.cluster * c.bk >= p.k + c.bk) return false;       // a block without a step
