@@ -5,7 +5,7 @@ struct Problem {
   long n = 1L << 28;
 };
 
-constexpr long kMostBlocks = 8192;  // whose sums the last block adds up: 132 multiprocessors with 32 blocks have 4224
+constexpr long kMostBlocks = 8192;  // whose sums the last block adds up: 32 for each of 256 multiprocessors, more than any device has
 
 // Every block adds up tiles of block * in_flight accesses and leaves its sum; the block that is last to do so adds the sums, always in the
 // same order. That saves the second launch, and unlike atomic additions it gives the same result every time.
@@ -20,15 +20,23 @@ struct Config {
 
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return (long)c.block * c.in_flight * c.bytes / (long)sizeof(T); }
 
+/// As many blocks as there are whole tiles, at most `resident` for each multiprocessor.
+template <class T> constexpr long blocks_of(Problem p, Config c, int resident, Device d) {
+  return max_of(1L, min_of(min_of(kMostBlocks, d.multiprocessors * resident), p.n / tile_elements<T>(c)));
+}
+
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                                    // a load holds at least one element
   if (c.block > d.threads_per_block) return false;                               // the device's limit
-  if (c.in_flight * c.bytes > 128) return false;                                 // what is in flight fills registers: 32 of them at most
-  return c.resident * d.multiprocessors <= kMostBlocks;                          // more blocks than sums
+  return c.resident == 1 || blocks_of<T>(p, c, c.resident, d) > blocks_of<T>(p, c, c.resident / 2, d);  // duplicate: as many blocks
+}
+
+constexpr bool likely(Problem p, Config c) {
+  return c.in_flight * c.bytes <= 128;  // what is in flight fills registers: 32 of them at most (H200, 2026-11, 2^28 elements)
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  return {.grid = {max_of(1L, min_of(min_of(kMostBlocks, d.multiprocessors * c.resident), p.n / tile_elements<T>(c)))}, .block = {c.block}};
+  return {.grid = {blocks_of<T>(p, c, c.resident, d)}, .block = {c.block}};
 }
 
 template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 1.0 * p.n * sizeof(T), .sum_length = 1.0 * p.n}; }

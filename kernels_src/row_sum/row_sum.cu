@@ -41,32 +41,39 @@ HONE_BOTH constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                        // a load holds at least one element
   if (c.block > d.threads_per_block) return false;                   // the device's limit
+  if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;  // the same for several blocks
   if (c.row_threads > c.block) return false;                         // a block holds whole rows (or slices of one)
   if (c.cluster > 1 && c.row_threads < c.block) return false;        // a cluster works on one row
   if (c.cluster > 1 && d.compute_capability < 90) return false;      // clusters came with Hopper
   if (c.bulk && d.compute_capability > 0 && d.compute_capability < 90) return false;  // and so did bulk copies
   if (c.bulk && c.bytes < 16) return false;                          // which move words of 16 bytes
   if (c.bulk && p.cols < 2 * vec<T>(c)) return false;                // and every row has one
-  if (c.block * c.min_blocks > d.threads_per_multiprocessor) return false;  // they could not be resident
-  if (c.in_flight * c.bytes > 128) return false;                     // what is in flight fills registers: 32 of them at most
+  if (c.bulk && slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // slices of several rows do not lie side by side
   if (!c.edges && p.cols % vec<T>(c) != 0) return false;             // rows do begin inside a word
+  if (c.edges && c.row_threads < vec<T>(c)) return false;            // a thread takes one element of an edge
+  if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;  // the device's limit, beside the partial sums
+  if (groups_of(p, c) * c.cluster > 0x7fffffff) return false;        // the device's limit
+  if (16 * p.rows * slices_of(p, c) > d.memory) return false;        // slices take a quarter of it at most
+  return !c.edges || vec<T>(c) > 1;                                  // duplicate: no row begins inside such a word
+}
+
+// Learned on an H200 in November 2026, at 4096x4096, 8192x8192, 16384x1024 and 128x131072 in f32 and bf16, and at ragged neighbours.
+template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if ((c.cluster > 1 || c.split > 1) && p.rows > 512) return false;  // there is work for all
-  const bool usual = c.block == 256 && c.row_threads == 256 && c.cluster == 1;  // as in the default, which is there for any shape
-  if (c.edges && p.cols % vec<T>(c) == 0 && !usual) return false;    // no row does: registers for nothing
+  if (c.edges && p.cols % vec<T>(c) == 0) return false;              // no row has one: registers for nothing
   if (c.bytes < 16 && p.cols > 2048) return false;                   // narrow words are for rows of few
   if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;  // as many are resident without being asked
-  if (c.row_threads < vec<T>(c)) return false;                       // a thread takes one element of an edge
+  if (c.row_threads < vec<T>(c)) return false;                       // so few threads have too many words each
   if (c.row_threads < 32 && p.cols > 16384) return false;            // one thread's long sum loses digits, and its loads share no lines
   if (slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // rows so short that a block holds several are not worth a split
-  if (c.split > 0 && c.split == usual_slices(p, c)) return false;    // 0 says the same
+  if (c.split > 0 && c.split == usual_slices(p, c)) return false;    // 0 comes to the same
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 64 * c.row_threads) return false;  // rows so long are for all threads of a block
   const long per_step = (long)c.row_threads * c.cluster * vec<T>(c); // elements of a row read by one load of every thread
   if (c.row_threads > 256 && per_step > p.cols) return false;        // threads without an element
-  if (c.cluster > 1 && per_step > p.cols) return false;              // threads without an element
+  if (c.cluster > 1 && per_step > p.cols) return false;              // the same in a cluster
   if (c.in_flight > 4 && c.in_flight * per_step > 2 * p.cols) return false;              // loads that only pad
   if (c.split > 1 && c.split * c.in_flight * per_step > 2 * p.cols) return false;        // a slice is worth a block
-  if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;            // the device's limit, beside the partial sums
-  return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more only queue
+  return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more blocks only queue
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c) {
