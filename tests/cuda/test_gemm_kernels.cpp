@@ -95,7 +95,7 @@ TEST_CASE("rows of no whole words: both ways to deal with them compile, and clas
   const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", 333}, {"n", 1777}, {"k", 511}}).value();
   const auto space = space_of(spec, problem, hopper);
   REQUIRE_MESSAGE(space.ok(), space.error().message);
-  const std::string common = "bm=64,bn=128,consumers=1,stages=8,raster=16,blocks=128,staged=false,repack=";
+  const std::string common = "bm=64,bn=128,consumers=1,stages=8,raster=16,staged=false,repack=";
   const Configuration copies = parse_configuration(spec.parameters, common + "1").value();
   const Configuration configuration = parse_configuration(spec.parameters, common + "2").value();
   CHECK(space->contains(copies));
@@ -157,7 +157,7 @@ TEST_CASE("only operands whose lines are ragged are copied") {
     const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", m}, {"n", n}, {"k", k}, {"layout", layout}}).value();
     const auto configuration =
         parse_configuration(spec.parameters,
-                            "bm=64,bn=64,consumers=1,stages=8,raster=16,blocks=128,staged=false,repack=1,layout=" + std::to_string(layout))
+                            "bm=64,bn=64,consumers=1,stages=8,raster=16,staged=false,repack=1,layout=" + std::to_string(layout))
             .value();
     CHECK(space_of(spec, problem, hopper)->contains(configuration));
     const auto plan = plan_launch(spec, problem, configuration, hopper);

@@ -71,7 +71,7 @@ TEST_CASE("clusters and bulk copies compile for Hopper") {
         Selection{"residual_rmsnorm", long_rows, shared_out}, Selection{"softmax", rows, stay.c_str()},
         Selection{"rmsnorm", rows, stay_weights.c_str()}, Selection{"layernorm", rows, stay_layernorm.c_str()},
         Selection{"row_sum", long_rows, "block=512,row_threads=512,cluster=4,in_flight=2,edges=false,bulk=true,split=8"},
-        Selection{"copy", "n=100000000", "block=256,in_flight=4,resident=2,stages=4"},
+        Selection{"copy", "n=100000000", "block=1024,in_flight=1,resident=2,stages=4"},
         Selection{"transpose", "rows=8192,cols=8192", "block=128,path=engine"},
         Selection{"scan", "n=100000000", "warps=20,held=7,steps=3"}}) {
     check_compiles(**compiler, device, choice, random);
