@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -50,12 +51,14 @@ class AstReader {
     CXCursor function{};
     CXType result{};  ///< of the function
     bool outermost = false;
+    bool is_list = false;  ///< of conditions, one after the other: the outermost function, and those of several statements that it calls
   };
   using Statements = std::vector<CXCursor>;
   using Rest = std::function<Form()>;  ///< the value of what follows a list of statements that does not return
 
   // ast_statement.cpp: functions, statements, calls
   Form body(CXCursor function, Frame& frame);
+  [[nodiscard]] bool has_several_statements(CXCursor function) const;
   Form statements(const Statements& all, Frame& frame, const Rest& rest);
   Form branch(CXCursor statement, Frame& frame, const Rest& rest);
   void declare(CXCursor statement, Frame& frame);
@@ -106,6 +109,7 @@ class AstReader {
   // ast_notes.cpp: where pieces stand in the source
   [[nodiscard]] int line_of(const Expression& piece) const;
   void remember(CXCursor e, const Form& form, const Frame& frame);
+  void remember_condition(CXCursor statement, CXCursor written, const Expression& condition, const Frame& frame);
 
   const Unit& unit_;
   std::string reading_;
@@ -116,6 +120,7 @@ class AstReader {
     Note note;
   };
   std::vector<Remembered> remembered_;
+  std::unordered_map<std::string, Note> conditions_;  ///< what a list of conditions asks for in each of its statements, by text
 };
 
 }  // namespace hone::kernel

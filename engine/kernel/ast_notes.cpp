@@ -31,10 +31,14 @@ int AstReader::line_of(const Expression& piece) const {
 
 AstReader::Note AstReader::note(const Expression& piece) const {
   const std::string text = piece.text();
+  const auto condition = conditions_.find(text);
   for (const auto& known : remembered_) {
     if (&known.piece.node() == &piece.node() && !known.note.text.empty()) {
-      return known.note;
+      return condition == conditions_.end() ? known.note : Note{condition->second.line, known.note.text, condition->second.comment};
     }
+  }
+  if (condition != conditions_.end()) {
+    return condition->second;
   }
   // What was turned around is told in its new form, unless inlined functions have made that unreadable.
   Note derived{line_of(piece), text, {}};
@@ -51,6 +55,24 @@ AstReader::Note AstReader::note(const Expression& piece) const {
       remembered_, [&](const Remembered& known) { return known.note.line == derived.line && !known.note.comment.empty(); });
   derived.comment = beside == remembered_.end() ? std::string{} : beside->note.comment;
   return derived;
+}
+
+/// What must hold after a statement: `written` is its part of the source. Inlined functions may make a condition unreadable: then it is told
+/// as written.
+void AstReader::remember_condition(CXCursor statement, CXCursor written, const Expression& condition, const Frame& frame) {
+  if (!frame.is_list) {
+    return;
+  }
+  const std::size_t begin = unit_.offset(written), end = unit_.end_offset(written);
+  std::string source(unit_.file_text(written).substr(begin, end - begin));
+  if (unit_.kind(statement) == CXCursor_IfStmt) {
+    source = fmt::format("!({})", source);
+  }
+  const int line = static_cast<int>(unit_.location(statement).line);
+  for (const Expression& piece : condition.conjuncts()) {
+    const std::string text = piece.text();
+    conditions_.try_emplace(text, Note{line, text.size() < kReadable ? text : source, comment_of(unit_, statement)});
+  }
 }
 
 void AstReader::remember(CXCursor e, const Form& form, const Frame& frame) {

@@ -53,9 +53,10 @@ Form AstReader::entry_argument(CXCursor parameter) const {
 
 Form AstReader::function(CXCursor function) {
   remembered_.clear();
+  conditions_.clear();
   levels_ = steps_ = 0;
   Frame frame;
-  frame.outermost = true;
+  frame.outermost = frame.is_list = true;
   frame.function = function;
   frame.result = unit_.clang().getCanonicalType(unit_.clang().getCursorResultType(function));
   for (const CXCursor child : unit_.children(function)) {
@@ -79,6 +80,12 @@ Form AstReader::function(CXCursor function) {
   return body(function, frame);
 }
 
+bool AstReader::has_several_statements(CXCursor function) const {
+  const auto children = unit_.children(function);
+  return std::any_of(children.begin(), children.end(),
+                     [&](CXCursor child) { return unit_.kind(child) == CXCursor_CompoundStmt && unit_.children(child).size() > 1; });
+}
+
 Form AstReader::body(CXCursor function, Frame& frame) {
   for (const CXCursor child : unit_.children(function)) {
     if (unit_.kind(child) == CXCursor_CompoundStmt) {
@@ -100,6 +107,9 @@ Form AstReader::statements(const Statements& all, Frame& frame, const Rest& rest
           cannot(statement, "a return without a value");
         }
         const Form form = read(value[0], frame, frame.result);
+        if (!form.is_record && !form.scalar.is_constant()) {
+          remember_condition(statement, value[0], form.scalar, frame);
+        }
         return form.is_record ? form : Form(converted(form.scalar, unit_.type(value[0]).kind, frame.result.kind));
       }
       case CXCursor_IfStmt:
@@ -155,6 +165,9 @@ Form AstReader::branch(CXCursor statement, Frame& frame, const Rest& rest) {
     return side(condition.node().value.boolean());
   }
   const Form first = side(true);
+  if (parts.size() == 2 && !first.is_record && first.scalar.is_constant() && !first.scalar.node().value.boolean()) {
+    remember_condition(statement, parts[0], Expression::make(Operator::kNot, {condition}), frame);
+  }
   return select(condition, first, side(false));
 }
 
@@ -325,6 +338,7 @@ Form AstReader::inlined(CXCursor call, CXCursor function, const Statements& argu
   }
   inner.function = source;
   inner.result = unit_.clang().getCanonicalType(unit_.clang().getCursorResultType(source));
+  inner.is_list = outer.is_list && inner.result.kind == CXType_Bool && has_several_statements(source);
   if (++depth_ > kDeepestCall) {
     cannot(call, "a recursion without end");
   }

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "reader_fixture.hpp"
 
 using hone::Direction;
@@ -193,6 +195,51 @@ TEST_CASE("likely becomes expectations as valid becomes constraints, with the re
   CHECK(spec.expectations[2].text == "sizeof(T) > 4 || q.m / k.block >= dev.multiprocessors");
   CHECK(spec.expectations[2].comment == "one wave at least (measured 2026-11)");
   CHECK(spec.constraints.size() == 4);
+}
+
+TEST_CASE("conditions know their line and comment behind a local constant, and in a list of them that another file has") {
+  if (!can_read()) {
+    return;
+  }
+  const Folder folder;
+  folder.write("shared.h", R"cuda(#pragma once
+constexpr long words(Problem p, Config c) { return (p.n / c.block + c.block / 2) * (p.n / c.block + c.block / 4) * (p.n / c.block + c.block / 8) * (p.n / c.block + 1); }
+constexpr bool is_legal(Problem p, Config c) {
+  if (p.n % c.block != 0) return false;  // whole blocks
+  const bool is_large = p.n > 1000;
+  if (is_large && c.block < 64) return false;  // too many blocks
+  if (words(p, c) < 8) return false;  // too few words
+  return c.block != 96;  // never
+}
+)cuda");
+  const auto spec = hone::read_kernel_file(folder.write("add.cu", R"cuda(#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(32, 64, 96) int block = 32; };
+#include "shared.h"
+constexpr bool valid(Problem p, Config c) {
+  if (!is_legal(p, c)) return false;
+  const bool is_small = p.n < 100;
+  if (is_small && c.block > 32) return false;  // few elements
+  return true;
+}
+constexpr Launch launch(Problem p, Config c) { return {.grid = {p.n}, .block = {c.block}}; }
+template <class T> REFERENCE(p.n) void add_reference(long i, const T* x, double* y, Problem p) {}
+template <class T, Config c> KERNEL void add(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {}
+)cuda"));
+  REQUIRE(spec.ok());
+  const std::vector<std::tuple<int, std::string, std::string>> expected{
+      {4, "p.n % c.block == 0", "whole blocks"},
+      {6, "p.n <= 1000 || c.block >= 64", "too many blocks"},
+      {7, "!(words(p, c) < 8)", "too few words"},
+      {8, "c.block != 96", "never"},
+      {8, "p.n >= 100 || c.block <= 32", "few elements"},
+  };
+  REQUIRE(spec->constraints.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(spec->constraints[i].line == std::get<0>(expected[i]));
+    CHECK(spec->constraints[i].text == std::get<1>(expected[i]));
+    CHECK(spec->constraints[i].comment == std::get<2>(expected[i]));
+  }
 }
 
 TEST_CASE("an expectation changes no record, unless the kernel's code names likely") {
