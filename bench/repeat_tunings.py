@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How well do sessions repeat? Each problem is tuned with many seeds, each time in a store of its own, and the winners are timed again.
 
-    bench/repeat_tunings.py [--hone build/bin/hone] [--device cuda:0] [--seeds 32] [--budget 2s] [--rounds 3] [--json FILE] [KERNEL:DTYPE:SHAPE...]
+    bench/repeat_tunings.py [--hone build/bin/hone] [--device cuda:0] [--seeds 32] [--budget 2s] [--likely first] [--rounds 3] [--json FILE] [KERNEL:DTYPE:SHAPE...]
 
 The winners of a problem are timed in rounds, each of them once in a round, in an order that is shuffled anew; a winner's time is the median of
 its rounds. Prints, by problem: how many configurations there are and how many a session tried, how many different winners there were, how many
@@ -35,8 +35,8 @@ def tune(options, kernel, dtype, shape, seed):
     """The report, and all that the session has tried."""
     with tempfile.TemporaryDirectory() as folder:
         store = f"{folder}/S.db"
-        report = hone(options, "tune", kernel, "--dtype", dtype, "--shape", shape, "--budget", options.budget, "--seed", str(seed), "--store",
-                      store)
+        report = hone(options, "tune", kernel, "--dtype", dtype, "--shape", shape, "--budget", options.budget, "--seed", str(seed), "--likely",
+                      options.likely, "--store", store)
         listed = subprocess.run([options.hone, "sessions", str(report["session"]), "--kernel", kernel, "--store", store, "--json"],
                                 capture_output=True, text=True, check=True)
         return report, {spelled(trial["config"]) for trial in json.loads(listed.stdout)["results"] if trial["outcome"] == "ok"}
@@ -81,6 +81,7 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--seeds", type=int, default=32)
     parser.add_argument("--budget", default="2s")
+    parser.add_argument("--likely", default="first", help="only: no more than the likely configurations")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json")
     parser.add_argument("problems", nargs="*", default=PROBLEMS)
