@@ -10,9 +10,9 @@ namespace hone {
 /// More than any format that Hone reads has: those have eight at most.
 inline constexpr std::size_t kDeepestJson = 100;
 
-/// The levels of arrays and objects in `text`, which may be cut off or no JSON at all.
-inline std::size_t json_depth(std::string_view text) {
-  std::size_t depth = 0, deepest = 0;
+/// Calls visit(i, c) for each bracket c of `text` that is not in a string. The text may be cut off or no JSON at all.
+template <class Visit>
+void each_json_bracket(std::string_view text, const Visit& visit) {
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -21,12 +21,22 @@ inline std::size_t json_depth(std::string_view text) {
       in_string = c != '"';
     } else if (c == '"') {
       in_string = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if ((c == '}' || c == ']') && depth > 0) {
-      --depth;
+    } else if (c == '{' || c == '[' || c == '}' || c == ']') {
+      visit(i, c);
     }
   }
+}
+
+/// The levels of arrays and objects.
+inline std::size_t json_depth(std::string_view text) {
+  std::size_t depth = 0, deepest = 0;
+  each_json_bracket(text, [&](std::size_t, char c) {
+    if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++depth);
+    } else if (depth > 0) {
+      --depth;
+    }
+  });
   return deepest;
 }
 

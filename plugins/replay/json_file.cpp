@@ -24,24 +24,17 @@ struct CloseGz {
 std::string without_cut_record(const std::string& text) {
   std::string open, closers;
   std::size_t complete = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      i += c == '\\' ? 1 : 0;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
+  each_json_bracket(text, [&](std::size_t i, char c) {
+    if (c == '{' || c == '[') {
       open.push_back(c == '{' ? '}' : ']');
-    } else if ((c == '}' || c == ']') && !open.empty()) {
+    } else if (!open.empty()) {
       open.pop_back();
       if (open.size() == kDepthOfRecords) {
         complete = i + 1;
         closers = open;
       }
     }
-  }
+  });
   std::ranges::reverse(closers);
   return text.substr(0, complete) + closers;
 }

@@ -209,12 +209,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
   hone::fuzz::Random random(seed);
-  nlohmann::json json = random.one_in(8) ? nlohmann::json(nlohmann::json::value_t::discarded)
-                                         : nlohmann::json::parse(hone::fuzz::text_of(data, size), nullptr, false);
-  if (json.is_discarded()) {
-    return random.one_in(2) ? LLVMFuzzerMutate(data, size, max_size) : hone::fuzz::mutate_bytes(random, kWords, data, size, max_size);
-  }
-  hone::fuzz::mutate_json(random, kWords, json);
-  const std::size_t made = hone::fuzz::put(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::ignore), data, max_size);
-  return made != 0 ? made : LLVMFuzzerMutate(data, size, max_size);
+  return hone::fuzz::mutate_json_text(random, kWords, data, size, max_size, 8);
 }

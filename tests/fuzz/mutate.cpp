@@ -238,4 +238,15 @@ std::size_t put(std::string_view text, std::uint8_t* data, std::size_t max_size)
   return text.size();
 }
 
+std::size_t mutate_json_text(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size,
+                             std::size_t max_size, std::size_t bytes_one_in) {
+  json parsed = random.one_in(bytes_one_in) ? json(json::value_t::discarded) : json::parse(text_of(data, size), nullptr, false);
+  if (parsed.is_discarded()) {
+    return random.one_in(2) ? LLVMFuzzerMutate(data, size, max_size) : mutate_bytes(random, words, data, size, max_size);
+  }
+  mutate_json(random, words, parsed);
+  const std::size_t made = put(parsed.dump(-1, ' ', false, json::error_handler_t::ignore), data, max_size);
+  return made != 0 ? made : LLVMFuzzerMutate(data, size, max_size);
+}
+
 }  // namespace hone::fuzz

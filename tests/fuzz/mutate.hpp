@@ -38,6 +38,10 @@ std::size_t mutate_bytes(Random& random, std::span<const std::string_view> words
 /// and keys.
 void mutate_json(Random& random, std::span<const std::string_view> words, nlohmann::json& json);
 
+/// The same for JSON as text. One input in `bytes_one_in`, and what is no JSON, is changed byte by byte.
+std::size_t mutate_json_text(Random& random, std::span<const std::string_view> words, std::uint8_t* data, std::size_t size,
+                             std::size_t max_size, std::size_t bytes_one_in);
+
 /// Numbers and texts that tend to break a reader.
 nlohmann::json awkward_value(Random& random, std::span<const std::string_view> words);
 
