@@ -6,6 +6,7 @@ namespace hone {
 namespace {
 
 constexpr double kFactor = 8.0;           // times what the default took: slower by that much is as good as hanging
+constexpr double kLeastFactor = 4.0;      // times that, when the session is nearly over
 constexpr double kReferenceFactor = 10.0;
 constexpr double kExpectedFactor = 2.0;   // times what the worker expects of a piece of timing, from the pieces before it
 constexpr double kShare = 0.25;           // of what is left of the session, for one stage
@@ -49,7 +50,8 @@ double StageLimits::stage(const wire::Stage& stage, double left) const {
   }
   const double normal = known(work_, stage.name, longest_);
   const double wanted = stage.expected > 0.0 ? floor_ + kExpectedFactor * stage.expected : kFactor * normal;
-  return std::min(within, std::clamp(wanted, floor_, most));
+  // However little is left: a final round runs twice what a trial runs once, and the default must not fail for that.
+  return std::min(within, std::clamp(wanted, floor_, std::max(most, kLeastFactor * normal)));
 }
 
 double StageLimits::trial(double left) const {
