@@ -35,6 +35,7 @@ constexpr double kRepeatShare = 0.05;    // of a session, for the repeated launc
 constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
 constexpr double kFinalTimingShare = 0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists
 constexpr double kFinalistTrials = 2.0;  // times the default's trial that one finalist of a round costs
+constexpr double kTrialsOfBudget = 20.0;  // of the default that a budget holds at least, for a session to end within its bound
 
 struct ReadyTrial {
   Proposal proposal;
@@ -166,7 +167,7 @@ class LiveEvaluator final : public Evaluator {
       }
       HONE_TRY(await_bench());
       HONE_ASSIGN(wire::Message message, finals_message(round, places));
-      const Result<wire::FinalsResult> reply = converse(message, std::max(until - elapsed(), 4.0 * limits_.floor()), places);
+      const Result<wire::FinalsResult> reply = converse(message, finals_limit(until, places.size()), places);
       if (failure_) {
         return *failure_;
       }
@@ -280,6 +281,13 @@ class LiveEvaluator final : public Evaluator {
     const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
     const double timing = kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());
     return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}, {"timing_seconds", timing}};
+  }
+
+  /// A kernel so slow that its default alone takes much of the budget gets its final round all the same: else nothing would win.
+  [[nodiscard]] double finals_limit(double until, std::size_t finalists) const {
+    const bool slow = limits_.default_seconds() * kTrialsOfBudget > end_;
+    const double needed = slow ? 2.0 * kFinalistTrials * limits_.default_seconds() * static_cast<double>(finalists) : 0.0;
+    return std::max({until - elapsed(), 4.0 * limits_.floor(), needed});
   }
 
   /// One final round, waited for. Everything else that is under way goes on meanwhile.

@@ -220,12 +220,14 @@ Result<std::size_t> MeasuringWorker::each_contender(std::vector<Contender>& cont
 }
 
 Result<void> MeasuringWorker::add_small_problems() {
-  constexpr std::int64_t kLimitElements = 1 << 16;
+  // A host runs the threads of a block one after the other: thousands of rows of a few elements would cost it more than the user's problem.
+  constexpr std::int64_t kLimitElements = 1 << 16, kHostElements = 1 << 14;
   for (Problem& problem : ragged_problems(spec_, problem_, kLimitElements)) {
     HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_));
     ragged_.push_back({.problem = std::move(problem), .bench = std::move(bench)});
   }
-  for (Problem& problem : regular_problems(spec_, problem_, kLimitElements)) {
+  const std::int64_t regular_elements = device_->info().compile_overlaps ? kLimitElements : kHostElements;
+  for (Problem& problem : regular_problems(spec_, problem_, regular_elements)) {
     regular_.push_back({.problem = std::move(problem)});
   }
   for (const InputProfile profile : provoking_profiles()) {
