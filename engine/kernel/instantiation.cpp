@@ -4,6 +4,11 @@
 
 namespace hone {
 
+bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& configuration) {
+  const Result<Value> enabled = pass.enabled.evaluate(bindings(spec.parameters, configuration));
+  return !enabled || enabled->boolean();  // an error: the problem has a say
+}
+
 std::string instantiation(const KernelSpec& spec, std::string_view function, DType dtype, const Configuration& configuration) {
   const std::string config = cpp_text(spec.parameters, configuration);
   return spec.templated_on_type ? fmt::format("{}<{}, {}>", function, name(dtype), config) : fmt::format("{}<{}>", function, config);

@@ -195,7 +195,7 @@ constexpr Launch launch_gemm_tiles(Problem p, Config c, Device d) {
 constexpr Launch launch_gemm_sum(Problem p, Config c, Device d) {
   return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * kSumWords * 4)},
           .block = {kSideThreads},
-          .enabled = tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0,
+          .enabled = c.spread && tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0,
           .overlap = true};
 }
 

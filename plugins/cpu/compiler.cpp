@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "hone/digest.hpp"
+#include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
 #include "plugins/cpu/cuda_headers.hpp"
 #include "plugins/cpu/glue.hpp"
@@ -170,7 +171,7 @@ class CpuCompiler final : public Compiler {
         Compiled compiled;
         compiled.artifact = *artifact;
         for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
-          compiled.symbols.push_back(pass_symbol(i, pass));
+          compiled.symbols.push_back(can_run(spec, spec.passes[pass], batch[i]) ? pass_symbol(i, pass) : "");
         }
         results.emplace_back(std::move(compiled));
       }

@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "hone/instantiation.hpp"
+
 namespace hone::cpu {
 namespace {
 
@@ -53,6 +55,9 @@ std::string configurations_source(const KernelSpec& spec, DType dtype, std::span
   const std::string type = spec.templated_on_type ? fmt::format("{}, ", name(dtype)) : "";
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
+      if (!can_run(spec, spec.passes[pass], configurations[i])) {
+        continue;
+      }
       fmt::format_to(std::back_inserter(source), "{}{}(void* const* hone_arguments, const long* hone_problem) {{ {} {}<{}{}>({}); }}\n",
                      kExport, pass_symbol(i, pass), problem_statement(spec), spec.passes[pass].function, type,
                      cpp_text(spec.parameters, configurations[i]), call_arguments(spec.passes[pass].arguments));

@@ -16,7 +16,7 @@ namespace {
 
 // What one configuration needs of a program: an expression for each pass, and options of its own.
 struct Instance {
-  std::vector<std::string> expressions;
+  std::vector<std::string> expressions;  // empty for a pass that this configuration never runs
   std::vector<std::string> options;
 };
 
@@ -37,7 +37,7 @@ std::vector<Instance> instances_of(const CompileRequest& request) {
   for (const Configuration& configuration : request.configurations) {
     Instance instance;
     for (const Pass& pass : spec.passes) {
-      instance.expressions.push_back(instantiation(spec, pass.function, request.dtype, configuration));
+      instance.expressions.push_back(can_run(spec, pass, configuration) ? instantiation(spec, pass.function, request.dtype, configuration) : "");
     }
     instance.options = compile_options(spec, configuration);
     instances.push_back(std::move(instance));
@@ -113,7 +113,7 @@ class Batch {
     program_.expressions.clear();
     for (const std::size_t member : members) {
       for (const std::string& expression : instances_[member].expressions) {
-        if (std::find(program_.expressions.begin(), program_.expressions.end(), expression) == program_.expressions.end()) {
+        if (!expression.empty() && std::find(program_.expressions.begin(), program_.expressions.end(), expression) == program_.expressions.end()) {
           program_.expressions.push_back(expression);
         }
       }
@@ -150,7 +150,7 @@ class Batch {
       Compiled compiled;
       compiled.artifact = artifact;
       for (const std::string& expression : instances_[member].expressions) {
-        compiled.symbols.push_back(program.symbols.at(expression));
+        compiled.symbols.push_back(expression.empty() ? "" : program.symbols.at(expression));
       }
       compiled.resources = largest(resources, compiled.symbols);
       outcomes_[member] = std::move(compiled);

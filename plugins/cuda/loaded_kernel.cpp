@@ -45,7 +45,7 @@ Result<std::unique_ptr<CudaKernel>> CudaKernel::create(std::shared_ptr<PrimaryCo
 }
 
 Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& request) {
-  if (launch.symbol >= request.compiled->symbols.size()) {
+  if (launch.symbol >= request.compiled->symbols.size() || request.compiled->symbols[launch.symbol].empty()) {
     return bad_launch(fmt::format("pass {} is not in the compiled code, which holds {}", launch.symbol, request.compiled->symbols.size()));
   }
   Pass pass;

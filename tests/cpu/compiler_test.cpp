@@ -96,6 +96,22 @@ TEST_CASE("several passes run in order") {
   CHECK(out[0] == 4950);
 }
 
+TEST_CASE("a pass that its configuration never runs is not compiled") {
+  CpuFixture cpu;
+  auto spec = make_spec(kernel_source("out[0] = c.value;"));  // which has no `second`
+  spec.passes.push_back(spec.passes[0]);
+  spec.passes[1].function = "second";
+  spec.passes[1].enabled = hone::Expression::make(hone::Operator::kGreater, {hone::Expression::variable("c.value"), hone::Expression::constant(1)});
+  const auto without = cpu.compile(spec, {1}).at(0);
+  REQUIRE(without.ok());
+  CHECK(without->symbols.at(1).empty());
+  CHECK_FALSE(without->symbols.at(0).empty());
+  CHECK_FALSE(cpu.compile(spec, {2}).at(0).ok());
+  auto second = geometry({1, 1, 1}, {1, 1, 1});
+  second.symbol = 1;
+  CHECK_FALSE(cpu.device().load(*without, {second}, {hone::DType::kF32, {{"n", 1}}}).ok());
+}
+
 TEST_CASE("kernels of the same name in two artifacts keep their own shared memory and code") {
   CpuFixture cpu;
   const std::string body = "__shared__ int state[1]; state[0] = NUMBER; __syncthreads(); out[0] = state[0];";

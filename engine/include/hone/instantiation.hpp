@@ -9,6 +9,10 @@
 
 namespace hone {
 
+/// False where the configuration alone says that the pass is skipped, whatever the problem and the device: it need not be compiled, and its
+/// place among the compiled symbols holds an empty one.
+bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& configuration);
+
 /// "softmax<f32, Config{256, 4, true}>"
 std::string instantiation(const KernelSpec& spec, std::string_view function, DType dtype, const Configuration& configuration);
 

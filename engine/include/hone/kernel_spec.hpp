@@ -82,7 +82,7 @@ struct Pass {
   std::array<Expression, 3> grid, block, cluster;  ///< cluster (1, 1, 1): no cluster launch
   Expression shared_bytes;                    ///< dynamic shared memory
   Expression cooperative;                     ///< boolean
-  Expression enabled;                         ///< boolean; false: this pass is skipped for the configuration
+  Expression enabled = Expression::constant(true);  ///< boolean; false: this pass is skipped for the configuration
   Expression overlap = Expression::constant(false);  ///< boolean; it may begin while what was launched before it runs
 };
 
