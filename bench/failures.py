@@ -76,7 +76,7 @@ def measure(options, stage, failure):
     report, trials, seconds = run(options, [stage, 0], failure)
     _, _, honest = run(options, [0], failure)
     failing = [t for t in trials if int(t["config"]["stage"]) == stage and t["outcome"] != "ok"]
-    innocent = [t for t in trials if int(t["config"]["stage"]) == 0 and t["outcome"] != "ok"]
+    innocent = [t for t in trials if int(t["config"]["stage"]) == 0 and t["outcome"] not in ("ok", "too_slow")]
     shown = failing[-1] if failing else {"outcome": "ok", "detail": "", "seconds": {}}
     right = report["best"] is not None and int(report["best"]["config"]["stage"]) == 0
     return {"stage": STAGES[stage], "failure": FAILURES[failure], "outcome": shown["outcome"], "cost_s": seconds - honest, "trial_s": sum(shown.get("stages", {}).values()),

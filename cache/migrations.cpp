@@ -287,8 +287,57 @@ CREATE INDEX session_unfinished ON session (kernel, source_hash, dtype, shape) W
 CREATE INDEX session_of_kernel ON session (kernel);
 )sql";
 
+// Version 5: outcomes are names that the engine knows rather than the schema. A new one would else cost every store a copy of all samples.
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE trial_5 (
+  id                INTEGER PRIMARY KEY,
+  session           INTEGER NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  position          TEXT NOT NULL,  -- in the search space
+  configuration     TEXT NOT NULL,
+  outcome           TEXT NOT NULL CHECK (outcome <> ''),
+  detail            TEXT NOT NULL,
+  registers         INTEGER NOT NULL,
+  spill_bytes       INTEGER NOT NULL,
+  stack_bytes       INTEGER NOT NULL,
+  shared_bytes      INTEGER NOT NULL,
+  occupancy         REAL,
+  samples           BLOB NOT NULL CHECK (length(samples) % 8 = 0),
+  median_us         REAL,
+  ci95_low_us       REAL,
+  ci95_high_us      REAL,
+  raced_out         INTEGER NOT NULL CHECK (raced_out IN (0, 1)),
+  by_graph          INTEGER NOT NULL DEFAULT 0 CHECK (by_graph IN (0, 1)),
+  sm_clock_mhz      REAL,
+  memory_clock_mhz  REAL,
+  temperature_c     REAL,
+  power_w           REAL,
+  throttle_reasons  INTEGER NOT NULL,
+  discarded_samples INTEGER NOT NULL,
+  compile_seconds   REAL,
+  validate_seconds  REAL,
+  time_seconds      REAL,
+  overhead_seconds  REAL,
+  input_seed        TEXT NOT NULL,
+  max_error         REAL,
+  artifact          TEXT NOT NULL,  -- digest; empty if none
+  created_at        TEXT NOT NULL,
+  UNIQUE (session, position)
+) STRICT;
+INSERT INTO trial_5 (id, session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, shared_bytes, occupancy,
+                     samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, memory_clock_mhz, temperature_c,
+                     power_w, throttle_reasons, discarded_samples, compile_seconds, validate_seconds, time_seconds, overhead_seconds,
+                     input_seed, max_error, artifact, created_at)
+  SELECT id, session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, shared_bytes, occupancy,
+         samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, memory_clock_mhz, temperature_c,
+         power_w, throttle_reasons, discarded_samples, compile_seconds, validate_seconds, time_seconds, overhead_seconds,
+         input_seed, max_error, artifact, created_at FROM trial;
+DROP TABLE trial;
+ALTER TABLE trial_5 RENAME TO trial;
+CREATE INDEX trial_best ON trial (session, median_us) WHERE outcome = 'ok';
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 // Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
 // Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
@@ -306,7 +355,8 @@ CREATE TEMP VIEW record AS SELECT *, 0 AS by_graph, 'default' AS input_profile, 
   '' AS content, '' AS code_digest, '' AS seal FROM main.record;
 CREATE TEMP VIEW compiled AS SELECT *, '' AS content, '' AS code_digest, '' AS seal FROM main.compiled;
 )sql";
-constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4};
+constexpr const char* kLikeVersion5 = "";  // it holds more, in the same columns
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5};
 
 constexpr std::string_view kUpgrading = "upgrade the schema";
 

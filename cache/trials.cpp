@@ -32,7 +32,7 @@ Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameter
     trial.measurement = read_measurement(row);
     trial.readings = read_readings(row);
   }
-  if (trial.outcome != Outcome::kOk) {
+  if (!has_time(trial.outcome)) {
     trial.measurement = {};
   }
   return trial;
@@ -80,7 +80,7 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
   bind_resources(insert, trial.resources);
   bind_seconds(insert, trial.seconds);
   insert.text(std::to_string(trial.input_seed)).real(trial.max_error).text(trial.artifact);
-  if (trial.outcome == Outcome::kOk) {
+  if (has_time(trial.outcome)) {
     bind_measurement(insert, trial.measurement);
   } else {
     insert.blob({}).null().null().null().integer(0).integer(0);

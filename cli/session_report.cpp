@@ -41,8 +41,10 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
                 {"validate", trial.seconds.validate},
                 {"time", trial.seconds.time},
                 {"overhead", trial.seconds.overhead}}}};
-  if (trial.outcome == Outcome::kOk) {
+  if (!trial.measurement.samples_us.empty()) {
     object["time_us"] = trial.measurement.median_us;
+  }
+  if (trial.outcome == Outcome::kOk) {
     object["ci95_us"] = {trial.measurement.ci95_low_us, trial.measurement.ci95_high_us};
   }
   return object;
@@ -92,7 +94,7 @@ std::string_view headline(std::string_view detail) {
 std::string failures_text(const std::vector<Parameter>& parameters, const std::vector<Trial>& trials) {
   std::map<Outcome, std::pair<std::size_t, const Trial*>> failures;
   for (const Trial& trial : trials) {
-    if (trial.outcome != Outcome::kOk) {
+    if (is_failure(trial.outcome)) {
       auto& [count, first] = failures.try_emplace(trial.outcome, 0, &trial).first->second;
       ++count;
     }
@@ -103,6 +105,11 @@ std::string failures_text(const std::vector<Parameter>& parameters, const std::v
                          headline(failure.second->detail));
   }
   return lines;
+}
+
+std::string too_slow_text(const std::vector<Trial>& trials) {
+  const auto count = std::ranges::count(trials, Outcome::kTooSlow, &Trial::outcome);
+  return count == 0 ? "" : fmt::format("\n{} left after one cold run that was far behind the fastest\n", count);
 }
 
 }  // namespace
@@ -149,7 +156,7 @@ Output report(const SessionInfo& session, const std::vector<Parameter>& paramete
   if (const std::vector<const Trial*> right = ranked(trials); !right.empty()) {
     output.text += best_text(parameters, right, top) + values_text(parameters, right);
   }
-  output.text += failures_text(parameters, trials);
+  output.text += too_slow_text(trials) + failures_text(parameters, trials);
   return output;
 }
 

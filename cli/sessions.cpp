@@ -74,6 +74,9 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
   return subject;
 }
 
+/// Whether it was measured for its own sake, rather than left behind something faster.
+bool to_the_end(const Trial& trial) { return !trial.measurement.raced_out && trial.outcome != Outcome::kTooSlow; }
+
 /// Trials of the sessions, each configuration once: the first that was measured to the end, else the first.
 Result<std::vector<Trial>> merged_trials(Store& store, const std::vector<SessionInfo>& sessions, const std::vector<Parameter>& parameters) {
   std::vector<Trial> merged;
@@ -84,7 +87,7 @@ Result<std::vector<Trial>> merged_trials(Store& store, const std::vector<Session
       const auto [known, is_new] = at.emplace(text(parameters, trial.configuration), merged.size());
       if (is_new) {
         merged.push_back(std::move(trial));
-      } else if (merged[known->second].measurement.raced_out && !trial.measurement.raced_out) {
+      } else if (!to_the_end(merged[known->second]) && to_the_end(trial)) {
         merged[known->second] = std::move(trial);
       }
     }

@@ -174,7 +174,8 @@ std::string state_text(const Readings& state) {
 /// What became of the winner.
 std::string kept_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
   if (!report.best) {
-    return fmt::format("no configuration was right; the first failure: {}\n", report.first_failure);
+    return report.first_failure.empty() ? "no configuration was right, all were too slow\n"
+                                        : fmt::format("no configuration was right; the first failure: {}\n", report.first_failure);
   }
   const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
   std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);

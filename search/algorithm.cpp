@@ -23,7 +23,7 @@ std::vector<Position> best_of(const std::vector<plugin::Prior>& priors) {
   for (const plugin::Prior& prior : priors) {
     auto& order = ranked.emplace_back();
     for (const Observation& observation : prior.observations) {
-      if (observation.timed()) {
+      if (observation.eligible()) {
         order.emplace_back(observation.time_us, observation.at());
       }
     }
@@ -126,8 +126,8 @@ void Algorithm::tell(std::span<const Observation> observations) {
     const Position position = observation.at();
     const double objective = observation.objective();
     known_[position] = objective;
-    told_.emplace_back(objective, position);
-    if (objective < best_objective_) {
+    told_.push_back({observation.ok(), objective, position});
+    if (observation.ok() && objective < best_objective_) {
       best_ = position;
       best_objective_ = objective;
     }
@@ -151,10 +151,10 @@ std::vector<Position> Algorithm::start(std::size_t count) {
   count = static_cast<std::size_t>(std::min<Position>(count, space_.size()));
   std::vector<Position> chosen;
   auto ranked = told_;
-  std::ranges::stable_sort(ranked, {}, [](const auto& one) { return one.first; });
+  std::ranges::stable_sort(ranked, {}, [](const Told& one) { return std::pair(!one.ok, one.objective); });
   // Half at most: a population of what an earlier session settled on has nothing left to vary.
-  for (std::size_t i = 0; i < ranked.size() && std::isfinite(ranked[i].first); ++i) {
-    append(chosen, ranked[i].second, (count + 1) / 2);
+  for (std::size_t i = 0; i < ranked.size() && std::isfinite(ranked[i].objective); ++i) {
+    append(chosen, ranked[i].position, (count + 1) / 2);
   }
   for (const Position position : prior_best_) {
     append(chosen, position, count - count / 4);

@@ -78,8 +78,13 @@ class Algorithm : public plugin::Strategy {
   [[nodiscard]] bool known(plugin::Position position) const { return known_.contains(position); }
   /// Infinity if it is not known.
   [[nodiscard]] double objective(plugin::Position position) const;
-  /// Objectives and positions in the order told, also those it did not ask for.
-  [[nodiscard]] const std::vector<std::pair<double, plugin::Position>>& told() const { return told_; }
+  struct Told {
+    bool ok;
+    double objective;
+    plugin::Position position;
+  };
+  /// In the order told, also those it did not ask for.
+  [[nodiscard]] const std::vector<Told>& told() const { return told_; }
   /// The fastest known; a random position if none is.
   plugin::Position best();
   /// Distinct positions to begin with: the best known, the best few of each prior, the rest random.
@@ -117,7 +122,7 @@ class Algorithm : public plugin::Strategy {
   std::optional<plugin::Position> first_;
   std::vector<plugin::Position> prior_best_;
   std::unordered_map<plugin::Position, double, plugin::PositionHash> known_;
-  std::vector<std::pair<double, plugin::Position>> told_;
+  std::vector<Told> told_;
   plugin::Position best_ = 0;
   double best_objective_;
   Steps steps_;

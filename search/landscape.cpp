@@ -123,7 +123,10 @@ void Landscape::learn(const plugin::Observation& observation) {
     values_.push_back(static_cast<std::uint32_t>(mine));
   }
   if (ok) {
-    best_ = times_.empty() || log_time < times_.front() ? observation.at() : best_;
+    if (observation.eligible() && log_time < best_time_) {
+      best_ = observation.at();
+      best_time_ = log_time;
+    }
     times_.insert(std::ranges::upper_bound(times_, log_time), log_time);
   }
   ok_.push_back(ok ? 1 : 0);
@@ -168,7 +171,7 @@ void Landscape::fit() {
     return;
   }
   fitted_ = true;
-  if (has_best()) {
+  if (!times_.empty()) {
     const double median = times_[times_.size() / 2];
     failed_ = median + kFailureBetweenMedianAndWorst * (times_.back() - median);
   }

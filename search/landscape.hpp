@@ -2,6 +2,7 @@
 // A cheap picture of how time depends on the configuration, to order candidates by; it need not be right, only better than chance.
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "hone/plugin.hpp"
@@ -29,14 +30,14 @@ class Landscape {
 
   /// Makes `point` the one at a position.
   void locate(plugin::Position position, Point& point) const;
-  /// Also a failure says something: time there counts as slower than the median.
+  /// Also a failure says something: time there counts as slower than the median. What was too slow counts with its time.
   void learn(const plugin::Observation& observation);
   void await(plugin::Position position);
 
   [[nodiscard]] std::size_t points() const { return ok_.size() + awaited_.size(); }
-  /// Position of the fastest point; meaningful if any is known not to have failed.
+  /// Position of the fastest point that is right; meaningful if any is known.
   [[nodiscard]] plugin::Position best() const { return best_; }
-  [[nodiscard]] bool has_best() const { return !times_.empty(); }
+  [[nodiscard]] bool has_best() const { return best_time_ < std::numeric_limits<double>::infinity(); }
 
   /// Fits what was learnt since the last fit.
   void fit();
@@ -67,8 +68,9 @@ class Landscape {
   std::vector<std::uint8_t> ok_;
   std::vector<float> missed_;  ///< of each: what the sum of effects misses
   std::vector<Point> awaited_;
-  std::vector<double> times_;  ///< log times of those that are ok, ascending
+  std::vector<double> times_;  ///< log times of those that have one, ascending
   plugin::Position best_ = 0;
+  double best_time_ = std::numeric_limits<double>::infinity();
   double mean_ = 0.0, spread_ = 0.0, failed_ = 0.0;
   bool fitted_ = true;
 };

@@ -144,7 +144,7 @@ class Portfolio final : public plugin::Strategy {
   void tell(std::span<const plugin::Observation> observations) override {
     taken_.claim(observations);
     for (const plugin::Observation& observation : observations) {
-      const double reward = learn(observation.objective());
+      const double rank = learn(observation.objective()), reward = observation.ok() ? rank : 0.0;
       const auto found = awaited_.find(observation.at());
       if (found != awaited_.end()) {
         turns_.push_back({found->second, reward});

@@ -113,7 +113,7 @@ class Reinforcement final : public search::Algorithm {
 
   void remember() {
     for (; remembered_ < told().size(); ++remembered_) {
-      experience_.add(sample(told()[remembered_].first, told()[remembered_].second));
+      experience_.add(sample(told()[remembered_].objective, told()[remembered_].position));
     }
   }
 

@@ -14,7 +14,7 @@ constexpr std::size_t kModelled = 200;  // records that a source's model is made
 constexpr int kSourceIterations = 25;
 
 std::size_t good(const plugin::Prior& prior) {
-  return static_cast<std::size_t>(std::ranges::count_if(prior.observations, &plugin::Observation::timed));
+  return static_cast<std::size_t>(std::ranges::count_if(prior.observations, &plugin::Observation::eligible));
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ Source::Source(const plugin::Prior& prior, plugin::Space space, const ScaleSetti
   const std::vector<double> above = search::above_best(times, settings);
   std::vector<std::size_t> order(times.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return times[i]; });
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return std::pair(!prior.observations[i].eligible(), times[i]); });
   for (const std::size_t i : order) {
     if (above_.emplace(prior.observations[i].at(), above[i]).second) {
       ranking_.push_back(prior.observations[i].at());

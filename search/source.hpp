@@ -24,7 +24,7 @@ class Source {
   /// Log time above its best at each candidate: as recorded, between records as a Gaussian process over the most telling of them, which
   /// is fitted when it is needed first. Always the same metric.
   [[nodiscard]] std::vector<float> above_best(const Metric& metric, const Candidates& candidates);
-  /// Its positions, the fastest first, failures last.
+  /// Its positions, the fastest first, then what was too slow, failures last.
   [[nodiscard]] const std::vector<plugin::Position>& ranking() const { return ranking_; }
 
  private:

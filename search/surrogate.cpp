@@ -98,7 +98,7 @@ void Surrogate::tell(std::span<const plugin::Observation> observations) {
     known_.push_back({position, space_.at(position), observation.objective()});
     failed_ = failed_ || !observation.timed();
     ++fruitless_;
-    if (observation.timed() && (!has_best() || observation.time_us < known_[best_].time_us)) {
+    if (observation.eligible() && (!has_best() || observation.time_us < known_[best_].time_us)) {
       best_ = known_.size() - 1;
       renewed_for_best_ = candidates_.complete();
       fruitless_ = 0;

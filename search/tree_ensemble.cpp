@@ -88,7 +88,7 @@ class TreeEnsemble final : public plugin::Strategy {
       } else {
         points_.push_back({observation.at(), space_.at(observation.at()), time});
       }
-      if (time < best_us_) {
+      if (observation.ok() && time < best_us_) {
         best_us_ = time;
         renewed_for_best_ = candidates_.complete();
       }

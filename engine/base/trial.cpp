@@ -9,11 +9,14 @@ namespace hone {
 namespace {
 
 constexpr std::array kOutcomes{
-    Outcome::kOk,      Outcome::kCompileError, Outcome::kCompileTimeout, Outcome::kStaticReject, Outcome::kLaunchFailure, Outcome::kIllegalAccess,
-    Outcome::kTimeout, Outcome::kDeadlock,     Outcome::kWrongResult,    Outcome::kRace,
+    Outcome::kOk,           Outcome::kCompileError,  Outcome::kCompileTimeout,
+    Outcome::kStaticReject, Outcome::kLaunchFailure, Outcome::kIllegalAccess,
+    Outcome::kTimeout,      Outcome::kDeadlock,      Outcome::kWrongResult,
+    Outcome::kRace,         Outcome::kTooSlow,
 };
 constexpr std::array<std::string_view, kOutcomes.size()> kNames{
-    "ok", "compile_error", "compile_timeout", "static_reject", "launch_failure", "illegal_access", "timeout", "deadlock", "wrong_result", "race",
+    "ok",      "compile_error", "compile_timeout", "static_reject", "launch_failure", "illegal_access",
+    "timeout", "deadlock",      "wrong_result",    "race",          "too_slow",
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ SpaceTable table_of(std::shared_ptr<const RecordedSpace> recorded, CostUnit unit
     table.time_us.push_back(ok ? trial.time_us : std::numeric_limits<double>::infinity());
     table.seconds.push_back(trial.seconds.compile + trial.seconds.validate + trial.seconds.time);
     table.cost.push_back(unit == CostUnit::kEvaluations ? 1.0 : table.seconds.back());
+    table.too_slow += trial.outcome == Outcome::kTooSlow ? 1 : 0;
     if (ok) {
       table.sorted.push_back(trial.time_us);
     }

@@ -6,7 +6,8 @@ namespace hone::plugin_host {
 namespace {
 
 static_assert(static_cast<int>(Outcome::kOk) == HONE_OK && static_cast<int>(Outcome::kStaticReject) == HONE_STATIC_REJECT &&
-              static_cast<int>(Outcome::kTimeout) == HONE_TIMEOUT && static_cast<int>(Outcome::kRace) == HONE_RACE);
+              static_cast<int>(Outcome::kTimeout) == HONE_TIMEOUT && static_cast<int>(Outcome::kRace) == HONE_RACE &&
+              static_cast<int>(Outcome::kTooSlow) == HONE_TOO_SLOW);
 
 void append(void* sink, const void* bytes, std::size_t count) {
   static_cast<std::string*>(sink)->append(static_cast<const char*>(bytes), count);

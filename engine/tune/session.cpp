@@ -106,7 +106,7 @@ class Session {
   /// Keeps a trial in memory and in the counts.
   void note(Trial trial) {
     ++report_.outcomes[trial.outcome];
-    if (trial.outcome != Outcome::kOk && report_.first_failure.empty()) {
+    if (is_failure(trial.outcome) && report_.first_failure.empty()) {
       report_.first_failure = trial.detail;
     }
     if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (!best_us_ || trial.measurement.median_us < *best_us_)) {

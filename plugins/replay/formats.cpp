@@ -63,6 +63,10 @@ void set_time(RecordedTrial& trial, const Json& time, std::vector<double> repeat
   if (!time.is_number() || !is_time(time.get<double>() * scale)) {
     trial.detail = time.is_string() ? time.get<std::string>() : "no time in the record";
     trial.outcome = outcome_of(trial.detail);
+    if (trial.outcome == Outcome::kTooSlow && !repeats.empty()) {
+      trial.time_us = repeats.front();
+      trial.samples_us = std::move(repeats);
+    }
     return;
   }
   trial.time_us = time.get<double>() * scale;

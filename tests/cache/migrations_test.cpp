@@ -17,13 +17,13 @@ const auto kReleased = static_cast<std::uint32_t>(cache::migrations().size());
 /// The rows that a Hone of `version` left: two sessions, trials with samples, a final round, a record, code, and from version 2 on a model.
 std::string rows_of(std::uint32_t version) {
   std::string sql = R"sql(
-INSERT INTO device VALUES (1, 'DEVICE', 'NVIDIA H200', 'sm_90a', '', 'PROPERTIES');
+INSERT INTO device (id, digest, product, architecture, mig_profile, properties) VALUES (1, 'DEVICE', 'NVIDIA H200', 'sm_90a', '', 'PROPERTIES');
 INSERT INTO environment VALUES (1, 'e', '{"compiler":"NVRTC 13.0","driver":"580.82"}', 'host', '6.1', '0.1.0');
-INSERT INTO session VALUES (1, 'softmax', '0123456789abcdef0123456789abcdef', 'f16', 'rows=4096,cols=1024', 'contiguous', 16, 1, 'cold-l2',
+INSERT INTO session (SESSION) VALUES (1, 'softmax', '0123456789abcdef0123456789abcdef', 'f16', 'rows=4096,cols=1024', 'contiguous', 16, 1, 'cold-l2',
   'bayes', 'batch=8', '18446744073709551615', '60s', 'cuda:0', 'GPU-1', 1, 'running', 2.5, '', 'then', 'later');
-INSERT INTO session VALUES (2, 'softmax', '0123456789abcdef0123456789abcdef', 'f16', 'rows=4096,cols=1024', 'contiguous', 16, 1, 'cold-l2',
+INSERT INTO session (SESSION) VALUES (2, 'softmax', '0123456789abcdef0123456789abcdef', 'f16', 'rows=4096,cols=1024', 'contiguous', 16, 1, 'cold-l2',
   'random', '', '1', '9s', 'cuda:0', 'GPU-1', 1, 'done', 9.0, '', 'then', 'later');
-INSERT INTO session VALUES (7, 'gemm', 'x', 'i32', 'm=1', 'contiguous', 16, 1, 'cold-l2', 's', '', '1', '9s', 'cuda:0', '', 1, 'done', 0, '', '', '');
+INSERT INTO session (SESSION) VALUES (7, 'gemm', 'x', 'i32', 'm=1', 'contiguous', 16, 1, 'cold-l2', 's', '', '1', '9s', 'cuda:0', '', 1, 'done', 0, '', '', '');
 DELETE FROM session WHERE id = 7;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < TRIALS)
 INSERT INTO trial (session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, samples,
@@ -38,17 +38,25 @@ INSERT INTO record (id, kernel, source_hash, dtype, layout, alignment, device, t
   VALUES (5, 'softmax', '0123456789abcdef0123456789abcdef', 'f16', 'contiguous', 16, 1, 'cold-l2', 'rows=4096,cols=1024',
           'block=128,online=false', x'0000000000002440', 10, 9, 11, 0, 20, 2, 20, 'A', '["k"]', 1, 'then');
 INSERT INTO artifact VALUES ('A', 0, x'7801030000000001');  -- no bytes, as zlib packs them
-INSERT INTO compiled VALUES ('0123456789abcdef0123456789abcdef', 'f16', 'sm_90a', 'NVRTC 13.0', 'block=128,online=false', 'A', '["k"]', 1, 2, 3,
+INSERT INTO compiled (source_hash, dtype, architecture, compiler, configuration, artifact, symbols, registers, spill_bytes, stack_bytes,
+  shared_bytes, occupancy, created_at) VALUES ('0123456789abcdef0123456789abcdef', 'f16', 'sm_90a', 'NVRTC 13.0', 'block=128,online=false', 'A', '["k"]', 1, 2, 3,
   4, 0.5, 'then');
 )sql";
   if (version >= 2) {
     sql += "INSERT INTO model VALUES ('softmax', 'auto', x'6d6f64656c', 'then');";
+  }
+  if (version >= 4) {
+    sql += "UPDATE compiled SET content = 'c', code_digest = 'd', seal = 's';";
   }
   if (version >= 3) {
     sql += "UPDATE trial SET by_graph = id % 2; UPDATE final_measurement SET by_graph = 1; UPDATE record SET by_graph = 1;";
   }
   return sql;
 }
+
+constexpr const char* kSessionColumns =
+    "id, kernel, source_hash, dtype, shape, layout, alignment, device, timing_profile, strategy, strategy_parameters, seed, budget, "
+    "device_id, device_uuid, environment, state, elapsed_seconds, owner, created_at, updated_at";
 
 void replace(std::string& in, const std::string& what, const std::string& with) {
   for (std::size_t at = in.find(what); at != std::string::npos; at = in.find(what, at + with.size())) {
@@ -73,6 +81,7 @@ void make_old_store(const fs::path& file, std::uint32_t version) {
   const Artifact code = *artifact_of(0);
   replace(sql, "'DEVICE'", "'" + device_digest + "'");
   replace(sql, "PROPERTIES", properties);
+  replace(sql, "(SESSION)", std::string("(") + kSessionColumns + ")");
   replace(sql, "TRIALS", std::to_string(kTrials));
   replace(sql, "'A'", "'" + code.digest + "'");
   sql += "PRAGMA application_id = " + std::to_string(cache::kApplicationId) + "; PRAGMA user_version = " + std::to_string(version);
@@ -135,6 +144,19 @@ TEST_CASE("a populated store of every earlier schema is brought up to date witho
     CHECK(raw_sql(directory.store(), "PRAGMA foreign_key_check") == "");
     CHECK(raw_sql(directory.store(),
                   "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%' AND strict = 0") == "0");
+  }
+}
+
+TEST_CASE("an upgraded store takes the outcomes that its schema did not know") {
+  for (std::uint32_t version = 1; version < kReleased; ++version) {
+    CAPTURE(version);
+    Directory directory;
+    make_old_store(directory.store(), version);
+    auto store = must_open(directory.store());
+    Trial slow = good_trial(1000);
+    slow.outcome = Outcome::kTooSlow;
+    must(store->add_trial(1, parameters(), slow, 1.0));
+    CHECK(must(store->trials(1, parameters())).back().outcome == Outcome::kTooSlow);
   }
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("every outcome can be recorded, and trials keep their order") {
     CHECK(read[i].outcome == all_outcomes()[i]);
     CHECK(read[i].position == 1'000 - i);
     CHECK(read[i].detail == "line 1\n\"quoted\" \xff");
-    CHECK(read[i].measurement.samples_us.empty() == (read[i].outcome != Outcome::kOk));
+    CHECK(read[i].measurement.samples_us.empty() == !has_time(read[i].outcome));
   }
 }
 
@@ -162,6 +162,21 @@ TEST_CASE("a finalist that fails in the final round is a failed trial") {
   CHECK(read.detail == "repeats differ");
   CHECK(read.measurement.samples_us.empty());
   CHECK_FALSE(must(store->sessions()).front().best_us.has_value());
+}
+
+TEST_CASE("what was too slow keeps its time and is the best of nothing") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  Trial slow = good_trial(5);
+  slow.outcome = Outcome::kTooSlow;
+  must(store->add_trial(session, parameters(), slow, 1.0));
+  check_equal(must(store->trials(session, parameters())).at(0), slow);
+  CHECK_FALSE(must(store->sessions()).front().best_us.has_value());
+  const auto histories = must(store->histories(record_key().kernel, parameters(), 0, 100));
+  REQUIRE(histories.size() == 1);
+  CHECK(histories[0].trials.at(0).outcome == Outcome::kTooSlow);
+  CHECK(histories[0].trials.at(0).measurement.median_us == slow.measurement.median_us);
 }
 
 TEST_CASE("a session tells what it is") {

@@ -1,5 +1,6 @@
 // The laboratory's rules: what counts, what is free, what strategies are told, and that results depend on the seed alone.
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "hone/plugin.hpp"
@@ -19,6 +20,23 @@ class Stutterer final : public plugin::Strategy {
 
  private:
   plugin::Position size_ = 0, next_ = 0;
+};
+
+/// Takes positions in order, and keeps what it is told.
+class Listener final : public plugin::Strategy {
+ public:
+  static constexpr plugin::About kAbout{.name = "listener", .summary = "keeps what it is told"};
+  static inline std::mutex mutex;
+  static inline std::vector<plugin::Observation> heard;
+  explicit Listener(const plugin::Context&) {}
+  std::vector<plugin::Position> ask(std::size_t) override { return {next_++}; }
+  void tell(std::span<const plugin::Observation> observations) override {
+    const std::lock_guard lock(mutex);
+    heard.insert(heard.end(), observations.begin(), observations.end());
+  }
+
+ private:
+  plugin::Position next_ = 0;
 };
 
 /// Proposes what was fastest in its priors, then the next.
@@ -87,6 +105,25 @@ TEST_CASE("Failures count as evaluations, and nothing found is a fraction of 0")
   CHECK(report.strategies[0].evaluations_to_95 == doctest::Approx(4.0));
   CHECK(report.strategies[0].evaluations == 40);
   CHECK(report.spaces[0].failed == 2);
+}
+
+TEST_CASE("What was too slow in a record finds nothing and did not fail; a strategy is told its time") {
+  const Folder folder;
+  const auto space =
+      load(folder.write("k.A.json", R"({"tune_params_keys": ["block", "vec"], "tune_params": {"block": [16], "vec": [1, 2, 4]},
+    "cache": {"16,1": {"block": 16, "vec": 1, "time": "too_slow", "times": [0.5]}, "16,2": {"block": 16, "vec": 2, "time": 2.0},
+              "16,4": {"block": 16, "vec": 4, "time": 1.0}}})"));
+  auto wanted = request({space}, {builtin("exhaustive"), entry(made(plugin::table<Listener>()))});
+  wanted.budgets = {1, 2, 3};
+  const CompareReport report = run(wanted);
+  const auto& fractions = report.strategies[0].fractions;
+  CHECK(fractions[0].mean == 0.0);
+  CHECK(fractions[1].mean == doctest::Approx(0.5));
+  CHECK(fractions[2].mean == doctest::Approx(1.0));
+  CHECK(report.spaces[0].failed == 0);
+  REQUIRE_FALSE(Listener::heard.empty());
+  CHECK(Listener::heard.front().too_slow());
+  CHECK(Listener::heard.front().objective() == doctest::Approx(500.0));
 }
 
 TEST_CASE("What is proposed again is free, and counted") {

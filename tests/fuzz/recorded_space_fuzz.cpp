@@ -135,7 +135,8 @@ constexpr std::array<std::string_view, 48> kWords{"tune_params_keys",
                                                   "min(block, tile) ** 2 // 3 > -1",
                                                   "InvalidConfig",
                                                   "RuntimeFailedConfig",
-                                                  "wrong_result"};
+                                                  "wrong_result",
+                                                  "too_slow"};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "hone/measure.hpp"
 #include "hone/registry.hpp"
 
 namespace hone {
@@ -246,6 +247,34 @@ TEST_CASE("Trials that are written are read back: outcomes, samples, costs, reso
   CHECK(compressed.get() == 0x1f);
   CHECK(write_recorded_space(scratch.path("none.json"), subject, {}).error().code == ErrorCode::kInvalidArgument);
   CHECK(write_recorded_space(scratch.path("no folder/k.json"), subject, {right}).error().code == ErrorCode::kIo);
+}
+
+TEST_CASE("What was too slow is read back with its time, and no other reader takes it for right") {
+  const Scratch scratch;
+  Parameter block;
+  block.name = "block";
+  block.values = {32, 64};
+  block.default_value = 32;
+  Trial right, slow;
+  right.configuration.values = {32};
+  right.measurement = summarize({4.0});
+  slow.configuration.values = {64};
+  slow.outcome = Outcome::kTooSlow;
+  slow.measurement = summarize({2.5});
+  const RecordedSubject subject{
+      .kernel = "k", .source_hash = "1", .device_name = "GPU", .problem = {DType::kF32, {}}, .parameters = {block}};
+  REQUIRE(write_recorded_space(scratch.path("k.json"), subject, {right, slow}).ok());
+  const auto recorded = RecordedSpace::load(scratch.path("k.json"));
+  REQUIRE(recorded.ok());
+  const RecordedTrial& read = trial(*recorded, "block=64");
+  CHECK(read.outcome == Outcome::kTooSlow);
+  CHECK(read.time_us == doctest::Approx(2.5));
+  REQUIRE(read.samples_us.size() == 1);
+  CHECK(recorded->best_us() == doctest::Approx(4.0));
+  CHECK(recorded->best_time_us() == doctest::Approx(4.0));
+  std::ifstream file(scratch.path("k.json"));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK(text.find(R"("time":"too_slow")") != std::string::npos);
 }
 
 TEST_CASE("The replay device is there and says that it runs nothing") {

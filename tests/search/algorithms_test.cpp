@@ -33,6 +33,21 @@ TEST_CASE("greedy_ils climbs: it tries neighbours of the best known") {
   }
 }
 
+TEST_CASE("Nothing climbs from what was too slow, whatever its time") {
+  const SearchSpace space = wide_space(8, 8);
+  StrategyContext context = context_of(space, 3);
+  context.parameters["initial"] = 1;
+  Strategy strategy = create("greedy_ils", context);
+  const Observation standard = bowl(space, 0);
+  Observation slow = bowl(space, *space.index(Digits(8, 6)));
+  slow.outcome = Outcome::kTooSlow;
+  slow.time_us = 1e-3;
+  strategy.tell(std::vector{standard, slow});
+  for (const Count position : run(strategy, space, 1, 30, bowl)) {
+    CHECK(hamming(space, position, slow.position) > 1);
+  }
+}
+
 TEST_CASE("simulated_annealing walks over neighbours, also from slower places than the best") {
   const SearchSpace space = wide_space(8, 8);
   StrategyContext context = context_of(space, 3);

@@ -90,6 +90,18 @@ TEST_CASE("Distance is to the nearest point known or awaited, until the awaited 
   CHECK(landscape.points() == 2);
 }
 
+TEST_CASE("What was too slow counts with its time, and is never the best") {
+  const Grid grid({counting(6), counting(5)});
+  Landscape landscape(grid.space(), 0.0);
+  landscape.learn(seen(0, 5.0, HONE_TOO_SLOW));
+  CHECK_FALSE(landscape.has_best());
+  landscape.learn(seen(1, 20.0));
+  landscape.learn(seen(2, 10.0, HONE_TOO_SLOW));
+  CHECK(landscape.best() == 1);
+  landscape.fit();
+  CHECK(estimate(landscape, 0).log_time == doctest::Approx(std::log(5.0)).epsilon(1e-2));
+}
+
 TEST_CASE("A failure counts as slower than the median") {
   const Grid grid({counting(8)});
   Landscape landscape(grid.space(), 0.0);

@@ -83,6 +83,22 @@ TEST_CASE("A record with too few times is no source: failures and times that are
   CHECK(sources_of(grid, {{}, failed, untimed, few}).empty());
 }
 
+TEST_CASE("What was too slow elsewhere is no place to begin, and its time is known") {
+  const Grid grid({counting(10), counting(10)});
+  const Metric metric(grid.space(), false);
+  const Candidates candidates(grid.space());
+  std::vector<plugin::Observation> record = record_of(1);
+  const std::vector<float> expected = sources_of(grid, {record})[0].above_best(metric, candidates);
+  const auto fastest = std::ranges::min_element(record, {}, &plugin::Observation::time_us);
+  fastest->outcome = HONE_TOO_SLOW;
+  std::vector<Source> sources = sources_of(grid, {record});
+  CHECK((sources[0].ranking().back() == fastest->at()));
+  const std::vector<float> values = sources[0].above_best(metric, candidates);
+  for (std::size_t i = 0; i < values.size(); i += 3) {
+    CHECK(values[i] == expected[i]);
+  }
+}
+
 TEST_CASE("A time that is none counts as a failure") {
   const Grid grid({counting(10), counting(10)});
   const Metric metric(grid.space(), false);

@@ -152,6 +152,33 @@ TEST_CASE("A time that is none counts as a failure, told or recorded elsewhere")
   }
 }
 
+TEST_CASE("What was too slow, since it was slower than the default, counts with its time") {
+  const SearchSpace space = wide_space(3, 6);
+  const double standard = bowl(space, 0).time_us;
+  const auto proposals = [&](const std::string& name, Outcome outcome) {
+    const auto observe = [&](const SearchSpace& of, Count position) {
+      Observation observation = bowl(of, position);
+      if (observation.outcome == Outcome::kOk && observation.time_us > standard) {
+        observation.outcome = outcome;
+      }
+      return observation;
+    };
+    Strategy strategy = create(name, space, 1);
+    return run(strategy, space, 3, 60, observe);
+  };
+  for (const auto& plugin : builtin_registry().strategies()) {
+    const std::string name(plugin->name());
+    CAPTURE(name);
+    if (name != "portfolio") {  // which gives no member a reward for it
+      CHECK((proposals(name, Outcome::kTooSlow) == proposals(name, Outcome::kOk)));
+    }
+  }
+  for (const std::string name : {"auto", "bayesian", "tree_ensemble", "local_search"}) {  // those that model times
+    CAPTURE(name);
+    CHECK((proposals(name, Outcome::kTooSlow) != proposals(name, Outcome::kTimeout)));
+  }
+}
+
 TEST_CASE("Declared parameters have a name, a text and a default in their range") {
   for (const auto& plugin : builtin_registry().strategies()) {
     CHECK_FALSE(plugin->summary().empty());

@@ -20,7 +20,9 @@ namespace hone::replay_test {
 /// A recorded space of 6 x 6 configurations: time grows with the distance from (4, 2); a = 6 does not compile.
 class Fixture {
  public:
-  Fixture() : folder_(std::filesystem::temp_directory_path() / ("hone_replay_" + std::to_string(::getpid()))) {
+  /// Of all that, (3, 2) was too slow where `slow_us` is given: its time then, by one cold run.
+  explicit Fixture(std::optional<double> slow_us = std::nullopt)
+      : folder_(std::filesystem::temp_directory_path() / ("hone_replay_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
     nlohmann::json cache = nlohmann::json::object();
     for (int a = 1; a <= 6; ++a) {
@@ -29,6 +31,10 @@ class Fixture {
         const double time = 1.0 + 0.1 * ((a - 4) * (a - 4) + (b - 2) * (b - 2));
         entry["time"] = a == 6 ? nlohmann::json("CompilationFailedConfig") : nlohmann::json(time);
         entry["times"] = a == 6 ? nlohmann::json::array() : nlohmann::json{time, time, time};
+        if (slow_us && a == 3 && b == 2) {
+          entry["time"] = "too_slow";
+          entry["times"] = nlohmann::json{*slow_us * 1e-3};
+        }
         cache[std::to_string(a) + "," + std::to_string(b)] = entry;
       }
     }

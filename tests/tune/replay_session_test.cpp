@@ -43,6 +43,31 @@ TEST_CASE("exhaustive search tries every configuration once and finds the best")
   CHECK(report.speedup >= 1.0);
 }
 
+TEST_CASE("what was too slow is counted as that and never wins, ties or counts as a failure, whatever its time") {
+  Fixture fixture(1.0);  // a thousand times faster than the best
+  const TuneReport report = tune(fixture.request("exhaustive", "1h"), fixture.store(), builtin_registry()).value();
+  CHECK(report.outcomes.at(Outcome::kTooSlow) == 1);
+  REQUIRE(report.best.has_value());
+  CHECK(report.best->configuration.values == std::vector<Value>{4, 2});
+  for (const Measured& tied : report.tied) {
+    CHECK(tied.configuration.values != std::vector<Value>{3, 2});
+  }
+  CHECK(fixture.record()->configuration.values == std::vector<Value>{4, 2});
+  const auto trials = fixture.store().trials(report.session, fixture.request("random", "1trials").spec.parameters).value();
+  const auto slow = std::ranges::find(trials, Outcome::kTooSlow, &Trial::outcome);
+  REQUIRE(slow != trials.end());
+  CHECK(slow->measurement.median_us == doctest::Approx(1.0));
+  CHECK_FALSE(slow->final_round);
+}
+
+TEST_CASE("a session where nothing was right names its first failure, and what was too slow is none") {
+  Fixture fixture(1e6);
+  TuneRequest request = fixture.restricted({{"a", {"3"}}, {"b", {"2"}}}, "exhaustive");
+  const TuneReport report = tune(request, fixture.store(), builtin_registry()).value();
+  CHECK_FALSE(report.best.has_value());
+  CHECK(report.first_failure.empty());
+}
+
 TEST_CASE("a budget in trials is kept to") {
   Fixture fixture;
   const TuneReport report = tune(fixture.request("random", "10trials"), fixture.store(), builtin_registry()).value();

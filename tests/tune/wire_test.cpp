@@ -86,6 +86,19 @@ TEST_CASE("a message survives the wire") {
   CHECK(decode(body(message)).value() == message);
 }
 
+TEST_CASE("a trial that was too slow comes with its time, or is refused") {
+  wire::Message reply = trial_reply();
+  reply["outcome"] = "too_slow";
+  const auto read = wire::read_trial(reply);
+  REQUIRE(read.ok());
+  CHECK(read->trial.outcome == Outcome::kTooSlow);
+  CHECK(read->trial.measurement.median_us == timed_trial().measurement.median_us);
+  Trial untimed = timed_trial();
+  untimed.measurement = {};
+  reply["measurement"] = wire::to_message(untimed)["measurement"];
+  CHECK_FALSE(wire::read_trial(reply).ok());
+}
+
 TEST_CASE("a trial survives the wire") {
   Trial sent = timed_trial();
   sent.outcome = Outcome::kWrongResult;

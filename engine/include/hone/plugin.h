@@ -77,13 +77,14 @@ enum {
   HONE_TIMEOUT = 6,
   HONE_DEADLOCK = 7,
   HONE_WRONG_RESULT = 8,
-  HONE_RACE = 9
+  HONE_RACE = 9,
+  HONE_TOO_SLOW = 10 /* left after one cold run far behind the fastest: never validated, cannot win; its time is known about */
 };
 
 typedef struct hone_observation {
   hone_position position;
   int32_t outcome;
-  double time_us;         /* median; meaningful only for HONE_OK */
+  double time_us;         /* median; meaningful only for HONE_OK and HONE_TOO_SLOW */
   double cost_seconds;    /* what the trial cost: compile, validate, time */
   double compile_seconds; /* of these, compiling */
   /* What the compiler said; 0 where it did not come so far or the device does not know. */

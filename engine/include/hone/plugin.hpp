@@ -138,8 +138,12 @@ class Space {
 struct Observation : hone_observation {
   [[nodiscard]] Position at() const { return from_c(position); }
   [[nodiscard]] bool ok() const { return outcome == HONE_OK; }
+  /// Left after one cold run far behind the fastest: its time is known about, and it cannot win.
+  [[nodiscard]] bool too_slow() const { return outcome == HONE_TOO_SLOW; }
   /// Whether it has a time that a logarithm can be taken of. A clock too coarse for a kernel says 0, a foreign record may say anything.
-  [[nodiscard]] bool timed() const { return ok() && time_us > 0.0 && time_us < std::numeric_limits<double>::infinity(); }
+  [[nodiscard]] bool timed() const { return (ok() || too_slow()) && time_us > 0.0 && time_us < std::numeric_limits<double>::infinity(); }
+  /// Whether it can win: right, and with such a time.
+  [[nodiscard]] bool eligible() const { return ok() && timed(); }
   /// What to minimise: the time, infinity for a failure or where there is none.
   [[nodiscard]] double objective() const { return timed() ? time_us : std::numeric_limits<double>::infinity(); }
 };

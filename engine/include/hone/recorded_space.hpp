@@ -16,8 +16,8 @@ namespace hone {
 struct RecordedTrial {
   Outcome outcome = Outcome::kOk;
   std::string detail;              ///< the record's word for a failure
-  std::vector<double> samples_us;  ///< empty unless kOk
-  double time_us = 0.0;            ///< the record's own figure, which other tools that replay the file go by (Kernel Tuner: the mean); 0 unless kOk
+  std::vector<double> samples_us;  ///< empty unless kOk, or kTooSlow where the record says how slow
+  double time_us = 0.0;            ///< the record's own figure, which other tools that replay the file go by (Kernel Tuner: the mean); 0 if there is none
   StageSeconds seconds;
   Resources resources;             ///< zeros where the record does not say
 };

@@ -22,7 +22,7 @@ namespace hone {
 struct Observation {
   Count position = 0;
   Outcome outcome = Outcome::kOk;
-  double time_us = 0.0;        ///< median; meaningful only if outcome is kOk
+  double time_us = 0.0;        ///< median; meaningful only if has_time(outcome)
   Resources resources;
   double cost_seconds = 0.0;   ///< what the trial cost
   double compile_seconds = 0.0;  ///< of these, compiling

@@ -24,9 +24,14 @@ enum class Outcome {
   kDeadlock,       ///< the cpu device saw every thread of a block wait
   kWrongResult,
   kRace,           ///< repeats on the same inputs differed
+  kTooSlow,        ///< one cold run was so far behind the fastest that it was left there: its time is known about, its results were not looked at
 };
 std::span<const Outcome> all_outcomes();
 std::string_view name(Outcome outcome);
+/// Whether a time is known: about for kTooSlow, of which nobody knows whether it is right. Only kOk can win.
+constexpr bool has_time(Outcome outcome) { return outcome == Outcome::kOk || outcome == Outcome::kTooSlow; }
+/// Whether something went wrong: one that was merely too slow did nothing wrong.
+constexpr bool is_failure(Outcome outcome) { return !has_time(outcome); }
 Result<Outcome> parse_outcome(std::string_view text);
 
 /// What the compiler said of one configuration; the largest over its passes.
@@ -67,7 +72,7 @@ struct Trial {
   Outcome outcome = Outcome::kOk;
   std::string detail;            ///< the message of a failure
   Resources resources;
-  Measurement measurement;       ///< empty unless kOk
+  Measurement measurement;       ///< empty unless kOk or kTooSlow, of which it is the cold run
   Readings readings;
   StageSeconds seconds;
   std::uint64_t input_seed = 0;  ///< of the inputs it was validated on
