@@ -448,6 +448,11 @@ Result<Validation> Bench::validate(const LoadedKernel& kernel, const Configurati
 Result<bool> Bench::has_answer(std::uint64_t seed) { return impl_->has_answer(seed); }
 Result<void> Bench::vary(std::uint64_t seed) { return impl_->vary(seed); }
 
+Result<std::optional<Measurement>> Bench::look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                                               double limit_us) {
+  return impl_->look(kernel, configuration, settings, limit_us);
+}
+
 Result<Timing> Bench::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                            std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn) {
   impl_->on_turn_ = on_turn;

@@ -82,6 +82,8 @@ struct Bench::Impl {
   Result<void> repair();
 
   // timing.cpp
+  Result<std::optional<Measurement>> look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                                          double limit_us);
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                       std::optional<double> incumbent_us, Readings& readings);
   Result<std::vector<Timing>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,

@@ -1,6 +1,7 @@
 #pragma once
 // What turns proposed configurations into trials.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,6 +34,8 @@ class Evaluator {
   [[nodiscard]] virtual double elapsed() const = 0;
   /// Waits until a trial has finished or elapsed() reaches `until`, and returns the finished ones. An Error ends the session.
   virtual Result<std::vector<Trial>> wait(double until) = 0;
+  /// Runs `work`, a strategy's thinking say, while what was submitted goes on. `work` must not use the evaluator.
+  virtual void meanwhile(const std::function<void()>& work) { work(); }
   /// Forgets what is not on the device yet and waits for the trial that is.
   virtual Result<std::vector<Trial>> drain() = 0;
   /// The fastest right configuration so far, for racing.

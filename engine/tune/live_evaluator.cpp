@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cmath>
 #include <deque>
+#include <exception>
 #include <limits>
 #include <stop_token>
 #include <thread>
@@ -31,6 +33,8 @@ constexpr double kFinalsBeyond = 0.2;    // of a budget, that the final round ma
 constexpr double kFinalsSlack = 4.0;     // seconds beyond that: what a round needs however short the budget
 constexpr double kWatchedFloor = 30.0;   // seconds for a stage under a sanitizer, which looks up lines of the source before it says what it found
 constexpr int kMostFaultless = 2;
+constexpr double kAwayWeight = 0.2;      // of the latest in the mean of how long the strategy thinks
+constexpr std::size_t kLooksAfter = 16;   // trials: the first ones are seen to the end, they teach the strategy and a small space is worth it
 constexpr double kRepeatShare = 0.05;    // of a session, for the repeated launches of its finalists
 constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
 constexpr double kFinalTimingShare = 0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists
@@ -125,6 +129,34 @@ class LiveEvaluator final : public Evaluator {
     return collect();
   }
 
+  void meanwhile(const std::function<void()>& work) override {
+    if (in_flight() == 0) {
+      work();
+      return;
+    }
+    const Clock::time_point begin = Clock::now();
+    const auto stay = boost::asio::make_work_guard(context_);
+    std::exception_ptr thrown;
+    bool done = false;
+    std::thread worker([&] {
+      try {
+        work();
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      boost::asio::post(context_, [&done] { done = true; });
+    });
+    while (!done) {
+      context_.restart();
+      context_.run_one();
+    }
+    worker.join();
+    away_ += kAwayWeight * (Seconds(Clock::now() - begin).count() - away_);
+    if (thrown) {
+      std::rethrow_exception(thrown);
+    }
+  }
+
   Result<std::vector<Trial>> drain() override {
     pool_.clear_queue();
     ready_.clear();
@@ -210,9 +242,12 @@ class LiveEvaluator final : public Evaluator {
     return store_ == nullptr ? Result<void>() : store_->put_compiled(key, compiled);
   }
 
-  /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured, and a few to spare.
+  /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured and while the strategy thinks, and a
+  /// few to spare.
   [[nodiscard]] std::size_t depth() const {
-    const std::size_t most = pool_.workers() * pool_.batch_size();
+    const std::size_t busy = pool_.workers() * pool_.batch_size();
+    const double compiled_away = 2.0 * away_ * static_cast<double>(pool_.workers()) / std::max(pool_.mean_seconds(), 1e-4);
+    const std::size_t most = busy + static_cast<std::size_t>(std::min(compiled_away, static_cast<double>(busy)));
     if (!request_.device.info.compile_overlaps) {
       return trials_done_ == 0 ? 1 : most;
     }
@@ -376,6 +411,7 @@ class LiveEvaluator final : public Evaluator {
     message["first"] = current_.proposal.position == *first_;
     if (incumbent_us_) {
       message["incumbent"] = *incumbent_us_;
+      message["look"] = trials_done_ >= kLooksAfter;
     }
     on_device_ = true;
     trial_start_ = Clock::now();
@@ -454,6 +490,7 @@ class LiveEvaluator final : public Evaluator {
   std::optional<Count> first_;  ///< position of the first proposal
   bool first_waits_ = false, on_device_ = false, closed_ = false;
   std::size_t trials_done_ = 0;
+  double away_ = 0.0;  ///< seconds that meanwhile() takes
   double busy_seconds_ = 0.0, first_seconds_ = 0.0, end_ = kNever;
   std::optional<std::size_t> blamed_;  ///< the place, in the last request for a final round, of who ran when it ended
   std::optional<Clock::time_point> first_trial_;

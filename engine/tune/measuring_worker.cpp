@@ -410,6 +410,31 @@ bool MeasuringWorker::note(const Result<Validation>& validation, const std::stri
   return validation->ok();
 }
 
+/// What is far behind costs a launch or two, not a validation: most candidates of a wide space. False if it is, or if it failed.
+bool MeasuringWorker::look(const Configuration& configuration, const LoadedKernel& kernel, double incumbent_us, TrialReply& reply) {
+  constexpr double kFarBehind = 1.5;  // more than one cold run and another differ by
+  constexpr double kAloneUs = 10.0;   // that a launch alone takes longer than one of many in a graph
+  constexpr double kHostUs = 20e3;    // that a host with other work may take longer, twice in a row
+  constexpr double kCrawl = 10.0;     // times the limit that it is waited for
+  const double limit_us = kFarBehind * incumbent_us + (device_->info().compile_overlaps ? kAloneUs : kHostUs);
+  lock_.acquire(channel_);
+  channel_.report({.name = "having a first look", .expected = kCrawl * limit_us * 1e-6});
+  const Stopwatch watch;
+  Result<std::optional<Measurement>> seen = bench_->look(kernel, configuration, settings_, limit_us);
+  lock_.release();
+  reply.trial.seconds.time = watch.seconds();
+  if (!seen) {
+    reply.fail(seen.error());
+    return false;
+  }
+  if (*seen) {
+    reply.trial.measurement = **std::move(seen);
+    reply.trial.outcome = Outcome::kTooSlow;
+    reply.trial.detail = fmt::format("{:.1f} times as long as the fastest so far, in its first cold runs", reply.trial.measurement.median_us / incumbent_us);
+  }
+  return !reply.trial.measurement.raced_out;
+}
+
 bool MeasuringWorker::time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us,
                            TrialReply& reply) {
   lock_.acquire(channel_);
@@ -419,7 +444,7 @@ bool MeasuringWorker::time(const Configuration& configuration, const LoadedKerne
   const Stopwatch watch;
   Result<Timing> timed = bench_->time(kernel, configuration, settings_, incumbent_us, reply.trial.readings, on_turn);
   lock_.release();
-  reply.trial.seconds.time = watch.seconds();
+  reply.trial.seconds.time += watch.seconds();
   if (!timed) {
     reply.fail(timed.error());
     return false;
@@ -475,7 +500,8 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
     return;
   }
   const auto incumbent = request.contains("incumbent") ? std::optional<double>(request.at("incumbent").get<double>()) : std::nullopt;
-  if (validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, reply)) {
+  const bool stays = !request.value("look", false) || look(configuration, *kernel, *incumbent, reply);
+  if (stays && validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, reply)) {
     // What is not close to the best comes to a final round only when that has dropped others, and is asked for all of this there.
     const Measurement& measured = reply.trial.measurement;
     const bool leads = !incumbent || measured.median_us < *incumbent;
@@ -488,7 +514,7 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
     }
   }
   audit(reply);
-  if (reply.trial.outcome != Outcome::kOk) {
+  if (!has_time(reply.trial.outcome)) {
     reply.trial.measurement = {};
   }
   spent_ += reply.trial.seconds.time + reply.trial.seconds.validate;

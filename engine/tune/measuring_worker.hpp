@@ -67,6 +67,7 @@ class MeasuringWorker {
   bool provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
   /// Many launches, each looked at.
   bool repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds, TrialReply& reply);
+  bool look(const Configuration& configuration, const LoadedKernel& kernel, double incumbent_us, TrialReply& reply);
   bool time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us, TrialReply& reply);
   /// What a trial left damaged is charged to it, and mended.
   void audit(TrialReply& reply);

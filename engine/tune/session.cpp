@@ -128,7 +128,7 @@ class Session {
       }
       progress();
     }
-    searcher_->tell(observations);
+    evaluator_->meanwhile([&] { searcher_->tell(observations); });
     return {};
   }
 
@@ -246,7 +246,7 @@ class Session {
     constexpr int kPatience = 3;
     for (int turn = 0; turn < kPatience; ++turn) {
       if (searcher_->can_widen() && (searcher_->exhausted() || likely_share_is_spent())) {
-        searcher_->widen();
+        evaluator_->meanwhile([&] { searcher_->widen(); });
       }
       if (searcher_->exhausted()) {
         return;
@@ -255,8 +255,10 @@ class Session {
       if (wanted == 0) {
         return;
       }
+      std::vector<Count> positions;
+      evaluator_->meanwhile([&] { positions = searcher_->ask(wanted); });
       std::vector<Proposal> proposals;
-      for (const Count position : searcher_->ask(wanted)) {
+      for (const Count position : positions) {
         if (position < space_.size() && tried_.insert(position).second) {
           proposals.push_back({position, space_.at(position)});
         }

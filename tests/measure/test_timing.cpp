@@ -75,6 +75,26 @@ TEST_CASE("one fast sample keeps a configuration in the race, and so does a time
   CHECK_FALSE(track.time(taking([](int) { return 90.0; }), 100.0).raced_out);
 }
 
+TEST_CASE("a first look drops what takes longer than the limit twice, and tells the shorter time") {
+  Track track;
+  const auto look = [&track](const FakeKernel& kernel) { return *track.bench->look(kernel, kConfiguration, track.settings, 150.0); };
+  const auto seen = look(taking([](int run) { return run == 0 ? 900.0 : 400.0; }));
+  REQUIRE(seen);
+  CHECK(seen->median_us == 400.0);
+  CHECK(seen->raced_out);
+  const FakeKernel slow_once = taking([](int run) { return run == 0 ? 900.0 : 140.0; }), fast = taking(140.0);
+  CHECK_FALSE(look(slow_once));
+  CHECK_FALSE(look(fast));
+  CHECK(slow_once.launches == 2);
+  CHECK(fast.launches == 1);
+}
+
+TEST_CASE("a first look at a throttled device drops nobody") {
+  Track track;
+  track.device.throttle = []() -> std::uint64_t { return 0x20; };
+  CHECK_FALSE(*track.bench->look(taking(400.0), kConfiguration, track.settings, 150.0));
+}
+
 TEST_CASE("an in-place argument is restored before every timed run, and zeroed ones are zeroed") {
   Track track({fake::argument("x", Direction::kInOut, fake::n()), fake::argument("count", Direction::kOut, fake::n(), true),
                fake::argument("scratch", Direction::kWorkspace, fake::n(), true)});

@@ -101,6 +101,11 @@ class Bench {
   /// inputs gives those of the inputs before.
   Result<void> vary(std::uint64_t seed);
 
+  /// A first look at one that nothing is known of: a cold run, and a second one where that took longer than `limit_us`. Its shorter time if both
+  /// did and the device is not throttled, else nothing. Results are not looked at; what it damages, audit() finds.
+  Result<std::optional<Measurement>> look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
+                                          double limit_us);
+
   /// Times it; `incumbent_us` enables racing.
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                       std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn = nullptr);
