@@ -44,10 +44,7 @@ std::size_t CompilePool::batch_size() const {
 }
 
 std::size_t CompilePool::pending() const {
-  std::size_t count = 0;
-  for (const auto& batch : queue_) {
-    count += batch.size();
-  }
+  std::size_t count = queue_.size();
   for (const auto& slot : slots_) {
     count += slot->batch.size();
   }
@@ -62,18 +59,25 @@ double CompilePool::limit(std::size_t configurations) const {
 }
 
 void CompilePool::submit(std::vector<Proposal> proposals) {
-  // Batches no larger than what spreads the work over all workers.
-  const std::size_t fair = (proposals.size() + workers() - 1) / workers();
-  const std::size_t size = std::max<std::size_t>(1, std::min(batch_size(), fair));
-  for (std::size_t at = 0; at < proposals.size(); at += size) {
-    const auto first = proposals.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto last = proposals.begin() + static_cast<std::ptrdiff_t>(std::min(proposals.size(), at + size));
-    queue_.emplace_back(std::make_move_iterator(first), std::make_move_iterator(last));
+  for (Proposal& proposal : proposals) {
+    queue_.push_back({std::move(proposal)});
   }
   dispatch();
 }
 
+std::vector<Proposal> CompilePool::next_batch(std::size_t free_workers) {
+  const std::size_t fair = (queue_.size() + free_workers - 1) / free_workers;
+  const std::size_t most = queue_.front().alone ? 1 : std::max<std::size_t>(1, std::min(batch_size(), fair));
+  std::vector<Proposal> batch;
+  while (batch.size() < most && !queue_.empty() && (batch.empty() || !queue_.front().alone)) {
+    batch.push_back(std::move(queue_.front().proposal));
+    queue_.pop_front();
+  }
+  return batch;
+}
+
 void CompilePool::dispatch() {
+  auto free_workers = static_cast<std::size_t>(std::ranges::count_if(slots_, [](const auto& slot) { return slot->batch.empty(); }));
   for (const auto& slot : slots_) {
     if (queue_.empty() || broken_) {
       return;
@@ -81,8 +85,7 @@ void CompilePool::dispatch() {
     if (!slot->batch.empty()) {
       continue;
     }
-    slot->batch = std::move(queue_.front());
-    queue_.pop_front();
+    slot->batch = next_batch(free_workers--);
     ++running_;
     if (slot->process && slot->process->alive()) {
       send(*slot);
@@ -152,7 +155,7 @@ void CompilePool::lost(Slot& slot, const Error& why) {
   if (batch.size() > 1) {
     // Only the offender is to blame: each is tried again alone, in a fresh process.
     for (Proposal& proposal : batch) {
-      queue_.push_front({std::move(proposal)});
+      queue_.push_front({std::move(proposal), true});
     }
     return;
   }

@@ -48,7 +48,14 @@ class CompilePool {
     std::vector<Proposal> batch;
   };
 
+  struct Waiting {
+    Proposal proposal;
+    bool alone = false;  ///< a worker was lost over it, or over one beside it
+  };
+
   void dispatch();
+  /// What the next worker gets: with few waiting, no more than spreads them over all workers that are free.
+  std::vector<Proposal> next_batch(std::size_t free_workers);
   void start(Slot& slot);
   void send(Slot& slot);
   void finished(Slot& slot, Result<wire::CompileResult> reply);
@@ -60,7 +67,7 @@ class CompilePool {
   wire::Message setup_;
   Handler handler_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::deque<std::vector<Proposal>> queue_;  ///< batches; what a lost worker held comes back one by one
+  std::deque<Waiting> queue_;
   std::size_t running_ = 0, compiled_ = 0;
   double seconds_ = 0.0;
   std::vector<double> each_;  ///< seconds of a configuration, of every batch, sorted
