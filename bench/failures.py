@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a candidate costs that hangs, crashes or crawls, at each stage of its trial.
+"""What a candidate costs that hangs, crashes or crawls, at each stage of its trial; that is wrong; that is far slower.
 
     bench/failures.py [--hone build/bin/hone] [--device cpu] [--n 1048576] [--budget 12] [--markdown]
 
@@ -16,9 +16,12 @@ import tempfile
 import time
 
 STAGES = ["none", "compile", "small problem", "user's problem", "timing", "final round"]
-FAILURES = ["hang", "crash", "crawl"]
+FAILURES = ["hang", "crash", "crawl", "wrong", "slower"]
+EVERYWHERE = 3  # of the failures: the others are of the user's problem alone
+USERS = STAGES.index("user's problem")
 FINAL = STAGES.index("final round")
 HONEST = 8  # configurations beside the failing one, the default among them
+LATE = 32    # as many before one whose cost depends on what is known by then: whoever is far behind the fastest gets a first look alone
 NEVER = 1 << 60
 
 
@@ -52,7 +55,8 @@ def session(options, stages, failure):
     """Over honest configurations and one that fails before the final round, if it does."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        return tune(options, kernel(options, folder, NEVER), folder / "failures.db", stages, failure, range(HONEST), [0], "1000trials")
+        return tune(options, kernel(options, folder, NEVER), folder / "failures.db", stages, failure,
+                    range(HONEST if failure < EVERYWHERE else LATE), [0], "1000trials")
 
 
 def session_of_finals(options, stages, failure):
@@ -98,7 +102,7 @@ def main():
     if options.markdown:
         print("| stage | failure | outcome | trial, s | session longer by, s | session, s | without it, s | winner honest | innocent failures |\n|---|---|---|---|---|---|---|---|---|")
     for stage in range(1, len(STAGES)):
-        for failure in range(len(FAILURES)):
+        for failure in range(len(FAILURES) if stage == USERS else EVERYWHERE):
             row = measure(options, stage, failure)
             if options.markdown:
                 print(f"| {row['stage']} | {row['failure']} | {row['outcome']} | {row['trial_s']:.2f} | {row['cost_s']:.2f} | {row['session_s']:.2f} | "

@@ -7,7 +7,7 @@ struct Problem {
 
 struct Config {
   TUNE(0, 1, 2, 3, 4, 5) int stage = 0;  // none, compile, small problem, the user's problem, timing, final round
-  TUNE(0, 1, 2) int failure = 0;         // hang, crash, crawl
+  TUNE(0, 1, 2, 3, 4) int failure = 0;   // hang, crash, crawl; a wrong result, ten times slower and more
   TUNE(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31) int spare = 0;
   TUNE(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31) int more = 0;  // as spare: a session on a GPU tries many
 };
@@ -80,7 +80,12 @@ template <class T, Config c> KERNEL void failing(IN(p.n) const T* x, OUT(p.n) T*
   }
   if (i >= p.n) return;
   float factor = 2.0f;
-  if (c.stage == 0) {  // the honest ones are slow: who fails in the final round has to come that far
+  if (fails && c.failure == 3) factor = 3.0f;
+  if (fails && c.failure == 4) {
+    for (volatile int turn = 0; turn < 640; turn = turn + 1) {
+    }
+  }
+  if (c.stage == 0 || c.failure >= 3) {  // the honest ones are slow: who fails in the final round has to come that far
     for (int k = 1; k <= 64; ++k) factor = factor * (1.0f + (float)(p.n == -k));
   }
   y[i] = T(factor * (float)x[i]);
