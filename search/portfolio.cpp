@@ -53,6 +53,7 @@ class Member {
     context.parameters = defaults_.data();
     context.model = nullptr;  // ours is not its
     context.model_bytes = 0;
+    context.observation_stride = sizeof(Observation);  // as they are told here
     context_ = std::make_unique<hone_strategy_context>(context);
     check(table->create(context_.get(), &instance_, &message_));
   }
@@ -204,8 +205,10 @@ class Portfolio final : public plugin::Strategy {
 
 /// Members are made from the context as it came over the border.
 std::int32_t create(const hone_strategy_context* context, void** instance, hone_message* message) {
-  return plugin::detail::guarded(
-      message, [&] { *instance = static_cast<plugin::Strategy*>(new Portfolio(*context, Context(*context, Portfolio::kAbout))); });
+  return plugin::detail::guarded(message, [&] {
+    const Context seen(*context, Portfolio::kAbout);
+    *instance = new plugin::detail::Instance{std::make_unique<Portfolio>(*context, seen), seen.observation_stride()};
+  });
 }
 
 }  // namespace
@@ -221,7 +224,9 @@ const hone_strategy* portfolio_strategy() {
                                    .ask = plugin::detail::ask,
                                    .tell = plugin::detail::tell,
                                    .save = nullptr,
-                                   .destroy = plugin::detail::destroy};
+                                   .destroy = plugin::detail::destroy,
+                                   .parameter_stride = sizeof(hone_parameter),
+                                   .weighs_expectations = 0};
   return &table;
 }
 

@@ -1,32 +1,35 @@
 #include "engine/plugin/device_info.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "engine/plugin/device_table.hpp"
+#include "engine/plugin/table.hpp"
 
 namespace hone::plugin_host {
 
-Result<DeviceInfo> from_c(const hone_device& table, const hone_device_info& info) {
+namespace {
+
+Result<DeviceInfo> read(const hone_device& table, const hone_device_info& info) {
   const auto broken = [&](const std::string& what) { return device_error(table, "enumerate", ErrorCode::kPlugin, what); };
-  if (info.struct_size < sizeof(hone_device_info)) {
-    return broken("its hone_device_info is shorter than this version's");
-  }
-  if (info.id == nullptr || info.product == nullptr || info.uuid == nullptr || info.architecture == nullptr) {
-    return broken("a device lacks a text");
+  const std::string missing = lacking(info.struct_size, {{"id", info.id != nullptr},
+                                                         {"product", info.product != nullptr},
+                                                         {"architecture", info.architecture != nullptr},
+                                                         {"properties", info.properties != nullptr}});
+  if (!missing.empty()) {
+    return broken("of a hone_device_info: " + missing);
   }
   DeviceInfo made;
   made.id = info.id;
   made.plugin = table.name;
   made.product = info.product;
-  made.uuid = info.uuid;
+  made.uuid = info.uuid != nullptr ? info.uuid : "";
   made.architecture = info.architecture;
   made.compile_overlaps = info.compile_overlaps != 0;
   if (made.id != made.plugin && !made.id.starts_with(made.plugin + ":")) {
     return broken(fmt::format("the id '{}' is neither '{}' nor '{}:' and a number", made.id, made.plugin, made.plugin));
   }
-  const std::span properties(info.properties, info.properties == nullptr ? 0 : info.property_count);
-  const std::span environment(info.environment, info.environment == nullptr ? 0 : info.environment_count);
+  const auto properties = elements(info.properties, info.property_count, info.property_stride, "property_stride");
+  const auto environment = elements(info.environment, info.environment_count, info.environment_stride, "environment_stride");
   if (std::ranges::any_of(properties, [](const auto& property) { return property.name == nullptr; }) ||
       std::ranges::any_of(environment, [](const auto& entry) { return entry.name == nullptr || entry.text == nullptr; })) {
     return broken(fmt::format("{}: a property or an entry of the environment lacks a text", made.id));
@@ -45,6 +48,16 @@ Result<DeviceInfo> from_c(const hone_device& table, const hone_device_info& info
   return made;
 }
 
+}  // namespace
+
+Result<DeviceInfo> from_c(const hone_device& table, const hone_device_info& info) {
+  try {
+    return read(table, settled(info));
+  } catch (const ContractError& error) {
+    return device_error(table, "enumerate", ErrorCode::kPlugin, error.what());
+  }
+}
+
 InfoView::InfoView(const DeviceInfo& info) {
   for (const auto& [name, value] : info.properties) {
     properties_.push_back({name.c_str(), value});
@@ -61,7 +74,9 @@ InfoView::InfoView(const DeviceInfo& info) {
            .property_count = properties_.size(),
            .environment = environment_.data(),
            .environment_count = environment_.size(),
-           .compile_overlaps = info.compile_overlaps ? 1 : 0};
+           .compile_overlaps = info.compile_overlaps ? 1 : 0,
+           .property_stride = sizeof(hone_property),
+           .environment_stride = sizeof(hone_text)};
 }
 
 }  // namespace hone::plugin_host

@@ -6,12 +6,14 @@
 #include "engine/plugin/device_table.hpp"
 #include "engine/plugin/plugged_compiler.hpp"
 #include "engine/plugin/plugged_device.hpp"
+#include "engine/plugin/table.hpp"
 
 namespace hone::plugin_host {
 namespace {
 
 class PluggedDevicePlugin final : public DevicePlugin {
  public:
+  /// What it opens keeps a copy of the table: it may outlive the registry.
   PluggedDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file)
       : table_(table), version_(std::move(version)), file_(std::move(file)) {}
 
@@ -61,7 +63,7 @@ class PluggedDevicePlugin final : public DevicePlugin {
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override { return create_compiler(table_, info); }
 
  private:
-  const hone_device& table_;
+  hone_device table_;
   std::string version_;
   std::filesystem::path file_;
 };
@@ -69,20 +71,32 @@ class PluggedDevicePlugin final : public DevicePlugin {
 }  // namespace
 
 std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file) {
-  const auto require = [&](bool met, const char* what) {
+  const hone_device known = settled(*table);
+  const auto require = [&](bool met, const std::string& what) {
     if (!met) {
-      throw ContractError(fmt::format("device '{}': {}", table->name != nullptr ? table->name : "", what));
+      throw ContractError(fmt::format("device '{}': {}", known.name != nullptr ? known.name : "", what));
     }
   };
-  require(table->struct_size >= sizeof(hone_device), "its table is shorter than this version's");
-  require(table->name != nullptr && table->name[0] != '\0', "its table lacks a name");
-  require(std::string_view(table->name).find(':') == std::string_view::npos, "its name has a colon, which ends the name in a device's id");
-  require(table->enumerate != nullptr && table->compiler_version != nullptr && table->create_compiler != nullptr &&
-              table->compile != nullptr && table->destroy_compiler != nullptr && table->open != nullptr && table->close != nullptr &&
-              table->allocate != nullptr && table->release != nullptr && table->upload != nullptr && table->download != nullptr &&
-              table->load != nullptr && table->unload != nullptr && table->launch != nullptr,
-          "its table lacks a function that cannot be left out");
-  return std::make_unique<PluggedDevicePlugin>(*table, std::move(version), std::move(file));
+  const std::string missing = lacking(table->struct_size, {{"name", known.name != nullptr && known.name[0] != '\0'},
+                                                           {"enumerate", known.enumerate != nullptr},
+                                                           {"compiler_version", known.compiler_version != nullptr},
+                                                           {"create_compiler", known.create_compiler != nullptr},
+                                                           {"compile", known.compile != nullptr},
+                                                           {"destroy_compiler", known.destroy_compiler != nullptr},
+                                                           {"open", known.open != nullptr},
+                                                           {"close", known.close != nullptr},
+                                                           {"allocate", known.allocate != nullptr},
+                                                           {"release", known.release != nullptr},
+                                                           {"upload", known.upload != nullptr},
+                                                           {"download", known.download != nullptr},
+                                                           {"load", known.load != nullptr},
+                                                           {"unload", known.unload != nullptr},
+                                                           {"launch", known.launch != nullptr}});
+  require(missing.empty(), missing);
+  require(std::string_view(known.name).find(':') == std::string_view::npos, "its name has a colon, which ends the name in a device's id");
+  require(known.compiled_size == 0 || known.compiled_size >= kCompiledOfAbi2,
+          fmt::format("its compiled_size is {}: at least {} is needed", known.compiled_size, kCompiledOfAbi2));
+  return std::make_unique<PluggedDevicePlugin>(known, std::move(version), std::move(file));
 }
 
 }  // namespace hone::plugin_host

@@ -53,7 +53,7 @@ class OpenDevice {
   [[nodiscard]] void* handle() const { return handle_; }
 
  private:
-  const hone_device& table_;
+  const hone_device table_;
   void* handle_;
 };
 

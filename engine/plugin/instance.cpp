@@ -27,11 +27,21 @@ hone_observation to_c(const Observation& observation) {
           .occupancy = observation.resources.occupancy};
 }
 
-Instance::Instance(const hone_strategy* table, StrategyContext context, std::vector<double> parameters)
-    : table_(table), context_(std::move(context)), parameters_(std::move(parameters)), space_(context_.space) {
+hone_observation in_terms_of(std::uint32_t abi, hone_observation observation) {
+  // A time that is far behind the best: as such it leads a search of version 2 where it leads a later one. A failure would make a
+  // neighbourhood look impossible that is merely slow.
+  if (abi < 3 && observation.outcome == HONE_TOO_SLOW) {
+    observation.outcome = observation.time_us > 0.0 ? HONE_OK : HONE_TIMEOUT;
+  }
+  return observation;
+}
+
+Instance::Instance(const hone_strategy& table, std::uint32_t abi, StrategyContext context, std::vector<double> parameters)
+    : table_(table), abi_(abi), context_(std::move(context)), parameters_(std::move(parameters)), space_(context_.space, context_.likely) {
   for (const Prior& prior : context_.priors) {
     auto& observations = prior_observations_.emplace_back(prior.observations.size());
-    std::ranges::transform(prior.observations, observations.begin(), [](const Observation& observation) { return to_c(observation); });
+    std::ranges::transform(prior.observations, observations.begin(),
+                           [abi](const Observation& observation) { return in_terms_of(abi, to_c(observation)); });
     priors_.push_back({prior.device.c_str(), prior.dtype.c_str(), prior.shape.c_str(), observations.data(), observations.size()});
   }
   first_ = to_c(context_.first.value_or(0));
@@ -44,24 +54,26 @@ Instance::Instance(const hone_strategy* table, StrategyContext context, std::vec
                 .priors = priors_.data(),
                 .prior_count = priors_.size(),
                 .model = context_.model.empty() ? nullptr : context_.model.data(),
-                .model_bytes = context_.model.size()};
+                .model_bytes = context_.model.size(),
+                .prior_stride = sizeof(hone_prior),
+                .observation_stride = sizeof(hone_observation)};
 }
 
 Instance::~Instance() {
   if (handle_ != nullptr) {
-    guarded_end([&] { table_->destroy(handle_); });
+    guarded_end([&] { table_.destroy(handle_); });
   }
 }
 
 std::optional<Failure> Instance::create() {
-  return guarded([&](hone_message* message) { return table_->create(&c_context_, &handle_, message); });
+  return guarded([&](hone_message* message) { return table_.create(&c_context_, &handle_, message); });
 }
 
 std::optional<Failure> Instance::ask(std::size_t wanted, std::vector<Count>& positions) {
   std::vector<hone_position> proposed(wanted);
   std::size_t count = 0;
   const std::optional<Failure> failure =
-      guarded([&](hone_message* message) { return table_->ask(handle_, wanted, proposed.data(), &count, message); });
+      guarded([&](hone_message* message) { return table_.ask(handle_, wanted, proposed.data(), &count, message); });
   proposed.resize(failure ? 0 : std::min(count, wanted));
   for (const hone_position position : proposed) {
     positions.push_back(from_c(position));
@@ -69,15 +81,16 @@ std::optional<Failure> Instance::ask(std::size_t wanted, std::vector<Count>& pos
   return failure;
 }
 
-std::optional<Failure> Instance::tell(const std::vector<hone_observation>& observations) {
-  return guarded([&](hone_message* message) { return table_->tell(handle_, observations.data(), observations.size(), message); });
+std::optional<Failure> Instance::tell(std::vector<hone_observation> observations) {
+  std::ranges::transform(observations, observations.begin(), [this](const hone_observation& one) { return in_terms_of(abi_, one); });
+  return guarded([&](hone_message* message) { return table_.tell(handle_, observations.data(), observations.size(), message); });
 }
 
 std::optional<Failure> Instance::save(std::string& model) {
-  if (table_->save == nullptr) {
+  if (table_.save == nullptr) {
     return std::nullopt;
   }
-  return guarded([&](hone_message* message) { return table_->save(handle_, &model, append, message); });
+  return guarded([&](hone_message* message) { return table_.save(handle_, &model, append, message); });
 }
 
 }  // namespace hone::plugin_host

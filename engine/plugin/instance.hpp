@@ -13,22 +13,25 @@
 namespace hone::plugin_host {
 
 hone_observation to_c(const Observation& observation);
+/// What a plugin of an older version can be told of an outcome that it does not know.
+hone_observation in_terms_of(std::uint32_t abi, hone_observation observation);
 
 /// Every function returns the failure of the plugin, also one it threw, or nothing.
 class Instance {
  public:
-  Instance(const hone_strategy* table, StrategyContext context, std::vector<double> parameters);
+  Instance(const hone_strategy& table, std::uint32_t abi, StrategyContext context, std::vector<double> parameters);
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
   ~Instance();
 
   std::optional<Failure> create();
   std::optional<Failure> ask(std::size_t wanted, std::vector<Count>& positions);
-  std::optional<Failure> tell(const std::vector<hone_observation>& observations);
+  std::optional<Failure> tell(std::vector<hone_observation> observations);
   std::optional<Failure> save(std::string& model);
 
  private:
-  const hone_strategy* table_;
+  hone_strategy table_;  ///< a copy: a call that never returns keeps the instance, and not its plugin
+  std::uint32_t abi_;
   StrategyContext context_;
   std::vector<double> parameters_;
   SpaceView space_;

@@ -2,22 +2,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <optional>
 #include <span>
 
 #include "engine/plugin/device_plugin.hpp"
 #include "engine/plugin/guarded.hpp"
+#include "engine/plugin/table.hpp"
 #include "hone/plugin_loader.hpp"
 
 namespace hone {
+
+using plugin_host::settled;
+
 namespace {
 
 Error broken(const std::filesystem::path& file, const std::string& what) {
   return Error{ErrorCode::kPlugin, fmt::format("plugin {}: {}", file.string(), what)};
 }
 
-Result<const hone_plugin*> open(const std::filesystem::path& file) {
+Result<hone_plugin> open(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
     return Error{ErrorCode::kNotFound, fmt::format("plugin {}: there is no such file", file.string())};
@@ -39,15 +42,15 @@ Result<const hone_plugin*> open(const std::filesystem::path& file) {
   if (thrown || plugin == nullptr) {
     return broken(file, thrown ? HONE_PLUGIN_ENTRY " failed: " + thrown->message : HONE_PLUGIN_ENTRY " returned null");
   }
-  if (plugin->abi != HONE_PLUGIN_ABI) {
-    return broken(file,
-                  fmt::format("it was built for plugin ABI {}, this Hone has ABI {}: build it again with this version's hone/plugin.h",
-                              plugin->abi, HONE_PLUGIN_ABI));
+  if (plugin->abi < HONE_PLUGIN_ABI_OLDEST || plugin->abi > HONE_PLUGIN_ABI) {
+    return broken(
+        file, fmt::format("it was built for plugin ABI {}, this Hone takes ABI {} to {}: build it again with this version's hone/plugin.h",
+                          plugin->abi, HONE_PLUGIN_ABI_OLDEST, HONE_PLUGIN_ABI));
   }
-  if (plugin->struct_size < offsetof(hone_plugin, devices)) {
-    return broken(file, "its table is shorter than that of ABI version 1");
+  if (!HONE_HAS(hone_plugin, plugin, strategy_count)) {
+    return broken(file, fmt::format("its table, of {} bytes, lacks strategy_count", plugin->struct_size));
   }
-  return plugin;
+  return settled(*plugin);
 }
 
 struct Contents {
@@ -68,10 +71,7 @@ std::span<const Table* const> tables(const Table* const* first, std::size_t coun
 Contents contents_of(const hone_plugin& plugin, const std::filesystem::path& file, std::chrono::milliseconds patience) {
   Contents contents;
   for (const hone_strategy* const table : tables(plugin.strategies, plugin.strategy_count, "strategy")) {
-    contents.strategies.push_back(std::make_unique<StrategyPlugin>(table, patience));
-  }
-  if (plugin.struct_size < offsetof(hone_plugin, device_count) + sizeof(plugin.device_count)) {
-    return contents;  // built before there were devices
+    contents.strategies.push_back(std::make_unique<StrategyPlugin>(table, patience, plugin.abi));
   }
   const auto text = [](const char* given) { return given != nullptr ? given : ""; };
   const std::string version = fmt::format("{} {}", text(plugin.name), text(plugin.version));
@@ -102,10 +102,10 @@ Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path
   if (const auto known = registry.files().find(canonical); known != registry.files().end()) {
     return known->second;
   }
-  HONE_ASSIGN(const hone_plugin* const plugin, open(file));
+  HONE_ASSIGN(const hone_plugin plugin, open(file));
   Contents contents;
   try {
-    contents = contents_of(*plugin, file, patience);
+    contents = contents_of(plugin, file, patience);
   } catch (const ContractError& error) {
     return broken(file, error.what());
   }

@@ -1,11 +1,13 @@
 #include "engine/plugin/plugged_compiler.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <optional>
 
 #include "engine/plugin/device_info.hpp"
 #include "engine/plugin/device_table.hpp"
+#include "engine/plugin/table.hpp"
 #include "hone/digest.hpp"
 #include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
@@ -42,7 +44,10 @@ class RequestView {
                 .problem_fields = fields_.data(),
                 .problem_field_count = fields_.size(),
                 .units = units_.data(),
-                .unit_count = units_.size()};
+                .unit_count = units_.size(),
+                .header_stride = sizeof(hone_text),
+                .unit_stride = sizeof(hone_unit),
+                .function_stride = sizeof(hone_function)};
   }
   RequestView(const RequestView&) = delete;
   RequestView& operator=(const RequestView&) = delete;
@@ -122,10 +127,12 @@ class Answers {
     }
   }
 
-  void accept(std::size_t unit, const hone_compiled& from) {
+  void accept(std::size_t unit, const hone_compiled& given) {
     if (unit >= given_.size()) {
       return;
     }
+    hone_compiled from{};
+    std::memcpy(&from, &given, std::min(sizeof(from), table_.compiled_size != 0 ? table_.compiled_size : kCompiledOfAbi2));
     const std::size_t functions = request_.units[unit].function_count;
     if (from.bytes == nullptr || from.byte_count == 0 || from.symbols == nullptr ||
         std::find(from.symbols, from.symbols + functions, nullptr) != from.symbols + functions) {
@@ -166,13 +173,13 @@ class PluggedCompiler final : public Compiler {
   std::vector<Result<Compiled>> compile(const CompileRequest& request) override {
     const RequestView view(request);
     Answers answers(table_, view.request());
-    const hone_compile_sink sink = answers.sink();
+    InRoom<hone_compile_sink> sink(answers.sink());
     return answers.results(call(table_, "compile", ErrorCode::kCompile,
-                                [&](hone_message* message) { return table_.compile(handle_, &view.request(), &sink, message); }));
+                                [&](hone_message* message) { return table_.compile(handle_, &view.request(), sink.get(), message); }));
   }
 
  private:
-  const hone_device& table_;
+  const hone_device table_;
   void* handle_;
 };
 

@@ -7,6 +7,7 @@
 #include "engine/plugin/device_info.hpp"
 #include "engine/plugin/host_way.hpp"
 #include "engine/plugin/plugged_kernel.hpp"
+#include "engine/plugin/table.hpp"
 
 namespace hone::plugin_host {
 namespace {
@@ -52,10 +53,16 @@ class PluggedDevice final : public Device {
     if (table_.compare == nullptr) {
       return compare_by_host(*this, actual, dtype, expected, count, tolerance);
     }
-    const hone_tolerance allowed{tolerance.relative, tolerance.absolute_rms, tolerance.absolute};
-    hone_comparison seen{};
-    HONE_TRY(on_device("compare", table_.compare, actual, static_cast<std::int32_t>(dtype), expected, count, &allowed, &seen));
-    return Comparison{count, seen.mismatches, seen.not_finite, seen.first_mismatch, seen.first_actual, seen.first_expected, seen.max_error};
+    InRoom<hone_tolerance> allowed({tolerance.relative, tolerance.absolute_rms, tolerance.absolute});
+    InRoom<hone_comparison> seen;
+    HONE_TRY(on_device("compare", table_.compare, actual, static_cast<std::int32_t>(dtype), expected, count, allowed.get(), seen.get()));
+    return Comparison{.elements = count,
+                      .mismatches = seen->mismatches,
+                      .not_finite = seen->not_finite,
+                      .first_mismatch = seen->first_mismatch,
+                      .first_actual = seen->first_actual,
+                      .first_expected = seen->first_expected,
+                      .max_error = seen->max_error};
   }
   Result<std::uint64_t> checksum(const void* source, std::size_t bytes) override {
     if (table_.checksum == nullptr) {
@@ -147,7 +154,8 @@ Result<std::vector<double>> PluggedDevice::time_runs(const TimeRequest& request,
                                 .preparations = preparations.data(),
                                 .preparation_count = preparations.size(),
                                 .samples = count,
-                                .flush_cache = request.flush_cache ? 1 : 0};
+                                .flush_cache = request.flush_cache ? 1 : 0,
+                                .preparation_stride = sizeof(hone_preparation)};
   std::vector<double> us(count);
   HONE_TRY(call(table_, "time", ErrorCode::kLaunch,
                 [&](hone_message* message) { return table_.time(device_->handle(), &asked, us.data(), message); }));
@@ -156,11 +164,11 @@ Result<std::vector<double>> PluggedDevice::time_runs(const TimeRequest& request,
 
 /// A device that cannot read itself is measured all the same.
 Readings PluggedDevice::readings() {
-  hone_readings seen{};
-  if (table_.readings == nullptr || !on_device("readings", table_.readings, &seen)) {
+  InRoom<hone_readings> seen;
+  if (table_.readings == nullptr || !on_device("readings", table_.readings, seen.get())) {
     return {};
   }
-  return {seen.sm_clock_mhz, seen.memory_clock_mhz, seen.temperature_c, seen.power_w, seen.throttle_reasons, 0};
+  return {seen->sm_clock_mhz, seen->memory_clock_mhz, seen->temperature_c, seen->power_w, seen->throttle_reasons, 0};
 }
 
 }  // namespace

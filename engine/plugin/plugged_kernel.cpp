@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/plugin/table.hpp"
+
 namespace hone::plugin_host {
 namespace {
 
@@ -59,7 +61,8 @@ Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const 
                                   .passes = passes.data(),
                                   .pass_count = passes.size(),
                                   .problem = fields.data(),
-                                  .problem_count = fields.size()};
+                                  .problem_count = fields.size(),
+                                  .pass_stride = sizeof(hone_pass)};
   HONE_ASSIGN(void* const handle, make(table, "load", ErrorCode::kLaunch, [&](void** made, hone_message* message) {
                 return table.load(device->handle(), &request, made, message);
               }));
@@ -77,12 +80,12 @@ Result<void> PluggedKernel::launch(void* stream, std::span<void* const> argument
 
 Resources PluggedKernel::resources() const {
   const hone_device& table = device_->table();
-  hone_resources seen{};
+  InRoom<hone_resources> seen;
   if (table.resources == nullptr ||
-      !call(table, "resources", ErrorCode::kPlugin, [&](hone_message* message) { return table.resources(handle_, &seen, message); })) {
+      !call(table, "resources", ErrorCode::kPlugin, [&](hone_message* message) { return table.resources(handle_, seen.get(), message); })) {
     return compiled_;
   }
-  return {seen.registers, seen.spill_bytes, seen.stack_bytes, seen.shared_bytes, seen.occupancy};
+  return {seen->registers, seen->spill_bytes, seen->stack_bytes, seen->shared_bytes, seen->occupancy};
 }
 
 }  // namespace hone::plugin_host

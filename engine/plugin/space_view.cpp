@@ -8,7 +8,8 @@
 namespace hone::plugin_host {
 namespace {
 
-const SearchSpace& space_of(const void* self) { return *static_cast<const SearchSpace*>(self); }
+const SpaceView& view_of(const void* self) { return *static_cast<const SpaceView*>(self); }
+const SearchSpace& space_of(const void* self) { return view_of(self).space(); }
 
 std::span<const std::uint16_t> digits_of(const void* self, const std::uint16_t* digits) {
   return {digits, space_of(self).parameters().size()};
@@ -48,6 +49,40 @@ std::size_t neighbours(const void* self, hone_position position, std::int32_t ki
   return found.size();
 }
 
+/// The position whose configuration a position stands for; they differ only in a space that is not exact.
+Count settled_position(const SearchSpace& space, Count position) { return space.exact() ? position : space.settle(position); }
+
+std::int32_t is_likely(const void* self, hone_position position) {
+  const SearchSpace& space = space_of(self);
+  if (from_c(position) >= space.size()) {
+    return 0;
+  }
+  const LikelySpace* const likely = view_of(self).likely();
+  return likely == nullptr || likely->to_likely(settled_position(space, from_c(position))) ? 1 : 0;
+}
+
+std::size_t sample_likely(const void* self, std::uint64_t seed, std::size_t count, hone_position* positions) {
+  const LikelySpace* const likely = view_of(self).likely();
+  if (likely == nullptr) {
+    return sample(self, seed, count, positions);
+  }
+  std::mt19937_64 random(seed);
+  const std::vector<Count> drawn = likely->likely()->sample(random, count);
+  std::ranges::transform(drawn, positions, [likely](Count one) { return to_c(likely->to_legal(one)); });
+  return drawn.size();
+}
+
+std::size_t broken(const void* self, hone_position position, std::size_t capacity, std::uint32_t* places) {
+  const SearchSpace& space = space_of(self);
+  const LikelySpace* const likely = view_of(self).likely();
+  if (likely == nullptr || from_c(position) >= space.size()) {
+    return 0;
+  }
+  const std::vector<std::size_t> found = likely->broken(space.at(settled_position(space, from_c(position))));
+  std::ranges::transform(found | std::views::take(capacity), places, [](std::size_t one) { return static_cast<std::uint32_t>(one); });
+  return found.size();
+}
+
 std::int32_t kind_of(const Parameter& parameter) {
   switch (parameter.kind) {
     case ParameterKind::kBoolean:
@@ -61,7 +96,8 @@ std::int32_t kind_of(const Parameter& parameter) {
 
 }  // namespace
 
-SpaceView::SpaceView(std::shared_ptr<const SearchSpace> space) : space_(std::move(space)) {
+SpaceView::SpaceView(std::shared_ptr<const SearchSpace> space, std::shared_ptr<const LikelySpace> likely)
+    : space_(std::move(space)), likely_(likely != nullptr && likely->narrows() ? std::move(likely) : nullptr) {
   storage_.reserve(space_->parameters().size());  // the table points into it
   for (const Parameter& parameter : space_->parameters()) {
     Dimension& made = storage_.emplace_back();
@@ -79,8 +115,13 @@ SpaceView::SpaceView(std::shared_ptr<const SearchSpace> space) : space_(std::mov
                            .values = made.values.data(),
                            .labels = made.label_texts.data()});
   }
+  if (likely_ != nullptr) {
+    for (const Constraint& expectation : likely_->expectations()) {
+      expectations_.push_back({expectation.text.c_str(), expectation.comment.c_str()});
+    }
+  }
   functions_ = {.struct_size = sizeof(hone_space),
-                .self = space_.get(),
+                .self = this,
                 .size = to_c(space_->size()),
                 .dimension_count = static_cast<std::uint32_t>(dimensions_.size()),
                 .dimensions = dimensions_.data(),
@@ -88,7 +129,15 @@ SpaceView::SpaceView(std::shared_ptr<const SearchSpace> space) : space_(std::mov
                 .index = index,
                 .nearest = nearest,
                 .sample = sample,
-                .neighbours = neighbours};
+                .neighbours = neighbours,
+                .dimension_stride = sizeof(hone_dimension),
+                .expectation_count = static_cast<std::uint32_t>(expectations_.size()),
+                .expectations = expectations_.data(),
+                .expectation_stride = sizeof(hone_expectation),
+                .likely_size = to_c(likely_ != nullptr ? likely_->likely()->size() : space_->size()),
+                .is_likely = is_likely,
+                .sample_likely = sample_likely,
+                .broken = broken};
 }
 
 }  // namespace hone::plugin_host

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hone/likely_space.hpp"
 #include "hone/plugin.h"
 #include "hone/search_space.hpp"
 
@@ -16,12 +17,15 @@ inline Count from_c(hone_position position) { return Count{position.high} << 64 
 /// Keeps the space and the texts that the table points to.
 class SpaceView {
  public:
-  explicit SpaceView(std::shared_ptr<const SearchSpace> space);
+  /// `likely`: what is expected of the space, which is its legal one; null: nothing.
+  explicit SpaceView(std::shared_ptr<const SearchSpace> space, std::shared_ptr<const LikelySpace> likely = nullptr);
   SpaceView(const SpaceView&) = delete;
   SpaceView& operator=(const SpaceView&) = delete;
   ~SpaceView() = default;
 
   [[nodiscard]] const hone_space& functions() const { return functions_; }
+  [[nodiscard]] const SearchSpace& space() const { return *space_; }
+  [[nodiscard]] const LikelySpace* likely() const { return likely_.get(); }
 
  private:
   struct Dimension {
@@ -30,8 +34,10 @@ class SpaceView {
     std::vector<const char*> label_texts;
   };
   std::shared_ptr<const SearchSpace> space_;
+  std::shared_ptr<const LikelySpace> likely_;
   std::vector<Dimension> storage_;
   std::vector<hone_dimension> dimensions_;
+  std::vector<hone_expectation> expectations_;
   hone_space functions_{};
 };
 

@@ -10,6 +10,7 @@
 
 #include "engine/plugin/instance.hpp"
 #include "engine/plugin/patient_caller.hpp"
+#include "engine/plugin/table.hpp"
 #include "hone/names.hpp"
 
 namespace hone {
@@ -208,21 +209,24 @@ std::string Strategy::save() {
 const StrategyFaults& Strategy::faults() const { return impl_->faults; }
 double Strategy::seconds() const { return impl_->seconds; }
 
-StrategyPlugin::StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience)
-    : table_(table), patience_(patience) {
+StrategyPlugin::StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience, std::uint32_t abi)
+    : table_(plugin_host::settled(*table)), patience_(patience), abi_(abi) {
   const auto require = [&](bool met, const std::string& what) {
     if (!met) {
-      throw ContractError(fmt::format("strategy '{}': {}", table->name != nullptr ? table->name : "", what));
+      throw ContractError(fmt::format("strategy '{}': {}", table_.name != nullptr ? table_.name : "", what));
     }
   };
-  require(table->struct_size >= sizeof(hone_strategy), "its table is shorter than this version's");
-  require(table->name != nullptr && table->name[0] != '\0' && table->summary != nullptr && table->source != nullptr,
-          "its table lacks a text");
-  require(table->create != nullptr && table->ask != nullptr && table->tell != nullptr && table->destroy != nullptr,
-          "its table lacks a function");
-  require(table->parameter_count == 0 || table->parameters != nullptr, "its parameters are null");
-  for (std::size_t i = 0; i < table->parameter_count; ++i) {
-    const hone_parameter& p = table->parameters[i];
+  const std::string missing = plugin_host::lacking(table->struct_size, {{"name", table_.name != nullptr && table_.name[0] != '\0'},
+                                                                        {"create", table_.create != nullptr},
+                                                                        {"ask", table_.ask != nullptr},
+                                                                        {"tell", table_.tell != nullptr},
+                                                                        {"destroy", table_.destroy != nullptr}});
+  require(missing.empty(), missing);
+  table_.summary = table_.summary != nullptr ? table_.summary : "";
+  table_.source = table_.source != nullptr ? table_.source : "";
+  require(table_.parameter_count == 0 || table_.parameters != nullptr, "its parameters are null");
+  for (const hone_parameter& p :
+       plugin_host::elements(table_.parameters, table_.parameter_count, table_.parameter_stride, "parameter_stride")) {
     require(p.name != nullptr && p.help != nullptr, "a parameter lacks a text");
     require(p.minimum <= p.default_value && p.default_value <= p.maximum,
             fmt::format("the default of parameter '{}' is out of its range", p.name));
@@ -270,7 +274,7 @@ Result<Strategy> StrategyPlugin::create(StrategyContext context) const {
   }
   impl->patience = patience_;
   impl->caller = patience_ ? std::make_unique<PatientCaller>() : nullptr;
-  impl->instance = std::make_shared<Instance>(table_, std::move(context), std::move(parameters));
+  impl->instance = std::make_shared<Instance>(table_, abi_, std::move(context), std::move(parameters));
   if (!impl->call<std::monostate>("create", [](Instance& made, std::monostate&) { return made.create(); })) {
     return Error{ErrorCode::kPlugin, impl->faults.first};
   }

@@ -22,7 +22,8 @@ StrategyFaults sum(StrategyFaults a, const StrategyFaults& b) {
 Result<Searcher> Searcher::start(const TuneRequest& request, const LikelySpace& spaces, const StrategyPlugin& plugin, Store& store,
                                  std::int64_t session, Count first) {
   Searcher made(request, spaces, plugin, first);
-  made.narrow_ = spaces.narrows() && request.likely != Likely::kIgnore;
+  made.narrow_ =
+      spaces.narrows() && (request.likely == Likely::kOnly || (request.likely == Likely::kFirst && !plugin.weighs_expectations()));
   if (request.transfer) {
     HONE_ASSIGN(made.model_, store.find_model(request.spec.name, request.strategy));
     HONE_ASSIGN(made.priors_, priors(request.spec, *spaces.legal(), store, session));
@@ -34,6 +35,9 @@ Result<Searcher> Searcher::start(const TuneRequest& request, const LikelySpace& 
 Result<Strategy> Searcher::make_strategy() const {
   StrategyContext context;
   context.space = narrow_ ? spaces_->likely() : spaces_->legal();
+  if (!narrow_ && request_->likely == Likely::kFirst) {
+    context.likely = std::make_shared<const LikelySpace>(*spaces_);  // of its own: a call that never returns outlives the session
+  }
   context.seed = request_->seed;
   context.first = seen(first_);
   context.parameters = request_->strategy_parameters;

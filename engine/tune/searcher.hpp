@@ -1,5 +1,6 @@
 #pragma once
-// Who proposes in a session: its strategy, which sees the likely configurations first and then all legal ones.
+// Who proposes in a session: its strategy, which sees the likely configurations first and then all legal ones; or these from the beginning,
+// if it weighs what is expected of them by itself.
 
 #include <cstdint>
 #include <optional>

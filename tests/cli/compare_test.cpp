@@ -113,6 +113,34 @@ TEST_CASE("compare: a strategy in a shared object, with a setting, beside itself
   CHECK(listed.out.find("step") != std::string::npos);
 }
 
+TEST_CASE("a strategy that was built against ABI 2 is compared and tunes, also where the record says too_slow") {
+  const std::string walker = std::string(HONE_BINARY_DIR) + "/tests/plugin/abi2/walker.so";
+  const TemporaryDirectory directory;
+  std::string record = cache("A");
+  const std::size_t slow = record.find(R"("time": )", record.find(R"("11": )"));
+  record.replace(slow, record.find(',', slow) - slow, R"("time": "too_slow", "times": [0.001])");  // faster than all, if it were right
+  write(directory / "k.A.json", record);
+  const Ended compared = run({"compare", "--spaces", directory / "k.A.json", "--strategy", walker + ":step=1", "--strategy", "auto",
+                              "--budgets", "5,20", "--repeats", "4", "--json"});
+  REQUIRE_MESSAGE(compared.exit == 0, compared.err);
+  const auto report = compared.json();
+  CHECK(report["spaces"][0]["failed"] == 1);
+  for (const auto& strategy : report["strategies"]) {
+    CAPTURE(strategy["label"]);
+    CHECK(strategy["faults"]["failed"] == 0);
+    CHECK(strategy["fractions"][1]["mean"] == 1.0);
+  }
+  const Ended tuned = run({"tune", directory / "k.A.json", "--strategy", "walker", "--plugin", walker, "--budget", "20trials", "--store",
+                           directory / "S.db", "--json"});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  const auto session = tuned.json();
+  CHECK(session["strategy_faults"]["failed"] == 0);
+  CHECK(session["outcomes"]["too_slow"] == 1);
+  CHECK(session["outcomes"]["ok"] == 18);
+  CHECK(session["best"]["time_us"] == doctest::Approx(1200.0));  // block 16, vec 8
+  CHECK(session["best"]["config"]["block"] == 16);
+}
+
 TEST_CASE("strategies: all, and one with its parameters") {
   const auto all = run({"strategies", "--json"}).json()["strategies"];
   CHECK(std::any_of(all.begin(), all.end(), [](const auto& strategy) { return strategy["name"] == "random"; }));

@@ -7,12 +7,16 @@ namespace hone::test {
 namespace {
 
 const std::string kSham = std::string(HONE_BINARY_DIR) + "/tests/plugin/devices/sham_device.so";
+const std::string kShamOfAbi2 = std::string(HONE_BINARY_DIR) + "/tests/plugin/abi2/abi2_sham_device.so";
 
 }  // namespace
 
 TEST_CASE("a session on a plugin's device ends with a winner that best and run know") {
+  std::string file = kSham;
+  SUBCASE("built for this ABI") {}
+  SUBCASE("built for ABI 2") { file = kShamOfAbi2; }
   const TemporaryDirectory directory;
-  const Arguments problem{"copy", "--device", "sham", "--shape", "n=100000", "--plugin", kSham, "--store", directory / "S.db", "--json"};
+  const Arguments problem{"copy", "--device", "sham", "--shape", "n=100000", "--plugin", file, "--store", directory / "S.db", "--json"};
   Arguments tune{"tune"}, best{"best"}, again{"run"};
   for (Arguments* verb : {&tune, &best, &again}) {
     verb->insert(verb->end(), problem.begin(), problem.end());

@@ -1,9 +1,13 @@
 // Built several times, each with another thing wrong: every call fails in a way of its own (FAILING), the name is taken (TAKEN), a function
-// is missing (PARTIAL), a device lacks a property (NARROW) or a property a name (NAMELESS), or the plugin's table is of the time before devices (OLD), with nonsense behind
-// its end.
+// is missing (PARTIAL), a device lacks a property (NARROW) or a property a name (NAMELESS), or the plugin's table is of the time before
+// devices (OLD), with nonsense behind its end. Or nothing is wrong, and a host that goes by its own sizes would see it so: structs end
+// after what they must have, with nonsense behind (SHORT), or they are longer and lie further apart than the host knows them (WIDE). Or
+// they end before that (CUT).
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
 
 #include "hone/plugin.h"
@@ -44,17 +48,76 @@ constexpr const char* kName = "failing";
 
 int something = 0;  // what every handle points to
 
+#ifdef WIDE
+struct WideProperty {
+  hone_property known;
+  std::int64_t later[3] = {-1, -1, -1};
+};
+struct WideText {
+  hone_text known;
+  std::int64_t later;
+};
+struct WideCompiled {
+  hone_compiled known;
+  std::int64_t later[2];
+};
+std::int32_t compile_wide(void*, const hone_compile_request* request, const hone_compile_sink* sink, hone_message*) {
+  const char* const symbol = "one";
+  for (std::size_t i = 0; i < request->unit_count; ++i) {
+    WideCompiled compiled{};
+    compiled.known.bytes = "code";
+    compiled.known.byte_count = 4;
+    compiled.known.symbols = &symbol;
+    compiled.known.resources.occupancy = 0.75;
+    sink->compiled(sink->self, i, &compiled.known);
+  }
+  return 0;
+}
+std::int32_t readings_wide(void*, hone_readings* readings, hone_message*) {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(readings);
+  for (std::size_t i = sizeof(hone_readings); i < HONE_ROOM; ++i) {
+    if (bytes[i] != 0) {
+      return 1;
+    }
+  }
+  std::memset(readings, 0x40, HONE_ROOM);  // what this version knows of it is longer
+  readings->power_w = 7.0;
+  return 0;
+}
+#endif
+
 std::int32_t enumerate(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) {
-  const hone_device_info info{.struct_size = sizeof(hone_device_info),
-                              .id = kName,
-                              .product = "Failing 1",
-                              .uuid = "",
-                              .architecture = "failing_1",
-                              .properties = kProperties,
-                              .property_count = kPropertyCount,
-                              .environment = nullptr,
-                              .environment_count = 0,
-                              .compile_overlaps = 1};
+  struct {
+    hone_device_info info{};
+    std::int64_t later[4] = {-1, -1, -1, -1};
+  } given;
+  hone_device_info& info = given.info;
+  info.struct_size = sizeof(hone_device_info);
+  info.id = kName;
+  info.product = "Failing 1";
+  info.uuid = "";
+  info.architecture = "failing_1";
+  info.properties = kProperties;
+  info.property_count = kPropertyCount;
+  info.compile_overlaps = 1;
+#ifdef SHORT
+  info.struct_size = offsetof(hone_device_info, environment);
+  info.environment = reinterpret_cast<const hone_text*>(1);
+  info.environment_count = 1000;
+#endif
+#ifdef WIDE
+  static WideProperty properties[kPropertyCount];
+  for (std::size_t i = 0; i < kPropertyCount; ++i) {
+    properties[i].known = kProperties[i];
+  }
+  static const WideText environment[] = {{{"compiler", "wide 1.0"}, -1}, {{"driver", "2.0"}, -1}};
+  info.struct_size = sizeof(given);
+  info.properties = &properties[0].known;
+  info.property_stride = sizeof(WideProperty);
+  info.environment = &environment[0].known;
+  info.environment_count = 2;
+  info.environment_stride = sizeof(WideText);
+#endif
   add(sink, &info);
   return 0;
 }
@@ -115,9 +178,32 @@ extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin
 #ifndef PARTIAL
     made.launch = launch;
 #endif
+#ifdef SHORT
+    made.struct_size = offsetof(hone_device, synchronize);
+    made.synchronize = [](void*, hone_message*) -> std::int32_t { throw std::runtime_error("behind the end"); };
+#endif
+#ifdef CUT
+    made.struct_size = offsetof(hone_device, load);
+#endif
     return made;
   }();
+#ifdef WIDE
+  struct Wide {
+    hone_device known;
+    void (*later[4])(void*);
+  };
+  static const Wide wide = [] {
+    Wide made{device, {nothing, nothing, nothing, nothing}};
+    made.known.struct_size = sizeof(made);
+    made.known.compile = compile_wide;
+    made.known.readings = readings_wide;
+    made.known.compiled_size = sizeof(WideCompiled);
+    return made;
+  }();
+  static const hone_device* const devices[] = {&wide.known};
+#else
   static const hone_device* const devices[] = {&device};
+#endif
   static const hone_plugin plugin{.abi = HONE_PLUGIN_ABI,
 #ifdef OLD
                                   .struct_size = offsetof(hone_plugin, devices),

@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <limits>
 
 #include "hone/configuration.hpp"
+#include "hone/plugin.h"
 #include "hone/plugin_loader.hpp"
 
 namespace {
@@ -16,12 +18,23 @@ std::filesystem::path built(const char* name) {
   return std::filesystem::path(HONE_BINARY_DIR) / "tests" / "plugin" / "devices" / (std::string(name) + ".so");
 }
 
-Registry with(const char* plugin) {
+/// The same source, built against today's header and against that of ABI 2: test cases that ask for it run once for each.
+std::filesystem::path sham_file() {
+  std::filesystem::path file = built("sham_device");
+  SUBCASE("built for this ABI") {}
+  SUBCASE("built for ABI 2") { file = std::filesystem::path(HONE_BINARY_DIR) / "tests" / "plugin" / "abi2" / "abi2_sham_device.so"; }
+  return file;
+}
+
+Registry with_file(const std::filesystem::path& file) {
   Registry registry = make_builtin_registry();
-  const auto loaded = load_plugin(registry, built(plugin));
+  const auto loaded = load_plugin(registry, file);
   REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
   return registry;
 }
+
+Registry with(const char* plugin) { return with_file(built(plugin)); }
+Registry with_sham() { return with_file(sham_file()); }
 
 std::unique_ptr<Device> open(const Registry& registry, const char* id) {
   const Registry::Found found = registry.device(id).value();
@@ -58,7 +71,8 @@ constexpr DType kAll[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, D
 }  // namespace
 
 TEST_CASE("a plugin's devices are registered and found by name and by id, with what Hone adds to them") {
-  const Registry registry = with("sham_device");
+  const std::filesystem::path file = sham_file();
+  const Registry registry = with_file(file);
   for (const char* id : {"sham", "sham:0"}) {
     const Registry::Found found = registry.device(id).value();
     CHECK(found.info.id == "sham:0");
@@ -66,7 +80,7 @@ TEST_CASE("a plugin's devices are registered and found by name and by id, with w
     CHECK(found.info.product == "Sham 1");
     CHECK(found.info.properties.at("multiprocessors") == 4);
     CHECK(found.info.environment.at("compiler") == "sham 1.0");
-    CHECK(found.plugin->file() == built("sham_device"));
+    CHECK(found.plugin->file() == file);
     CHECK(found.plugin->compiler_version().value() == "sham compiler 1.0");
   }
   CHECK(registry.device("sham_whole").value().info.id == "sham_whole");
@@ -74,7 +88,7 @@ TEST_CASE("a plugin's devices are registered and found by name and by id, with w
 }
 
 TEST_CASE("what a device leaves to the host comes out as on the cpu device") {
-  const Registry registry = with("sham_device");
+  const Registry registry = with_sham();
   const auto sham = open(registry, "sham"), cpu = open(registry, "cpu");
   constexpr std::size_t kCount = (std::size_t{1} << 20) + 37;  // more than one piece
   for (const DType dtype : kAll) {
@@ -92,7 +106,7 @@ TEST_CASE("what a device leaves to the host comes out as on the cpu device") {
 }
 
 TEST_CASE("a comparison left to the host finds what the cpu device finds") {
-  const Registry registry = with("sham_device");
+  const Registry registry = with_sham();
   const std::vector<float> actual{1.0F, 2.1F, std::nanf(""), 4.0F, std::numeric_limits<float>::infinity(), 0.0F};
   const std::vector<double> expected{1.0, 2.0, 3.0, 4.001, std::numeric_limits<double>::infinity(), 0.0};
   std::vector<Comparison> found;
@@ -114,7 +128,7 @@ TEST_CASE("a comparison left to the host finds what the cpu device finds") {
 }
 
 TEST_CASE("a kernel is compiled, loaded, launched and timed on a device of the least functions") {
-  const Registry registry = with("sham_device");
+  const Registry registry = with_sham();
   const auto device = open(registry, "sham");
   const auto kernel = load_copy(registry, *device, "block=128", 1000);
   CHECK(kernel->resources().registers == 16);
@@ -135,7 +149,7 @@ TEST_CASE("a kernel is compiled, loaded, launched and timed on a device of the l
 }
 
 TEST_CASE("a device's own functions are used where it has them") {
-  const Registry registry = with("sham_device");
+  const Registry registry = with_sham();
   const auto device = open(registry, "sham_whole");
   const auto kernel = load_copy(registry, *device, "block=128", 100);
   CHECK(kernel->resources().registers == 17);
@@ -165,7 +179,7 @@ TEST_CASE("a device's own functions are used where it has them") {
 }
 
 TEST_CASE("a compiler's answers are per configuration, and its failure is that of those it left out") {
-  const Registry registry = with("sham_device");
+  const Registry registry = with_sham();
   const Registry::Found sham = registry.device("sham").value();
   const KernelSpec& copy = *find_builtin_kernel("copy").value();
   const auto compiler = sham.plugin->compiler(sham.info).value();
@@ -183,7 +197,7 @@ TEST_CASE("a compiler's answers are per configuration, and its failure is that o
 }
 
 TEST_CASE("a reference of several passes crosses the border in order, each with its extent and arguments") {
-  const Registry registry = with("sham_device");
+  const Registry registry = with_sham();
   const Registry::Found sham = registry.device("sham").value();
   KernelSpec spec = *find_builtin_kernel("copy").value();
   spec.reference.push_back({.function = "copy_reference_twice", .extent = Expression::constant(2), .arguments = {1}});
@@ -270,7 +284,11 @@ TEST_CASE("a device that is not whole or whose name is taken is refused") {
     return message;
   };
   CHECK(refused("taken_device").find("a device named 'cpu' is registered already") != std::string::npos);
-  CHECK(refused("partial_device").find("its table lacks a function that cannot be left out") != std::string::npos);
+  CHECK(refused("partial_device").find("device 'failing': its table, of " + std::to_string(sizeof(hone_device)) + " bytes, lacks launch") !=
+        std::string::npos);
+  CHECK(refused("cut_device")
+            .find("device 'failing': its table, of " + std::to_string(offsetof(hone_device, load)) +
+                  " bytes, lacks load, unload, launch") != std::string::npos);
   const Registry nameless = with("nameless_device");
   CHECK(message_of(nameless.device("failing"), ErrorCode::kPlugin) ==
         "device failing: enumerate: failing: a property or an entry of the environment lacks a text");
@@ -285,4 +303,29 @@ TEST_CASE("a plugin from before there were devices is loaded, and nothing behind
   REQUIRE(loaded.ok());
   CHECK(loaded->devices.empty());
   CHECK_FALSE(registry.device("failing").ok());
+}
+
+TEST_CASE("a table and an info that end after what they must have are taken, and nothing behind their ends is read") {
+  const Registry registry = with("short_device");
+  const Registry::Found found = registry.device("failing").value();
+  CHECK(found.info.environment.at("compiler") == "bad 1.0");  // as of a device that says nothing of it
+  CHECK(found.info.environment.size() == 1);
+  CHECK_FALSE(found.info.compile_overlaps);
+  CHECK(found.plugin->open(found.info).value()->synchronize().ok());
+}
+
+TEST_CASE("structs that are longer and lie further apart than this version knows them are read as far as it does") {
+  const Registry registry = with("wide_device");
+  const Registry::Found found = registry.device("failing").value();
+  CHECK(found.info.properties.at("multiprocessors") == 1);
+  CHECK(found.info.properties.size() == device_property_names().size());
+  CHECK(found.info.environment.at("compiler") == "wide 1.0");
+  CHECK(found.info.environment.at("driver") == "2.0");
+  CHECK(found.plugin->open(found.info).value()->readings().power_w == 7.0);
+  const KernelSpec& copy = *find_builtin_kernel("copy").value();
+  const std::vector<Configuration> one{default_configuration(copy)};
+  const auto results =
+      found.plugin->compiler(found.info).value()->compile({.spec = &copy, .dtype = DType::kF32, .configurations = one, .reference = false});
+  REQUIRE(results.at(0).ok());
+  CHECK(results[0]->resources.occupancy == 0.75);
 }

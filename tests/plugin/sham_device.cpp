@@ -14,6 +14,18 @@
 
 namespace {
 
+// Built against the header of ABI 2, too, which has no strides.
+#if HONE_PLUGIN_ABI >= 3
+#define HONE_STRIDE(type, request, field) (HONE_HAS(type, request, field) ? (request)->field : 0)
+#else
+#define HONE_STRIDE(type, request, field) 0
+#endif
+
+template <class T>
+const T& element(const T* first, std::size_t i, std::size_t stride) {
+  return *reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(first) + i * (stride != 0 ? stride : sizeof(T)));
+}
+
 std::int32_t fail(hone_message* message, const char* text) {
   std::snprintf(message->text, sizeof(message->text), "%s", text);
   return 1;
@@ -33,16 +45,15 @@ constexpr hone_property kProperties[] = {{"compute_capability", 0},
                                          {"warp_size", 32}};
 
 std::int32_t enumerate_as(const char* id, void* sink, void (*add)(void*, const hone_device_info*)) {
-  const hone_device_info info{.struct_size = sizeof(hone_device_info),
-                              .id = id,
-                              .product = "Sham 1",
-                              .uuid = "",
-                              .architecture = "sham_1",
-                              .properties = kProperties,
-                              .property_count = sizeof(kProperties) / sizeof(kProperties[0]),
-                              .environment = nullptr,
-                              .environment_count = 0,
-                              .compile_overlaps = 1};
+  hone_device_info info{};  // what is not set is 0, also what comes later
+  info.struct_size = sizeof(hone_device_info);
+  info.id = id;
+  info.product = "Sham 1";
+  info.uuid = "";
+  info.architecture = "sham_1";
+  info.properties = kProperties;
+  info.property_count = sizeof(kProperties) / sizeof(kProperties[0]);
+  info.compile_overlaps = 1;
   add(sink, &info);
   return 0;
 }
@@ -71,7 +82,7 @@ std::int32_t compile(void*, const hone_compile_request* request, const hone_comp
     return fail(message, "sham knows one kernel: copy in f32");
   }
   for (std::size_t i = 0; i < request->unit_count; ++i) {
-    const hone_unit& unit = request->units[i];
+    const hone_unit& unit = element(request->units, i, HONE_STRIDE(hone_compile_request, request, unit_stride));
     const std::string artifact = unit.configuration != nullptr ? unit.configuration : "reference";
     if (artifact.find("in_flight=16") != std::string::npos) {
       sink->failed(sink->self, i, "copy.cu: sham has too few registers for 16 accesses in flight");
@@ -79,7 +90,7 @@ std::int32_t compile(void*, const hone_compile_request* request, const hone_comp
     }
     std::vector<const char*> symbols;
     for (std::size_t f = 0; f < unit.function_count; ++f) {
-      symbols.push_back(unit.functions[f].expression);
+      symbols.push_back(element(unit.functions, f, HONE_STRIDE(hone_compile_request, request, function_stride)).expression);
     }
     const hone_compiled compiled{.bytes = artifact.data(),
                                  .byte_count = artifact.size(),
@@ -151,7 +162,7 @@ struct Kernel {
 std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_message*) {
   auto* const made = new Kernel{{static_cast<const char*>(request->bytes), request->byte_count}, request->problem[0], {}};
   for (std::size_t i = 0; i < request->pass_count; ++i) {
-    const hone_pass& pass = request->passes[i];
+    const hone_pass& pass = element(request->passes, i, HONE_STRIDE(hone_load_request, request, pass_stride));
     made->passes.push_back({pass.symbol, pass.extent, {pass.arguments, pass.arguments + pass.argument_count}});
   }
   *kernel = made;
@@ -248,31 +259,33 @@ std::int32_t readings(void*, hone_readings* seen, hone_message*) {
 }
 
 hone_device whole() {
-  return {.struct_size = sizeof(hone_device),
-          .name = "sham_whole",
-          .enumerate = enumerate_whole,
-          .compiler_version = compiler_version,
-          .create_compiler = create_compiler,
-          .compile = compile,
-          .destroy_compiler = destroy_compiler,
-          .open = open,
-          .close = close,
-          .allocate = allocate,
-          .release = release,
-          .upload = upload,
-          .download = download,
-          .load = load,
-          .unload = unload,
-          .launch = launch,
-          .synchronize = synchronize,
-          .resources = resources,
-          .copy = copy,
-          .fill = fill,
-          .randomize = randomize,
-          .compare = compare,
-          .checksum = checksum,
-          .time = time,
-          .readings = readings};
+  hone_device device{};
+  device.struct_size = sizeof(hone_device);
+  device.name = "sham_whole";
+  device.enumerate = enumerate_whole;
+  device.compiler_version = compiler_version;
+  device.create_compiler = create_compiler;
+  device.compile = compile;
+  device.destroy_compiler = destroy_compiler;
+  device.open = open;
+  device.close = close;
+  device.allocate = allocate;
+  device.release = release;
+  device.upload = upload;
+  device.download = download;
+  device.load = load;
+  device.unload = unload;
+  device.launch = launch;
+  device.synchronize = synchronize;
+  device.resources = resources;
+  device.copy = copy;
+  device.fill = fill;
+  device.randomize = randomize;
+  device.compare = compare;
+  device.checksum = checksum;
+  device.time = time;
+  device.readings = readings;
+  return device;
 }
 
 hone_device least() {

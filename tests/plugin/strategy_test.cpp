@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "hone/plugin.hpp"
+#include "tests/space/described.hpp"
 
 namespace {
 
@@ -284,4 +285,51 @@ TEST_CASE("priors and an earlier session's model reach the strategy") {
   context.model = "weights";
   Strategy strategy = plugin.create(std::move(context)).value();
   CHECK(strategy.save() == "weights+");
+}
+
+TEST_CASE("a strategy sees what is expected of the space, and can keep to what is likely") {
+  struct Weighs : Base {
+    explicit Weighs(const plugin::Context& context) : Base(context) {
+      const plugin::Space space = context.space();
+      plugin::Random random(1);
+      REQUIRE(space.expectations() == 2);
+      CHECK(space.expectation(0).text == "x >= 4");
+      CHECK(space.expectation(1).text == "y <= 1 or x < 6");
+      CHECK(space.expectation(1).comment == "slower on a small device");
+      CHECK((space.size() == 64));
+      CHECK((space.likely_size() == 20));
+      std::size_t likely = 0;
+      for (plugin::Position position = 0; position < space.size(); ++position) {
+        const plugin::Digits digits = space.at(position);
+        std::vector<std::uint32_t> broken;
+        if (digits[0] < 4) {
+          broken.push_back(0);
+        }
+        if (digits[1] > 1 && digits[0] >= 6) {
+          broken.push_back(1);
+        }
+        CHECK(space.broken(position) == broken);
+        CHECK(space.is_likely(position) == broken.empty());
+        likely += broken.empty() ? 1 : 0;
+      }
+      CHECK(likely == 20);
+      CHECK_FALSE(space.is_likely(64));
+      CHECK(space.broken(64).empty());
+      const std::vector<plugin::Position> all = space.sample_likely(random, 1000);
+      CHECK(std::set<plugin::Position>(all.begin(), all.end()).size() == 20);
+      for (const plugin::Position position : all) {
+        CHECK(space.is_likely(position));
+      }
+      CHECK(space.sample_likely(random, 3).size() == 3);
+    }
+  };
+  const StrategyPlugin plugin(plugin::table<Weighs>());
+  StrategyContext context;
+  const std::vector<hone::Parameter> parameters = grid(8)->parameters();
+  std::vector<Constraint> expectations = test::conditions(parameters, {"x >= 4", "y <= 1 or x < 6"});
+  expectations[1].comment = "slower on a small device";
+  context.likely = std::make_shared<const LikelySpace>(LikelySpace::build(parameters, {}, expectations, {}).value());
+  context.space = context.likely->legal();
+  const auto made = plugin.create(std::move(context));
+  CHECK_MESSAGE(made.ok(), (made.ok() ? "" : made.error().message));
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -21,16 +22,16 @@ class Grid {
       dimensions_.push_back({"x", kind, static_cast<std::uint32_t>(of.size()), of.data(), nullptr});
       size *= of.size();
     }
-    functions_ = {sizeof(hone_space),
-                  this,
-                  plugin::to_c(size),
-                  static_cast<std::uint32_t>(values_.size()),
-                  dimensions_.data(),
-                  at,
-                  index,
-                  nearest,
-                  sample,
-                  neighbours};
+    functions_ = {.struct_size = offsetof(hone_space, dimension_stride),  // nothing is expected of it
+                  .self = this,
+                  .size = plugin::to_c(size),
+                  .dimension_count = static_cast<std::uint32_t>(values_.size()),
+                  .dimensions = dimensions_.data(),
+                  .at = at,
+                  .index = index,
+                  .nearest = nearest,
+                  .sample = sample,
+                  .neighbours = neighbours};
   }
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
@@ -38,7 +39,16 @@ class Grid {
   [[nodiscard]] plugin::Space space() const { return plugin::Space(functions_); }
   /// Of a strategy without parameters. The grid and the priors must outlive it.
   [[nodiscard]] hone_strategy_context context(const std::vector<hone_prior>& priors, std::uint64_t seed = 1) const {
-    return {sizeof(hone_strategy_context), &functions_, seed, nullptr, nullptr, 0, priors.data(), priors.size(), nullptr, 0};
+    return {.struct_size = offsetof(hone_strategy_context, prior_stride),
+            .space = &functions_,
+            .seed = seed,
+            .first = nullptr,
+            .parameters = nullptr,
+            .expected_trials = 0,
+            .priors = priors.data(),
+            .prior_count = priors.size(),
+            .model = nullptr,
+            .model_bytes = 0};
   }
 
  private:

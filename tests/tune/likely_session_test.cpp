@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "hone/expectation_evidence.hpp"
+#include "hone/plugin.hpp"
+#include "hone/registry.hpp"
 #include "tests/space/described.hpp"
 #include "tests/tune/replay_fixture.hpp"
 
@@ -28,6 +30,48 @@ TuneReport tuned(const TuneRequest& request, Fixture& fixture) {
 
 std::vector<Trial> trials_of(const TuneReport& report, const TuneRequest& request, Fixture& fixture) {
   return fixture.store().trials(report.session, request.spec.parameters).value();
+}
+
+/// Takes positions in order, and keeps what each of its instances sees of the space.
+struct Looker : plugin::Strategy {
+  struct Look {
+    plugin::Position size = 0, likely_size = 0;
+    std::size_t expectations = 0;
+  };
+  static constexpr plugin::About kAbout{.name = "looker", .summary = "looks at the space"};
+  static inline std::vector<Look> looks;
+  explicit Looker(const plugin::Context& context) : taken(context) {
+    const plugin::Space space = context.space();
+    looks.push_back({space.size(), space.likely_size(), space.expectations()});
+  }
+  std::vector<plugin::Position> ask(std::size_t) override {
+    while (taken.left() > 0 && !taken.claim(next)) {
+      ++next;
+    }
+    return taken.left() > 0 || next < looks.back().size ? std::vector{next} : std::vector<plugin::Position>{};
+  }
+  void tell(std::span<const plugin::Observation> observations) override { taken.claim(observations); }
+  plugin::Taken taken;
+  plugin::Position next = 0;
+};
+struct Weigher : Looker {
+  static constexpr plugin::About kAbout{.name = "weigher", .summary = "looks at the whole space", .weighs_expectations = true};
+  using Looker::Looker;
+};
+
+/// What the instances of a strategy saw in a session.
+std::vector<Looker::Look> looks_of(const std::string& strategy, Likely likely) {
+  Fixture fixture;
+  Registry registry = make_builtin_registry();
+  registry.add(std::make_unique<StrategyPlugin>(plugin::table<Looker>()));
+  registry.add(std::make_unique<StrategyPlugin>(plugin::table<Weigher>()));
+  TuneRequest request = expecting(fixture, {"a > 3", "b != 2"}, likely);
+  request.strategy = strategy;
+  Looker::looks.clear();
+  const auto report = tune(request, fixture.store(), registry);
+  REQUIRE_MESSAGE(report.ok(), (report.ok() ? std::string() : report.error().message));
+  CHECK(report->faults.failed == 0);
+  return Looker::looks;
 }
 
 /// How many trials after the default meet "a > 3" before the first that does not.
@@ -89,6 +133,32 @@ TEST_CASE("only: the likely configurations and the default; ignore: as if there 
     return tried;
   };
   CHECK(configurations(ignoring) == configurations(without));
+}
+
+TEST_CASE("a strategy that weighs expectations sees the whole space and what is expected of it; another one the likely part before") {
+  const auto weighing = looks_of("weigher", Likely::kFirst);
+  REQUIRE(weighing.size() == 1);
+  CHECK((weighing[0].size == 36));
+  CHECK((weighing[0].likely_size == 15));
+  CHECK(weighing[0].expectations == 2);
+  const auto looking = looks_of("looker", Likely::kFirst);
+  REQUIRE(looking.size() == 2);
+  CHECK((looking[0].size == 15));
+  CHECK((looking[0].likely_size == 15));
+  CHECK(looking[0].expectations == 0);
+  CHECK((looking[1].size == 36));
+  CHECK((looking[1].likely_size == 15));
+  CHECK(looking[1].expectations == 2);
+}
+
+TEST_CASE("only and ignore hold for a strategy that weighs expectations, too") {
+  const auto only = looks_of("weigher", Likely::kOnly), ignoring = looks_of("weigher", Likely::kIgnore);
+  REQUIRE(only.size() == 1);
+  CHECK((only[0].size == 15));
+  REQUIRE(ignoring.size() == 1);
+  CHECK((ignoring[0].size == 36));
+  CHECK((ignoring[0].likely_size == 36));
+  CHECK(ignoring[0].expectations == 0);
 }
 
 TEST_CASE("a winner that breaks expectations is the record like any other, and the report says which it breaks") {

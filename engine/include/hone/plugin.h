@@ -6,7 +6,15 @@
  *  - A function that can fail returns 0 for success and anything else for a failure, whose message it writes to `hone_message`.
  *  - Nothing is freed by the other side: who allocates, frees. What a table points to lives as long as the process.
  *  - One instance is called from one thread at a time; different instances may be called at once.
- *  - Within one ABI version the tables only grow at their ends; `struct_size` says how much of one is there. */
+ *
+ * Nothing here changes its place any more; what comes later is appended, never into padding. So that either side may be the older one:
+ *  - A struct that begins with `struct_size` ends there. What it lacks counts as 0 or null, whose meaning each field says; what is behind
+ *    the end that one knows is ignored. HONE_HAS asks whether a field is there. A table may end after the fields that it must have.
+ *  - Structs in arrays lie a stride apart, which is given beside the array: `HONE_AT(type, first, stride, i)`. Only the first
+ *    min(stride, sizeof) bytes of one are there. A stride of 0, also one that is not there, is that of ABI 2.
+ *  - A struct that Hone hands over alone, without a `struct_size`, lies in HONE_ROOM bytes (hone_compile_sink, hone_resources,
+ *    hone_tolerance, hone_comparison, hone_readings), zeros behind what Hone knows: a plugin may read and write there what it knows.
+ *    hone_position and hone_message stay as they are. */
 #ifndef HONE_PLUGIN_H
 #define HONE_PLUGIN_H
 
@@ -17,8 +25,15 @@
 extern "C" {
 #endif
 
-/* Raised whenever a table changes its meaning. A plugin with another version is refused. */
-#define HONE_PLUGIN_ABI 2
+/* Raised where a plugin must do something else than before. Version 3: it heeds strides and knows HONE_TOO_SLOW. Plugins of version 2 are
+ * loaded as well: their structs are prefixes of these, the strides are theirs, and an outcome that they do not know comes as one they do:
+ * HONE_TOO_SLOW as HONE_OK, a slow one, or as HONE_TIMEOUT where the time is not known. Any other version is refused. */
+#define HONE_PLUGIN_ABI 3
+#define HONE_PLUGIN_ABI_OLDEST 2
+
+#define HONE_HAS(type, pointer, field) ((pointer)->struct_size >= offsetof(type, field) + sizeof((pointer)->field))
+#define HONE_AT(type, first, stride, i) ((const type*)((const char*)(first) + (i) * (stride)))
+#define HONE_ROOM 256
 
 /* A position in the search space, or a count of them: low + high * 2^64. Spaces exceed 2^64. */
 typedef struct hone_position {
@@ -45,6 +60,11 @@ typedef struct hone_dimension {
 
 enum { HONE_HAMMING = 0 /* differs in one dimension */, HONE_ADJACENT = 1 /* and there by one step in the list of values */ };
 
+/* One condition of `likely` in the kernel file: what its author expects of the fastest. */
+typedef struct hone_expectation {
+  const char *text, *comment; /* "c.stages == 0 || p.cols >= 8192"; the reason beside it, may be empty */
+} hone_expectation;
+
 /* The valid configurations: positions 0 to size - 1, in a fixed order. All functions may be called from any thread. */
 typedef struct hone_space {
   size_t struct_size;
@@ -63,6 +83,22 @@ typedef struct hone_space {
   size_t (*sample)(const void* self, uint64_t seed, size_t count, hone_position* positions);
   /* All valid neighbours in order of position. Writes at most `capacity` and returns how many there are. */
   size_t (*neighbours)(const void* self, hone_position position, int32_t kind, size_t capacity, hone_position* positions);
+  /* ---- Since version 3 ---- */
+  size_t dimension_stride;
+  /* What the kernel's author expects. It decides nothing: a position that breaks an expectation is as valid as any other, and may win. With
+   * none there are none to heed: the author has none, the user will not have them heeded, or all positions of this space meet them. */
+  uint32_t expectation_count;
+  const hone_expectation* expectations;
+  size_t expectation_stride;
+  /* How many positions meet them all: `size` if there are none; never 0. At most so many where `size` is no exact count. */
+  hone_position likely_size;
+  /* Whether a position meets them all: 1 or 0, also 0 for one that is not below `size`. */
+  int32_t (*is_likely)(const void* self, hone_position position);
+  /* As `sample`, of those that meet them all. */
+  size_t (*sample_likely)(const void* self, uint64_t seed, size_t count, hone_position* positions);
+  /* The expectations that a position breaks, as places in `expectations`, ascending. Writes at most `capacity` and returns how many there
+   * are. */
+  size_t (*broken)(const void* self, hone_position position, size_t capacity, uint32_t* places);
 } hone_space;
 
 /* ---- What came of a configuration ---- */
@@ -78,7 +114,9 @@ enum {
   HONE_DEADLOCK = 7,
   HONE_WRONG_RESULT = 8,
   HONE_RACE = 9,
-  HONE_TOO_SLOW = 10 /* left after one cold run far behind the fastest: never validated, cannot win; its time is known about */
+  /* Since version 3: left after one cold run far behind the fastest. Nobody knows whether it is right, and it cannot win; its time is known
+   * about, and says as much of the space as any other. */
+  HONE_TOO_SLOW = 10
 };
 
 typedef struct hone_observation {
@@ -124,6 +162,9 @@ typedef struct hone_strategy_context {
   size_t prior_count;
   const void* model;                /* what `save` wrote in the latest earlier session of this kernel and strategy; null if none */
   size_t model_bytes;
+  /* ---- Since version 3 ---- */
+  size_t prior_stride;
+  size_t observation_stride; /* of the priors' observations and of those that `tell` is given */
 } hone_strategy_context;
 
 typedef struct hone_strategy {
@@ -142,6 +183,11 @@ typedef struct hone_strategy {
   /* Called once at the end of a session: hands to `write` what a later session may begin with. May be null. */
   int32_t (*save)(void* instance, void* sink, void (*write)(void* sink, const void* bytes, size_t count), hone_message* message);
   void (*destroy)(void* instance);
+  /* ---- Since version 3 ---- */
+  size_t parameter_stride;
+  /* Not 0: it weighs the expectations of a space by itself, and sees all valid configurations from the beginning. Else a session shows it
+   * the likely ones as its space, and when they have had their share another instance all of them. */
+  int64_t weighs_expectations;
 } hone_strategy;
 
 /* ---- Devices ---- */
@@ -176,6 +222,8 @@ typedef struct hone_device_info {
   const hone_text* environment;
   size_t environment_count;
   int32_t compile_overlaps;  /* whether compiling on the host's cores leaves timing on this device undisturbed */
+  /* ---- Since version 3 ---- */
+  size_t property_stride, environment_stride;
 } hone_device_info;
 
 /* Largest over the passes; 0 where it is not known. */
@@ -211,6 +259,8 @@ typedef struct hone_compile_request {
   size_t problem_field_count;
   const hone_unit* units;
   size_t unit_count;
+  /* ---- Since version 3 ---- */
+  size_t header_stride, unit_stride, function_stride;
 } hone_compile_request;
 
 typedef struct hone_compiled {
@@ -247,6 +297,8 @@ typedef struct hone_load_request {
   size_t pass_count;
   const int64_t* problem; /* the values of problem_fields */
   size_t problem_count;
+  /* ---- Since version 3 ---- */
+  size_t pass_stride;
 } hone_load_request;
 
 /* |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute. */
@@ -277,6 +329,8 @@ typedef struct hone_time_request {
   size_t preparation_count;
   size_t samples;
   int32_t flush_cache; /* nothing of the buffers is in a cache when a sample begins */
+  /* ---- Since version 3 ---- */
+  size_t preparation_stride;
 } hone_time_request;
 
 /* 0 where it cannot be read. */
@@ -334,6 +388,8 @@ typedef struct hone_device {
   int32_t (*time)(void* device, const hone_time_request* request, double* microseconds, hone_message* message);
   /* Null, or the device's state. */
   int32_t (*readings)(void* device, hone_readings* readings, hone_message* message);
+  /* ---- Since version 3 ---- */
+  size_t compiled_size; /* sizeof(hone_compiled) as this plugin knows it; 0: that of ABI 2 */
 } hone_device;
 
 /* ---- The plugin ---- */

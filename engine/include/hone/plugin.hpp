@@ -78,6 +78,18 @@ using Digits = std::vector<std::uint16_t>;
 
 enum class Neighbourhood : std::int32_t { kHamming = HONE_HAMMING, kAdjacent = HONE_ADJACENT };
 
+namespace detail {
+
+/// Where an array's elements lie further apart, or are shorter, than this header knows them.
+constexpr std::size_t stride_or(std::size_t given, std::size_t known) { return given != 0 ? given : known; }
+
+}  // namespace detail
+
+/// A condition of `likely` in the kernel file, and the reason beside it.
+struct Expectation {
+  std::string_view text, comment;
+};
+
 /// The valid configurations, seen through functions. Cheap to copy.
 class Space {
  public:
@@ -85,7 +97,10 @@ class Space {
 
   [[nodiscard]] Position size() const { return from_c(space_->size); }
   [[nodiscard]] std::size_t dimensions() const { return space_->dimension_count; }
-  [[nodiscard]] const hone_dimension& dimension(std::size_t i) const { return space_->dimensions[i]; }
+  [[nodiscard]] const hone_dimension& dimension(std::size_t i) const {
+    const std::size_t stride = HONE_HAS(hone_space, space_, dimension_stride) ? space_->dimension_stride : 0;
+    return *HONE_AT(hone_dimension, space_->dimensions, detail::stride_or(stride, sizeof(hone_dimension)), i);
+  }
 
   /// Throws std::out_of_range if there is no such position.
   void at(Position position, std::uint16_t* digits) const {
@@ -125,6 +140,36 @@ class Space {
     return positions(found);
   }
 
+  /// How many things the kernel's author expects of the fastest. What breaks one is as valid as the rest and may win.
+  [[nodiscard]] std::size_t expectations() const { return HONE_HAS(hone_space, space_, broken) ? space_->expectation_count : 0; }
+  [[nodiscard]] Expectation expectation(std::size_t i) const {
+    const std::size_t stride = detail::stride_or(space_->expectation_stride, sizeof(hone_expectation));
+    const hone_expectation& one = *HONE_AT(hone_expectation, space_->expectations, stride, i);
+    return {one.text, one.comment};
+  }
+  /// How many positions meet them all: at least 1, and all where nothing is expected.
+  [[nodiscard]] Position likely_size() const { return expectations() > 0 ? from_c(space_->likely_size) : size(); }
+  [[nodiscard]] bool is_likely(Position position) const {
+    return expectations() > 0 ? space_->is_likely(space_->self, to_c(position)) != 0 : position < size();
+  }
+  /// Up to `count` distinct likely positions, uniform without replacement.
+  [[nodiscard]] std::vector<Position> sample_likely(Random& random, std::size_t count) const {
+    if (expectations() == 0) {
+      return sample(random, count);
+    }
+    std::vector<hone_position> drawn(count);
+    drawn.resize(space_->sample_likely(space_->self, random.next(), count, drawn.data()));
+    return positions(drawn);
+  }
+  /// Which expectations a position breaks, ascending.
+  [[nodiscard]] std::vector<std::uint32_t> broken(Position position) const {
+    std::vector<std::uint32_t> places(expectations());
+    if (!places.empty()) {
+      places.resize(space_->broken(space_->self, to_c(position), places.size(), places.data()));
+    }
+    return places;
+  }
+
  private:
   static std::vector<Position> positions(const std::vector<hone_position>& given) {
     std::vector<Position> converted(given.size());
@@ -149,14 +194,35 @@ struct Observation : hone_observation {
 };
 static_assert(sizeof(Observation) == sizeof(hone_observation));
 
-inline std::span<const Observation> observations_of(const hone_observation* observations, std::size_t count) {
-  return {static_cast<const Observation*>(observations), count};
-}
+/// Observations as an array of what this header knows of them, where they lie: copied if they are longer or shorter.
+class Observations {
+ public:
+  Observations(const hone_observation* first, std::size_t count, std::size_t stride) {
+    if (stride == sizeof(Observation)) {
+      all_ = {static_cast<const Observation*>(first), count};
+      return;
+    }
+    auto copied = std::make_shared<std::vector<Observation>>(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::memcpy(static_cast<hone_observation*>(&(*copied)[i]), HONE_AT(hone_observation, first, stride, i),
+                  std::min(stride, sizeof(hone_observation)));
+    }
+    all_ = *copied;
+    copied_ = std::move(copied);
+  }
+  [[nodiscard]] std::span<const Observation> all() const { return all_; }
+  [[nodiscard]] std::shared_ptr<const void> copied() const { return copied_; }
+
+ private:
+  std::span<const Observation> all_;
+  std::shared_ptr<const void> copied_;
+};
 
 /// What the store knows of the same kernel for another shape, dtype or device, or from an earlier session.
 struct Prior {
   std::string_view device, dtype, shape;
   std::span<const Observation> observations;
+  std::shared_ptr<const void> kept = nullptr;  ///< where the observations lie, if not with the context
 };
 
 /// A declared parameter of a strategy.
@@ -175,6 +241,7 @@ struct About {
   const char* summary = "";
   const char* source = "";  ///< paper or URL
   std::span<const Parameter> parameters = {};
+  bool weighs_expectations = false;  ///< by itself: it sees all valid configurations from the beginning
 };
 
 /// What an instance is made from; views into it live as long as the instance.
@@ -204,13 +271,20 @@ class Context {
   [[nodiscard]] std::vector<Prior> priors() const {
     std::vector<Prior> priors;
     for (std::size_t i = 0; i < context_->prior_count; ++i) {
-      const hone_prior& prior = context_->priors[i];
-      priors.push_back({prior.device, prior.dtype, prior.shape, observations_of(prior.observations, prior.observation_count)});
+      const std::size_t stride = HONE_HAS(hone_strategy_context, context_, prior_stride) ? context_->prior_stride : 0;
+      const hone_prior& prior = *HONE_AT(hone_prior, context_->priors, detail::stride_or(stride, sizeof(hone_prior)), i);
+      const Observations seen(prior.observations, prior.observation_count, observation_stride());
+      priors.push_back({prior.device, prior.dtype, prior.shape, seen.all(), seen.copied()});
     }
     return priors;
   }
   /// What `save` returned in an earlier session of this kernel and strategy; empty if there was none.
   [[nodiscard]] std::string_view model() const { return {static_cast<const char*>(context_->model), context_->model_bytes}; }
+  /// From one observation to the next, as they cross the border.
+  [[nodiscard]] std::size_t observation_stride() const {
+    const std::size_t stride = HONE_HAS(hone_strategy_context, context_, observation_stride) ? context_->observation_stride : 0;
+    return detail::stride_or(stride, sizeof(hone_observation));
+  }
 
  private:
   const hone_strategy_context* context_;
@@ -285,31 +359,44 @@ std::int32_t guarded(hone_message* message, const Body& body) noexcept {
   }
 }
 
+/// What a handle points to.
+struct Instance {
+  std::unique_ptr<Strategy> strategy;
+  std::size_t observation_stride;
+};
+
 template <class S>
 std::int32_t create(const hone_strategy_context* context, void** instance, hone_message* message) {
-  return guarded(message, [&] { *instance = static_cast<Strategy*>(new S(Context(*context, S::kAbout))); });
+  return guarded(message, [&] {
+    const Context seen(*context, S::kAbout);
+    *instance = new Instance{std::make_unique<S>(seen), seen.observation_stride()};
+  });
 }
 
 inline std::int32_t ask(void* instance, std::size_t wanted, hone_position* positions, std::size_t* count, hone_message* message) {
   return guarded(message, [&] {
-    const std::vector<Position> proposed = static_cast<Strategy*>(instance)->ask(wanted);
+    const std::vector<Position> proposed = static_cast<Instance*>(instance)->strategy->ask(wanted);
     *count = std::min(wanted, proposed.size());
     std::transform(proposed.begin(), proposed.begin() + static_cast<std::ptrdiff_t>(*count), positions, to_c);
   });
 }
 
 inline std::int32_t tell(void* instance, const hone_observation* observations, std::size_t count, hone_message* message) {
-  return guarded(message, [&] { static_cast<Strategy*>(instance)->tell(observations_of(observations, count)); });
+  return guarded(message, [&] {
+    Instance& told = *static_cast<Instance*>(instance);
+    const Observations seen(observations, count, told.observation_stride);
+    told.strategy->tell(seen.all());
+  });
 }
 
 inline std::int32_t save(void* instance, void* sink, void (*write)(void*, const void*, std::size_t), hone_message* message) {
   return guarded(message, [&] {
-    const std::string model = static_cast<Strategy*>(instance)->save();
+    const std::string model = static_cast<Instance*>(instance)->strategy->save();
     write(sink, model.data(), model.size());
   });
 }
 
-inline void destroy(void* instance) { delete static_cast<Strategy*>(instance); }
+inline void destroy(void* instance) { delete static_cast<Instance*>(instance); }
 
 }  // namespace detail
 
@@ -326,7 +413,9 @@ const hone_strategy* table() {
                                    .ask = detail::ask,
                                    .tell = detail::tell,
                                    .save = detail::save,
-                                   .destroy = detail::destroy};
+                                   .destroy = detail::destroy,
+                                   .parameter_stride = sizeof(hone_parameter),
+                                   .weighs_expectations = S::kAbout.weighs_expectations ? 1 : 0};
   return &table;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hone/likely_space.hpp"
 #include "hone/plugin.h"
 #include "hone/search_space.hpp"
 #include "hone/trial.hpp"
@@ -45,6 +46,7 @@ struct Prior {
 /// What a strategy is made from.
 struct StrategyContext {
   std::shared_ptr<const SearchSpace> space;
+  std::shared_ptr<const LikelySpace> likely = nullptr;  ///< what is expected of `space`, which is its legal one; null: nothing
   std::uint64_t seed = 0;
   std::optional<Count> first;                ///< the kernel's default configuration, if it is tried before the strategy is asked
   std::map<std::string, double> parameters;  ///< overrides of declared parameters
@@ -95,12 +97,16 @@ class Strategy {
 class StrategyPlugin {
  public:
   /// `patience`: how long a call may take before the strategy loses its turn; a plugin given one runs on a thread of its own.
+  /// `abi`: the version of hone/plugin.h that it was built with.
   /// Throws ContractError if the table lacks a function or a name, or declares a parameter twice or with a default outside its range.
-  explicit StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience = std::nullopt);
+  explicit StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience = std::nullopt,
+                          std::uint32_t abi = HONE_PLUGIN_ABI);
 
-  [[nodiscard]] std::string_view name() const { return table_->name; }
-  [[nodiscard]] std::string_view summary() const { return table_->summary; }
-  [[nodiscard]] std::string_view source() const { return table_->source; }
+  [[nodiscard]] std::string_view name() const { return table_.name; }
+  [[nodiscard]] std::string_view summary() const { return table_.summary; }
+  [[nodiscard]] std::string_view source() const { return table_.source; }
+  /// Whether it is to see all valid configurations from the beginning, with what is expected of them.
+  [[nodiscard]] bool weighs_expectations() const { return table_.weighs_expectations != 0; }
   [[nodiscard]] const std::vector<StrategyParameter>& parameters() const { return parameters_; }
 
   /// Errors: kInvalidArgument for a parameter that is not declared or out of range; kPlugin if the plugin fails to start.
@@ -109,8 +115,9 @@ class StrategyPlugin {
  private:
   [[nodiscard]] Result<std::vector<double>> settle(const std::map<std::string, double>& overrides) const;
 
-  const hone_strategy* table_;
+  hone_strategy table_;
   std::optional<std::chrono::milliseconds> patience_;
+  std::uint32_t abi_;
   std::vector<StrategyParameter> parameters_;
 };
 
