@@ -1,4 +1,5 @@
-// A search strategy of one's own: some random configurations, then the neighbours of the best one found.
+// A search strategy of one's own: some random configurations, of those that the kernel's author expects to win, then the neighbours of the
+// best one found, whatever is expected of them.
 #include <hone/plugin.hpp>
 
 using namespace hone::plugin;
@@ -6,7 +7,8 @@ using namespace hone::plugin;
 class Climber : public Strategy {
  public:
   static constexpr Parameter kParameters[] = {integer("initial", "random configurations before it climbs", 10, 1, 1000)};
-  static constexpr About kAbout{.name = "climber", .summary = "climbs from the best configuration found", .parameters = kParameters};
+  static constexpr About kAbout{
+      .name = "climber", .summary = "climbs from the best configuration found", .parameters = kParameters, .weighs_expectations = true};
 
   explicit Climber(const Context& context)
       : space_(context.space()), taken_(context), random_(context.seed()), initial_(context.count("initial")) {}
@@ -32,7 +34,12 @@ class Climber : public Strategy {
 
  private:
   Position next() {
-    if (best_ && told_ >= initial_) {
+    if (told_ < initial_) {
+      const std::vector<Position> likely = space_.sample_likely(random_, 1);
+      if (!likely.empty() && !taken_.contains(likely.front())) {
+        return likely.front();
+      }
+    } else if (best_) {
       for (const Position neighbour : space_.neighbours(best_->at(), Neighbourhood::kHamming)) {
         if (!taken_.contains(neighbour)) {
           return neighbour;
