@@ -58,7 +58,7 @@ void check_replies(const wire::Message& message) {
   }
 }
 
-constexpr std::array<std::string_view, 60> kWords{"id",
+constexpr std::array<std::string_view, 61> kWords{"id",
                                                   "plugin",
                                                   "product",
                                                   "uuid",
