@@ -1,5 +1,6 @@
 // What a store holds becomes a recorded space that searches are replayed on.
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 
@@ -29,6 +30,13 @@ template <class T, Config c> KERNEL void tiny(IN(p.n) const T* x, OUT(p.n) T* y,
 )cuda";
 
 constexpr int kValid = 9, kRight = 6;
+
+void alter(const std::string& store, const char* sql) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(store.c_str(), &database) == SQLITE_OK);
+  CHECK(sqlite3_exec(database, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+}
 
 }  // namespace
 
@@ -88,6 +96,30 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
 
   const Ended compared = run({"compare", "--spaces", file, "--strategy", "random", "--budgets", "3,9", "--repeats", "3", "--json"});
   CHECK_MESSAGE(compared.exit == 0, compared.err);
+}
+
+TEST_CASE("sessions tells of what was too slow apart from failures, with its time, and a replay knows it") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "F.json";
+  REQUIRE(run({"tune", "softmax", "--device", "cpu", "--shape", "rows=4,cols=32", "--budget", "5trials", "--store", store}).exit == 0);
+  // As a session leaves it that gave one up after its first run. The default stays.
+  alter(store, "DELETE FROM final_measurement WHERE trial = 5; UPDATE trial SET outcome = 'too_slow' WHERE id = 5");
+  const auto described = run({"sessions", "1", "--store", store, "--json"}).json();
+  REQUIRE(described["results"].size() == 5);
+  const auto& slow = described["results"][4];
+  CHECK(slow["outcome"] == "too_slow");
+  CHECK(slow["time_us"] > 0.0);
+  CHECK(slow["ci95_us"].is_null());
+  const Ended told = run({"sessions", "1", "--store", store});
+  CHECK(told.out.find("of 4 right ones\n") != std::string::npos);
+  CHECK(told.out.find("\n1 left after one cold run that was far behind the fastest\n") != std::string::npos);
+  CHECK(told.out.find("failures") == std::string::npos);
+  REQUIRE(run({"sessions", "1", "--record", file, "--store", store}).exit == 0);
+  const auto replayed =
+      run({"tune", file, "--budget", "5trials", "--strategy", "exhaustive", "--store", directory / "R.db", "--json"}).json();
+  CHECK(replayed["outcomes"]["too_slow"] == 1);
+  CHECK(replayed["outcomes"]["ok"] == 4);
+  CHECK(run({"sessions", "1", "--kernel", file, "--store", directory / "R.db", "--json"}).exit == 0);
 }
 
 TEST_CASE("sessions --record: what cannot be written is refused") {

@@ -22,16 +22,16 @@ class Grid {
       dimensions_.push_back({"x", kind, static_cast<std::uint32_t>(of.size()), of.data(), nullptr});
       size *= of.size();
     }
-    functions_ = {.struct_size = offsetof(hone_space, dimension_stride),  // nothing is expected of it
-                  .self = this,
-                  .size = plugin::to_c(size),
-                  .dimension_count = static_cast<std::uint32_t>(values_.size()),
-                  .dimensions = dimensions_.data(),
-                  .at = at,
-                  .index = index,
-                  .nearest = nearest,
-                  .sample = sample,
-                  .neighbours = neighbours};
+    functions_.struct_size = offsetof(hone_space, dimension_stride);  // nothing is expected of it
+    functions_.self = this;
+    functions_.size = plugin::to_c(size);
+    functions_.dimension_count = static_cast<std::uint32_t>(values_.size());
+    functions_.dimensions = dimensions_.data();
+    functions_.at = at;
+    functions_.index = index;
+    functions_.nearest = nearest;
+    functions_.sample = sample;
+    functions_.neighbours = neighbours;
   }
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
@@ -39,16 +39,13 @@ class Grid {
   [[nodiscard]] plugin::Space space() const { return plugin::Space(functions_); }
   /// Of a strategy without parameters. The grid and the priors must outlive it.
   [[nodiscard]] hone_strategy_context context(const std::vector<hone_prior>& priors, std::uint64_t seed = 1) const {
-    return {.struct_size = offsetof(hone_strategy_context, prior_stride),
-            .space = &functions_,
-            .seed = seed,
-            .first = nullptr,
-            .parameters = nullptr,
-            .expected_trials = 0,
-            .priors = priors.data(),
-            .prior_count = priors.size(),
-            .model = nullptr,
-            .model_bytes = 0};
+    hone_strategy_context made{};
+    made.struct_size = offsetof(hone_strategy_context, prior_stride);
+    made.space = &functions_;
+    made.seed = seed;
+    made.priors = priors.data();
+    made.prior_count = priors.size();
+    return made;
   }
 
  private:
