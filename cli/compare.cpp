@@ -64,12 +64,12 @@ Result<CostUnit> parse_unit(const std::string& text) {
 }
 
 Result<Transfer> parse_transfer(const std::string& text) {
-  for (const Transfer transfer : {Transfer::kNone, Transfer::kAll, Transfer::kOne, Transfer::kMisleading}) {
+  for (const Transfer transfer : {Transfer::kNone, Transfer::kAll, Transfer::kOne, Transfer::kMisleading, Transfer::kShuffled}) {
     if (text == name(transfer)) {
       return transfer;
     }
   }
-  return refuse(fmt::format("--transfer {}: none, all, one or misleading", text));
+  return refuse(fmt::format("--transfer {}: none, all, one, misleading or shuffled", text));
 }
 
 /// One line on a terminal's stderr.
@@ -153,7 +153,8 @@ int compare(int argc, char** argv) {
                            "Replays search strategies on recorded tuning spaces, without a GPU, and says which finds how much how soon.\n"
                            "A strategy of one's own is one shared object (hone/plugin.hpp): --strategy ./libmine.so");
   using Words = std::vector<std::string>;
-  options.add_options()("spaces", "folder of recorded spaces (*.json.gz, *.json), or files", cxxopts::value<Words>(), "DIR")(
+  options.add_options()("spaces", "folder of recorded spaces (*.json.gz, *.json), with the folders in it, or files",
+                        cxxopts::value<Words>(), "DIR")(
       "strategy", "a strategy, with settings after a colon (NAME:key=value,key=value), or a shared object with strategies (repeatable)",
       cxxopts::value<Words>(), "NAME")("budgets", "where results are read (default: 25,50,100,200,400; of seconds 60,300,900)",
                                        cxxopts::value<std::vector<double>>(), "LIST")("repeats", "searches of each strategy on each space",
@@ -163,7 +164,8 @@ int compare(int argc, char** argv) {
       "batch", "configurations a strategy is asked for at a time", cxxopts::value<int>()->default_value("1"), "N")(
       "unit", "what budgets count: evaluations, or the recorded seconds", cxxopts::value<std::string>()->default_value("evaluations"),
       "UNIT")("transfer",
-              "what strategies know of the kernel's other devices: none, all, one (each in turn) or misleading (one, its ranks reversed)",
+              "what strategies know of the kernel's other devices: none, all, one (each in turn), misleading (one, its ranks reversed) or "
+              "shuffled (one, its outcomes dealt out by chance)",
               cxxopts::value<std::string>()->default_value("none"),
               "WHICH")("report", "write a page with curves and tables", cxxopts::value<std::string>(), "FILE")(
       "traces", "write every evaluation of every run, as JSON", cxxopts::value<std::string>(), "FILE");

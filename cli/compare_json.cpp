@@ -81,6 +81,8 @@ std::string_view name(Transfer transfer) {
       return "one";
     case Transfer::kMisleading:
       return "misleading";
+    case Transfer::kShuffled:
+      return "shuffled";
     default:
       return "none";
   }
@@ -90,6 +92,7 @@ Json comparison_json(const CompareRequest& request, const CompareReport& report)
   Json spaces = Json::array();
   for (const ComparedSpace& space : report.spaces) {
     spaces.push_back({{"name", space.name},
+                      {"kernel", space.kernel},
                       {"device", space.device},
                       {"size", space.size},
                       {"failed", space.failed},

@@ -9,8 +9,11 @@
 namespace hone::cli {
 namespace {
 
-/// Half the width of the interval, on the side where it is wider.
+/// Half the width of the interval, on the side where it is wider; none where nothing was random.
 std::string cell(const Estimate& estimate) {
+  if (estimate.low == estimate.high) {
+    return fmt::format("{:.4f}", estimate.mean);
+  }
   return fmt::format("{:.4f} ±{:.4f}", estimate.mean, std::max(estimate.high - estimate.mean, estimate.mean - estimate.low));
 }
 

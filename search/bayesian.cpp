@@ -24,6 +24,8 @@ search::SurrogateSettings settings_of(const Context& context) {
   settings.alignment = context.parameter("alignment") != 0.0;
   settings.feasibility = context.parameter("feasibility") != 0.0;
   settings.model.refit_every = context.count("refit_every");
+  settings.spread = settings.initial;
+  settings.chance = 0.0;
   settings.sources = 0;
   return settings;
 }

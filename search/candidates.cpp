@@ -8,6 +8,7 @@ namespace {
 // A model's row of 32,768 candidates is 128 KiB: at 500 observations they take 64 MiB, and an ask some milliseconds.
 constexpr std::size_t kMostListed = 32768;
 constexpr std::size_t kSampled = 4096;
+constexpr std::size_t kCrossed = 512;
 
 }  // namespace
 
@@ -21,12 +22,15 @@ Candidates::Candidates(plugin::Space space) : space_(space), complete_(space.siz
   }
 }
 
-void Candidates::renew(plugin::Random& random, std::span<const plugin::Position> centres, std::vector<plugin::Position> positions) {
+void Candidates::renew(plugin::Random& random, std::span<const plugin::Position> centres, std::span<const plugin::Position> parents,
+                       std::vector<plugin::Position> positions) {
   if (complete_) {
     return;
   }
   const std::vector<plugin::Position> samples = space_.sample(random, kSampled);
   positions.insert(positions.end(), samples.begin(), samples.end());
+  cross(random, parents, positions);
+  positions.insert(positions.end(), centres.begin(), centres.end());
   for (const plugin::Position centre : centres) {
     const std::vector<plugin::Position> near = space_.neighbours(centre, plugin::Neighbourhood::kHamming);
     positions.insert(positions.end(), near.begin(), near.end());
@@ -34,6 +38,20 @@ void Candidates::renew(plugin::Random& random, std::span<const plugin::Position>
   std::ranges::sort(positions);
   positions.erase(std::ranges::unique(positions).begin(), positions.end());
   list(std::move(positions));
+}
+
+/// Uniform crossover; children that are not valid are left out.
+void Candidates::cross(plugin::Random& random, std::span<const plugin::Position> parents, std::vector<plugin::Position>& children) const {
+  for (std::size_t child = 0; child < kCrossed && parents.size() > 1; ++child) {
+    plugin::Digits digits = space_.at(parents[random.index(parents.size())]);
+    const plugin::Digits other = space_.at(parents[random.index(parents.size())]);
+    for (std::size_t p = 0; p < digits.size(); ++p) {
+      digits[p] = random.index(2) == 0 ? digits[p] : other[p];
+    }
+    if (const auto position = space_.index(digits)) {
+      children.push_back(*position);
+    }
+  }
 }
 
 std::optional<std::size_t> Candidates::find(plugin::Position position) const {

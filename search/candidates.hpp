@@ -16,8 +16,10 @@ class Candidates {
 
   /// Whether all of the space is listed; it then stays as it is.
   [[nodiscard]] bool complete() const { return complete_; }
-  /// Replaces a list that is not complete: `wanted`, all neighbours of `centres` and uniform samples.
-  void renew(plugin::Random& random, std::span<const plugin::Position> centres, std::vector<plugin::Position> wanted);
+  /// Replaces a list that is not complete: `wanted`, `centres` and all their neighbours, children that have each value from one of two
+  /// `parents`, and uniform samples.
+  void renew(plugin::Random& random, std::span<const plugin::Position> centres, std::span<const plugin::Position> parents,
+             std::vector<plugin::Position> wanted);
 
   [[nodiscard]] std::size_t size() const { return positions_.size(); }
   [[nodiscard]] plugin::Position position(std::size_t i) const { return positions_[i]; }
@@ -26,6 +28,7 @@ class Candidates {
   [[nodiscard]] std::optional<std::size_t> find(plugin::Position position) const;
 
  private:
+  void cross(plugin::Random& random, std::span<const plugin::Position> parents, std::vector<plugin::Position>& children) const;
   void list(std::vector<plugin::Position> positions);
 
   plugin::Space space_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
 
 #include "search/wide.hpp"
@@ -105,6 +107,22 @@ double Evidence::operator()(const Hyper& hyper, Hyper& gradient) {
   invert();
   differentiate(hyper, gradient);
   return value;
+}
+
+double Evidence::flat() const {
+  constexpr double kStep = 0.25, kSignal = 4.0, kLeastNoise = -10.0, kMostNoise = 2.0;
+  const auto count = static_cast<double>(n_);
+  const double sum = std::accumulate(y_.begin(), y_.end(), 0.0), level = sum * sum / count;
+  const double about = std::max(0.0, search::dot(y_.data(), y_.data(), n_) - level);
+  double lowest = std::numeric_limits<double>::max();
+  for (double log_signal = -kSignal; log_signal <= kSignal; log_signal += kStep) {
+    const double z = (log_signal - centre_[terms_]) / width_[terms_];
+    for (double log_noise = kLeastNoise; log_noise <= kMostNoise; log_noise += kStep) {
+      const double noise = std::exp(log_noise) + kJitter, common = noise + count * std::exp(log_signal);
+      lowest = std::min(lowest, 0.5 * (about / noise + level / common + (count - 1.0) * std::log(noise) + std::log(common) + z * z));
+    }
+  }
+  return lowest;
 }
 
 void Evidence::correlate(const Hyper& hyper) {

@@ -24,6 +24,8 @@ class Evidence {
  public:
   Evidence(const Metric& metric, Targets targets);
   double operator()(const Hyper& hyper, Hyper& gradient);
+  /// The same at its lowest if the configuration made no difference: a mean and what scatters about it, however much.
+  [[nodiscard]] double flat() const;
   [[nodiscard]] const Hyper& centre() const { return centre_; }
   [[nodiscard]] const Hyper& width() const { return width_; }
 

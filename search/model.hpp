@@ -56,6 +56,11 @@ class Model {
   [[nodiscard]] float best() const { return static_cast<float>(scaled(0.0)); }
   /// Share of good ones among the outcomes that are like each candidate; one good outcome is assumed everywhere.
   [[nodiscard]] std::vector<float> feasibility(const std::vector<Known>& known);
+  /// Of the variation of what was known at the last fit, the part that it leaves: by how much better each outcome was predicted from those
+  /// before it than by their mean. 1 where the configuration seems to make no difference.
+  [[nodiscard]] double unexplained() const { return unexplained_; }
+  /// Negative log evidence of the last fit.
+  [[nodiscard]] double surprise() const { return surprise_; }
 
  private:
   [[nodiscard]] bool improved(const std::vector<Known>& known) const;
@@ -78,6 +83,7 @@ class Model {
   Posterior posterior_;
   Hyper hyper_;
   std::size_t next_fit_ = 0, awaited_ = 0;
+  double unexplained_ = 1.0, surprise_ = 0.0;
   bool renewed_ = true;
   Scale scale_;                                       ///< of the last fit or the last best: in between, means need not be made anew
   double best_us_ = 0.0;                              ///< its best

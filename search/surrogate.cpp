@@ -13,7 +13,11 @@ namespace {
 
 constexpr float kVarianceFloor = 1e-8F;
 constexpr float kNoGain = 1e-12F;
-constexpr std::size_t kLeaders = 3;  // whose neighbours are candidates where a space is not listed whole
+// Where a space is not listed whole: the neighbours of the best are candidates, those of what the model likes best, and what some of the
+// best have in common.
+constexpr std::size_t kLeaders = 3, kPromising = 3, kParents = 8;
+constexpr double kStrong = 2.0;  // log odds against sources at which they are dropped: that another shape or device says something is usual
+constexpr std::size_t kWeighed = 30;  // known configurations up to which it is asked anew whether sources help
 
 /// Expected improvement on `target`, in the units of the mean; the normal tail after Abramowitz and Stegun 26.2.17, to 7.5e-8.
 HONE_WIDE void expected_improvement(const float* mean, const float* variance, float target, std::size_t count, float* gain) {
@@ -51,7 +55,9 @@ void Surrogate::renew_candidates() {
   for (const Pending& pending : pending_) {
     wanted.push_back(pending.position);
   }
-  candidates_.renew(random_, leaders(), std::move(wanted));
+  std::vector<plugin::Position> centres = leaders(kLeaders);
+  centres.insert(centres.end(), promising_.begin(), promising_.end());
+  candidates_.renew(random_, centres, leaders(kParents), std::move(wanted));
   free_.resize(candidates_.size());
   for (std::size_t i = 0; i < free_.size(); ++i) {
     free_[i] = taken_.contains(candidates_.position(i)) ? 0 : 1;
@@ -71,10 +77,10 @@ void Surrogate::renew_candidates() {
   renewed_for_best_ = true;
 }
 
-std::vector<plugin::Position> Surrogate::leaders() const {
+std::vector<plugin::Position> Surrogate::leaders(std::size_t count) const {
   std::vector<std::size_t> order(known_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t most = std::min(kLeaders, order.size());
+  const std::size_t most = std::min(count, order.size());
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most), {}, [&](std::size_t i) { return known_[i].time_us; });
   std::vector<plugin::Position> positions;
   for (std::size_t i = 0; i < most; ++i) {
@@ -98,7 +104,9 @@ void Surrogate::tell(std::span<const plugin::Observation> observations) {
     known_.push_back({position, space_.at(position), observation.objective()});
     failed_ = failed_ || !observation.timed();
     ++fruitless_;
-    if (observation.eligible() && (!has_best() || observation.time_us < known_[best_].time_us)) {
+    const bool improved = observation.eligible() && (!has_best() || observation.time_us < known_[best_].time_us);
+    chance_.told(position, observation.objective(), improved);
+    if (improved) {
       best_ = known_.size() - 1;
       renewed_for_best_ = candidates_.complete();
       fruitless_ = 0;
@@ -119,12 +127,27 @@ std::vector<plugin::Position> Surrogate::ask(std::size_t wanted) {
 plugin::Position Surrogate::next() {
   if (known_.size() + pending_.size() < settings_.initial || !has_best()) {
     const std::optional<plugin::Position> recalled = best_elsewhere();
-    return recalled ? *recalled : blind() ? taken_.any(random_) : farthest();
+    const std::size_t begun = known_.size() + pending_.size();
+    const bool far = begun > 0 && begun <= settings_.spread && !blind();
+    return recalled ? *recalled : far ? farthest() : drawn();
   }
   if (blind() && !guided_.model) {
-    return taken_.any(random_);
+    return drawn();
   }
-  return most_promising();
+  Model& model = model_in_turn();
+  const bool alone = &model == alone_.model.get();
+  if (alone && settings_.chance > 0.0 && random_.unit() < chance_.share(known_[best_].time_us, model.unexplained(), settings_.chance)) {
+    return drawn();
+  }
+  const plugin::Position position = most_promising(model);
+  chance_.asked(position, false);
+  return position;
+}
+
+plugin::Position Surrogate::drawn() {
+  const plugin::Position position = taken_.any(random_);
+  chance_.asked(position, true);
+  return position;
 }
 
 /// The next of the sources' best, each source in turn.
@@ -164,27 +187,41 @@ plugin::Position Surrogate::farthest() {
   return chosen ? candidates_.position(*chosen) : taken_.any(random_);
 }
 
+/// Brought up to what is known.
+void Surrogate::teach(Member& member) {
+  if (member.learned < known_.size()) {
+    member.model->learn(known_, random_);
+    member.learned = known_.size();
+  }
+}
+
+/// Whether what is known is less of a surprise to who knows the sources.
+bool Surrogate::sources_help() {
+  if (known_.size() <= kWeighed && guided_.learned < known_.size()) {
+    teach(guided_);
+    teach(alone_);
+    helpful_ = guided_.model->surprise() < alone_.model->surprise() + kStrong;
+  }
+  return helpful_;
+}
+
 /// The model that decides this time, brought up to what is known and awaited.
 Model& Surrogate::model_in_turn() {
-  const bool guided = guided_.model && (fruitless_ < settings_.patience || turns_++ % 2 == 0);
-  Member& member = guided ? guided_ : alone_;
   const bool due = known_.size() >= next_renewal_;
   if (!candidates_.complete() && (due || !renewed_for_best_)) {
     next_renewal_ = due ? settings_.model.next_fit(known_.size()) : next_renewal_;
     renew_candidates();
   }
-  if (member.learned < known_.size()) {
-    member.model->learn(known_, random_);
-    member.learned = known_.size();
-  }
+  const bool guided = guided_.model && sources_help() && (fruitless_ < settings_.patience || turns_++ % 2 == 0);
+  Member& member = guided ? guided_ : alone_;
+  teach(member);
   for (std::size_t i = member.model->awaited(); i < pending_.size(); ++i) {
     member.model->await(pending_[i].position, pending_[i].digits);
   }
   return *member.model;
 }
 
-plugin::Position Surrogate::most_promising() {
-  Model& model = model_in_turn();
+plugin::Position Surrogate::most_promising(Model& model) {
   const std::vector<float>&mean = model.mean(), &variance = model.variance();
   std::vector<float> gain(mean.size());
   expected_improvement(mean.data(), variance.data(), model.best(), gain.size(), gain.data());
@@ -199,7 +236,27 @@ plugin::Position Surrogate::most_promising() {
     }
     chosen = largest_free(gain);
   }
+  if (!candidates_.complete()) {
+    remember_promising(gain);
+  }
   return chosen ? candidates_.position(*chosen) : taken_.any(random_);
+}
+
+/// The free candidates of the largest gains: the next candidates are looked for around them, so that the search climbs on the model.
+void Surrogate::remember_promising(const std::vector<float>& gain) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < gain.size(); ++i) {
+    if (free_[i] != 0) {
+      order.push_back(i);
+    }
+  }
+  const std::size_t most = std::min(kPromising, order.size());
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most), std::greater<>(),
+                            [&](std::size_t i) { return gain[i]; });
+  promising_.clear();
+  for (std::size_t i = 0; i < most; ++i) {
+    promising_.push_back(candidates_.position(order[i]));
+  }
 }
 
 std::optional<std::size_t> Surrogate::largest_free(const std::vector<float>& values) const {

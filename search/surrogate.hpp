@@ -8,6 +8,7 @@
 
 #include "hone/plugin.hpp"
 #include "search/candidates.hpp"
+#include "search/chance.hpp"
 #include "search/metric.hpp"
 #include "search/model.hpp"
 #include "search/source.hpp"
@@ -15,7 +16,9 @@
 namespace hone::search {
 
 struct SurrogateSettings {
-  std::size_t initial = 5;  ///< configurations spread over the space (or best elsewhere) before the model decides
+  std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
+  std::size_t spread = 1;   ///< so many of them, after the first, are as far from all before as can be; the others are random
+  double chance = 1.0;      ///< weight of chance beside the model, see Chance; 0: none
   ModelSettings model;
   bool alignment = true;     ///< see Metric
   bool feasibility = false;  ///< weigh the improvement with the odds of not failing
@@ -26,6 +29,7 @@ struct SurrogateSettings {
 /// Expected improvement (Jones, Schonlau and Welch 1998, doi:10.1023/A:1008306431147) over all candidates. Configurations asked for and not
 /// told of count as known at their predicted time (Ginsbourger, Le Riche and Carraro 2010, doi:10.1007/978-3-642-10701-6_6).
 /// With sources there are two models, one that knows them and one that does not: the latter is the guard against sources that mislead.
+/// Against a model that misleads, chance keeps a share of the proposals, which falls as the model proves itself.
 class Surrogate {
  public:
   Surrogate(const plugin::Context& context, const SurrogateSettings& settings);
@@ -40,16 +44,25 @@ class Surrogate {
     plugin::Position position = 0;
     plugin::Digits digits;
   };
+  /// A model and how many known configurations it has learned from.
+  struct Member {
+    std::unique_ptr<Model> model;
+    std::size_t learned = 0;
+  };
   plugin::Position next();
+  plugin::Position drawn();
   plugin::Position farthest();
-  plugin::Position most_promising();
+  plugin::Position most_promising(Model& model);
+  void remember_promising(const std::vector<float>& gain);
   std::optional<plugin::Position> best_elsewhere();
   Model& model_in_turn();
+  [[nodiscard]] bool sources_help();
+  void teach(Member& member);
   /// The first of the largest values, of those candidates that are free.
   [[nodiscard]] std::optional<std::size_t> largest_free(const std::vector<float>& values) const;
   void renew_candidates();
   void take(plugin::Position position);
-  [[nodiscard]] std::vector<plugin::Position> leaders() const;
+  [[nodiscard]] std::vector<plugin::Position> leaders(std::size_t most) const;
   /// More is awaited than known: what a model says then is about its own guesses, and chance does better.
   [[nodiscard]] bool blind() const { return pending_.size() > known_.size(); }
   [[nodiscard]] bool has_best() const { return best_ < known_.size(); }
@@ -58,6 +71,7 @@ class Surrogate {
   plugin::Space space_;
   plugin::Taken taken_;
   plugin::Random random_;
+  Chance chance_;
   Metric metric_;
   Candidates candidates_;
   std::vector<std::uint8_t> free_;  ///< of each candidate
@@ -67,18 +81,15 @@ class Surrogate {
   std::vector<Pending> pending_;
   std::size_t best_ = static_cast<std::size_t>(-1);
   bool renewed_for_best_ = true, failed_ = false;
-  std::size_t next_renewal_ = 0;  ///< known configurations at which the candidates are drawn anew: as often as a model is fitted
+  std::vector<plugin::Position> promising_;  ///< those that the model liked best the last time, where the candidates are not all of a space
+  std::size_t next_renewal_ = 0;             ///< known configurations at which the candidates are drawn anew: as often as a model is fitted
 
   std::vector<Source> sources_;
   std::size_t recalled_ = 0;   ///< how far the sources' rankings were followed
   std::size_t fruitless_ = 0;  ///< outcomes since the last that improved on the best
   std::size_t turns_ = 0;
+  bool helpful_ = true;  ///< the sources, as far as is known
 
-  /// A model and how many known configurations it has learned from.
-  struct Member {
-    std::unique_ptr<Model> model;
-    std::size_t learned = 0;
-  };
   Member alone_, guided_;  ///< `guided_` is empty without sources
 };
 

@@ -165,7 +165,7 @@ class TreeEnsemble final : public plugin::Strategy {
     for (std::size_t i = 0; i < leaders; ++i) {
       centres.push_back(points_[order[i]].position);
     }
-    candidates_.renew(random_, centres, {});
+    candidates_.renew(random_, centres, centres, {});
     free_.resize(candidates_.size());
     for (std::size_t i = 0; i < free_.size(); ++i) {
       free_[i] = taken_.contains(candidates_.position(i)) ? 0 : 1;

@@ -163,6 +163,7 @@ class Comparison {
     return {.table = arenas_[task.space].table,
             .entry = &request_.entries[task.entry],
             .priors = &arenas_[task.space].sets[task.run / repeats_].priors,
+            .shuffle = request_.transfer == Transfer::kShuffled,
             .seed = seed(task.space, task.run),
             .budget = budgets_.back(),
             .batch = static_cast<std::size_t>(request_.batch)};
@@ -187,6 +188,7 @@ class Comparison {
 ComparedSpace describe(const Arena& arena, const ReadingPoints& at) {
   const SpaceTable& table = *arena.table;
   ComparedSpace space{.name = table.recorded->name(),
+                      .kernel = table.kernel,
                       .device = table.recorded->device_name(),
                       .size = table.size(),
                       .failed = table.failed(),

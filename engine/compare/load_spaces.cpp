@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "engine/compare/parallel.hpp"
 #include "hone/compare.hpp"
@@ -36,10 +37,12 @@ Result<std::vector<Candidate>> candidates(const std::vector<fs::path>& paths) {
       continue;
     }
     std::vector<fs::path> inside;
-    for (const auto& entry : fs::directory_iterator(path, failed)) {
-      const std::string name = entry.path().filename().string();
-      if (name.ends_with(".json") || name.ends_with(".json.gz")) {
-        inside.push_back(entry.path());
+    for (auto entry = fs::recursive_directory_iterator(path, failed); !failed && entry != fs::recursive_directory_iterator();
+         entry.increment(failed)) {
+      const std::string name = entry->path().filename().string();
+      std::error_code unreadable;
+      if (!entry->is_directory(unreadable) && (name.ends_with(".json") || name.ends_with(".json.gz"))) {
+        inside.push_back(entry->path());
       }
     }
     if (failed) {
@@ -48,7 +51,7 @@ Result<std::vector<Candidate>> candidates(const std::vector<fs::path>& paths) {
     // A cache before its T4 twin: it says more.
     std::ranges::sort(inside, {}, [](const fs::path& file) {
       const std::string name = file.filename().string();
-      return std::pair(without_twin(name), name != without_twin(name));
+      return std::tuple(without_twin(name), name != without_twin(name), std::distance(file.begin(), file.end()), file);
     });
     for (const fs::path& file : inside) {
       found.push_back({file, false});
@@ -65,7 +68,14 @@ std::set<std::string> parameter_names(const RecordedSpace& recorded) {
   return names;
 }
 
-bool same(const RecordedSpace& a, const RecordedSpace& b) {
+/// What lies in another folder is another problem or device, whatever its name, unless it is a copy.
+bool same(const RecordedSpace& a, const fs::path& of_a, const RecordedSpace& b, const fs::path& of_b) {
+  if (a.digest() == b.digest()) {
+    return true;
+  }
+  if (of_a.parent_path() != of_b.parent_path()) {
+    return false;
+  }
   const std::string_view unknown = "unknown device";
   const bool devices = a.device_name() == b.device_name() || a.device_name() == unknown || b.device_name() == unknown;
   return devices && without_twin(a.name()) == without_twin(b.name()) && a.space().size() == b.space().size() &&
@@ -79,6 +89,7 @@ Result<RecordedSpaces> load_recorded_spaces(const std::vector<fs::path>& paths) 
   std::vector<std::optional<Result<RecordedSpace>>> loaded(files.size());
   compare_room::parallel_for(0, files.size(), [&](std::size_t i) { loaded[i] = RecordedSpace::load(files[i].file); });
   RecordedSpaces result;
+  std::vector<fs::path> sources;  // of each space
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!*loaded[i]) {
       if (files[i].named) {
@@ -87,13 +98,20 @@ Result<RecordedSpaces> load_recorded_spaces(const std::vector<fs::path>& paths) 
       result.notes.push_back("passed over: " + loaded[i]->error().message);
       continue;
     }
-    auto space = std::make_shared<const RecordedSpace>(std::move(*loaded[i]).value());
-    const auto twin = std::ranges::find_if(result.spaces, [&](const auto& known) { return same(*known, *space); });
-    if (twin != result.spaces.end()) {
-      result.notes.push_back(fmt::format("passed over: '{}' is the same space as {}", files[i].file.string(), (*twin)->name()));
+    RecordedSpace space = std::move(*loaded[i]).value();
+    std::size_t twin = 0;
+    while (twin < sources.size() && !same(*result.spaces[twin], sources[twin], space, files[i].file)) {
+      ++twin;
+    }
+    if (twin < sources.size()) {
+      result.notes.push_back(fmt::format("passed over: '{}' is the same space as {}", files[i].file.string(), result.spaces[twin]->name()));
       continue;
     }
-    result.spaces.push_back(std::move(space));
+    if (std::ranges::any_of(result.spaces, [&](const auto& other) { return other->name() == space.name(); })) {
+      space.rename((files[i].file.parent_path().filename() / space.name()).string());
+    }
+    result.spaces.push_back(std::make_shared<const RecordedSpace>(std::move(space)));
+    sources.push_back(files[i].file);
   }
   if (result.spaces.empty()) {
     std::string where;

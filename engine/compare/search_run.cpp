@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/compare/transfer.hpp"
+
 namespace hone::compare_room {
 namespace {
 
@@ -43,7 +45,7 @@ Result<Run> search(const RunPlan& plan) {
   context.seed = plan.seed;
   context.parameters = plan.entry->settings;
   context.expected_trials = draws_for(table, plan.budget);
-  context.priors = *plan.priors;
+  context.priors = plan.shuffle ? shuffled(*plan.priors, plan.seed) : *plan.priors;
   HONE_ASSIGN(Strategy strategy, plan.entry->strategy->create(std::move(context)));
   Run run;
   double spent = 0.0;

@@ -16,6 +16,7 @@ struct RunPlan {
   const SpaceTable* table = nullptr;
   const CompareRequest::Entry* entry = nullptr;
   const std::vector<Prior>* priors = nullptr;
+  bool shuffle = false;  ///< the priors
   std::uint64_t seed = 0;
   double budget = 0.0;  ///< in the unit of the table's costs
   std::size_t batch = 1;

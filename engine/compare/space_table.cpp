@@ -10,7 +10,7 @@ namespace hone::compare_room {
 SpaceTable table_of(std::shared_ptr<const RecordedSpace> recorded, CostUnit unit) {
   SpaceTable table;
   const auto size = static_cast<std::size_t>(recorded->space().size());
-  table.kernel = recorded->name().substr(0, recorded->name().find('.'));
+  table.kernel = recorded->kernel_name();
   for (std::size_t i = 0; i < size; ++i) {
     const RecordedTrial& trial = *recorded->find(i);
     const bool ok = trial.outcome == Outcome::kOk;

@@ -12,7 +12,7 @@ namespace hone::compare_room {
 
 struct SpaceTable {
   std::shared_ptr<const RecordedSpace> recorded;
-  std::string kernel;           ///< the name up to its first '.'
+  std::string kernel;           ///< RecordedSpace::kernel_name
   std::vector<double> time_us;  ///< infinity where it was not right
   std::vector<double> seconds;  ///< what the record cost
   std::vector<double> cost;     ///< the same in the unit of the budgets

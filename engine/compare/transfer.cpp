@@ -1,7 +1,8 @@
 #include "engine/compare/transfer.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <random>
+#include <set>
 
 #include "engine/compare/search_run.hpp"
 
@@ -56,6 +57,18 @@ void mislead(std::vector<Observation>& observations) {
   }
 }
 
+/// One name can stand for versions of a kernel: with other parameters a configuration of one is several of the other, or none.
+bool same_kernel(const SpaceTable& a, const SpaceTable& b) {
+  const auto names = [](const SpaceTable& table) {
+    std::set<std::string> all;
+    for (const Parameter& parameter : table.recorded->space().parameters()) {
+      all.insert(parameter.name);
+    }
+    return all;
+  };
+  return a.kernel == b.kernel && names(a) == names(b);
+}
+
 Prior prior_of(const SpaceTable& target, const SpaceTable& source) {
   Prior prior{.device = source.recorded->device_name(), .dtype = {}, .shape = {}, .observations = {}};
   const SearchSpace& here = target.recorded->space();
@@ -83,13 +96,25 @@ Prior prior_of(const SpaceTable& target, const SpaceTable& source) {
 
 }  // namespace
 
+std::vector<Prior> shuffled(std::vector<Prior> priors, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (Prior& prior : priors) {
+    for (std::size_t left = prior.observations.size(); left > 1; --left) {
+      Observation &last = prior.observations[left - 1], &other = prior.observations[random() % left];
+      std::swap(last, other);
+      std::swap(last.position, other.position);
+    }
+  }
+  return priors;
+}
+
 std::vector<PriorSet> prior_sets(const std::vector<SpaceTable>& tables, std::size_t target, Transfer transfer) {
   if (transfer == Transfer::kNone) {
     return {PriorSet{}};
   }
   std::vector<PriorSet> sets;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    if (i == target || tables[i].kernel != tables[target].kernel) {
+    if (i == target || !same_kernel(tables[i], tables[target])) {
       continue;
     }
     Prior prior = prior_of(tables[target], tables[i]);

@@ -85,11 +85,74 @@ Result<std::vector<Json>> values_of(const Json& object, const std::vector<std::s
   return values;
 }
 
-RecordedTrial cached_trial(const Json& entry) {
+/// As values_of, or from the record's key where the record itself does not repeat them: "32,row,False".
+Result<std::vector<Json>> cached_values(const std::string& key, const Json& entry, const Recording& recording) {
+  if (std::ranges::all_of(recording.names, [&](const std::string& name) { return entry.contains(name); })) {
+    return values_of(entry, recording.names);
+  }
+  std::vector<Json> values;
+  std::size_t begin = 0;
+  for (std::size_t p = 0; p < recording.names.size() && begin <= key.size(); ++p) {
+    const std::size_t end = std::min(key.find(',', begin), key.size());
+    const std::string word = key.substr(begin, end - begin);
+    const auto& listed = recording.values[p];
+    const auto value = std::ranges::find_if(listed, [&](const Json& one) {
+      return word == (one.is_string() ? one.get<std::string>() : one.dump()) ||
+             (one.is_boolean() && word == (one.get<bool>() ? "True" : "False"));
+    });
+    if (value == listed.end()) {
+      return broken(fmt::format("record '{}' has no value of parameter '{}', and '{}' in its key is not among the listed values", key,
+                                recording.names[p], word));
+    }
+    values.push_back(*value);
+    begin = end + 1;
+  }
+  if (values.size() != recording.names.size() || begin <= key.size()) {
+    return broken(fmt::format("record '{}' lacks values of parameters, and its key does not hold {} of them", key, recording.names.size()));
+  }
+  return values;
+}
+
+/// What a file was recorded for.
+struct Objective {
+  std::string name = "time";
+  bool more_is_better = false;
+};
+
+Result<Objective> objective_of(const Json& root) {
+  Objective objective;
+  if (const auto given = root.find("objective"); given != root.end() && given->is_string() && !given->get<std::string>().empty()) {
+    objective.name = given->get<std::string>();
+  }
+  if (const auto given = root.find("objective_higher_is_better"); given != root.end() && given->is_boolean()) {
+    objective.more_is_better = given->get<bool>();
+    return objective;
+  }
+  constexpr std::array<std::string_view, 5> kLess{"time", "energy", "cost", "loss", "power"};
+  const bool less = std::ranges::any_of(kLess, [&](std::string_view word) { return objective.name.find(word) != std::string::npos; });
+  objective.more_is_better = !less && objective.name.find('/') != std::string::npos;  // GFLOP/s, GB/s, GFLOPS/W
+  if (!less && !objective.more_is_better) {
+    return broken(
+        fmt::format("it was recorded for the objective '{}', and does not say whether more of that is better: add "
+                    "\"objective_higher_is_better\"",
+                    objective.name));
+  }
+  return objective;
+}
+
+RecordedTrial cached_trial(const Json& entry, const Objective& objective) {
   RecordedTrial trial;
   const auto error = entry.find("__error__");
   const auto time = error != entry.end() && error->is_string() ? error : entry.find("time");
-  set_time(trial, time == entry.end() ? Json() : *time, samples(entry, "times", kMicrosecondsPerMillisecond), kMicrosecondsPerMillisecond);
+  const auto value = entry.find(objective.name);
+  if (objective.name == "time" || time == entry.end() || time->is_string()) {
+    set_time(trial, time == entry.end() ? Json() : *time, samples(entry, "times", kMicrosecondsPerMillisecond),
+             kMicrosecondsPerMillisecond);
+  } else if (value == entry.end() || !value->is_number()) {
+    set_time(trial, fmt::format("no {} in the record", objective.name), {}, 1.0);
+  } else {
+    set_time(trial, objective.more_is_better ? 1.0 / value->get<double>() : value->get<double>(), {}, 1.0);
+  }
   trial.seconds = {.compile = number(entry, "compile_time") / kMillisecondsPerSecond,
                    .validate = number(entry, "verification_time") / kMillisecondsPerSecond,
                    .time = number(entry, "benchmark_time") / kMillisecondsPerSecond,
@@ -107,6 +170,9 @@ Result<Recording> read_kernel_tuner(const Json& root) {
   if (const auto device = root.find("device_name"); device != root.end() && device->is_string()) {
     recording.device_name = device->get<std::string>();
   }
+  if (const auto kernel = root.find("kernel_name"); kernel != root.end() && kernel->is_string()) {
+    recording.kernel_name = kernel->get<std::string>();
+  }
   for (const Json& name : root["tune_params_keys"]) {
     recording.names.push_back(name.get<std::string>());
     const auto values = root["tune_params"].find(recording.names.back());
@@ -118,9 +184,10 @@ Result<Recording> read_kernel_tuner(const Json& root) {
   if (const auto defaults = root.find("defaults"); defaults != root.end()) {
     HONE_ASSIGN(recording.defaults, values_of(*defaults, recording.names));
   }
-  for (const Json& entry : root["cache"]) {
-    HONE_ASSIGN(auto values, values_of(entry, recording.names));
-    recording.records.push_back({std::move(values), cached_trial(entry)});
+  HONE_ASSIGN(const Objective objective, objective_of(root));
+  for (const auto& [key, entry] : root["cache"].items()) {
+    HONE_ASSIGN(auto values, cached_values(key, entry, recording));
+    recording.records.push_back({std::move(values), cached_trial(entry, objective)});
   }
   return recording;
 }
@@ -164,6 +231,10 @@ Result<Recording> read_t4(const Json& root) {
     const auto configuration = result.find("configuration");
     if (configuration == result.end() || !configuration->is_object() || configuration->empty()) {
       return broken("a result has no configuration");
+    }
+    if (const std::string objective = result.value("/objectives/0"_json_pointer, std::string("time"));
+        objective.find("time") == std::string::npos) {
+      return broken(fmt::format("it was recorded for the objective '{}': of T4 files only those for time are read", objective));
     }
     if (recording.names.empty()) {
       for (const auto& [name, value] : configuration->items()) {

@@ -16,7 +16,7 @@ struct Record {
 };
 
 struct Recording {
-  std::string device_name;
+  std::string device_name, kernel_name;   ///< empty if the file does not say
   std::vector<std::string> names;         ///< of the parameters
   std::vector<std::vector<Json>> values;  ///< of each parameter, in the file's order; empty if the file lists none
   std::vector<Json> defaults;             ///< of each parameter; empty if the file names none

@@ -115,7 +115,7 @@ Configuration configuration_of(const std::vector<Parameter>& parameters, const s
 
 struct RecordedSpace::Impl {
   std::shared_ptr<const SearchSpace> space;
-  std::string name, device_name, digest;
+  std::string name, kernel_name, device_name, digest;
   std::vector<RecordedTrial> trials;  ///< by position
   double best_us = std::numeric_limits<double>::infinity(), best_time_us = std::numeric_limits<double>::infinity();
 };
@@ -164,9 +164,13 @@ Result<RecordedSpace> RecordedSpace::parse(const std::string& text, const std::f
   }
   auto impl = std::make_unique<Impl>(Impl{.space = std::make_shared<const SearchSpace>(std::move(*space)),
                                           .name = name_of(file),
+                                          .kernel_name = recording.kernel_name,
                                           .device_name = recording.device_name.empty() ? "unknown device" : recording.device_name,
                                           .digest = hone::digest(text),
                                           .trials = {}});
+  if (impl->kernel_name.empty()) {
+    impl->kernel_name = impl->name.substr(0, impl->name.find('.'));
+  }
   impl->trials.resize(static_cast<std::size_t>(impl->space->size()));
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const auto position = impl->space->index(configuration_of(impl->space->parameters(), (*rows)[i]));
@@ -187,6 +191,8 @@ RecordedSpace::~RecordedSpace() = default;
 
 const std::shared_ptr<const SearchSpace>& RecordedSpace::shared_space() const { return impl_->space; }
 const std::string& RecordedSpace::name() const { return impl_->name; }
+const std::string& RecordedSpace::kernel_name() const { return impl_->kernel_name; }
+void RecordedSpace::rename(std::string name) { impl_->name = std::move(name); }
 const std::string& RecordedSpace::device_name() const { return impl_->device_name; }
 const std::string& RecordedSpace::digest() const { return impl_->digest; }
 double RecordedSpace::best_us() const { return impl_->best_us; }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <set>
 
 #include "hone/plugin.hpp"
 #include "hone/registry.hpp"
@@ -215,6 +216,34 @@ TEST_CASE("Transfer one: each other device in turn, and the results are the mean
   CHECK(report.strategies[0].per_space[0].fractions[0].mean == doctest::Approx((1.0 + 1.0 / 2.9) / 2.0));
 }
 
+TEST_CASE("Transfer goes by the kernel's name in the files, and by its parameters") {
+  const Folder folder;
+  const std::string blocks = "16, 32, 64, 128, 256";
+  const auto a = load(folder.write("first.json", grid(), blocks, "gemm")), b = load(folder.write("second.json", grid(), blocks, "gemm")),
+             other = load(folder.write("first.B.json", grid(), blocks, "transpose"));
+  auto wanted = request({a, b, other}, {entry(made(plugin::table<Believer>()))});
+  wanted.transfer = Transfer::kOne;
+  const CompareReport report = run(wanted);
+  REQUIRE(report.spaces.size() == 2);
+  CHECK(report.spaces[1].kernel == "gemm");
+  CHECK(report.notes[0].find("first.B") != std::string::npos);
+}
+
+TEST_CASE("Transfer shuffled: the outcomes of one other device, in each repeat dealt out otherwise") {
+  const Folder folder;
+  const auto a = load(folder.write("k.A.json", grid())), b = load(folder.write("k.B.json", grid()));
+  auto wanted = request({a, b}, {entry(made(plugin::table<Believer>()))});
+  wanted.transfer = Transfer::kShuffled;
+  wanted.keep_traces = true;
+  const CompareReport report = run(wanted);
+  std::set<std::uint64_t> first;
+  for (const RunTrace& trace : report.traces) {
+    first.insert(trace.positions.front());
+  }
+  CHECK(first.size() > 3);
+  CHECK(run(wanted).traces[3].positions == report.traces[3].positions);
+}
+
 TEST_CASE("The best of a space, and whoever is level with it, wins") {
   const Folder folder;
   const auto a = load(folder.write("k.A.json", grid())), b = load(folder.write("k.B.json", grid()));
@@ -266,6 +295,18 @@ TEST_CASE("A folder's spaces are loaded once each; what is none is passed over w
   REQUIRE(loaded->spaces.size() == 1);
   CHECK(loaded->spaces[0]->name() == "k.A");
   CHECK(loaded->notes.size() == 2);
+
+  std::vector<MadeUp> slower = grid();
+  slower[0].time_ms = 7.0;
+  folder.write("deeper/still/k.A.json", slower);
+  folder.write("deeper/copy.json", grid());
+  const auto deep = load_recorded_spaces({folder.path()});
+  REQUIRE(deep.ok());
+  std::set<std::string> names;
+  for (const auto& space : deep->spaces) {
+    names.insert(space->name());
+  }
+  CHECK(names == std::set<std::string>{"copy", "k.A", "still/k.A"});
 
   const Folder empty;
   const auto none = load_recorded_spaces({empty.path()});

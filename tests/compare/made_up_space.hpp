@@ -39,15 +39,16 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   std::filesystem::path write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name) << text;
     return path_ / name;
   }
-  /// `blocks`: the values of block in the file's order.
+  /// `blocks`: the values of block in the file's order. `kernel`: by the file's name if it is empty.
   std::filesystem::path write(const std::string& name, const std::vector<MadeUp>& records,
-                              const std::string& blocks = "16, 32, 64, 128, 256") const {
-    std::string text = fmt::format(R"({{"device_name": "{}", "kernel_name": "k", "tune_params_keys": ["block", "vec"],
+                              const std::string& blocks = "16, 32, 64, 128, 256", const std::string& kernel = "") const {
+    std::string text = fmt::format(R"({{"device_name": "{}", "kernel_name": "{}", "tune_params_keys": ["block", "vec"],
       "tune_params": {{"block": [{}], "vec": [1, 2, 4, 8]}}, "cache": {{)",
-                                   name, blocks);
+                                   name, kernel.empty() ? name.substr(0, name.find('.')) : kernel, blocks);
     for (std::size_t i = 0; i < records.size(); ++i) {
       const MadeUp& record = records[i];
       text += fmt::format(

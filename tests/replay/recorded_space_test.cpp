@@ -102,6 +102,45 @@ TEST_CASE("A Kernel Tuner cache is read, plain and compressed") {
   }
 }
 
+TEST_CASE("Values that stand only in the key of a record are read from there") {
+  const std::string head(kCacheHead);
+  const auto recorded = RecordedSpace::parse(head + R"("32,row,False": {"time": 2.0}, "64,column,True": {"time": 3.0}}})", "k.json");
+  REQUIRE_MESSAGE(recorded.ok(), (recorded.ok() ? "" : recorded.error().message));
+  CHECK(trial(*recorded, "block=32,layout=row,fast=false").time_us == 2000.0);
+  CHECK(trial(*recorded, "block=64,layout=column,fast=true").time_us == 3000.0);
+  for (const char* key : {"32,row", "32,row,False,4", "48,row,False", "run 1"}) {
+    CAPTURE(key);
+    const auto refused = RecordedSpace::parse(head + '"' + key + R"(": {"time": 2.0}}})", "k.json");
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message.find(key) != std::string::npos);
+  }
+}
+
+TEST_CASE("What was recorded for another objective is read by that, or refused") {
+  const auto read = [](const std::string& objective) {
+    std::string text = cache();
+    text.insert(1, objective);
+    for (const auto& [time, rate] : {std::pair{"\"time\": 2.0,", "\"GFLOP/s\": 400.0, \"energy\": 5.0,"},
+                                     {"\"time\": 1.25", "\"GFLOP/s\": 100.0, \"energy\": 8.0,"}}) {
+      text.insert(text.find(time), rate);
+    }
+    return RecordedSpace::parse(text, "k.json");
+  };
+  const auto rate = read(R"("objective": "GFLOP/s",)");
+  REQUIRE_MESSAGE(rate.ok(), (rate.ok() ? "" : rate.error().message));
+  const double more = trial(*rate, "block=32,layout=row,fast=false").time_us,
+               less = trial(*rate, "block=32,layout=column,fast=true").time_us;
+  CHECK(less / more == doctest::Approx(4.0));  // although it took less time
+  CHECK(trial(*rate, "block=64,layout=row,fast=false").outcome == Outcome::kCompileError);
+  const auto energy = read(R"("objective": "energy",)");
+  REQUIRE(energy.ok());
+  CHECK(trial(*energy, "block=32,layout=row,fast=false").time_us == 5.0);
+  const auto unknown = read(R"("objective": "fitness",)");
+  REQUIRE_FALSE(unknown.ok());
+  CHECK(unknown.error().message.find("fitness") != std::string::npos);
+  CHECK_FALSE(read(R"("objective": "fitness", "objective_higher_is_better": true,)")->best_time_us() < 1e300);  // no record has one
+}
+
 TEST_CASE("A cache without its last braces is read whole") {
   const Scratch scratch;
   for (const char* end : {"", ",", "}", ",\n"}) {
@@ -219,8 +258,11 @@ TEST_CASE("Trials that are written are read back: outcomes, samples, costs, reso
   slow.outcome = Outcome::kCompileTimeout;
   wrong.configuration.values = {32, false, 0};
   wrong.outcome = Outcome::kRace;
-  const RecordedSubject subject{
-      .kernel = "k", .source_hash = "1", .device_name = "Some GPU", .problem = {DType::kBF16, {{"n", 7}}}, .parameters = {block, fast, layout}};
+  const RecordedSubject subject{.kernel = "k",
+                                .source_hash = "1",
+                                .device_name = "Some GPU",
+                                .problem = {DType::kBF16, {{"n", 7}}},
+                                .parameters = {block, fast, layout}};
   for (const char* name : {"k.json", "k.json.gz"}) {
     REQUIRE(write_recorded_space(scratch.path(name), subject, {right, slow, wrong}).ok());
     const auto recorded = RecordedSpace::load(scratch.path(name));

@@ -84,3 +84,29 @@ TEST_CASE("dot sums what is left over of four") {
   CHECK(dot(a, b, 3) == 6.0);
   CHECK(dot(a, b, 0) == 0.0);
 }
+
+TEST_CASE("Noise is explained better by a mean alone, what depends on a parameter is not") {
+  const Grid grid({counting(7), counting(6)});
+  const Metric metric(grid.space(), false);
+  plugin::Random random(3);
+  Targets noise, slope;
+  std::vector<plugin::Digits> digits;
+  for (plugin::Position position = 0; position < grid.space().size(); position += 2) {
+    digits.push_back(grid.space().at(position));
+  }
+  for (const plugin::Digits& at : digits) {
+    const double scatter = 2.0 * random.unit() - 1.0;
+    noise.points.push_back(at.data());
+    noise.y.push_back(scatter);
+    slope.points.push_back(at.data());
+    slope.y.push_back(0.5 * (at[0] - 3.0) + 0.1 * scatter);
+  }
+  const auto gain = [&](Targets targets) {
+    Evidence evidence(metric, std::move(targets));
+    Hyper gradient;
+    const double flat = evidence.flat();
+    return flat - evidence(maximum_a_posteriori(evidence, evidence.centre(), 25), gradient);
+  };
+  CHECK(gain(noise) < 0.0);
+  CHECK(gain(slope) > 5.0);
+}

@@ -27,6 +27,7 @@ enum class Transfer {
   kAll,         ///< the records of every other device of the kernel
   kOne,         ///< those of one other device; each is tried in turn
   kMisleading,  ///< as kOne, with the times in reversed rank: the best configuration has the time of the worst
+  kShuffled,    ///< as kOne, with the outcomes dealt out anew by chance, in each repeat otherwise: such a record says nothing
 };
 
 /// Recorded spaces, each once, and what was passed over.
@@ -35,9 +36,10 @@ struct RecordedSpaces {
   std::vector<std::string> notes;
 };
 
-/// Loads files and all *.json and *.json.gz of folders, in order of name. In a folder, a file that is no recorded space is passed over with
-/// a note; so is a space that is there already (a T4 twin: same name without ".T4", same parameters, same device where both name one).
-/// Errors: a path that does not exist, a file given by name that cannot be read, no recorded space at all.
+/// Loads files and all *.json and *.json.gz of folders and of the folders in them, in order of name; what has the name of
+/// another gets its folder before it. In a folder, a file that is no recorded space is passed over with a note; so is a space that is there
+/// already (a T4 twin: same name without ".T4", same parameters, same device where both name one). Errors: a path that does not exist, a
+/// file given by name that cannot be read, no recorded space at all.
 Result<RecordedSpaces> load_recorded_spaces(const std::vector<std::filesystem::path>& paths);
 
 struct CompareRequest {
@@ -90,7 +92,7 @@ struct StrategyResult {
 /// A space as the report sees it. `baseline`: the calculated random search (without replacement, failures included), exact for evaluations,
 /// for seconds at the mean cost of an evaluation.
 struct ComparedSpace {
-  std::string name, device;
+  std::string name, kernel, device;
   std::size_t size = 0, failed = 0;
   double best_us = 0.0;
   double score_from = 0.0, score_to = 0.0;  ///< the range over which the score is averaged, in the unit of the budgets

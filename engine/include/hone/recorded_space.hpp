@@ -36,7 +36,10 @@ Result<void> write_recorded_space(const std::filesystem::path& file, const Recor
 class RecordedSpace {
  public:
   /// Reads a Kernel Tuner cache or a FAIR T4 file, plain or compressed with gzip; one that was cut off keeps its complete records.
-  /// Errors: kNotFound, kIo (cannot be read or decompressed), kInvalidArgument (neither format; says what is missing).
+  /// A file that was recorded for another objective than the time is read by that: what is to be small counts as microseconds, of what is
+  /// to be large (GFLOP/s, GB/s) the reciprocal, so that best / found are the fraction that other tools see. Errors: kNotFound, kIo (cannot
+  /// be read or decompressed), kInvalidArgument (neither format, or an objective of which it is not known whether more is better; says what
+  /// is missing).
   static Result<RecordedSpace> load(const std::filesystem::path& file);
 
   /// The same from the text of a file; `file` is its name, for name() and messages.
@@ -49,8 +52,11 @@ class RecordedSpace {
   [[nodiscard]] const SearchSpace& space() const { return *shared_space(); }
   [[nodiscard]] const std::shared_ptr<const SearchSpace>& shared_space() const;
   [[nodiscard]] const std::string& name() const;         ///< the file's name without its endings: "gemm.RTX_Titan"
+  [[nodiscard]] const std::string& kernel_name() const;  ///< the file's name up to its first '.' where the record names none
   [[nodiscard]] const std::string& device_name() const;  ///< "unknown device" where the record names none
-  [[nodiscard]] const std::string& digest() const;       ///< of the file's bytes: 32 hex digits
+  /// Other than the file's: two files in different folders may have one name.
+  void rename(std::string name);
+  [[nodiscard]] const std::string& digest() const;  ///< of the file's bytes: 32 hex digits
   /// Null if the position is outside the space.
   [[nodiscard]] const RecordedTrial* find(Count position) const;
   /// The smallest median over the record; infinity if all failed.
