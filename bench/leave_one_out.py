@@ -3,8 +3,8 @@
 
     python3 bench/leave_one_out.py --hone build/bin/hone --spaces DIR [--repeats 20] [--out leave_one_out.json]
 
-The menu holds the defaults of `auto` and a change of each of them, the plain textbook among them. For each kernel (the part of a space's name
-before the first dot) the entry with the best mean fraction over 25, 50 and 100 evaluations on all other kernels is chosen, and its result on the
+The menu holds the defaults of `auto` and a change of each of them, the plain textbook among them. For each kernel (by the name
+in the files) the entry with the best mean fraction over 25, 50 and 100 evaluations on all other kernels is chosen, and its result on the
 kernel left out is printed beside that of the defaults, of the textbook and of random search.
 """
 import argparse
@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 
-MENU = ["auto", "auto:initial=3", "auto:initial=10", "auto:compression=0", "auto:compression=1", "auto:failure_quantile=0.5",
+MENU = ["auto", "auto:initial=3", "auto:initial=10", "auto:spread=4", "auto:chance=0", "auto:spread=4,chance=0", "auto:compression=0", "auto:compression=1", "auto:failure_quantile=0.5",
         "auto:prior_quantile=0.5", "auto:alignment=0", "auto:initial=15,compression=0,failure_quantile=0.5,prior_quantile=0.5,alignment=0"]
 ALWAYS = ["bayesian", "random"]
 BUDGETS = [25, 50, 100, 200]
@@ -32,11 +32,11 @@ def compare(arguments):
 
 def by_kernel(report):
     """{strategy: {kernel: [mean fraction at each budget]}}, means over the kernel's spaces."""
-    table = {}
-    for strategy, entry in zip(MENU + ALWAYS, report["strategies"]):
+    table, kernel_of = {}, {space["name"]: space["kernel"] for space in report["spaces"]}
+    for strategy, entry in ((entry["name"], entry) for entry in report["strategies"]):
         spaces = {}
         for space in entry["per_space"]:
-            spaces.setdefault(space["space"].split(".")[0], []).append([f["mean"] for f in space["fractions"]])
+            spaces.setdefault(kernel_of[space["space"]], []).append([f["mean"] for f in space["fractions"]])
         table[strategy] = {kernel: [statistics.mean(column) for column in zip(*rows)] for kernel, rows in spaces.items()}
     return table
 
