@@ -12,7 +12,7 @@ constexpr Parameter kParameters[] = {
     real("failure_quantile", "a failure counts as this quantile of the times", 0.75, 0, 1),
     real("prior_quantile", "what is not known is expected at this quantile of what is", 0.25, 0, 1),
     flag("alignment", "the trailing zero bits of a value are a coordinate of their own", true),
-    real("chance", "weight of random proposals beside the model's, as far as the model does not prove itself (0: none)", 1, 0, 100),
+    real("chance", "weight of random proposals beside the model's, as far as the model does not prove itself (0: none)", 0.5, 0, 100),
     integer("spread", "initial configurations, after the first, that are as far from those before as can be instead of random", 1, 0,
             10000),
     integer("sources", "other problems and devices of the kernel to learn from", 4, 0, 64),

@@ -17,8 +17,8 @@ namespace hone::search {
 
 struct SurrogateSettings {
   std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
-  std::size_t spread = 1;   ///< so many of them, after the first, are as far from all before as can be; the others are random
-  double chance = 1.0;      ///< weight of chance beside the model, see Chance; 0: none
+  std::size_t spread = 2;   ///< so many of them, after the first, are as far from all before as can be; the others are random
+  double chance = 0.5;      ///< weight of chance beside the model, see Chance; 0: none
   ModelSettings model;
   bool alignment = true;     ///< see Metric
   bool feasibility = false;  ///< weigh the improvement with the odds of not failing
