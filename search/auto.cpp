@@ -13,7 +13,7 @@ constexpr Parameter kParameters[] = {
     real("prior_quantile", "what is not known is expected at this quantile of what is", 0.25, 0, 1),
     flag("alignment", "the trailing zero bits of a value are a coordinate of their own", true),
     real("chance", "weight of random proposals beside the model's, as far as the model does not prove itself (0: none)", 0.5, 0, 100),
-    integer("spread", "initial configurations, after the first, that are as far from those before as can be instead of random", 1, 0,
+    integer("spread", "initial configurations, after the first, that are as far from those before as can be instead of random", 2, 0,
             10000),
     integer("sources", "other problems and devices of the kernel to learn from", 4, 0, 64),
     integer("patience", "fruitless proposals after which the sources are left out of every other one", 5, 1, 1000000),
