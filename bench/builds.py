@@ -4,8 +4,8 @@
     bench/builds.py --before path/to/old/hone --after path/to/new/hone [--device cuda:0] [--budget 6s] [--rounds 1] [--part 1/1] [--json FILE]
                     [--after-options "--likely ignore"] [WORK:DTYPE:EXTENTS...]
 
-Prints, by case, the winners' times by the sessions' own final rounds, their ratio (above 1: `after` is faster), and the trials that both made; at the end the geometric
-mean, the least, and how many are below 0.97. Of several kernels for one case (bf16 products) the fastest counts. --part 2/4 takes every fourth case, from the
+Prints, by case, the winners' times by the sessions' own final rounds, their ratio (above 1: `after` is faster), the ratio when `after` times both winners again in
+turn, and the trials that both made; at the end the geometric mean of either ratio, the least, and how many are below 0.97. Of several kernels for one case (bf16 products) the fastest counts. --part 2/4 takes every fourth case, from the
 second on: for several devices of a host.
 """
 import argparse
@@ -13,12 +13,15 @@ import json
 import math
 import pathlib
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from vendor.cases import TABLE, Case, kernels_for  # noqa: E402
+
+RUNS = 3
 
 
 def all_cases():
@@ -59,6 +62,32 @@ def measure(options, case, fields):
     return best
 
 
+def spelled(config):
+    return ",".join(f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in config.items())
+
+
+def ratio_again(options, case, fields, best):
+    """Of the two winners' times by the same build, each the median of some runs in turn; nothing where it does not have one of them."""
+    times = {"before": [], "after": []}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(RUNS):
+            for build, found in times.items():
+                kernel, shape = best[build]["kernel"], ",".join(f"{f}={case.shape[f]}" for f in fields[best[build]["kernel"]] if f in case.shape)
+                try:
+                    ran = call(options.after, "run", kernel, "--dtype", case.dtype, "--shape", shape, "--device", options.device, "--config",
+                               spelled(best[build]["config"]), "--store", f"{folder}/S.db")
+                except RuntimeError:
+                    return None
+                found.append(ran["time_us"])
+    return statistics.median(times["before"]) / statistics.median(times["after"])
+
+
+def summary(name, ratios, cases):
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        print(f"{name}: {len(ratios)} of {cases} cases, geometric mean {mean:.4f}, least {min(ratios):.3f}, below 0.97: {sum(ratio < 0.97 for ratio in ratios)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", required=True)
@@ -80,23 +109,24 @@ def main():
     cases = [known[name] for name in options.cases or known][part - 1::parts]
     fields = problem_fields(options.after)
     rows = []
-    print("| case | before, us | after, us | ratio | trials before, after |\n|---|---|---|---|---|")
+    print("| case | before, us | after, us | ratio | again | trials before, after |\n|---|---|---|---|---|---|")
     for case in cases:
         try:
             best = measure(options, case, fields)
         except RuntimeError as error:
-            print(f"| {case.name} | {error} | | | |", flush=True)
+            print(f"| {case.name} | {error} | | | | |", flush=True)
             continue
         ratio = best["before"]["time_us"] / best["after"]["time_us"]
-        rows.append({"case": case.name, "ratio": ratio, **best})
+        again = ratio_again(options, case, fields, best)
+        rows.append({"case": case.name, "ratio": ratio, "again": again, **best})
         print(f"| {case.name} | {best['before']['time_us']:.3f} | {best['after']['time_us']:.3f} | {ratio:.3f} | "
+              f"{'' if again is None else format(again, '.3f')} | "
               f"{best['before']['trials']}, {best['after']['trials']} |", flush=True)
         if options.json:
             pathlib.Path(options.json).write_text(json.dumps({"budget": options.budget, "results": rows}, indent=1))
-    if rows:
-        ratios = [row["ratio"] for row in rows]
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        print(f"\n{len(rows)} of {len(cases)} cases: geometric mean {mean:.4f}, least {min(ratios):.3f}, below 0.97: {sum(ratio < 0.97 for ratio in ratios)}")
+    print()
+    summary("by the sessions", [row["ratio"] for row in rows], len(cases))
+    summary("again", [row["again"] for row in rows if row["again"]], len(cases))
 
 
 if __name__ == "__main__":

@@ -59,5 +59,7 @@ class Searcher {
 
 /// The share of a budget after which a session that began with the likely configurations goes on with all legal ones.
 inline constexpr double kLikelyShare = 0.7;
+/// The same of one whose likely configurations still bring progress. Short sessions of large spaces end so.
+inline constexpr double kMostLikelyShare = 0.9;
 
 }  // namespace hone

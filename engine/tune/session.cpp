@@ -110,6 +110,8 @@ class Session {
       report_.first_failure = trial.detail;
     }
     if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (!best_us_ || trial.measurement.median_us < *best_us_)) {
+      constexpr double kProgress = 0.995;  // less is a tie
+      improved_at_ = !best_us_ || trial.measurement.median_us < kProgress * *best_us_ ? trials_.size() : improved_at_;
       best_us_ = trial.measurement.median_us;
     }
     tried_.insert(trial.position);
@@ -232,13 +234,16 @@ class Session {
     return record(std::move(last));
   }
 
-  /// Whether the likely configurations have had their share. By then a search of them has levelled off, and what is left, a fifth of a
-  /// budget in seconds, is enough to learn that an expectation is wrong: the strategy knows what it has to beat. The rule looks at what is
-  /// in the store alone, so that a resumed session is where it was.
+  /// Whether the likely configurations have had their share: a larger one where the second half of the trials still brought progress. What
+  /// is left is enough to learn that an expectation is wrong, as the strategy knows what it has to beat. The rule looks at what is in the
+  /// store alone, so that a resumed session is where it was.
   [[nodiscard]] bool likely_share_is_spent() const {
     const auto trials = static_cast<double>(trials_.size() + evaluator_->in_flight());
-    return (request_.budget.seconds && elapsed() >= *request_.budget.seconds * kLikelyShare) ||
-           (request_.budget.trials && trials >= static_cast<double>(*request_.budget.trials) * kLikelyShare);
+    const double of_seconds = request_.budget.seconds ? elapsed() / *request_.budget.seconds : 0.0;
+    const double of_trials = request_.budget.trials ? trials / static_cast<double>(*request_.budget.trials) : 0.0;
+    const double spent = std::max(of_seconds, of_trials);
+    const bool levelled_off = trials >= 2.0 * static_cast<double>(improved_at_);
+    return spent >= (levelled_off ? kLikelyShare : kMostLikelyShare);
   }
 
   /// Asks the strategy for as much as the evaluator can use. A proposal that is invalid or was tried loses its turn.
@@ -425,6 +430,7 @@ class Session {
   std::vector<Trial> trials_;
   std::set<Count> tried_;
   std::optional<double> best_us_;
+  std::size_t improved_at_ = 0;  ///< trials before the one that was ahead of the best so far by more than noise
   TuneReport report_;
 };
 

@@ -42,7 +42,8 @@ double StageLimits::stage(const wire::Stage& stage, double left) const {
   const double most = std::max(floor_, kShare * left);
   const double within = stage.within.value_or(patience_);
   if (stage.kind == wire::Stage::Kind::kReference) {
-    const double longest = known(reference_, stage.name, longest_reference_);
+    // Until the default is known, those of small problems say nothing of the user's.
+    const double longest = known(reference_, stage.name, knows_default() ? longest_reference_ : 0.0);
     return longest == 0.0 ? patience_ : std::clamp(kReferenceFactor * longest, floor_, std::max(most, 2.0 * longest));
   }
   if (!knows_default()) {

@@ -59,6 +59,17 @@ TEST_CASE("the reference has limits of its own, which no candidate changes") {
   CHECK(limits.trial(kForever) > 2.0);  // new inputs need it once more
 }
 
+TEST_CASE("the reference of a small problem does not limit that of the user's") {
+  StageLimits limits(false, 60.0);
+  const wire::Stage small{.kind = wire::Stage::Kind::kReference, .name = "the reference f on n=64"};
+  limits.learn(small, 0.001);
+  CHECK(limits.stage(reference(), kForever) == 60.0);
+  limits.learn(reference(), 2.0);
+  limits.learnt(0.01);
+  const wire::Stage another{.kind = wire::Stage::Kind::kReference, .name = "the reference f on n=128"};
+  CHECK(limits.stage(another, kForever) == 20.0);  // a problem that is made later is smaller than the user's
+}
+
 TEST_CASE("a whole trial gets at most half of what is left") {
   StageLimits limits(false, 60.0);
   limits.learn(stage("timing"), 3.0);
