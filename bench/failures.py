@@ -72,7 +72,10 @@ def session_of_finals(options, stages, failure):
         if late > 0:
             sys.exit(f"the session that makes the record took {late:.1f} s longer than --record-seconds")
         time.sleep(-late)
-        return tune(options, file, store, stages, failure, range(32), range(32), f"{options.budget}s")
+        report, trials, seconds = tune(options, file, store, stages, failure, range(32), range(32), f"{options.budget}s")
+        if report["seconds"] < search:
+            sys.exit(f"the session tried all there is in {report['seconds']:.1f} s, before its final round was to fail: ask for a smaller --budget")
+        return report, trials, seconds
 
 
 def measure(options, stage, failure):

@@ -7,7 +7,7 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations drawn at random, or best elsewhere, before the model decides", 5, 1, 10000),
+    integer("initial", "configurations drawn at random, the first three best elsewhere, before the model decides", 5, 1, 10000),
     real("compression", "times beyond this share of the way from best to median count by their logarithm (0: none do)", 0.5, 0, 100),
     real("failure_quantile", "a failure counts as this quantile of the times", 0.75, 0, 1),
     real("prior_quantile", "what is not known is expected at this quantile of what is", 0.25, 0, 1),

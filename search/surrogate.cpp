@@ -16,6 +16,7 @@ constexpr float kNoGain = 1e-12F;
 // Where a space is not listed whole: the neighbours of the best are candidates, those of what the model likes best, and what some of the
 // best have in common.
 constexpr std::size_t kLeaders = 3, kPromising = 3, kParents = 8;
+constexpr std::size_t kRecalled = 3;  // initial configurations that follow sources: more of one that misleads costs more than more of a good one gains
 constexpr double kStrong = 2.0;  // log odds against sources at which they are dropped: that another shape or device says something is usual
 constexpr std::size_t kWeighed = 30;  // known configurations up to which it is asked anew whether sources help
 
@@ -126,8 +127,8 @@ std::vector<plugin::Position> Surrogate::ask(std::size_t wanted) {
 
 plugin::Position Surrogate::next() {
   if (known_.size() + pending_.size() < settings_.initial || !has_best()) {
-    const std::optional<plugin::Position> recalled = best_elsewhere();
     const std::size_t begun = known_.size() + pending_.size();
+    const std::optional<plugin::Position> recalled = begun < kRecalled ? best_elsewhere() : std::nullopt;
     const bool far = begun > 0 && begun <= settings_.spread && !blind();
     return recalled ? *recalled : far ? farthest() : drawn();
   }

@@ -85,8 +85,8 @@ template <class T, Config c> KERNEL void failing(IN(p.n) const T* x, OUT(p.n) T*
     for (volatile int turn = 0; turn < 640; turn = turn + 1) {
     }
   }
-  if (c.stage == 0 || c.failure >= 3) {  // the honest ones are slow: who fails in the final round has to come that far
-    for (int k = 1; k <= 64; ++k) factor = factor * (1.0f + (float)(p.n == -k));
+  if (c.stage == 0 || c.failure >= 3) {  // the honest ones are a little slower: who fails in the final round has to come that far
+    for (int k = 1; k <= 8; ++k) factor = factor * (1.0f + (float)(p.n == -k));
   }
   y[i] = T(factor * (float)x[i]);
 }
