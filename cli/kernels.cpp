@@ -73,11 +73,14 @@ Json describe_json(const KernelSpec& spec) {
                           {"comment", parameter.comment}});
   }
   Json arguments = Json::array();
-  for (const Argument& argument : spec.arguments) {
+  for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
     arguments.push_back({{"name", argument.name},
                          {"direction", direction_name(argument)},
                          {"element", element_name(argument)},
-                         {"extent", argument.extent.text()}});
+                         {"extent", argument.extent.text()},
+                         {"filled", fill_text(spec, static_cast<int>(i))},
+                         {"judged", bound_text(spec, static_cast<int>(i))}});
   }
   return {{"name", spec.name},           {"summary", spec.summary},
           {"file", spec.file},           {"source_hash", spec.source_hash},
@@ -97,13 +100,16 @@ std::string describe_text(const KernelSpec& spec) {
   }
   lines += table(rows) + conditions_text("constraints", spec.constraints) + conditions_text("expectations", spec.expectations);
   rows.clear();
-  for (const Argument& argument : spec.arguments) {
+  for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
     if (argument.direction == Direction::kWorkspace) {
       continue;  // Hone's own
     }
+    const std::string fill = fill_text(spec, static_cast<int>(i)), bound = bound_text(spec, static_cast<int>(i));
     const bool scalar = argument.direction == Direction::kScalar;
     rows.push_back({"  " + argument.name, std::string(direction_name(argument)), std::string(element_name(argument)),
-                    scalar ? "default " + argument.scalar_default.text() : argument.extent.text() + " elements"});
+                    scalar ? "default " + argument.scalar_default.text() : argument.extent.text() + " elements",
+                    fmt::format("{}{}{}", fill.empty() ? "" : "filled: " + fill, fill.empty() || bound.empty() ? "" : "; ", bound)});
   }
   return rows.empty() ? lines : lines + "\nlaunch with\n" + table(rows);
 }

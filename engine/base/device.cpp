@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "hone/instantiation.hpp"
 #include "hone/random.h"
 
 namespace hone {
@@ -201,10 +202,11 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
   return plan;
 }
 
-Result<std::vector<PassLaunch>> plan_reference(const KernelSpec& spec, const Problem& problem) {
+Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
   const Bindings bound = bindings(problem);
-  std::vector<PassLaunch> plan;
-  for (const ReferencePass& pass : spec.reference) {
+  AnswerPlan plan;
+  std::size_t symbol = 0;
+  for (const ReferencePass& pass : answer_code(spec).passes) {
     const auto bad = [&](std::string_view why) {
       return Error{ErrorCode::kBadKernel, fmt::format("{}: the extent of {}: {}", spec.file, pass.function, why)};
     };
@@ -216,12 +218,18 @@ Result<std::vector<PassLaunch>> plan_reference(const KernelSpec& spec, const Pro
       return bad(fmt::format("{} is {}, below 1", pass.extent.text(), extent->integer()));
     }
     PassLaunch launch;
-    launch.symbol = plan.size();
+    launch.symbol = symbol++;
     launch.arguments = pass.arguments;
     launch.extent = extent->integer();
-    plan.push_back(std::move(launch));
+    const bool refers = launch.symbol < spec.reference.size(), generates = launch.symbol < spec.reference.size() + spec.generators.size();
+    (refers ? plan.reference : generates ? plan.generators : plan.acceptances).push_back(std::move(launch));
   }
   return plan;
+}
+
+Result<std::vector<PassLaunch>> plan_reference(const KernelSpec& spec, const Problem& problem) {
+  HONE_ASSIGN(AnswerPlan plan, plan_answer(spec, problem));
+  return std::move(plan.reference);
 }
 
 std::string static_reject(const std::vector<PassLaunch>& plan, const Resources& resources, const DeviceInfo& info) {

@@ -43,6 +43,8 @@ class Matcher {
     subject_.cost = {judge_.cost.flops.substitute(lacking_), judge_.cost.bytes.substitute(lacking_),
                      judge_.cost.sum_length.substitute(lacking_)};
     subject_.reference = judge_.reference;
+    subject_.generators = {};
+    subject_.acceptances = {};
     subject_.judge = std::make_shared<const KernelSpec>(judge_);
     return std::move(subject_);
   }
@@ -114,6 +116,12 @@ class Matcher {
     }
     mine.extent = theirs.extent.substitute(lacking_);
     mine.scalar_default = theirs.scalar_default;
+    mine.fill = theirs.fill;
+    mine.bound = theirs.bound;
+    for (std::optional<Expression>* part : {&mine.fill.low, &mine.fill.below, &mine.fill.zeros, &mine.bound.absolute, &mine.bound.relative,
+                                            &mine.bound.ulps, &mine.bound.fraction, &mine.bound.group}) {
+      *part = *part ? std::optional((*part)->substitute(lacking_)) : std::nullopt;
+    }
     return {};
   }
 

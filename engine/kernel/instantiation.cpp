@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace hone {
 
 bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& configuration) {
@@ -16,6 +19,98 @@ std::string instantiation(const KernelSpec& spec, std::string_view function, DTy
 
 std::string reference_instantiation(const KernelSpec& spec, std::string_view function, DType dtype) {
   return spec.templated_on_type ? fmt::format("{}<{}>", function, name(dtype)) : std::string(function);
+}
+
+namespace {
+
+std::string element_text(const Argument& argument) {
+  return argument.element_is_t ? "T" : std::string(name(argument.dtype));
+}
+
+/// "const f32* x" for an input or output, "float alpha" for a scalar, "Problem p".
+std::string declared(const KernelSpec& spec, int index, std::string_view parameter) {
+  if (index == kProblemParameter) {
+    return fmt::format("Problem {}", parameter);
+  }
+  if (index == spec.seed()) {
+    return fmt::format("unsigned long long {}", parameter);
+  }
+  if (index == spec.rejected()) {
+    return fmt::format("unsigned long long* {}", parameter);
+  }
+  if (index > spec.rejected()) {
+    return fmt::format("const double* {}", parameter);
+  }
+  const Argument& argument = spec.arguments.at(static_cast<std::size_t>(index));
+  return fmt::format("{}{} {}", element_text(argument), argument.direction == Direction::kScalar ? "" : "*", parameter);
+}
+
+/// A function that is called like a reference: its head, and the passes' arguments.
+std::string head(const KernelSpec& spec, const ReferencePass& pass) {
+  std::string parameters = "long hone_i";
+  for (std::size_t k = 0; k < pass.arguments.size(); ++k) {
+    parameters += ", " + declared(spec, pass.arguments[k], fmt::format("hone_a{}", k));
+  }
+  const std::string prefix = spec.templated_on_type ? "template <class T> " : "";
+  return fmt::format("{}HONE_DEVICE void {}({})", prefix, pass.function, parameters);
+}
+
+std::string callee(const KernelSpec& spec, std::string_view function) {
+  return spec.templated_on_type ? fmt::format("{}<T>", function) : std::string(function);
+}
+
+std::size_t place_of(std::vector<int>& arguments, int index) {
+  const auto found = std::ranges::find(arguments, index);
+  const auto place = static_cast<std::size_t>(found - arguments.begin());
+  if (found == arguments.end()) {
+    arguments.push_back(index);
+  }
+  return place;
+}
+
+ReferencePass add_generator(const KernelSpec& spec, std::size_t number, std::string& source) {
+  const Generator& generator = spec.generators[number];
+  ReferencePass pass{.function = fmt::format("hone_generator_{}", number),
+                     .extent = generator.extent.value_or(spec.arguments[static_cast<std::size_t>(generator.target)].extent)};
+  std::string call = "hone_i";
+  for (const int argument : generator.arguments) {
+    call += argument == kRandomParameter ? ", hone_random" : fmt::format(", hone_a{}", place_of(pass.arguments, argument));
+  }
+  const std::size_t seed = place_of(pass.arguments, spec.seed());
+  const std::string body = fmt::format("{}({});", callee(spec, generator.function), call);
+  const std::string target = generator.returns_element ? fmt::format("hone_a{}[hone_i] = ", place_of(pass.arguments, generator.target)) : "";
+  source += fmt::format("{} {{ Random hone_random(hone_a{} + {}, hone_i); {}{} }}\n", head(spec, pass), seed, number, target, body);
+  return pass;
+}
+
+ReferencePass add_acceptance(const KernelSpec& spec, std::size_t number, std::string& source) {
+  const Acceptance& acceptance = spec.acceptances[number];
+  ReferencePass pass{.function = fmt::format("hone_acceptance_{}", number), .extent = acceptance.extent};
+  std::string call = "hone_i";
+  for (const int argument : acceptance.arguments) {
+    call += fmt::format(", hone_a{}", place_of(pass.arguments, argument));
+  }
+  const std::size_t rejected = place_of(pass.arguments, spec.rejected());
+  source += fmt::format(
+      "{} {{ if (!{}({})) {{ atomicAdd(&hone_a{}[0], 1ULL); atomicMin(&hone_a{}[1], (unsigned long long)hone_i); }} }}\n", head(spec, pass),
+      callee(spec, acceptance.function), call, rejected, rejected);
+  return pass;
+}
+
+}  // namespace
+
+AnswerCode answer_code(const KernelSpec& spec) {
+  AnswerCode code{spec.source, spec.reference};
+  if (!spec.generators.empty() || !spec.acceptances.empty()) {
+    code.source += "\n";
+  }
+  for (std::size_t i = 0; i < spec.generators.size(); ++i) {
+    code.passes.push_back(add_generator(spec, i, code.source));
+  }
+  for (std::size_t i = 0; i < spec.acceptances.size(); ++i) {
+    code.passes.push_back(add_acceptance(spec, i, code.source));
+  }
+  return code;
 }
 
 std::vector<std::string> compile_options(const KernelSpec& spec, const Configuration& configuration) {

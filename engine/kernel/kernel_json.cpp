@@ -36,6 +36,8 @@ json to_json(const TensorMapping& m);
 json to_json(const Pass& p);
 json to_json(const ReferencePass& p);
 json to_json(const DType& dtype);
+json to_json(const Generator& g);
+json to_json(const Acceptance& a);
 
 template <class T>
 json to_json(const std::vector<T>& items) {
@@ -56,13 +58,47 @@ json to_json(const ProblemField& f) { return {{"name", f.name}, {"default", f.de
 
 json to_json(const Constraint& c) { return {{"condition", to_json(c.condition)}, {"text", c.text}, {"line", c.line}, {"comment", c.comment}}; }
 
+void put(json& j, std::string_view name, const std::optional<Expression>& expression) {
+  if (expression) {
+    j[std::string(name)] = to_json(*expression);
+  }
+}
+
+json to_json(const Fill& f) {
+  json j{{"sorted", f.sorted}, {"distinct", f.distinct}, {"permutation", f.permutation}, {"normal", f.normal}};
+  put(j, "low", f.low);
+  put(j, "below", f.below);
+  put(j, "zeros", f.zeros);
+  return j;
+}
+
+json to_json(const Bound& b) {
+  json j{{"set", b.set}};
+  put(j, "absolute", b.absolute);
+  put(j, "relative", b.relative);
+  put(j, "ulps", b.ulps);
+  put(j, "fraction", b.fraction);
+  put(j, "group", b.group);
+  return j;
+}
+
+json to_json(const Generator& g) {
+  json j{{"target", g.target}, {"function", g.function}, {"returns_element", g.returns_element}, {"arguments", g.arguments}};
+  put(j, "extent", g.extent);
+  return j;
+}
+
+json to_json(const Acceptance& a) { return {{"function", a.function}, {"extent", to_json(a.extent)}, {"arguments", a.arguments}}; }
+
 json to_json(const Argument& a) {
   return {{"name", a.name},
           {"direction", static_cast<int>(a.direction)},
           {"element", a.element_is_t ? "T" : std::string(name(a.dtype))},
           {"extent", to_json(a.extent)},
           {"zeroed", a.zeroed},
-          {"scalar_default", to_json(a.scalar_default)}};
+          {"scalar_default", to_json(a.scalar_default)},
+          {"fill", to_json(a.fill)},
+          {"bound", to_json(a.bound)}};
 }
 
 json to_json(const TensorMapping::Axes& axes) { return to_json(std::vector<Expression>(axes.begin(), axes.end())); }
@@ -180,6 +216,41 @@ Constraint read_constraint(const json& j) {
   return {read_expression(j.at("condition")), j.at("text").get<std::string>(), read_whole<int>(j.at("line")), j.at("comment").get<std::string>()};
 }
 
+std::optional<Expression> read_optional(const json& j, std::string_view name) {
+  return j.contains(name) ? std::optional(read_expression(j.at(std::string(name)))) : std::nullopt;
+}
+
+Fill read_fill(const json& j) {
+  return {.low = read_optional(j, "low"),
+          .below = read_optional(j, "below"),
+          .zeros = read_optional(j, "zeros"),
+          .sorted = j.at("sorted").get<bool>(),
+          .distinct = j.at("distinct").get<bool>(),
+          .permutation = j.at("permutation").get<bool>(),
+          .normal = j.at("normal").get<bool>()};
+}
+
+Bound read_bound(const json& j) {
+  return {.absolute = read_optional(j, "absolute"),
+          .relative = read_optional(j, "relative"),
+          .ulps = read_optional(j, "ulps"),
+          .fraction = read_optional(j, "fraction"),
+          .set = j.at("set").get<bool>(),
+          .group = read_optional(j, "group")};
+}
+
+Generator read_generator(const json& j) {
+  return {.target = read_whole<int>(j.at("target")),
+          .function = j.at("function").get<std::string>(),
+          .extent = read_optional(j, "extent"),
+          .returns_element = j.at("returns_element").get<bool>(),
+          .arguments = read_indices(j.at("arguments"))};
+}
+
+Acceptance read_acceptance(const json& j) {
+  return {j.at("function").get<std::string>(), read_expression(j.at("extent")), read_indices(j.at("arguments"))};
+}
+
 Argument read_argument(const json& j) {
   Argument a;
   j.at("name").get_to(a.name);
@@ -191,6 +262,10 @@ Argument read_argument(const json& j) {
   a.extent = read_expression(j.at("extent"));
   j.at("zeroed").get_to(a.zeroed);
   a.scalar_default = read_value(j.at("scalar_default"));
+  if (j.contains("fill")) {  // specs recorded before there were any lack them
+    a.fill = read_fill(j.at("fill"));
+    a.bound = read_bound(j.at("bound"));
+  }
   return a;
 }
 
@@ -216,7 +291,7 @@ Pass read_pass(const json& j) {
   Pass p;
   j.at("function").get_to(p.function);
   p.arguments = read_indices(j.at("arguments"));
-  if (j.contains("tensor_maps")) {  // specs recorded before there were any lack them
+  if (j.contains("tensor_maps")) {  // as above
     p.tensor_maps = read_list(j.at("tensor_maps"), read_tensor_map);
   }
   p.grid = read_extent3(j.at("grid"));
@@ -275,6 +350,17 @@ KernelSpec read_spec(const json& j) {
   const auto& cost = j.at("cost");
   spec.cost = {read_expression(cost.at("flops")), read_expression(cost.at("bytes")), read_expression(cost.at("sum_length"))};
   spec.reference = read_list(j.at("reference"), read_reference_pass);
+  if (j.contains("generators")) {  // as above
+    spec.generators = read_list(j.at("generators"), read_generator);
+    spec.acceptances = read_list(j.at("acceptances"), read_acceptance);
+  }
+  for (const Generator& generator : spec.generators) {
+    check_indices({generator.target}, 0, spec.arguments.size());
+    check_indices(generator.arguments, kRandomParameter, spec.arguments.size());
+  }
+  for (const Acceptance& acceptance : spec.acceptances) {
+    check_indices(acceptance.arguments, kProblemParameter, 2 * spec.arguments.size() + 2);
+  }
   if (j.contains("judge")) {
     spec.judge = std::make_shared<const KernelSpec>(read_spec(j.at("judge")));
   }
@@ -308,6 +394,8 @@ std::string KernelSpec::serialize() const {
       {"passes", to_json(passes)},
       {"cost", {{"flops", to_json(cost.flops)}, {"bytes", to_json(cost.bytes)}, {"sum_length", to_json(cost.sum_length)}}},
       {"reference", to_json(reference)},
+      {"generators", to_json(generators)},
+      {"acceptances", to_json(acceptances)},
   };
   if (judge != nullptr) {
     j["judge"] = json::parse(judge->serialize());

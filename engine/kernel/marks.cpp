@@ -67,6 +67,75 @@ std::vector<Mark> marks_of(const Unit& unit, const SourceFile& main, CXCursor de
   return marks;
 }
 
+namespace {
+
+/// Moves the text's begin, and its place with it.
+void drop_front(Mark& mark, std::size_t count) {
+  for (const char c : mark.text.substr(0, count)) {
+    mark.where.line += c == '\n' ? 1 : 0;
+    mark.where.column = c == '\n' ? 1 : mark.where.column + 1;
+  }
+  mark.text.erase(0, count);
+}
+
+void drop_space(Mark& mark) { drop_front(mark, std::min(mark.text.find_first_not_of(" \t\n"), mark.text.size())); }
+
+/// Where a comma outside of all brackets is followed by `.name`; the text's end if nowhere.
+std::size_t end_of_item(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' || text[i] == '{' || text[i] == '[' ? 1 : text[i] == ')' || text[i] == '}' || text[i] == ']' ? -1 : 0;
+    const std::size_t next = text.find_first_not_of(" \t\n", i + 1);
+    const bool named = next != std::string_view::npos && text[next] == '.' && next + 1 < text.size() &&
+                       (std::isalpha(static_cast<unsigned char>(text[next + 1])) != 0);
+    if (text[i] == ',' && depth == 0 && named) {
+      return i;
+    }
+  }
+  return text.size();
+}
+
+}  // namespace
+
+std::vector<Mark> items_of(const Mark& mark) {
+  std::vector<Mark> items;
+  for (Mark rest = mark; !rest.text.empty() || items.empty();) {
+    const std::size_t end = end_of_item(rest.text);
+    Mark item = rest;
+    item.text.resize(end);
+    drop_front(rest, std::min(end + 1, rest.text.size()));
+    if (!items.empty()) {
+      drop_space(item);
+    }
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+std::string take_argument(Mark& mark) {
+  drop_space(mark);
+  const std::size_t comma = std::min(mark.text.find(','), mark.text.size());
+  std::string name = mark.text.substr(0, comma);
+  name.resize(name.find_last_not_of(" \t\n") + 1);
+  drop_front(mark, std::min(comma + 1, mark.text.size()));
+  return name;
+}
+
+std::string take_name(Mark& item) {
+  drop_space(item);
+  std::size_t end = 1;
+  while (end < item.text.size() && (std::isalnum(static_cast<unsigned char>(item.text[end])) != 0 || item.text[end] == '_')) {
+    ++end;
+  }
+  std::string taken = item.text.substr(std::min<std::size_t>(1, item.text.size()), end - 1);
+  drop_front(item, std::min(end, item.text.size()));
+  drop_space(item);
+  if (item.text.starts_with('=')) {
+    drop_front(item, 1);
+  }
+  return taken;
+}
+
 const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind) {
   const auto found = std::find_if(marks.begin(), marks.end(), [&](const Mark& m) { return m.kind == kind; });
   return found == marks.end() ? nullptr : &*found;
@@ -92,6 +161,10 @@ std::string MarkTexts::head(std::string_view result, const Scope& scope) const {
 
 std::size_t MarkTexts::add_extent(const Mark& mark, const Scope& scope, std::string reading) {
   return add(mark, std::move(reading), head("long", scope) + " { return (long)(", "); }");
+}
+
+std::size_t MarkTexts::add_number(const Mark& mark, const Scope& scope, std::string reading) {
+  return add(mark, std::move(reading), head("auto", scope) + " { return (", "); }");
 }
 
 std::size_t MarkTexts::add_tensor_view(const Mark& mark, const Scope& scope, std::string reading) {

@@ -21,6 +21,12 @@ struct Mark {
 
 /// The marks of a declaration, in order.
 std::vector<Mark> marks_of(const Unit& unit, const SourceFile& main, CXCursor declaration);
+/// The pieces of a mark that says more than one thing: what stands before the first `, .name`, and each `.name = value` with its place.
+std::vector<Mark> items_of(const Mark& mark);
+/// "a" of `a, .size = ...`: what stands before the first comma, which goes with it.
+std::string take_argument(Mark& mark);
+/// "low" of `.low = 0`; what stands behind the equals sign is left in `item`, nothing where there is none.
+std::string take_name(Mark& item);
 const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind);
 
 /// The names a mark's text may use, as the kernel it belongs to calls them. An empty name is not in sight.
@@ -33,6 +39,8 @@ class MarkTexts {
  public:
   /// A number over p.*, c.* and sizeof(T).
   std::size_t add_extent(const Mark& mark, const Scope& scope, std::string reading);
+  /// A number over p.*, of its own type.
+  std::size_t add_number(const Mark& mark, const Scope& scope, std::string reading);
   /// A TensorView over the same.
   std::size_t add_tensor_view(const Mark& mark, const Scope& scope, std::string reading);
   /// The values of a field of Config, constants of its type.

@@ -149,6 +149,17 @@ std::vector<std::size_t> free_axes(const KernelSpec& spec, const Problem& proble
   return axes;
 }
 
+/// False where a constraint that depends on the extents alone (`p.k <= p.cols`) leaves no configuration.
+bool makes_sense(const KernelSpec& spec, const Problem& problem) {
+  const Bindings bound = bindings(problem);
+  return std::ranges::none_of(spec.constraints, [&](const Constraint& constraint) {
+    const std::vector<std::string> variables = constraint.condition.variables();
+    const bool of_extents = std::ranges::all_of(variables, [&](const std::string& variable) { return bound.contains(variable); });
+    const Result<Value> holds = of_extents ? constraint.condition.evaluate(bound) : Result<Value>(Value(true));
+    return !holds || !holds->boolean();
+  });
+}
+
 }  // namespace
 
 std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements) {
@@ -157,12 +168,24 @@ std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& prob
   constexpr std::size_t kProblems = 3;
   std::vector<Problem> ragged;
   for (std::size_t variant = 0; variant < kProblems; ++variant) {
-    Problem small = problem;
-    for (const std::size_t axis : free_axes(spec, problem)) {
-      small.shape[axis].second = kExtents[(2 * variant + 3 * axis + 1) % kExtents.size()];
+    for (std::size_t turn = 0; turn < kExtents.size(); ++turn) {
+      Problem small = problem;
+      for (const std::size_t axis : free_axes(spec, problem)) {
+        small.shape[axis].second = kExtents[(2 * variant + 3 * axis + 1 + turn * (axis + 1)) % kExtents.size()];
+      }
+      shrink(spec, small, limit_elements);
+      if (makes_sense(spec, small) && std::ranges::find(ragged, small) == ragged.end()) {
+        ragged.push_back(std::move(small));
+        break;
+      }
     }
-    shrink(spec, small, limit_elements);
-    ragged.push_back(std::move(small));
+  }
+  if (ragged.empty()) {  // extents that must fit each other: the problem itself, smaller
+    Problem small = problem;
+    shrink(spec, small, std::min<std::int64_t>(limit_elements, kExtents.back()));
+    if (makes_sense(spec, small) && !(small == problem)) {
+      ragged.push_back(std::move(small));
+    }
   }
   return ragged;
 }
@@ -191,7 +214,7 @@ std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& pro
   }
   std::vector<Problem> distinct;
   for (Problem& small : regular) {
-    if (std::ranges::find(distinct, small) == distinct.end() && !(small == problem)) {
+    if (makes_sense(spec, small) && std::ranges::find(distinct, small) == distinct.end() && !(small == problem)) {
       distinct.push_back(std::move(small));
     }
   }

@@ -188,6 +188,10 @@ void KernelReader::find_declarations() {
       found_.kernels.push_back(child);
     } else if (find_mark(marks, "reference") != nullptr) {
       found_.references.push_back(child);
+    } else if (find_mark(marks, "input") != nullptr) {
+      found_.generators.push_back(child);
+    } else if (find_mark(marks, "accept") != nullptr) {
+      found_.acceptances.push_back(child);
     } else if (name == "valid" || name == "likely" || name == "launch" || name == "cost" || name.starts_with("launch_")) {
       if (!found_.functions.emplace(name, child).second) {
         error(child, fmt::format("a second '{}': a file has one", name));
@@ -251,6 +255,8 @@ void KernelReader::read(const std::vector<std::string>& include_dirs) {
   const std::size_t before = errors_.size();
   read_kernels();
   if (errors_.size() == before) {  // a reference is held against arguments that could be read
+    read_generators();
+    read_acceptances();
     read_references();
   }
   attempt([&] { read_conditions("valid", spec_.constraints); });

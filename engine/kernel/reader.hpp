@@ -18,7 +18,7 @@ struct Declarations {
   CXCursor problem{}, config{};
   bool has_problem = false, has_config = false;
   std::map<std::string, CXCursor> functions;  ///< valid, likely, launch, launch_NAME, cost
-  std::vector<CXCursor> kernels, references;
+  std::vector<CXCursor> kernels, references, generators, acceptances;
 };
 
 /// The dtype of a C++ element type, "float" or "__half"; nothing if it is none.
@@ -78,6 +78,23 @@ class KernelReader {
   void read_reference(CXCursor function);
   int reference_argument(CXCursor parameter, const Shape& shape) const;
   void check_reference_name(CXCursor function);
+
+  // reader_fill.cpp: what inputs are
+  void read_fill(const std::vector<Mark>& items, const Shape& shape, int index);
+  void read_generators();
+  void read_generator(CXCursor function);
+
+  // reader_judgement.cpp: what outputs may be
+  void read_tolerances(CXCursor function, const Scope& scope);
+  void read_acceptances();
+  void read_acceptance(CXCursor function);
+
+  // reader_reference.cpp
+  /// Index of the argument that a parameter of a function of the answer's side names; the error says that `whose` takes them by name.
+  int named_argument(CXCursor parameter, std::string_view whose) const;
+  /// Fails unless the parameter's type is the argument's own, const or not.
+  void check_element(CXCursor parameter, const Shape& shape, const Argument& argument) const;
+  Shape shape_of_answer(CXCursor function, std::string_view whose, std::vector<CXCursor>& parameters) const;
 
   /// Runs `step`; what it cannot read becomes an error, and reading goes on.
   void attempt(const std::function<void()>& step);

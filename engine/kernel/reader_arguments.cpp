@@ -170,7 +170,9 @@ void KernelReader::read_extent(CXCursor parameter, const Mark& mark, const Shape
   if (mark.text.find_first_not_of(" \t\n") == std::string::npos) {
     throw BadKernel(diagnostic(mark.where, fmt::format("the mark of argument '{}' needs its number of elements", name)));
   }
-  const std::size_t id = texts_.add_extent(mark, shape.scope, fmt::format("the extent of '{}'", name));
+  const std::vector<Mark> items = items_of(mark);
+  read_fill(items, shape, index);
+  const std::size_t id = texts_.add_extent(items.front(), shape.scope, fmt::format("the extent of '{}'", name));
   later_.emplace_back([this, id, index, mark, name] {
     Argument& argument = spec_.arguments[static_cast<std::size_t>(index)];
     const Expression extent = texts_.extent(id);

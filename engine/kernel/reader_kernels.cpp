@@ -109,6 +109,7 @@ void KernelReader::read_pass(CXCursor kernel) {
     }
   }
   attempt([&] { read_launch(kernel, pass); });
+  attempt([&] { read_tolerances(kernel, {.type = shape.scope.type, .problem = shape.scope.problem, .config = ""}); });
   spec_.passes.push_back(std::move(pass));
 }
 

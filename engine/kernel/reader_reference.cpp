@@ -8,8 +8,19 @@
 
 namespace hone::kernel {
 
+namespace {
+
+bool is_output(const Argument& argument) { return argument.direction == Direction::kOut || argument.direction == Direction::kInOut; }
+
+}  // namespace
+
+/// A file whose outputs are all accepted by functions of its own needs none.
 void KernelReader::read_references() {
-  if (found_.references.empty()) {
+  bool all_accepted = true;
+  for (std::size_t i = 0; i < spec_.arguments.size(); ++i) {
+    all_accepted = all_accepted && (!is_output(spec_.arguments[i]) || spec_.is_accepted(static_cast<int>(i)));
+  }
+  if (found_.references.empty() && (!all_accepted || spec_.acceptances.empty())) {
     const std::string head = spec_.templated_on_type ? "template <class T> " : "";
     errors_.push_back(diagnostic({spec_.file, 1, 1},
                                  fmt::format("no reference: expected `{}REFERENCE(N) void {}_reference(long i, ...)`, the right answer "
@@ -35,31 +46,37 @@ void KernelReader::check_reference_name(CXCursor function) {
   }
 }
 
-void KernelReader::read_reference(CXCursor function) {
+KernelReader::Shape KernelReader::shape_of_answer(CXCursor function, std::string_view whose, std::vector<CXCursor>& parameters) const {
   Shape shape;
-  std::vector<CXCursor> parameters;
   for (const CXCursor child : unit_.children(function)) {
     if (unit_.kind(child) == CXCursor_TemplateTypeParameter) {
       shape.scope.type = unit_.spelling(child);
     } else if (unit_.kind(child) == CXCursor_NonTypeTemplateParameter) {
-      unit_.fail(child, "the reference does not depend on the configuration");
+      unit_.fail(child, fmt::format("{} does not depend on the configuration", whose));
     } else if (unit_.kind(child) == CXCursor_ParmDecl) {
       parameters.push_back(child);
     }
   }
+  if (shape.scope.type.empty() == spec_.templated_on_type) {
+    unit_.fail(function, fmt::format("{} and the kernel must both be templates on T, or neither", whose));
+  }
+  if (parameters.empty() || unit_.type(parameters[0]).kind != CXType_Long) {
+    unit_.fail(function, fmt::format("the first parameter of {} must be `long`, the index in [0, N)", whose));
+  }
+  shape.scope = problem_scope(function, shape.scope);
+  return shape;
+}
+
+void KernelReader::read_reference(CXCursor function) {
+  std::vector<CXCursor> parameters;
+  Shape shape = shape_of_answer(function, "the reference", parameters);
   check_reference_name(function);
   const std::size_t index = spec_.reference.size();
   spec_.reference.push_back({.function = unit_.spelling(function), .extent = {}});
-  if (shape.scope.type.empty() == spec_.templated_on_type) {
-    unit_.fail(function, "the reference and the kernel must both be templates on T, or neither");
-  }
-  if (parameters.empty() || unit_.type(parameters[0]).kind != CXType_Long) {
-    unit_.fail(function, "the first parameter of the reference must be `long`, the index in [0, N)");
-  }
   for (std::size_t i = 1; i < parameters.size(); ++i) {
     attempt([&] { spec_.reference[index].arguments.push_back(reference_argument(parameters[i], shape)); });
   }
-  shape.scope = problem_scope(function, shape.scope);
+  attempt([&] { read_tolerances(function, shape.scope); });
   const Mark mark = *find_mark(marks_of(unit_, file_, function), "reference");
   if (mark.text.find_first_not_of(" \t\n") == std::string::npos) {
     throw BadKernel(diagnostic(mark.where, "REFERENCE needs the number of indices it is called for, as in REFERENCE(p.rows)"));
@@ -72,34 +89,44 @@ int KernelReader::reference_argument(CXCursor parameter, const Shape& shape) con
   if (is_struct(parameter, "Problem")) {
     return kProblemParameter;
   }
+  const int index = named_argument(parameter, "the reference");
+  const Argument& known = spec_.arguments[static_cast<std::size_t>(index)];
+  if (is_output(known)) {
+    const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
+    if (unit_.type_name(unit_.clang().getCanonicalType(pointee)) != "double" || unit_.clang().isConstQualifiedType(pointee) != 0) {
+      unit_.fail(parameter, fmt::format("output '{}' of the reference must be `double* {}`", known.name, known.name));
+    }
+    return index;
+  }
+  check_element(parameter, shape, known);
+  return index;
+}
+
+int KernelReader::named_argument(CXCursor parameter, std::string_view whose) const {
   const std::string name = unit_.spelling(parameter);
   const auto known = std::find_if(spec_.arguments.begin(), spec_.arguments.end(), [&](const Argument& a) { return a.name == name; });
   if (known == spec_.arguments.end()) {
-    unit_.fail(parameter, fmt::format("'{}' is no argument of the kernel: the reference takes the kernel's arguments by name", name));
+    unit_.fail(parameter, fmt::format("'{}' is no argument of the kernel: {} takes the kernel's arguments by name", name, whose));
   }
-  const int index = static_cast<int>(known - spec_.arguments.begin());
   if (known->direction == Direction::kWorkspace) {
-    unit_.fail(parameter, fmt::format("'{}' is a workspace of the kernel: the reference has none", name));
+    unit_.fail(parameter, fmt::format("'{}' is a workspace of the kernel: {} has none", name, whose));
   }
-  if (known->direction == Direction::kScalar) {
-    if (dtype_of(unit_.type_name(unit_.type(parameter))) != known->dtype) {
-      unit_.fail(parameter, fmt::format("'{}' must have the type it has in the kernel", name));
+  return static_cast<int>(known - spec_.arguments.begin());
+}
+
+void KernelReader::check_element(CXCursor parameter, const Shape& shape, const Argument& argument) const {
+  if (argument.direction == Direction::kScalar) {
+    if (dtype_of(unit_.type_name(unit_.type(parameter))) != argument.dtype) {
+      unit_.fail(parameter, fmt::format("'{}' must have the type it has in the kernel", argument.name));
     }
-    return index;
+    return;
   }
-  Argument seen = *known;
-  const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
-  if (known->direction != Direction::kIn) {
-    if (unit_.type_name(unit_.clang().getCanonicalType(pointee)) != "double" || unit_.clang().isConstQualifiedType(pointee) != 0) {
-      unit_.fail(parameter, fmt::format("output '{}' of the reference must be `double* {}`", name, name));
-    }
-    return index;
-  }
+  Argument seen = argument;
   read_element(parameter, shape, seen);
-  if (seen.element_is_t != known->element_is_t || seen.dtype != known->dtype) {
-    unit_.fail(parameter, fmt::format("input '{}' must point to the type it points to in the kernel", name));
+  if (seen.element_is_t != argument.element_is_t || seen.dtype != argument.dtype) {
+    unit_.fail(parameter, fmt::format("{} '{}' must point to the type it points to in the kernel", is_output(argument) ? "output" : "input",
+                                      argument.name));
   }
-  return index;
 }
 
 }  // namespace hone::kernel

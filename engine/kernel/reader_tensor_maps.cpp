@@ -19,26 +19,6 @@ TensorMapping::Axes axes_of(const Form& view, std::string_view field) {
   return axes;
 }
 
-std::string stripped(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
-  return begin == std::string_view::npos ? std::string() : std::string(text.substr(begin, end - begin + 1));
-}
-
-/// Takes "a, " off the text "a, .size = ...": the argument's name.
-std::string take_name(Mark& mark) {
-  const std::size_t comma = mark.text.find(',');
-  if (comma == std::string::npos) {
-    throw BadKernel(
-        diagnostic(mark.where, "TENSOR_MAP needs an argument and its view, as in TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm})"));
-  }
-  std::string name = stripped(std::string_view(mark.text).substr(0, comma));
-  const auto lines = std::count(mark.text.begin(), mark.text.begin() + static_cast<std::ptrdiff_t>(comma), '\n');
-  mark.text.erase(0, comma + 1);
-  mark.where.line += static_cast<unsigned>(lines);
-  mark.where.column = lines == 0 ? mark.where.column + static_cast<unsigned>(comma) + 1 : 1;
-  return name;
-}
-
 }  // namespace
 
 int KernelReader::read_tensor_map(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Pass& pass) {
@@ -52,7 +32,11 @@ int KernelReader::read_tensor_map(CXCursor parameter, const std::vector<Mark>& m
                fmt::format("tensor map '{}' must be `const __grid_constant__ TensorMap`: the hardware reads it where it lies", name));
   }
   Mark mark = *found;
-  const std::string argument = take_name(mark);
+  const std::string argument = take_argument(mark);
+  if (mark.text.empty()) {
+    throw BadKernel(
+        diagnostic(found->where, "TENSOR_MAP needs an argument and its view, as in TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm})"));
+  }
   const std::size_t id = texts_.add_tensor_view(mark, shape.scope, fmt::format("the view of '{}'", name));
   // Which pass and which map: both lists grow until the second parse.
   later_.emplace_back([this, id, mark, argument, index = spec_.passes.size(), map = pass.tensor_maps.size()] {

@@ -37,11 +37,6 @@ std::string reference_name(const KernelSpec& spec) {
   return fmt::format("the reference {}", fmt::join(functions, ", "));
 }
 
-bool is_usual_draw(InputProfile profile) {
-  return profile == InputProfile::kUsual || profile == InputProfile::kOtherScalars || profile == InputProfile::kGreatScalars ||
-         profile == InputProfile::kOtherSigns;
-}
-
 double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0); }
 
 Result<std::size_t> element_count(const KernelSpec& spec, const Argument& argument, const Bindings& bound, std::int64_t least) {
@@ -64,20 +59,40 @@ Result<void> Bench::Impl::create(const Compiled& reference) {
 
 /// The kernel's own reference, or that of its judge: then in the judge's order of arguments, and with its Problem.
 Result<void> Bench::Impl::load_reference(const Compiled& reference) {
-  const KernelSpec& judge = spec_.judge ? *spec_.judge : spec_;
-  const Problem asked = spec_.judge ? judged_problem(judge, problem_) : problem_;
-  reference_arguments_.clear();
-  for (const Argument& argument : judge.arguments) {
-    const auto slot = std::ranges::find(slots_, argument.name, [](const Slot& s) -> const std::string& { return s.argument->name; });
-    // A workspace of the judge's passes is none of the reference's arguments.
-    const bool scalar = slot != slots_.end() && slot->is(Direction::kScalar);
-    reference_arguments_.push_back(slot == slots_.end() ? nullptr
-                                   : scalar             ? static_cast<void*>(slot->scalar.data())
-                                                        : &slot->reference_address);
+  const Problem asked = spec_.judge ? judged_problem(judge(), problem_) : problem_;
+  const std::size_t count = judge().arguments.size();
+  reference_arguments_.assign(count, nullptr);
+  generator_arguments_.assign(count + 1, nullptr);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::optional<std::size_t> place = slot_of(i);
+    if (!place) {  // a workspace of the judge's passes is none of the reference's arguments
+      continue;
+    }
+    Slot& slot = slots_[*place];
+    const bool scalar = slot.is(Direction::kScalar);
+    reference_arguments_[i] = scalar ? static_cast<void*>(slot.scalar.data()) : &slot.reference_address;
+    generator_arguments_[i] = scalar                      ? static_cast<void*>(slot.scalar.data())
+                              : slot.is(Direction::kInOut) ? static_cast<void*>(&slot.original)
+                                                           : &slot.address[kFirst];
   }
-  HONE_ASSIGN(const std::vector<PassLaunch> plan, plan_reference(judge, asked));
-  HONE_ASSIGN(reference_, device_.load_reference(reference, plan, asked));
+  generator_arguments_[count] = &generator_seed_;
+  HONE_ASSIGN(const AnswerPlan plan, plan_answer(judge(), asked));
+  const auto load = [&](const std::vector<PassLaunch>& part, std::unique_ptr<LoadedKernel>& to) -> Result<void> {
+    if (!part.empty()) {
+      HONE_ASSIGN(to, device_.load_reference(reference, part, asked));
+    }
+    return {};
+  };
+  HONE_TRY(load(plan.reference, reference_));
+  HONE_TRY(load(plan.generators, generators_));
+  HONE_TRY(load(plan.acceptances, acceptances_));
   return {};
+}
+
+/// The slot of the judge's argument, by name.
+std::optional<std::size_t> Bench::Impl::slot_of(std::size_t argument) const {
+  const auto slot = std::ranges::find(slots_, judge().arguments[argument].name, [](const Slot& s) -> const std::string& { return s.argument->name; });
+  return slot == slots_.end() || slot->is(Direction::kWorkspace) ? std::nullopt : std::optional(static_cast<std::size_t>(slot - slots_.begin()));
 }
 
 Result<void> Bench::Impl::size_slots() {
@@ -89,11 +104,15 @@ Result<void> Bench::Impl::size_slots() {
     slot.argument = &spec_.arguments[i];
     slot.element = slot.argument->element(problem_.dtype);
     // An argument of a type of its own (an index, a float beside half inputs) rounds as that type does.
-    slot.tolerance = tolerance(slot.element, sum_length.real());
+    HONE_ASSIGN(slot.tolerance, tolerance(slot.argument->bound, slot.element, sum_length.real(), bound));
+    HONE_TRY(size_judgement(slot, bound));
     if (slot.is(Direction::kScalar)) {
       measure::encode(slot.element, measure::scalar(profile_, slot.element, slot.argument->scalar_default.real()), slot.scalar.data());
     } else if (!slot.is(Direction::kWorkspace)) {
       HONE_ASSIGN(slot.count, element_count(spec_, *slot.argument, bound, 1));
+    }
+    if (slot.argument->fill.given()) {
+      HONE_ASSIGN(slot.fill, measure::plan_fill(*slot.argument, slot.element, slot.count, bound));
     }
     for (std::size_t place = 0; place < kPlaces; ++place) {
       arguments_[place].push_back(slot.is(Direction::kScalar) ? static_cast<void*>(slot.scalar.data()) : &slot.address[place]);
@@ -207,61 +226,6 @@ void Bench::Impl::try_second_place() {
   }
 }
 
-Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
-  if (inputs_seed_ == seed) {
-    return {};
-  }
-  inputs_seed_.reset();
-  answer_seed_.reset();
-  for (std::vector<Frozen>& of_place : inputs_) {
-    of_place.clear();
-  }
-  const bool varies = variation_ && variation_->seed == seed;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    Slot& slot = slots_[i];
-    if (!slot.is(Direction::kIn) && !slot.is(Direction::kInOut)) {
-      continue;
-    }
-    // Every argument draws from a stream of its own: equal inputs would hide a kernel that mixes them up.
-    void* const destination = slot.is(Direction::kIn) ? slot.address[kFirst] : slot.original;
-    HONE_TRY(fill_input(slot, destination, random_bits(varies ? variation_->base : seed, i)));
-    if (varies) {
-      HONE_TRY(fill_variation(slot, destination, random_bits(seed, i)));
-    }
-    if (slot.is(Direction::kInOut)) {
-      continue;
-    }
-    HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.address[kFirst], slot.bytes()));
-    inputs_[kFirst].push_back({{slot.address[kFirst], slot.bytes()}, sum, &slot, false, nullptr, 0});
-    if (has_second_inputs_) {
-      HONE_TRY(device_.copy(slot.address[kSecond], slot.address[kFirst], slot.bytes()));
-      inputs_[kSecond].push_back({{slot.address[kSecond], slot.bytes()}, sum, &slot, false, nullptr, 0});
-    }
-  }
-  inputs_seed_ = seed;
-  return {};
-}
-
-/// Inputs that are the same as before but for a part in the middle of each: what keeps its results by a look at its inputs looks elsewhere.
-Result<void> Bench::Impl::vary(std::uint64_t seed) {
-  HONE_TRY(ready_for_timing());
-  variation_ = Variation{seed, *inputs_seed_};
-  return compute_answer(seed);
-}
-
-/// The part of an argument that varies.
-Result<void> Bench::Impl::fill_variation(Slot& slot, void* destination, std::uint64_t stream) {
-  const std::size_t count = std::max<std::size_t>(1, slot.count / 16);
-  return device_.randomize(static_cast<std::byte*>(destination) + slot.count / 2 * size_of(slot.element), slot.element, count, stream);
-}
-
-Result<void> Bench::Impl::fill_input(Slot& slot, void* destination, std::uint64_t stream) {
-  if (is_usual_draw(profile_)) {
-    return device_.randomize(destination, slot.element, slot.count, stream);
-  }
-  return device_.upload(destination, measure::draw(profile_, slot.element, slot.count, stream));
-}
-
 Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
   HONE_TRY(fill_inputs(seed));
   if (answer_seed_ == seed) {
@@ -273,7 +237,7 @@ Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
   HONE_ASSIGN(const auto harm, damage(frozen()));
   for (Slot& slot : slots_) {
     slot.sensitivity.clear();
-    if (slot.is_output()) {
+    if (slot.has_answer) {
       HONE_TRY(check_expected(slot));
     }
   }
@@ -312,8 +276,10 @@ Result<void> Bench::Impl::launch_reference() {
   if (on_reference_) {
     on_reference_(true);
   }
-  HONE_TRY(reference_->launch(nullptr, reference_arguments_));
-  HONE_TRY(device_.synchronize());
+  if (reference_ != nullptr) {
+    HONE_TRY(reference_->launch(nullptr, reference_arguments_));
+    HONE_TRY(device_.synchronize());
+  }
   if (on_reference_) {
     on_reference_(false);
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/measure/fill.hpp"
 #include "engine/measure/guarded_arena.hpp"
 #include "hone/measure.hpp"
 
@@ -27,6 +28,10 @@ struct Bench::Impl {
     std::byte* original = nullptr;    ///< kInOut: what it is restored from
     double* expected = nullptr;       ///< kOut, kInOut: the reference's answer
     double rms = 0.0;                 ///< of that answer
+    std::optional<measure::FillPlan> fill{};  ///< of an input that its mark describes
+    double fraction = 1.0;                    ///< of an output: the share that must be right
+    std::size_t group = 0;                    ///< of an output that is a set: see Bound
+    bool is_accepted = false, has_answer = false;  ///< of an output: judged by an acceptance; the reference has an answer
     std::vector<double> sensitivity;  ///< of each element of the answer (conditioning.cpp); empty until it is asked for
     alignas(8) std::array<std::byte, 8> scalar{};
     std::array<void*, kPlaces> address{};  ///< the values that are passed: device pointers
@@ -35,6 +40,9 @@ struct Bench::Impl {
     [[nodiscard]] std::size_t bytes() const { return count * size_of(element); }
     [[nodiscard]] std::size_t answer_bytes() const { return count * sizeof(double); }
     [[nodiscard]] bool is(Direction direction) const { return argument->direction == direction; }
+    [[nodiscard]] bool is_input() const { return is(Direction::kIn) || is(Direction::kInOut); }
+    /// Its answer says of each element what is right there.
+    [[nodiscard]] bool is_watched() const { return is_output() && !is_accepted && !argument->bound.set && fraction == 1.0; }
     [[nodiscard]] bool is_output() const { return is(Direction::kOut) || is(Direction::kInOut); }
     [[nodiscard]] bool has_fixed_memory() const { return !is(Direction::kScalar) && !is(Direction::kWorkspace); }
   };
@@ -44,10 +52,11 @@ struct Bench::Impl {
 
   // bench.cpp
   Result<void> create(const Compiled& reference);
+  // inputs.cpp
   Result<void> fill_inputs(std::uint64_t seed);
   Result<void> compute_answer(std::uint64_t seed);
   Result<bool> has_answer(std::uint64_t seed);
-  Result<void> vary(std::uint64_t seed);
+  Result<void> vary(std::uint64_t seed);  // inputs.cpp
   /// Sizes of the workspaces for a configuration, by argument; 0 for the others.
   Result<std::vector<std::size_t>> workspace_counts(const Configuration& configuration) const;
   Result<void> fit_workspaces(const std::vector<std::size_t>& counts);
@@ -106,13 +115,21 @@ struct Bench::Impl {
   Result<void> allocate();
   void try_second_place();
   Error out_of_memory(const Error& cause) const;
-  Result<void> fill_input(Slot& slot, void* destination, std::uint64_t stream);
-  Result<void> fill_variation(Slot& slot, void* destination, std::uint64_t stream);
+  /// Whose reference, generators and acceptances count.
+  [[nodiscard]] const KernelSpec& judge() const { return spec_.judge ? *spec_.judge : spec_; }
+  [[nodiscard]] std::optional<std::size_t> slot_of(std::size_t argument) const;
   Result<void> launch_reference();
   Result<void> start_expected(Slot& slot);
   Result<void> convert_original(Slot& slot);
   Result<void> check_expected(Slot& slot);
   Result<void> round_overflow(Slot& slot);
+
+  // inputs.cpp
+  [[nodiscard]] bool is_generated(const Slot& slot) const;
+  Result<void> generate(std::uint64_t seed);
+  Result<void> fill_input(Slot& slot, void* destination, std::uint64_t stream);
+  Result<void> fill_variation(Slot& slot, void* destination, std::uint64_t stream);
+  [[nodiscard]] std::string inputs_text() const;
 
   // validation.cpp
   struct Verdict {
@@ -134,7 +151,7 @@ struct Bench::Impl {
   Result<Verdict> behind_late_writers(const LoadedKernel& kernel, double& max_error);
   Result<void> write_late(std::size_t place);
   Result<Verdict> compare_outputs(const Run& which, double& max_error);
-  Result<Comparison> compare_slot(const Slot& slot, std::size_t place);
+  Result<Comparison> compare_slot(const Slot& slot, const void* address);
   Result<Verdict> compare_runs(const std::vector<std::uint64_t>& first, const Run& second, double& max_error);
   Result<Verdict> describe(const Slot& slot, const Comparison& comparison, const Run& which);
   Result<std::vector<std::uint64_t>> output_checksums(std::size_t place);
@@ -142,9 +159,16 @@ struct Bench::Impl {
   [[nodiscard]] bool sums_in_any_order() const;
   [[nodiscard]] static Verdict launch_failure(const Error& error);
 
+  // judgement.cpp
+  Result<void> size_judgement(Slot& slot, const Bindings& bound);
+  Result<Comparison> compare_freely(const Slot& slot, const void* address, const Tolerance& allowed);
+  static void forgive(const Slot& slot, Comparison& comparison);
+  Result<Verdict> compare_unwatched(const std::vector<void*>& addresses);
+  Result<Verdict> accept(const std::vector<void*>& addresses);
+
   // conditioning.cpp
   /// Holds an output against the answer with what rounding may do to this very answer.
-  Result<Comparison> compare_conditioned(const Slot& slot, std::size_t place);
+  Result<Comparison> compare_conditioned(const Slot& slot, const void* address);
   Result<void> measure_sensitivity();
   Result<void> add_perturbed_answer(std::uint64_t draw, double step, const std::vector<std::vector<double>>& answers);
   [[nodiscard]] double perturbation_step() const;
@@ -200,8 +224,9 @@ struct Bench::Impl {
   InputProfile profile_;
   std::vector<Slot> slots_;  ///< never resized after size_slots(): arguments_ points into it
   std::array<std::vector<void*>, kPlaces> arguments_;
-  std::vector<void*> reference_arguments_;
-  std::unique_ptr<LoadedKernel> reference_;
+  std::vector<void*> reference_arguments_, generator_arguments_;  ///< in the judge's order, and what generators get beside
+  std::uint64_t generator_seed_ = 0;
+  std::unique_ptr<LoadedKernel> reference_, generators_, acceptances_;  ///< null where the file has none
   /// The arguments of each place. Originals and answers lie apart, where no kernel finds them beside its arguments.
   std::array<measure::GuardedArena, kPlaces> arenas_, workspaces_;
   std::array<std::vector<Owner>, kPlaces> arena_owners_, workspace_owners_;  ///< by payload

@@ -147,7 +147,7 @@ Result<void> Bench::Impl::add_perturbed_answer(std::uint64_t draw, double step, 
   return {};
 }
 
-Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, std::size_t place) {
+Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, const void* address) {
   if (slot.sensitivity.empty()) {
     HONE_TRY(measure_sensitivity());
   }
@@ -164,7 +164,7 @@ Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, std::size_
   const double floor = slot.tolerance.absolute_rms * slot.rms + slot.tolerance.absolute + zero_is_due + provoked;
   std::vector<std::byte> actual(slot.bytes());
   std::vector<double> expected(slot.count);
-  HONE_TRY(device_.download(actual, slot.address[place]));
+  HONE_TRY(device_.download(actual, address));
   HONE_TRY(device_.download(std::as_writable_bytes(std::span(expected)), slot.expected));
   Comparison comparison;
   comparison.elements = slot.count;

@@ -38,8 +38,13 @@ std::span<const InputProfile> provoking_profiles() { return kProvoking; }
 
 bool differs(InputProfile profile, const KernelSpec& spec) {
   if (profile != InputProfile::kOtherScalars && profile != InputProfile::kGreatScalars && profile != InputProfile::kOtherSigns) {
-    return std::ranges::any_of(
-        spec.arguments, [](const Argument& argument) { return argument.direction == Direction::kIn || argument.direction == Direction::kInOut; });
+    // A generator makes what it makes: one that provokes is its author's to write.
+    const KernelSpec& judge = spec.judge ? *spec.judge : spec;
+    return std::ranges::any_of(judge.arguments, [&, index = 0](const Argument& argument) mutable {
+      const auto is_for_it = [here = index++](const Generator& generator) { return generator.target == here; };
+      const bool is_input = argument.direction == Direction::kIn || argument.direction == Direction::kInOut;
+      return is_input && std::ranges::none_of(judge.generators, is_for_it);
+    });
   }
   return std::ranges::any_of(spec.arguments, [&](const Argument& argument) {
     const double usual = argument.direction == Direction::kScalar ? argument.scalar_default.real() : 0.0;

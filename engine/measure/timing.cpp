@@ -94,7 +94,7 @@ std::vector<Preparation> Bench::Impl::preparations(const std::vector<std::size_t
       prepared.push_back({Preparation::Kind::kCopy, addresses[i], slot.original, slot.bytes()});
     } else if (slot.argument->zeroed) {
       prepared.push_back({Preparation::Kind::kZero, addresses[i], nullptr, count * size_of(slot.element)});
-    } else if (slot.is(Direction::kWorkspace)) {
+    } else if (slot.is(Direction::kWorkspace) || (slot.is_output() && !slot.is_watched())) {
       prepared.push_back({Preparation::Kind::kScramble, addresses[i], nullptr, count * size_of(slot.element)});
     }
   }
@@ -108,7 +108,7 @@ std::vector<Watch> Bench::Impl::watches(const std::vector<void*>& addresses) con
   std::vector<Watch> made;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    if (slot.is_output()) {
+    if (slot.is_watched()) {
       made.push_back({.address = addresses[i],
                       .element = slot.element,
                       .expected = slot.expected,

@@ -37,7 +37,7 @@ class RequestView {
     request_ = {.struct_size = sizeof(hone_compile_request),
                 .kernel = spec_.name.c_str(),
                 .file = spec_.file.c_str(),
-                .source = spec_.source.c_str(),
+                .source = request.reference ? keep(answer_code(spec_).source) : spec_.source.c_str(),
                 .headers = headers_.data(),
                 .header_count = headers_.size(),
                 .dtype = static_cast<std::int32_t>(request.dtype),
@@ -66,7 +66,8 @@ class RequestView {
 
   void add_reference(DType dtype) {
     std::vector<hone_function> functions;
-    for (const ReferencePass& pass : spec_.reference) {
+    const auto& passes = passes_.emplace_back(answer_code(spec_).passes);
+    for (const ReferencePass& pass : passes) {
       functions.push_back({keep(reference_instantiation(spec_, pass.function, dtype)), pass.arguments.data(), pass.arguments.size()});
     }
     add(nullptr, std::move(functions), {});
@@ -86,6 +87,7 @@ class RequestView {
 
   const KernelSpec& spec_;
   std::deque<std::string> texts_;  // a deque never moves what it holds
+  std::deque<std::vector<ReferencePass>> passes_;
   std::deque<std::vector<hone_function>> functions_;
   std::deque<std::vector<const char*>> options_;
   std::vector<hone_text> headers_;

@@ -106,7 +106,7 @@ Result<void> MeasuringWorker::draw() {
 }
 
 void MeasuringWorker::watch_reference(Bench& bench, const Problem& problem) {
-  const std::string name = fmt::format("the reference {} on {}", spec_.reference.front().function, text(problem.shape));
+  const std::string name = fmt::format("the reference {}on {}", spec_.reference.empty() ? "" : spec_.reference.front().function + " ", text(problem.shape));
   bench.watch_reference([this, name](bool begins) {
     channel_.report(begins ? wire::Stage{.kind = wire::Stage::Kind::kReference, .name = name} : wire::Stage{.name = stage_});
   });

@@ -153,7 +153,7 @@ class CpuCompiler final : public Compiler {
   Result<Compiled> compile_reference(const CompileRequest& request) {
     Compiled compiled;
     HONE_ASSIGN(compiled.artifact, build(*request.spec, reference_source(*request.spec, request.dtype)));
-    for (std::size_t pass = 0; pass < request.spec->reference.size(); ++pass) {
+    for (std::size_t pass = 0; pass < answer_code(*request.spec).passes.size(); ++pass) {
       compiled.symbols.push_back(reference_symbol(pass));
     }
     return compiled;

@@ -23,8 +23,8 @@ std::string string_literal(std::string_view text) {
 }
 
 /// The kernel file as it is, under its own name; then the rest under ours.
-std::string preamble(const KernelSpec& spec) {
-  return fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), spec.source, kGlueName);
+std::string preamble(const KernelSpec& spec, const std::string& source) {
+  return fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), source, kGlueName);
 }
 
 std::string problem_statement(const KernelSpec& spec) {
@@ -51,7 +51,7 @@ std::string pass_symbol(std::size_t configuration, std::size_t pass) { return fm
 std::string reference_symbol(std::size_t pass) { return fmt::format("hone_reference_{}", pass); }
 
 std::string configurations_source(const KernelSpec& spec, DType dtype, std::span<const Configuration> configurations) {
-  std::string source = preamble(spec);
+  std::string source = preamble(spec, spec.source);
   const std::string type = spec.templated_on_type ? fmt::format("{}, ", name(dtype)) : "";
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
@@ -68,13 +68,14 @@ std::string configurations_source(const KernelSpec& spec, DType dtype, std::span
 
 std::string reference_source(const KernelSpec& spec, DType dtype) {
   const std::string type = spec.templated_on_type ? fmt::format("<{}>", name(dtype)) : "";
-  std::string source = preamble(spec);
-  for (std::size_t pass = 0; pass < spec.reference.size(); ++pass) {
-    const std::string arguments = call_arguments(spec.reference[pass].arguments);
+  const AnswerCode code = answer_code(spec);
+  std::string source = preamble(spec, code.source);
+  for (std::size_t pass = 0; pass < code.passes.size(); ++pass) {
+    const std::string arguments = call_arguments(code.passes[pass].arguments);
     fmt::format_to(std::back_inserter(source),
                    "{}{}(long hone_begin, long hone_end, void* const* hone_arguments, const long* hone_problem) {{ {}\n"
                    "for (long hone_i = hone_begin; hone_i < hone_end; ++hone_i) {{ {}{}(hone_i{}{}); }} }}\n",
-                   kExport, reference_symbol(pass), problem_statement(spec), spec.reference[pass].function, type,
+                   kExport, reference_symbol(pass), problem_statement(spec), code.passes[pass].function, type,
                    arguments.empty() ? "" : ", ", arguments);
   }
   return source;

@@ -28,7 +28,7 @@ std::vector<Instance> instances_of(const CompileRequest& request) {
   const KernelSpec& spec = *request.spec;
   if (request.reference) {
     Instance reference;
-    for (std::size_t pass = 0; pass < spec.reference.size(); ++pass) {
+    for (std::size_t pass = 0; pass < answer_code(spec).passes.size(); ++pass) {
       reference.expressions.push_back(reference_instantiation(spec, reference_kernel_name(pass), request.dtype));
     }
     return {std::move(reference)};
@@ -52,15 +52,16 @@ constexpr std::string_view kParameterType =
     "    : hone_parameter<I - 1, R (*)(N, B...)> {};\n"
     "template <class R, class N, class A, class... B> struct hone_parameter<0, R (*)(N, A, B...)> { using type = A; };\n";
 
-// For each pass of the reference a kernel that calls it once for each index. Its parameters take their types from the function's own
+// The kernel's source and, for each pass of its reference, a kernel that calls it once for each index. Its parameters take their types from the function's own
 // signature, so whatever the author wrote (double* for outputs, T const* for inputs, scalars) is what the kernel takes.
-std::string reference_kernels(const KernelSpec& spec) {
-  std::string text(kParameterType);
+std::string answering_source(const KernelSpec& spec) {
+  const AnswerCode code = answer_code(spec);
+  std::string text = code.source + std::string(kParameterType);
   const std::string prefix = spec.templated_on_type ? "template <class T> " : "";
-  for (std::size_t pass = 0; pass < spec.reference.size(); ++pass) {
-    const std::string callee = spec.reference[pass].function + (spec.templated_on_type ? "<T>" : "");
+  for (std::size_t pass = 0; pass < code.passes.size(); ++pass) {
+    const std::string callee = code.passes[pass].function + (spec.templated_on_type ? "<T>" : "");
     std::string parameters, arguments;
-    for (std::size_t i = 0; i < spec.reference[pass].arguments.size(); ++i) {
+    for (std::size_t i = 0; i < code.passes[pass].arguments.size(); ++i) {
       parameters += fmt::format(", typename hone_parameter<{}, decltype(&{})>::type a{}", i, callee, i);
       arguments += fmt::format(", a{}", i);
     }
@@ -198,7 +199,7 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
   const std::vector<Instance> instances = instances_of(request);
   ProgramRequest program;
   program.name = spec.file;
-  program.source = request.reference ? spec.source + reference_kernels(spec) : spec.source;
+  program.source = request.reference ? answering_source(spec) : spec.source;
   program.headers = own_headers();
   program.headers.insert(program.headers.end(), spec.includes.begin(), spec.includes.end());
   Outcomes outcomes(instances.size());

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <random>
 
 #include "hone/configuration.hpp"
@@ -31,6 +32,34 @@ TEST_CASE("every built-in kernel's default configuration and reference compile f
           CHECK_MESSAGE(reference.ok(), reference.error().message);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("the example kernels, their generators and what accepts their results compile for each family") {
+  if (!find_libclang()) {
+    MESSAGE("not run: " << find_libclang().error().message);
+    return;
+  }
+  for (const auto& [architecture, capability] : {std::pair("sm_80", 80), std::pair("sm_90a", 90), std::pair("sm_100a", 100)}) {
+    const DeviceInfo device = large_device(architecture, capability);
+    const auto compiler = cuda_plugin().compiler(device);
+    if (!compiler) {
+      MESSAGE("not run: " << compiler.error().message);
+      return;
+    }
+    for (const auto& file : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/examples/kernels")) {
+      if (file.path().extension() != ".cu") {
+        continue;
+      }
+      CAPTURE(file.path().string());
+      const auto spec = read_kernel_file(file.path());
+      REQUIRE_MESSAGE(spec.ok(), spec.error().message);
+      const auto compiled = compile(**compiler, *spec, {untuned(*spec, spec->dtypes.front(), device)}, spec->dtypes.front());
+      CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+      const auto answer = compile_reference(**compiler, *spec, spec->dtypes.front());
+      REQUIRE_MESSAGE(answer.ok(), answer.error().message);
+      CHECK(answer->symbols.size() == spec->reference.size() + spec->generators.size() + spec->acceptances.size());
     }
   }
 }

@@ -94,7 +94,13 @@ struct PassLaunch {
 /// Errors: an expression that fails, a dimension below 1, a tensor map that the hardware does not have.
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const DeviceInfo& info);
 
-/// The passes of a kernel's reference. Errors: an extent that fails, or is below 1.
+/// What an AnswerCode launches, in its order.
+struct AnswerPlan {
+  std::vector<PassLaunch> reference, generators, acceptances;
+};
+/// Errors: an extent that fails, or is below 1.
+Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem);
+/// The reference's part of it. Errors: an extent that fails, or is below 1.
 Result<std::vector<PassLaunch>> plan_reference(const KernelSpec& spec, const Problem& problem);
 
 /// Whether the device can launch this at all: the static gate. Returns the reason, empty if it can.
@@ -238,7 +244,7 @@ class Device {
   /// nothing unless it is overridden.
   virtual Result<void> paint_shared(std::uint8_t pattern);
   virtual Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
-  /// Loads a compiled reference: `plan` is that of plan_reference.
+  /// Loads a compiled reference: `plan` is a part of plan_answer.
   virtual Result<std::unique_ptr<LoadedKernel>> load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan, const Problem& problem) = 0;
   /// Fills on `stream`, without waiting for it.
   virtual Result<void> fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) = 0;

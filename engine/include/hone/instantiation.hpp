@@ -19,6 +19,13 @@ std::string instantiation(const KernelSpec& spec, std::string_view function, DTy
 /// "softmax_reference<f32>", or the name alone where it is no template.
 std::string reference_instantiation(const KernelSpec& spec, std::string_view function, DType dtype);
 
+/// The code that the right answer takes: one source, and its functions in the order of Compiled::symbols.
+struct AnswerCode {
+  std::string source;                 ///< the kernel's, and a function for each generator and acceptance that looks like a reference
+  std::vector<ReferencePass> passes;  ///< of the reference, the generators and the acceptances
+};
+AnswerCode answer_code(const KernelSpec& spec);
+
 /// Values of parameters marked OPTION, in the order of the parameters; 0 leaves the option out.
 std::vector<std::string> compile_options(const KernelSpec& spec, const Configuration& configuration);
 

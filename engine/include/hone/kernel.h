@@ -11,6 +11,7 @@
 //   OPTION("--flag={}")      behind TUNE: the value is passed to the device compiler as this option; 0 leaves the option out
 // kernel parameters (N elements; an expression over p, c and sizeof(T)):
 //   IN(N) OUT(N) INOUT(N)    read, written, both. INOUT is restored before every run
+//   IN(N, .low = 0, .below = p.bins)   what an input's elements are: also .sorted, .distinct, .permutation, .normal, .zeros = 0.9
 //   OUT_ZEROED(N)            written, and zero before every run (for atomics)
 //   WORKSPACE(N) WORKSPACE_ZEROED(N)   scratch memory that Hone allocates; the caller does not pass it
 //   SCALAR(default)          a number the caller passes
@@ -22,6 +23,9 @@
 //   LAUNCH_BOUNDS(...)       __launch_bounds__
 //   REFERENCE(N)             the right answer in double, called once for each index in [0, N); several in one file run in order, on the
 //                            same outputs
+//   TOLERANCE(y, .ulps = 1)  behind REFERENCE(N): how far output y may be from that; also .absolute, .relative, .fraction = 0.999, .set
+//   INPUT(x, N)              fills input x: T x_input(long i, Random& random, Problem p) gives element i
+//   ACCEPT(N)                bool: whether the result is right at an index in [0, N), where several answers are
 #if defined(HONE_READ)
 #define HONE_MARK(text) __attribute__((annotate(text)))
 #define TUNE(...) HONE_MARK("hone:tune:" #__VA_ARGS__)
@@ -37,6 +41,9 @@
 #define KERNEL HONE_MARK("hone:kernel")
 #define DTYPES(...) HONE_MARK("hone:dtypes:" #__VA_ARGS__)
 #define REFERENCE(...) HONE_MARK("hone:reference:" #__VA_ARGS__)
+#define TOLERANCE(...) HONE_MARK("hone:tolerance:" #__VA_ARGS__)
+#define INPUT(...) HONE_MARK("hone:input:" #__VA_ARGS__)
+#define ACCEPT(...) HONE_MARK("hone:accept:" #__VA_ARGS__)
 #define LAUNCH_BOUNDS(...)
 #else
 #define TUNE(...)
@@ -50,13 +57,18 @@
 #define SCALAR(...)
 #define TENSOR_MAP(...)
 #define DTYPES(...)
+#define TOLERANCE(...)
 #if defined(__CUDACC__)
 #define KERNEL __global__
 #define REFERENCE(...) __device__
+#define INPUT(...) __device__
+#define ACCEPT(...) __device__
 #define LAUNCH_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
 #else
 #define KERNEL
 #define REFERENCE(...)
+#define INPUT(...)
+#define ACCEPT(...)
 #define LAUNCH_BOUNDS(...)
 #endif
 #endif
@@ -163,6 +175,23 @@ struct alignas(2) bf16 {
   bf16(float x) : bits(hone_float_to_bfloat(x)) {}
   operator float() const { return hone_bfloat_to_float(bits); }
 #endif
+};
+
+/// Numbers for generators (INPUT): a sequence of its own for each element, the same on every device. SplitMix64's finalizer over a Weyl sequence
+/// (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators").
+struct Random {
+  unsigned long long state;
+  HONE_DEVICE Random(unsigned long long seed, long i) : state(seed * 0xd1342543de82ef95ULL + (i + 1) * 0xd6e8feb86659fd93ULL) {}
+  HONE_DEVICE unsigned long long bits() {
+    unsigned long long z = state += 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+  }
+  HONE_DEVICE float uniform() { return (float)(bits() >> 40) * 0x1p-24f; }                                    // in [0, 1)
+  HONE_DEVICE float uniform(float low, float below) { return low + (below - low) * uniform(); }
+  HONE_DEVICE long integer(long low, long below) { return low + (long)(bits() % (unsigned long long)(below - low)); }  // in [low, below)
+  HONE_DEVICE float normal() { return sqrtf(-2.0f * logf(1.0f - uniform())) * cosf(6.2831853f * uniform()); }  // Box and Muller 1958
 };
 
 /// N elements that move in one load or store; the address must be a multiple of its size (at most 16 bytes).

@@ -48,6 +48,28 @@ struct Constraint {
 /// How a kernel uses an argument. Inputs are random, outputs poisoned before a run, in-place arguments restored before each.
 enum class Direction { kIn, kOut, kInOut, kWorkspace, kScalar };
 
+/// What the elements of an input are, as its mark says. Without any of it they are drawn as docs/kernels.md has it, whatever they mean.
+struct Fill {
+  std::optional<Expression> low = {}, below = {};  ///< elements lie in [low, below), over p.*; uniform there
+  std::optional<Expression> zeros = {};            ///< so large a share of them is zero
+  bool sorted = false;                   ///< they rise, or stay as they are, from one to the next
+  bool distinct = false;                 ///< no two are equal
+  bool permutation = false;              ///< of 0 to N - 1
+  bool normal = false;                   ///< of mean 0 and deviation 1, instead of uniform
+
+  [[nodiscard]] bool given() const { return low || below || zeros || sorted || distinct || permutation || normal; }
+};
+
+/// How far an output may be from the reference, where its author says so; otherwise tolerance() of <hone/measure.hpp> does.
+struct Bound {
+  std::optional<Expression> absolute = {}, relative = {}, ulps = {};  ///< over p.*; an element may be off by their sum
+  std::optional<Expression> fraction = {};              ///< so large a share of the elements must be right; 1 without it
+  bool set = false;                                    ///< the order of the elements is free,
+  std::optional<Expression> group = {};                 ///< among so many of them that follow each other; all without it
+
+  [[nodiscard]] bool gives_distance() const { return absolute || relative || ulps; }
+};
+
 struct Argument {
   std::string name;
   Direction direction = Direction::kIn;
@@ -56,6 +78,8 @@ struct Argument {
   Expression extent;                  ///< elements, over p.*, c.* (workspaces) and sizeof(T)
   bool zeroed = false;                ///< must be zero before each launch (OUT_ZEROED, WORKSPACE_ZEROED)
   Value scalar_default;               ///< kScalar
+  Fill fill = {};                     ///< kIn, kInOut
+  Bound bound = {};                   ///< kOut, kInOut
 
   [[nodiscard]] DType element(DType t) const { return element_is_t ? t : dtype; }
 };
@@ -99,6 +123,23 @@ struct ReferencePass {
   std::vector<int> arguments = {};  ///< indices into KernelSpec::arguments; kProblemParameter
 };
 
+/// One function that fills inputs, called for each index in [0, extent).
+struct Generator {
+  int target = 0;                   ///< index into KernelSpec::arguments: the input that it is for
+  std::string function;
+  std::optional<Expression> extent; ///< none: the input's own
+  bool returns_element = true;      ///< element i of the target; else it writes by itself
+  std::vector<int> arguments = {};  ///< behind the index, in the function's order: inputs, kProblemParameter, kRandomParameter
+};
+inline constexpr int kRandomParameter = -3;
+
+/// A function that says whether the result at an index in [0, extent) is right: of outputs that several answers are right for.
+struct Acceptance {
+  std::string function;
+  Expression extent;
+  std::vector<int> arguments = {};  ///< behind the index: arguments of the kernel as it has them, kProblemParameter, expected()
+};
+
 struct KernelSpec {
   std::string name;                 ///< the file's stem and the first kernel's name
   std::string summary;              ///< the comment at the top of the file
@@ -116,12 +157,26 @@ struct KernelSpec {
   std::vector<Pass> passes;
   Cost cost;
   std::vector<ReferencePass> reference;  ///< at least one; they run in order, each on what the one before it left in the outputs
+  std::vector<Generator> generators = {};    ///< in the order of the file; an input may have several, which run one after the other
+  std::vector<Acceptance> acceptances = {};  ///< outputs that one of them takes are judged by it alone
   std::shared_ptr<const KernelSpec> judge;  ///< the kernel whose reference it is held against, see held_against(); null: its own
 
   /// JSON text that parse_kernel_spec reads back; carries the source.
   [[nodiscard]] std::string serialize() const;
   [[nodiscard]] const Parameter* find_parameter(std::string_view parameter) const;
+  /// Indices behind the spec's arguments, of what generators and acceptances get beside those: the seed of the inputs, the count of what was
+  /// rejected and the first index of it (two 64-bit numbers), the reference's answer for an output.
+  [[nodiscard]] int seed() const { return static_cast<int>(arguments.size()); }
+  [[nodiscard]] int rejected() const { return seed() + 1; }
+  [[nodiscard]] int expected(int argument) const { return seed() + 2 + argument; }
+  /// Whether an acceptance judges the output.
+  [[nodiscard]] bool is_accepted(int argument) const;
 };
+
+/// What fills an input, in words: its mark, or its generators. Empty where it gets the usual random numbers.
+std::string fill_text(const KernelSpec& spec, int argument);
+/// How an output is judged, in words. Empty where it is held against the reference with the usual tolerance.
+std::string bound_text(const KernelSpec& spec, int argument);
 
 Result<KernelSpec> parse_kernel_spec(std::string_view json);
 

@@ -23,6 +23,10 @@ Measurement summarize(std::vector<double> samples_us);
 /// The error a right kernel with float accumulation may make in `dtype` on sums of `sum_length` random terms.
 Tolerance tolerance(DType dtype, double sum_length);
 
+/// The author's bound where it gives a distance (the sum of what is given, in steps of the type for ulps), else that of above.
+/// Errors: an expression that fails, a bound below 0.
+Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, const Bindings& problem);
+
 struct MeasureSettings {
   int warmup_runs = 2;
   int race_samples = 5;                ///< after this many samples a clearly slower configuration is dropped

@@ -33,7 +33,8 @@ Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& s
 Bindings bindings(const Problem& problem);
 
 /// Small ragged problems on which a configuration is validated besides the real one: extents of 1, primes, one off a power of two. Fields
-/// that a parameter has to equal (`c.layout == p.layout`) choose a variant of the kernel and keep their values.
+/// that a parameter has to equal (`c.layout == p.layout`) choose a variant of the kernel and keep their values, and extents that must fit each
+/// other (`p.k <= p.cols` in valid) do.
 /// Deterministic; each is at most about `limit_elements` elements in its largest argument.
 std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
 

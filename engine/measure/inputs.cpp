@@ -1,0 +1,132 @@
+// What inputs hold: drawn by the device, described by their marks, or made by the kernel file's generators.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/measure/bench_impl.hpp"
+#include "engine/measure/input_profile.hpp"
+#include "hone/random.h"
+
+namespace hone {
+namespace {
+
+bool is_usual_draw(InputProfile profile) {
+  return profile == InputProfile::kUsual || profile == InputProfile::kOtherScalars || profile == InputProfile::kGreatScalars ||
+         profile == InputProfile::kOtherSigns;
+}
+
+/// One that changes as a whole: a part drawn anew would break what its mark promises.
+bool is_of_one_piece(const measure::FillPlan& plan) { return plan.sorted || plan.distinct || plan.permutation; }
+
+}  // namespace
+
+bool Bench::Impl::is_generated(const Slot& slot) const {
+  return std::ranges::any_of(judge().generators, [&](const Generator& generator) {
+    return judge().arguments[static_cast<std::size_t>(generator.target)].name == slot.argument->name;
+  });
+}
+
+Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
+  if (inputs_seed_ == seed) {
+    return {};
+  }
+  inputs_seed_.reset();
+  answer_seed_.reset();
+  for (std::vector<Frozen>& of_place : inputs_) {
+    of_place.clear();
+  }
+  const bool varies = variation_ && variation_->seed == seed;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (!slot.is_input()) {
+      continue;
+    }
+    // Every argument draws from a stream of its own: equal inputs would hide a kernel that mixes them up.
+    void* const destination = slot.is(Direction::kIn) ? slot.address[kFirst] : slot.original;
+    if (is_generated(slot)) {
+      HONE_TRY(device_.fill(destination, slot.bytes(), 0));
+      continue;
+    }
+    const bool whole = slot.fill && is_of_one_piece(*slot.fill);
+    HONE_TRY(fill_input(slot, destination, random_bits(varies && !whole ? variation_->base : seed, i)));
+    if (varies && !whole) {
+      HONE_TRY(fill_variation(slot, destination, random_bits(seed, i)));
+    }
+  }
+  HONE_TRY(generate(seed));
+  for (Slot& slot : slots_) {
+    if (!slot.is(Direction::kIn)) {
+      continue;
+    }
+    HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.address[kFirst], slot.bytes()));
+    inputs_[kFirst].push_back({{slot.address[kFirst], slot.bytes()}, sum, &slot, false, nullptr, 0});
+    if (has_second_inputs_) {
+      HONE_TRY(device_.copy(slot.address[kSecond], slot.address[kFirst], slot.bytes()));
+      inputs_[kSecond].push_back({{slot.address[kSecond], slot.bytes()}, sum, &slot, false, nullptr, 0});
+    }
+  }
+  inputs_seed_ = seed;
+  return {};
+}
+
+/// By the kernel file's own generators, in their order; they may read inputs that were filled before.
+Result<void> Bench::Impl::generate(std::uint64_t seed) {
+  if (generators_ == nullptr) {
+    return {};
+  }
+  generator_seed_ = random_bits(seed, slots_.size() + static_cast<std::uint64_t>(profile_));
+  if (on_reference_) {
+    on_reference_(true);
+  }
+  HONE_TRY(generators_->launch(nullptr, generator_arguments_));
+  HONE_TRY(device_.synchronize());
+  if (on_reference_) {
+    on_reference_(false);
+  }
+  HONE_ASSIGN(const std::optional<std::string> harm, damage(bands(kFirst)));
+  if (harm) {
+    return Error{ErrorCode::kBadKernel, fmt::format("{}: a generator: {}", judge().file, *harm)};
+  }
+  return {};
+}
+
+/// Inputs that are the same as before but for a part in the middle of each: what keeps its results by a look at its inputs looks elsewhere.
+Result<void> Bench::Impl::vary(std::uint64_t seed) {
+  HONE_TRY(ready_for_timing());
+  variation_ = Variation{seed, *inputs_seed_};
+  return compute_answer(seed);
+}
+
+/// The part of an argument that varies.
+Result<void> Bench::Impl::fill_variation(Slot& slot, void* destination, std::uint64_t stream) {
+  const std::size_t count = std::max<std::size_t>(1, slot.count / 16);
+  std::byte* const begin = static_cast<std::byte*>(destination) + slot.count / 2 * size_of(slot.element);
+  if (slot.fill) {
+    return device_.upload(begin, measure::draw(*slot.fill, profile_, slot.element, count, stream));
+  }
+  return device_.randomize(begin, slot.element, count, stream);
+}
+
+Result<void> Bench::Impl::fill_input(Slot& slot, void* destination, std::uint64_t stream) {
+  if (slot.fill) {
+    return device_.upload(destination, measure::draw(*slot.fill, profile_, slot.element, slot.count, stream));
+  }
+  if (is_usual_draw(profile_)) {
+    return device_.randomize(destination, slot.element, slot.count, stream);
+  }
+  return device_.upload(destination, measure::draw(profile_, slot.element, slot.count, stream));
+}
+
+/// "index in [0, p.rows)": what a failure's inputs were, where they were not the usual ones.
+std::string Bench::Impl::inputs_text() const {
+  std::string text;
+  for (std::size_t i = 0; i < judge().arguments.size(); ++i) {
+    if (const std::string what = fill_text(judge(), static_cast<int>(i)); !what.empty()) {
+      text += fmt::format("; {}: {}", judge().arguments[i].name, what);
+    }
+  }
+  return text;
+}
+
+}  // namespace hone

@@ -1,0 +1,108 @@
+// Kernel files whose inputs mean something, or whose outputs may be right in several ways: the examples, and what is wrong in ways that only such
+// inputs and judgements show.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+struct Example {
+  std::string name, shape;
+};
+const std::vector<Example> kExamples{{"histogram", "n=5000,bins=300"},          {"embedding", "n=50,cols=64,rows=3000"},
+                                     {"segmented_sum", "n=5000,segments=300"},  {"scatter", "n=1000,places=3000"},
+                                     {"top_k", "rows=8,cols=100,k=5"},          {"adamw", "n=5000"}};
+
+std::string source(const std::string& name) { return contents(HONE_SOURCE_DIR "/examples/kernels/" + name + ".cu"); }
+
+Ended tune(const TemporaryDirectory& directory, const std::string& name, const std::string& text, const std::string& shape) {
+  const std::string file = directory / (name + ".cu");
+  write(file, text);
+  return run({"tune", file, "--device", "cpu", "--dtype", run({"kernels", file, "--json"}).json()["dtypes"][0], "--shape", shape, "--budget", "2trials",
+              "--store", directory / "S.db", "--json"});
+}
+
+/// The error of tuning an example after a change that makes it wrong.
+std::string error_after(const std::string& name, const std::string& shape, const std::string& from, const std::string& to) {
+  std::string text = source(name);
+  const std::size_t at = text.find(from);
+  REQUIRE_MESSAGE(at != std::string::npos, from);
+  text.replace(at, from.size(), to);
+  const TemporaryDirectory directory;
+  const Ended ended = tune(directory, name, text, shape);
+  CHECK(ended.exit != 0);
+  return ended.err;
+}
+
+}  // namespace
+
+TEST_CASE("every example is tuned on the cpu device") {
+  for (const Example& example : kExamples) {
+    CAPTURE(example.name);
+    const TemporaryDirectory directory;
+    const Ended ended = tune(directory, example.name, source(example.name), example.shape);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    CHECK(ended.json()["outcomes"]["ok"] == 2);
+  }
+}
+
+TEST_CASE("an index that is cut to 8 bits is found by indices that mean something") {
+  const std::string error = error_after("embedding", "n=50,cols=64,rows=3000", "index[row] * p.cols", "(unsigned char)index[row] * p.cols");
+  CHECK(error.find("argument 'y'") != std::string::npos);
+  CHECK(error.find("index: in [0, p.rows)") != std::string::npos);
+}
+
+TEST_CASE("a choice among equal ones is free, a wrong one is refused by the author's function") {
+  const std::string shape = "rows=8,cols=100,k=5";
+  // Takes the same element twice.
+  CHECK(error_after("top_k", shape, "taken[place[0]] = 1;", "taken[place[0]] = j % 2;").find("top_k_accept rejects") != std::string::npos);
+  // Leaves out a larger one.
+  CHECK(error_after("top_k", shape, "long at = -1;", "long at = -1;\n    if (threadIdx.x == 3) largest = 1000;").find("top_k_accept rejects") !=
+        std::string::npos);
+  // Takes the last of equal ones: as right as the first.
+  std::string text = source("top_k");
+  text.replace(text.find("line[col] > largest"), 19, "line[col] >= largest");
+  const TemporaryDirectory directory;
+  CHECK(tune(directory, "top_k", text, shape).exit == 0);
+}
+
+TEST_CASE("a place that nothing belongs to must keep what it holds") {
+  const std::string error = error_after("scatter", "n=1000,places=3000", "y[to[i]] = x[i];", "{ y[to[i]] = x[i]; y[(to[i] + 1) % p.places] = T(0.0f); }");
+  CHECK(error.find("argument 'y'") != std::string::npos);
+  CHECK(error.find("to: in [0, p.places), distinct") != std::string::npos);
+}
+
+TEST_CASE("a sum in f16 is found, and TOLERANCE lets it pass where its author allows that") {
+  std::string text = source("segmented_sum");
+  const auto in_f16 = [](std::string changed) {
+    for (const auto& [a, b] : {std::pair<std::string, std::string>{"float sum = 0;", "f16 sum = 0;"},
+                               {"sum += (float)x[i]", "sum = (float)sum + (float)x[i]"},
+                               {"sum += __shfl_xor_sync(0xffffffff, sum, step)", "sum = (float)sum + __shfl_xor_sync(0xffffffff, (float)sum, step)"},
+                               {"T(sum)", "T((float)sum)"}}) {
+      changed.replace(changed.find(a), a.size(), b);
+    }
+    return changed;
+  };
+  const std::string shape = "n=5000,segments=300";
+  const TemporaryDirectory directory;
+  const Ended refused = tune(directory, "segmented_sum", in_f16(text), shape);
+  CHECK(refused.exit != 0);
+  CHECK(refused.err.find("offsets: by offsets_input") != std::string::npos);
+
+  const std::string mark = "REFERENCE(p.segments) ";
+  text.replace(text.find(mark), mark.size(), mark + "TOLERANCE(y, .absolute = 0.3, .relative = 0.05) ");
+  CHECK(tune(directory, "segmented_sum", in_f16(text), shape).exit == 0);
+}
+
+TEST_CASE("kernels says what fills each input and who judges each output") {
+  const auto arguments = run({"kernels", HONE_SOURCE_DIR "/examples/kernels/top_k.cu", "--json"}).json()["arguments"];
+  CHECK(arguments[0]["filled"] == "by x_input");
+  CHECK(arguments[1]["judged"] == "judged by top_k_accept");
+  const std::string text = run({"kernels", HONE_SOURCE_DIR "/examples/kernels/histogram.cu"}).out;
+  CHECK(text.find("filled: in [0, p.bins)") != std::string::npos);
+}
+
+}  // namespace hone::test
