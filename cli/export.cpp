@@ -50,12 +50,12 @@ Json arguments_json(const LaunchPlan& plan) {
   return list;
 }
 
-/// The Problem as a kernel takes it by value: its fields are 64-bit integers in the order of the file.
-Json problem_json(const Problem& problem) {
+/// The Problem as a kernel takes it by value.
+Json problem_json(const KernelSpec& spec, const Problem& problem) {
   std::string bytes;
-  for (const auto& [field, extent] : problem.shape) {
+  for (const std::int64_t word : packed(spec, problem)) {
     for (std::size_t i = 0; i < sizeof(std::int64_t); ++i) {
-      bytes += fmt::format("{:02x}", static_cast<std::uint64_t>(extent) >> (8 * i) & 0xFFU);
+      bytes += fmt::format("{:02x}", static_cast<std::uint64_t>(word) >> (8 * i) & 0xFFU);
     }
   }
   return {{"fields", json(problem.shape)}, {"bytes", bytes}};
@@ -139,7 +139,7 @@ Result<Json> plan_json(const Subject& subject, const Target& target, const Launc
       {"device", {{"family", device.plugin}, {"product", device.product}, {"architecture", device.architecture}}},
       {"code", {{"file", code.filename().string()}, {"bytes", plan.code.artifact->bytes.size()}, {"digest", plan.code.artifact->digest}}},
       {"cost", cost},
-      {"problem", problem_json(target.problem)},
+      {"problem", problem_json(subject.spec, target.problem)},
       {"arguments", arguments_json(plan)},
       {"passes", passes_json(plan)}};
 }

@@ -190,7 +190,7 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
 
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
   HONE_ASSIGN(const DType dtype, parse_dtype(arguments["dtype"].as<std::string>(), subject.spec.dtypes));
-  HONE_ASSIGN(const Shape shape, parse_shape(without_blanks(arguments["shape"].as<std::string>())));
+  HONE_ASSIGN(const Shape shape, parse_shape(subject.spec, without_blanks(arguments["shape"].as<std::string>())));
   return make_problem(subject.spec, dtype, shape);
 }
 

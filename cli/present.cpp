@@ -82,7 +82,7 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
     }
-    lines += line + "\n";
+    lines += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return lines;
 }

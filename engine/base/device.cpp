@@ -181,6 +181,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     PassLaunch launch;
     launch.symbol = i;
     launch.arguments = pass.arguments;
+    launch.problem = packed(spec, problem);
     HONE_ASSIGN(launch.grid, evaluate3(spec, pass, "grid", pass.grid, bound));
     HONE_ASSIGN(launch.block, evaluate3(spec, pass, "block", pass.block, bound));
     HONE_ASSIGN(launch.cluster, evaluate3(spec, pass, "cluster", pass.cluster, bound));
@@ -220,6 +221,7 @@ Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
     PassLaunch launch;
     launch.symbol = symbol++;
     launch.arguments = pass.arguments;
+    launch.problem = packed(spec, problem);
     launch.extent = extent->integer();
     const bool refers = launch.symbol < spec.reference.size(), generates = launch.symbol < spec.reference.size() + spec.generators.size();
     (refers ? plan.reference : generates ? plan.generators : plan.acceptances).push_back(std::move(launch));

@@ -54,7 +54,14 @@ json to_json(const Parameter& p) {
       {"cpp_type", p.cpp_type}, {"default", to_json(p.default_value)}, {"comment", p.comment},        {"compile_option", p.compile_option}};
 }
 
-json to_json(const ProblemField& f) { return {{"name", f.name}, {"default", f.default_value}, {"comment", f.comment}}; }
+json to_json(const ProblemField& f) {
+  json j{{"name", f.name},   {"default", f.default_value}, {"comment", f.comment}, {"kind", static_cast<int>(f.kind)},
+         {"least", f.least}, {"labels", f.labels},         {"offset", f.offset},   {"width", f.width}};
+  if (f.most) {
+    j["most"] = *f.most;
+  }
+  return j;
+}
 
 json to_json(const Constraint& c) { return {{"condition", to_json(c.condition)}, {"text", c.text}, {"line", c.line}, {"comment", c.comment}}; }
 
@@ -209,7 +216,21 @@ Parameter read_parameter(const json& j) {
 }
 
 ProblemField read_problem_field(const json& j) {
-  return {j.at("name").get<std::string>(), read_whole<std::int64_t>(j.at("default")), j.at("comment").get<std::string>()};
+  ProblemField f{j.at("name").get<std::string>(), read_whole<std::int64_t>(j.at("default")), j.at("comment").get<std::string>()};
+  if (j.contains("kind")) {  // specs recorded before there were any lack it
+    f.kind = read_enum(j.at("kind"), FieldKind::kEnumeration);
+    f.least = read_whole<std::int64_t>(j.at("least"));
+    f.most = j.contains("most") ? std::optional(read_whole<std::int64_t>(j.at("most"))) : std::nullopt;
+    j.at("labels").get_to(f.labels);
+    f.offset = read_whole<int>(j.at("offset"));
+    f.width = read_whole<int>(j.at("width"));
+    constexpr int kLargestStruct = 4096;
+    const bool known_width = f.width == 1 || f.width == 2 || f.width == 4 || f.width == 8;
+    if (!known_width || f.offset < -1 || f.offset > kLargestStruct) {
+      throw BadSpec{fmt::format("field {} of the Problem cannot lie at {} with {} bytes", f.name, f.offset, f.width)};
+    }
+  }
+  return f;
 }
 
 Constraint read_constraint(const json& j) {
@@ -262,7 +283,7 @@ Argument read_argument(const json& j) {
   a.extent = read_expression(j.at("extent"));
   j.at("zeroed").get_to(a.zeroed);
   a.scalar_default = read_value(j.at("scalar_default"));
-  if (j.contains("fill")) {  // specs recorded before there were any lack them
+  if (j.contains("fill")) {  // as above
     a.fill = read_fill(j.at("fill"));
     a.bound = read_bound(j.at("bound"));
   }

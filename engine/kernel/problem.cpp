@@ -1,10 +1,12 @@
 #include "hone/problem.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <limits>
 
 #include "hone/names.hpp"
@@ -86,6 +88,72 @@ std::string text(const Shape& shape) {
   return joined;
 }
 
+std::string why_not(const ProblemField& field, std::int64_t value) {
+  switch (field.kind) {
+    case FieldKind::kFlag:
+      return value == 0 || value == 1 ? "" : "a flag is true or false (1 or 0)";
+    case FieldKind::kEnumeration: {
+      std::vector<std::string> known;
+      for (const auto& [label, number] : field.labels) {
+        if (number == value) {
+          return "";
+        }
+        known.push_back(fmt::format("{} ({})", label, number));
+      }
+      return fmt::format("it is one of {}", fmt::join(known, ", "));
+    }
+    case FieldKind::kExtent:
+      break;
+  }
+  if (value < field.least) {
+    return fmt::format("an extent is at least {}", field.least);
+  }
+  return field.most && value > *field.most ? fmt::format("it is at most {}", *field.most) : "";
+}
+
+std::string text(const ProblemField& field, std::int64_t value) {
+  if (field.kind == FieldKind::kFlag) {
+    return value != 0 ? "true" : "false";
+  }
+  const auto label = std::ranges::find(field.labels, value, &std::pair<std::string, std::int64_t>::second);
+  return label != field.labels.end() ? label->first : fmt::format("{}", value);
+}
+
+std::vector<std::int64_t> packed(const KernelSpec& spec, const Problem& problem) {
+  std::vector<std::int64_t> words;
+  for (std::size_t i = 0; i < problem.shape.size(); ++i) {
+    const ProblemField* const field = i < spec.problem.size() ? &spec.problem[i] : nullptr;
+    const std::size_t at = field != nullptr && field->offset >= 0 ? static_cast<std::size_t>(field->offset) : 8 * i;
+    const std::size_t width = field != nullptr ? static_cast<std::size_t>(field->width) : 8;
+    words.resize(std::max(words.size(), (at + width + 7) / 8), 0);
+    std::memcpy(reinterpret_cast<std::byte*>(words.data()) + at, &problem.shape[i].second, width);  // the low bytes come first
+  }
+  return words;
+}
+
+Result<Shape> parse_shape(const KernelSpec& spec, std::string_view text) {
+  std::string made;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::string_view extent = part.substr(0, part.find('='));
+    std::string value(part.substr(std::min(extent.size() + 1, part.size())));
+    const auto field = std::ranges::find(spec.problem, extent, &ProblemField::name);
+    const bool is_word = !value.empty() && (std::isalpha(static_cast<unsigned char>(value.front())) != 0 || value.front() == '_');
+    if (field != spec.problem.end() && is_word) {
+      if (field->kind == FieldKind::kFlag && (value == "true" || value == "false")) {
+        value = value == "true" ? "1" : "0";
+      } else if (const auto label = std::ranges::find(field->labels, value, &std::pair<std::string, std::int64_t>::first); label != field->labels.end()) {
+        value = fmt::format("{}", label->second);
+      } else if (field->kind != FieldKind::kExtent) {
+        return Error{ErrorCode::kInvalidArgument, fmt::format("shape: {} is '{}'; {}", extent, value, why_not(*field, std::numeric_limits<std::int64_t>::min()))};
+      }
+    }
+    made += fmt::format("{}{}{}{}", made.empty() ? "" : ",", extent, extent.size() == part.size() ? "" : "=", value);
+  }
+  return parse_shape(made);
+}
+
 Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& shape) {
   HONE_TRY(check_dtype(spec, dtype));
   const std::vector<std::string> names = field_names(spec);
@@ -103,8 +171,8 @@ Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& s
     if (given[i]) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: shape name '{}' is given twice", spec.name, extent)};
     }
-    if (value < 1) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: {} is {}; an extent is at least 1", spec.name, extent, value)};
+    if (const std::string why = why_not(spec.problem[i], value); !why.empty()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: {} is {}; {}", spec.name, extent, value, why)};
     }
     given[i] = true;
     problem.shape[i].second = value;
@@ -142,15 +210,22 @@ void shrink(const KernelSpec& spec, Problem& problem, std::int64_t limit_element
 std::vector<std::size_t> free_axes(const KernelSpec& spec, const Problem& problem) {
   std::vector<std::size_t> axes;
   for (std::size_t axis = 0; axis < problem.shape.size(); ++axis) {
-    if (!chooses_variant(spec, problem.shape[axis].first)) {
+    const auto field = std::ranges::find(spec.problem, problem.shape[axis].first, &ProblemField::name);
+    const bool is_extent = field == spec.problem.end() || field->kind == FieldKind::kExtent;
+    if (is_extent && !chooses_variant(spec, problem.shape[axis].first)) {
       axes.push_back(axis);
     }
   }
   return axes;
 }
 
-/// False where a constraint that depends on the extents alone (`p.k <= p.cols`) leaves no configuration.
+/// False where an extent is out of its range, or a constraint that depends on the extents alone (`p.k <= p.cols`) leaves no configuration.
 bool makes_sense(const KernelSpec& spec, const Problem& problem) {
+  for (std::size_t i = 0; i < std::min(spec.problem.size(), problem.shape.size()); ++i) {
+    if (!why_not(spec.problem[i], problem.shape[i].second).empty()) {
+      return false;
+    }
+  }
   const Bindings bound = bindings(problem);
   return std::ranges::none_of(spec.constraints, [&](const Constraint& constraint) {
     const std::vector<std::string> variables = constraint.condition.variables();
@@ -158,6 +233,16 @@ bool makes_sense(const KernelSpec& spec, const Problem& problem) {
     const Result<Value> holds = of_extents ? constraint.condition.evaluate(bound) : Result<Value>(Value(true));
     return !holds || !holds->boolean();
   });
+}
+
+/// The nearest that the field may be; of those that may be 0 the smallest extents are that.
+std::int64_t within(const KernelSpec& spec, std::size_t axis, std::int64_t extent) {
+  if (axis >= spec.problem.size()) {
+    return extent;
+  }
+  const ProblemField& field = spec.problem[axis];
+  const std::int64_t wanted = extent == 1 ? field.least : extent;
+  return std::clamp(wanted, field.least, std::max(field.least, field.most.value_or(wanted)));
 }
 
 }  // namespace
@@ -171,7 +256,7 @@ std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& prob
     for (std::size_t turn = 0; turn < kExtents.size(); ++turn) {
       Problem small = problem;
       for (const std::size_t axis : free_axes(spec, problem)) {
-        small.shape[axis].second = kExtents[(2 * variant + 3 * axis + 1 + turn * (axis + 1)) % kExtents.size()];
+        small.shape[axis].second = within(spec, axis, kExtents[(2 * variant + 3 * axis + 1 + turn * (axis + 1)) % kExtents.size()]);
       }
       shrink(spec, small, limit_elements);
       if (makes_sense(spec, small) && std::ranges::find(ragged, small) == ragged.end()) {
@@ -195,7 +280,7 @@ std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& pro
   const auto filled = [&](std::int64_t extent) {
     Problem made = problem;
     for (const std::size_t axis : axes) {
-      made.shape[axis].second = extent;
+      made.shape[axis].second = within(spec, axis, extent);
     }
     return made;
   };

@@ -49,6 +49,8 @@ class KernelReader {
 
   // reader_fields.cpp: struct Problem and struct Config
   void read_problem();
+  ProblemField problem_field(CXCursor field);
+  static void read_range(const Mark& mark, ProblemField& field);
   void read_config();
   void read_parameter(CXCursor field);
   void check_values(CXCursor field, const Mark& tune, Parameter& parameter) const;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "engine/kernel/comments.hpp"
 #include "engine/kernel/reader.hpp"
+#include "hone/problem.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -27,24 +29,64 @@ Value typed(const Value& value, const Parameter& parameter) {
 
 }  // namespace
 
+/// The kind of a field, its bounds and where it lies. RANGE(least) and RANGE(least, most) narrow what an extent may be.
+ProblemField KernelReader::problem_field(CXCursor field) {
+  ProblemField read{.name = unit_.spelling(field), .comment = comment_of(unit_, field)};
+  const CXType type = unit_.clang().getCanonicalType(unit_.type(field));
+  if (type.kind == CXType_Bool) {
+    read.kind = FieldKind::kFlag;
+    read.least = 0;
+    read.most = 1;
+  } else if (type.kind == CXType_Enum) {
+    read.kind = FieldKind::kEnumeration;
+    for (const CXCursor enumerator : unit_.children(unit_.record(type))) {
+      if (unit_.kind(enumerator) == CXCursor_EnumConstantDecl) {
+        read.labels.emplace_back(unit_.spelling(enumerator), unit_.clang().getEnumConstantDeclValue(enumerator));
+      }
+    }
+  } else if (type.kind != CXType_Long) {  // products of ints would overflow
+    unit_.fail(field, fmt::format("extent '{}' of struct Problem must be a long, not '{}'; a flag is a bool, a choice an enumeration", read.name,
+                                  unit_.type_name(unit_.type(field))));
+  }
+  read.offset = static_cast<int>(unit_.clang().Cursor_getOffsetOfField(field) / 8);
+  read.width = static_cast<int>(unit_.clang().Type_getSizeOf(type));
+  return read;
+}
+
+void KernelReader::read_range(const Mark& mark, ProblemField& field) {
+  const char* at = mark.text.c_str();
+  char* end = nullptr;
+  field.least = std::strtoll(at, &end, 10);
+  bool whole = end != at;
+  end += std::strspn(end, " \t\n");
+  if (whole && *end == ',') {
+    at = end + 1;
+    field.most = std::strtoll(at, &end, 10);
+    whole = end != at;
+    end += std::strspn(end, " \t\n");
+  }
+  if (!whole || *end != '\0' || field.kind != FieldKind::kExtent || field.least < 0 || field.most.value_or(field.least) < field.least) {
+    throw BadKernel(diagnostic(mark.where, fmt::format("RANGE({}) of '{}': it gives what an extent is at least, and at most, as in RANGE(0) or RANGE(1, 64)",
+                                                       mark.text, field.name)));
+  }
+}
+
 void KernelReader::read_problem() {
   for (const CXCursor field : unit_.fields(found_.problem)) {
-    const std::string name = unit_.spelling(field);
-    if (unit_.type(field).kind != CXType_Long) {
-      error(field, fmt::format("extent '{}' of struct Problem must be a long, not '{}'", name, unit_.type_name(unit_.type(field))));
-      continue;
-    }
-    const auto initializer = unit_.expressions(field);
-    if (initializer.empty()) {
-      error(field, fmt::format("extent '{}' of struct Problem needs an initializer, its default: long {} = 1024;", name, name));
-      continue;
-    }
     attempt([&] {
-      const auto value = AstReader(unit_, fmt::format("the default of '{}'", name)).constant(initializer.back()).integer();
-      if (value < 1) {
-        error(field, fmt::format("the default of extent '{}' is {}; an extent is at least 1", name, value));
+      ProblemField read = problem_field(field);
+      const auto initializer = unit_.expressions(field);
+      if (initializer.empty()) {
+        unit_.fail(field, fmt::format("field '{}' of struct Problem needs an initializer, its default: long {} = 1024;", read.name, read.name));
       }
-      spec_.problem.push_back({name, value, comment_of(unit_, field)});
+      if (const auto marks = marks_of(unit_, file_, field); const Mark* range = find_mark(marks, "range")) {
+        read_range(*range, read);
+      }
+      read.default_value = AstReader(unit_, fmt::format("the default of '{}'", read.name)).constant(initializer.back()).integer();
+      if (const std::string why = why_not(read, read.default_value); !why.empty()) {
+        unit_.fail(field, fmt::format("the default of '{}' is {}; {}", read.name, read.default_value, why));
+      }
+      spec_.problem.push_back(std::move(read));
     });
   }
   if (unit_.fields(found_.problem).empty()) {

@@ -113,7 +113,7 @@ void KernelReader::read_generator(CXCursor function) {
   Generator generator;
   generator.function = unit_.spelling(function);
   generator.target = static_cast<int>(known - spec_.arguments.begin());
-  const std::string result = unit_.type_name(unit_.clang().getCanonicalType(unit_.clang().getResultType(unit_.type(function))));
+  const std::string result = unit_.type_name(unit_.clang().getCanonicalType(unit_.clang().getCursorResultType(function)));
   generator.returns_element = result != "void";
   for (std::size_t i = 1; i < parameters.size(); ++i) {
     const CXType type = unit_.type(parameters[i]);

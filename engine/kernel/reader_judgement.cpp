@@ -64,7 +64,7 @@ void KernelReader::read_acceptances() {
 void KernelReader::read_acceptance(CXCursor function) {
   std::vector<CXCursor> parameters;
   const Shape shape = shape_of_answer(function, "a function that accepts results", parameters);
-  if (unit_.clang().getCanonicalType(unit_.clang().getResultType(unit_.type(function))).kind != CXType_Bool) {
+  if (unit_.clang().getCanonicalType(unit_.clang().getCursorResultType(function)).kind != CXType_Bool) {
     unit_.fail(function, "ACCEPT stands before a function that returns bool: whether the result is right at this index");
   }
   Acceptance acceptance;

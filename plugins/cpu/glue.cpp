@@ -30,7 +30,7 @@ std::string preamble(const KernelSpec& spec, const std::string& source) {
 std::string problem_statement(const KernelSpec& spec) {
   std::string statement = "Problem hone_p{};";
   for (std::size_t i = 0; i < spec.problem.size(); ++i) {
-    statement += fmt::format(" hone_p.{} = hone_problem[{}];", spec.problem[i].name, i);
+    statement += fmt::format(" hone_p.{} = (decltype(hone_p.{}))hone_problem[{}];", spec.problem[i].name, spec.problem[i].name, i);
   }
   return statement;
 }

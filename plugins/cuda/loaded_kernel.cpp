@@ -29,8 +29,10 @@ Error bad_launch(std::string message) { return Error{ErrorCode::kLaunch, std::mo
 Result<std::unique_ptr<CudaKernel>> CudaKernel::create(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library,
                                                        const Request& request) {
   std::unique_ptr<CudaKernel> kernel(new CudaKernel(std::move(context), std::move(library)));
-  for (const auto& [field, value] : request.problem->shape) {
-    kernel->problem_.push_back(value);
+  if (!request.plan->empty() && !request.plan->front().problem.empty()) {
+    kernel->problem_ = request.plan->front().problem;
+  } else {
+    std::ranges::transform(request.problem->shape, std::back_inserter(kernel->problem_), [](const auto& field) { return field.second; });
   }
   kernel->resources_.spill_bytes = request.compiled->resources.spill_bytes;
   kernel->resources_.stack_bytes = request.compiled->resources.stack_bytes;

@@ -14,7 +14,8 @@ struct Example {
 };
 const std::vector<Example> kExamples{{"histogram", "n=5000,bins=300"},          {"embedding", "n=50,cols=64,rows=3000"},
                                      {"segmented_sum", "n=5000,segments=300"},  {"scatter", "n=1000,places=3000"},
-                                     {"top_k", "rows=8,cols=100,k=5"},          {"adamw", "n=5000"}};
+                                     {"top_k", "rows=8,cols=100,k=5"},          {"adamw", "n=5000"},
+                                     {"strided_gemm", "m=20,n=30,k=40,gap=5,accumulate=true,layout=kTransposed"}};
 
 std::string source(const std::string& name) { return contents(HONE_SOURCE_DIR "/examples/kernels/" + name + ".cu"); }
 
@@ -95,6 +96,21 @@ TEST_CASE("a sum in f16 is found, and TOLERANCE lets it pass where its author al
   const std::string mark = "REFERENCE(p.segments) ";
   text.replace(text.find(mark), mark.size(), mark + "TOLERANCE(y, .absolute = 0.3, .relative = 0.05) ");
   CHECK(tune(directory, "segmented_sum", in_f16(text), shape).exit == 0);
+}
+
+TEST_CASE("what lies between the rows of a strided output must stay as it is") {
+  const std::string shape = "m=20,n=30,k=40,gap=5,accumulate=false,layout=kNormal";
+  CHECK(error_after("strided_gemm", shape, "if (row < p.m && col < p.n) out[at]", "if (row < p.m && col < p.n + p.gap) out[at]").find("argument 'out'") !=
+        std::string::npos);
+}
+
+TEST_CASE("flags and enumerators of a problem go by their names, and others are refused") {
+  const std::string file = HONE_SOURCE_DIR "/examples/kernels/strided_gemm.cu";
+  const auto asked = [&](const std::string& shape) { return run({"run", file, "--dtype", "f32", "--device", "cpu", "--shape", "m=9,n=7,k=5," + shape, "--json"}); };
+  CHECK(asked("gap=0,accumulate=true,layout=kTransposed").exit == 0);
+  CHECK(asked("layout=kOther").err.find("layout is 'kOther'; it is one of kNormal (0), kTransposed (1)") != std::string::npos);
+  CHECK(asked("accumulate=2").err.find("a flag is true or false") != std::string::npos);
+  CHECK(asked("gap=-1").err.find("an extent is at least 0") != std::string::npos);
 }
 
 TEST_CASE("kernels says what fills each input and who judges each output") {

@@ -82,9 +82,9 @@ TEST_CASE("errors of C++ are clang's, all of them, at their places") {
 TEST_CASE("rules of struct Problem") {
   check(
       {{&Lines::problem, "struct Problem { int n = 64; };", "add.cu:2:22: error: extent 'n' of struct Problem must be a long, not 'int'"},
-       {&Lines::problem, "struct Problem { long n; };", "add.cu:2:23: error: extent 'n' of struct Problem needs an initializer"},
-       {&Lines::problem, "struct Problem { long n = 0; };", "add.cu:2:23: error: the default of extent 'n' is 0; an extent is at least 1"},
-       {&Lines::problem, "struct Problem { long n = 8, m; };", "add.cu:2:30: error: extent 'm' of struct Problem needs an initializer"}});
+       {&Lines::problem, "struct Problem { long n; };", "add.cu:2:23: error: field 'n' of struct Problem needs an initializer"},
+       {&Lines::problem, "struct Problem { long n = 0; };", "add.cu:2:23: error: the default of 'n' is 0; an extent is at least 1"},
+       {&Lines::problem, "struct Problem { long n = 8, m; };", "add.cu:2:30: error: field 'm' of struct Problem needs an initializer"}});
 }
 
 TEST_CASE("rules of struct Config") {
@@ -253,7 +253,7 @@ TEST_CASE("several broken rules are all told") {
   lines.config = "struct Config { TUNE(1) int block = 2; int vec = 1; };";
   if (reader_test::can_read()) {
     const std::string error = error_of(lines.text());
-    CHECK(error.find("add.cu:2:23: error: extent 'n'") != std::string::npos);
+    CHECK(error.find("add.cu:2:23: error: the default of 'n'") != std::string::npos);
     CHECK(error.find("add.cu:3:44: error: parameter 'vec'") != std::string::npos);
     CHECK(error.find("add.cu:3:29: error: the initializer of parameter 'block'") != std::string::npos);
   }

@@ -87,6 +87,7 @@ struct PassLaunch {
   std::vector<int> arguments;   ///< as in Pass
   std::vector<TensorMap> tensor_maps;  ///< as in Pass
   std::size_t symbol = 0;       ///< index into Compiled::symbols
+  std::vector<std::int64_t> problem;  ///< the Problem by value; empty: its fields are longs in their order
   std::int64_t extent = 0;      ///< of a reference's pass: it is called for [0, extent), in a geometry of the device's own
 };
 

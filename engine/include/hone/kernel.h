@@ -9,6 +9,8 @@
 // struct Config fields:
 //   TUNE(values...)          the values the tuner may choose; the initializer is the safe default and must be one of them
 //   OPTION("--flag={}")      behind TUNE: the value is passed to the device compiler as this option; 0 leaves the option out
+// struct Problem fields (long, bool, enumerations):
+//   RANGE(0)  RANGE(1, 64)   what an extent may be at least, and at most; without it at least 1
 // kernel parameters (N elements; an expression over p, c and sizeof(T)):
 //   IN(N) OUT(N) INOUT(N)    read, written, both. INOUT is restored before every run
 //   IN(N, .low = 0, .below = p.bins)   what an input's elements are: also .sorted, .distinct, .permutation, .normal, .zeros = 0.9
@@ -41,6 +43,7 @@
 #define KERNEL HONE_MARK("hone:kernel")
 #define DTYPES(...) HONE_MARK("hone:dtypes:" #__VA_ARGS__)
 #define REFERENCE(...) HONE_MARK("hone:reference:" #__VA_ARGS__)
+#define RANGE(...) HONE_MARK("hone:range:" #__VA_ARGS__)
 #define TOLERANCE(...) HONE_MARK("hone:tolerance:" #__VA_ARGS__)
 #define INPUT(...) HONE_MARK("hone:input:" #__VA_ARGS__)
 #define ACCEPT(...) HONE_MARK("hone:accept:" #__VA_ARGS__)
@@ -58,6 +61,7 @@
 #define TENSOR_MAP(...)
 #define DTYPES(...)
 #define TOLERANCE(...)
+#define RANGE(...)
 #if defined(__CUDACC__)
 #define KERNEL __global__
 #define REFERENCE(...) __device__

@@ -30,11 +30,18 @@ struct Parameter {
   std::string comment = {};           ///< the trailing or leading comment in the source
 };
 
-/// One field of `struct Problem`: an extent the caller fixes.
+enum class FieldKind { kExtent, kFlag, kEnumeration };
+
+/// One field of `struct Problem`: an extent that the caller fixes, or a flag or an enumerator that chooses what is computed.
 struct ProblemField {
   std::string name;
   std::int64_t default_value = 0;
   std::string comment;
+  FieldKind kind = FieldKind::kExtent;
+  std::int64_t least = 1;                      ///< what it may be at least
+  std::optional<std::int64_t> most = {};       ///< and at most; none: any number
+  std::vector<std::pair<std::string, std::int64_t>> labels = {};  ///< kEnumeration: the enumerators
+  int offset = -1, width = 8;                  ///< bytes, in the struct as kernels take it; an offset below 0: the fields are longs in their order
 };
 
 /// One conjunct of `valid`, or of `likely`: then it is an expectation.

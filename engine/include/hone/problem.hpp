@@ -29,6 +29,18 @@ std::string text(const Shape& shape);
 /// an argument so large that its bytes overflow.
 Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& shape);
 
+/// Why a field cannot have this value; empty if it can.
+std::string why_not(const ProblemField& field, std::int64_t value);
+
+/// A field's value as people write it: a number, true or false, an enumerator.
+std::string text(const ProblemField& field, std::int64_t value);
+
+/// The Problem as kernels take it by value, in words of 8 bytes.
+std::vector<std::int64_t> packed(const KernelSpec& spec, const Problem& problem);
+
+/// parse_shape() of a text that may have enumerators, and true and false, in place of numbers. Errors: as there, and no enumerator of the field.
+Result<Shape> parse_shape(const KernelSpec& spec, std::string_view text);
+
 /// p.NAME and sizeof(T), for expressions of this problem.
 Bindings bindings(const Problem& problem);
 
