@@ -253,7 +253,7 @@ TEST_CASE("several broken rules are all told") {
   lines.config = "struct Config { TUNE(1) int block = 2; int vec = 1; };";
   if (reader_test::can_read()) {
     const std::string error = error_of(lines.text());
-    CHECK(error.find("add.cu:2:23: error: the default of 'n'") != std::string::npos);
+    CHECK(error.find("add.cu:2:23: error: field 'n'") != std::string::npos);
     CHECK(error.find("add.cu:3:44: error: parameter 'vec'") != std::string::npos);
     CHECK(error.find("add.cu:3:29: error: the initializer of parameter 'block'") != std::string::npos);
   }
