@@ -82,6 +82,7 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
 int best(int argc, char** argv) {
   cxxopts::Options options("hone best", "Prints the winner for a problem: the exact record, or that of the nearest tuned shape.");
   add_problem_options(options);
+  add_accuracy_option(options);
   add_store_option(options);
   add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
@@ -89,8 +90,9 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const Subject subject, find_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
-    HONE_ASSIGN(const Choice choice,
-                choose(subject.spec, target.problem, target.device.info, store.get(), {.purpose = {}, .launch = false}));
+    HONE_ASSIGN(const double max_error, find_accuracy(arguments));
+    HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get(),
+                                            {.purpose = purpose_within(max_error), .launch = false}));
     if (!choice.record) {
       return no_record(arguments, subject, target);
     }

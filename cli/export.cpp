@@ -252,6 +252,7 @@ int export_plan(int argc, char** argv) {
       "Writes the compiled code of the winner (or of another configuration) and a launch plan in JSON, with which any\n"
       "program can launch it: docs/launch_plans.md.");
   add_problem_options(options);
+  add_accuracy_option(options);
   add_store_option(options);
   add_plugin_option(options);
   add_config_option(options, "the winner");

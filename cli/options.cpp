@@ -154,6 +154,21 @@ void add_timing_option(cxxopts::Options& options) {
                         cxxopts::value<double>()->default_value(fmt::format("{}", MeasureSettings().graph_below_us)), "MICROSECONDS");
 }
 
+void add_accuracy_option(cxxopts::Options& options) {
+  options.add_options()("max-error",
+                        "how far results of float types may be off: a share of the answer plus the answers' root mean square, beside their own rounding. Has "
+                        "records of its own",
+                        cxxopts::value<double>(), "SHARE");
+}
+
+Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
+  const double most = arguments.count("max-error") > 0 ? arguments["max-error"].as<double>() : 0.0;
+  if (arguments.count("max-error") > 0 && !(most > 0.0 && most < 1.0)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("--max-error is a share above 0 and below 1, e.g. 1e-3; it cannot be {}", most)};
+  }
+  return most;
+}
+
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
   const double below = arguments["graph-below"].as<double>();
   if (!(below >= 0.0)) {

@@ -42,6 +42,9 @@ void add_store_option(cxxopts::Options& options);
 void add_fix_option(cxxopts::Options& options, const std::string& help);
 Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments);
 
+/// --max-error: accuracy as a constraint, and a part of a record's key.
+void add_accuracy_option(cxxopts::Options& options);
+Result<double> find_accuracy(const cxxopts::ParseResult& arguments);
 /// --graph-below: up to which time calls are timed as a graph.
 void add_timing_option(cxxopts::Options& options);
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments);

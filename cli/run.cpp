@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   add_plugin_option(options);
   add_config_option(options, "the winner, else the default");
   add_timing_option(options);
+  add_accuracy_option(options);
   options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
@@ -81,6 +82,7 @@ int run(int argc, char** argv) {
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
     HONE_ASSIGN(request.measure, find_timing(arguments));
+    HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
     HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
     return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin),
                   trial.outcome == Outcome::kOk ? 0 : 2};

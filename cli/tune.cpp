@@ -100,6 +100,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"seed", request.seed},
               {"budget", text(request.budget)},
               {"fix", fixed},
+              {"accuracy_bound", request.measure.max_error > 0.0 ? Json(request.measure.max_error) : Json()},
               {"likely", name(request.likely)},
               {"store", store.string()},
               {"space",
@@ -194,6 +195,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
                                   report.device_id, report.product);
   lines += fmt::format("space    {}{} valid of {}{}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid),
                        text(report.cartesian), fixed.empty() ? "" : fmt::format(", with {}", fixed));
+  lines += request.measure.max_error > 0.0 ? fmt::format("accuracy results are off by {:g} at most\n", request.measure.max_error) : "";
   lines += likely_text(request, report);
   for (const std::string& constraint : report.not_shared) {
     lines += fmt::format("         checked while searching, for no diagram of bounded size holds it: {}\n", constraint);
@@ -243,6 +245,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   request.resume = arguments.count("fresh") == 0;
   request.transfer = arguments.count("no-transfer") == 0;
   HONE_ASSIGN(request.measure, find_timing(arguments));
+  HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
   request.compile_workers = arguments["compile-workers"].as<std::uint16_t>();
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
@@ -262,6 +265,7 @@ int tune(int argc, char** argv) {
   add_store_option(options);
   add_plugin_option(options);
   add_timing_option(options);
+  add_accuracy_option(options);
   add_fix_option(options,
                  "search only configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |). The winner "
                  "becomes the record only where there is none or where it is faster: give another --store to keep it apart");

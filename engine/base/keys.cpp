@@ -1,8 +1,18 @@
+#include <fmt/format.h>
+
 #include "hone/store.hpp"
 
 namespace hone {
 
 std::string dtypes_text(const RecordKey& key) { return key.dtypes.empty() ? std::string(name(key.problem.dtype)) : key.dtypes; }
+
+Purpose purpose_within(double max_error) {
+  Purpose purpose;
+  if (max_error > 0.0) {
+    purpose.accuracy_bound = fmt::format("{:g}", max_error);
+  }
+  return purpose;
+}
 
 RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Purpose& purpose) {
   RecordKey key;

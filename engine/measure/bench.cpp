@@ -104,7 +104,7 @@ Result<void> Bench::Impl::size_slots() {
     slot.argument = &spec_.arguments[i];
     slot.element = slot.argument->element(problem_.dtype);
     // An argument of a type of its own (an index, a float beside half inputs) rounds as that type does.
-    HONE_ASSIGN(slot.tolerance, tolerance(slot.argument->bound, slot.element, sum_length.real(), bound));
+    HONE_ASSIGN(slot.tolerance, tolerance(slot.argument->bound, slot.element, sum_length.real(), bound, max_error_));
     HONE_TRY(size_judgement(slot, bound));
     if (slot.is(Direction::kScalar)) {
       measure::encode(slot.element, measure::scalar(profile_, slot.element, slot.argument->scalar_default.real()), slot.scalar.data());
@@ -401,8 +401,8 @@ Bench::Bench(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Bench::~Bench() = default;
 
 Result<std::unique_ptr<Bench>> Bench::create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference,
-                                             InputProfile profile) {
-  auto impl = std::make_unique<Impl>(device, spec, problem, profile);
+                                             InputProfile profile, double max_error) {
+  auto impl = std::make_unique<Impl>(device, spec, problem, profile, max_error);
   HONE_TRY(impl->create(reference));
   return std::unique_ptr<Bench>(new Bench(std::move(impl)));
 }

@@ -47,8 +47,8 @@ struct Bench::Impl {
     [[nodiscard]] bool has_fixed_memory() const { return !is(Direction::kScalar) && !is(Direction::kWorkspace); }
   };
 
-  Impl(Device& device, const KernelSpec& spec, const Problem& problem, InputProfile profile)
-      : device_(device), spec_(spec), problem_(problem), profile_(profile) {}
+  Impl(Device& device, const KernelSpec& spec, const Problem& problem, InputProfile profile, double max_error)
+      : device_(device), spec_(spec), problem_(problem), profile_(profile), max_error_(max_error) {}
 
   // bench.cpp
   Result<void> create(const Compiled& reference);
@@ -222,6 +222,7 @@ struct Bench::Impl {
   KernelSpec spec_;
   Problem problem_;
   InputProfile profile_;
+  double max_error_;  ///< see MeasureSettings
   std::vector<Slot> slots_;  ///< never resized after size_slots(): arguments_ points into it
   std::array<std::vector<void*>, kPlaces> arguments_;
   std::vector<void*> reference_arguments_, generator_arguments_;  ///< in the judge's order, and what generators get beside

@@ -24,9 +24,12 @@ constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
 }  // namespace
 
-Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, const Bindings& problem) {
-  if (!bound.gives_distance()) {
+Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, const Bindings& problem, double max_error) {
+  if (!bound.gives_distance() && (max_error == 0.0 || epsilon(dtype) == 0.0)) {
     return tolerance(dtype, sum_length);
+  }
+  if (!bound.gives_distance()) {
+    return Tolerance{.relative = max_error + 0.5 * epsilon(dtype), .absolute_rms = max_error, .absolute = tolerance(dtype, 1.0).absolute};
   }
   Tolerance allowed;
   HONE_ASSIGN(allowed.absolute, number(bound.absolute, problem, 0.0));

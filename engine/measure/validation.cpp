@@ -197,7 +197,7 @@ Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, const void* addre
   forgive(slot, comparison);
   const bool is_small = std::ranges::all_of(slots_, [](const Slot& other) { return !other.has_fixed_memory() || other.count <= kSmallProblem; });
   const bool worth_it = comparison.max_error < kMaybeRounding || slot.count < kFewResults || is_small;
-  const bool is_bound = slot.argument->bound.gives_distance() || epsilon(slot.element) == 0.0;
+  const bool is_bound = slot.argument->bound.gives_distance() || max_error_ > 0.0 || epsilon(slot.element) == 0.0;
   if (comparison.mismatches == 0 || comparison.not_finite > 0 || is_bound || !worth_it) {
     return comparison;
   }

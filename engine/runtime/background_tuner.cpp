@@ -33,8 +33,9 @@ bool failed_lately(const SessionInfo& session) {
 
 }  // namespace
 
-BackgroundTuner::BackgroundTuner(MissTuning settings, Registry::Found device, std::unique_ptr<Store> store, Tuned tuned)
+BackgroundTuner::BackgroundTuner(MissTuning settings, double max_error, Registry::Found device, std::unique_ptr<Store> store, Tuned tuned)
     : settings_(std::move(settings)),
+      max_error_(max_error),
       device_(std::move(device)),
       store_(std::move(store)),
       tuned_(std::move(tuned)),
@@ -93,7 +94,7 @@ Result<BackgroundTuner::End> BackgroundTuner::guarded(const Wanted& wanted, cons
 }
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, const std::stop_token& stop) {
-  HONE_ASSIGN(const auto record, store_->find_record(record_key(*wanted.spec, wanted.problem, device_.info), wanted.spec->parameters));
+  HONE_ASSIGN(const auto record, store_->find_record(record_key(*wanted.spec, wanted.problem, device_.info, purpose_within(max_error_)), wanted.spec->parameters));
   if (record && (record->code == CodeState::kTrusted || record->code == CodeState::kNone)) {
     return End::kTuned;  // by another process, since it was missed
   }
@@ -113,6 +114,7 @@ Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, con
   request.device = device_;
   request.budget = settings_.budget;
   request.compile_workers = settings_.compile_workers;
+  request.measure.max_error = max_error_;
   request.stop = stop;
   HONE_ASSIGN(const TuneReport report, tune(request, *store_, builtin_registry()));
   if (!report.best) {

@@ -20,7 +20,8 @@ class BackgroundTuner {
   /// Called on the tuner's thread once the store has a record of the problem that was wanted under `key`.
   using Tuned = std::function<void(const std::string& key)>;
 
-  BackgroundTuner(MissTuning settings, Registry::Found device, std::unique_ptr<Store> store, Tuned tuned);
+  /// `max_error`: EngineOptions::max_error.
+  BackgroundTuner(MissTuning settings, double max_error, Registry::Found device, std::unique_ptr<Store> store, Tuned tuned);
   /// Stops the session under way, which a later process goes on with.
   ~BackgroundTuner() = default;
   BackgroundTuner(const BackgroundTuner&) = delete;
@@ -47,6 +48,7 @@ class BackgroundTuner {
   void settle(const Wanted& wanted, const Result<End>& end);
 
   const MissTuning settings_;
+  const double max_error_;
   const Registry::Found device_;
   const std::unique_ptr<Store> store_;
   const Tuned tuned_;

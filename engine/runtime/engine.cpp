@@ -113,6 +113,7 @@ struct Engine::Impl {
     std::shared_ptr<std::atomic<bool>> superseded = std::make_shared<std::atomic<bool>>(false);
   };
   std::map<std::string, Entry, std::less<>> entries;
+  double max_error = 0.0;
   std::unique_ptr<BackgroundTuner> tuner;  ///< last: its thread ends before what it uses
 
   Result<const KernelSpec*> find_spec(std::string_view kernel) const {
@@ -123,7 +124,7 @@ struct Engine::Impl {
   }
 
   Result<Entry> load(const KernelSpec& spec, const Problem& problem) {
-    HONE_ASSIGN(Choice choice, choose(spec, problem, found.info, store.get()));
+    HONE_ASSIGN(Choice choice, choose(spec, problem, found.info, store.get(), {.purpose = purpose_within(max_error)}));
     HONE_ASSIGN(LaunchPlan plan, make_launch_plan(spec, problem, std::move(choice), found, store.get()));
     Entry entry;
     HONE_ASSIGN(entry.loaded, device->load(plan.code, plan.passes, problem));
@@ -157,7 +158,7 @@ struct Engine::Impl {
   Result<void> start_tuner(const MissTuning& settings, const std::filesystem::path& path, Trust trust) {
     HONE_TRY(find_worker());
     HONE_ASSIGN(std::unique_ptr<Store> own, open_store(path, StoreMode::kReadWrite, trust));
-    tuner = std::make_unique<BackgroundTuner>(settings, found, std::move(own), [this](const std::string& key) {
+    tuner = std::make_unique<BackgroundTuner>(settings, max_error, found, std::move(own), [this](const std::string& key) {
       const std::lock_guard lock(mutex);
       *entries.at(key).superseded = true;
     });
@@ -198,6 +199,7 @@ Engine::~Engine() = default;
 Result<Engine> Engine::open(const EngineOptions& options) {
   const Registry& registry = builtin_registry();
   auto impl = std::make_unique<Impl>();
+  impl->max_error = options.max_error;
   HONE_ASSIGN(impl->found, options.device.empty() ? registry.best_device() : registry.device(options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;

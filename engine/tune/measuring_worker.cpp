@@ -75,7 +75,7 @@ Result<void> MeasuringWorker::make_bench(const Message& request) {
   const DeviceLock::Hold hold(lock_, channel_, standby_);
   stage_ = "making the buffers";
   channel_.stage(stage_);
-  HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_));
+  HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_, InputProfile::kUsual, settings_.max_error));
   HONE_TRY(add_small_problems());
   watch_reference(*bench_, problem_);
   for (Small& ragged : ragged_) {
@@ -223,7 +223,7 @@ Result<void> MeasuringWorker::add_small_problems() {
   // A host runs the threads of a block one after the other: thousands of rows of a few elements would cost it more than the user's problem.
   constexpr std::int64_t kLimitElements = 1 << 16, kHostElements = 1 << 14;
   for (Problem& problem : ragged_problems(spec_, problem_, kLimitElements)) {
-    HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_));
+    HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_, InputProfile::kUsual, settings_.max_error));
     ragged_.push_back({.problem = std::move(problem), .bench = std::move(bench)});
   }
   const std::int64_t regular_elements = device_->info().compile_overlaps ? kLimitElements : kHostElements;
@@ -314,7 +314,7 @@ std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& c
   const std::string where = fmt::format("on the small problem {}{}: ", text(small.problem.shape), inputs);
   const bool optional = small.bench == nullptr;
   if (optional) {
-    auto bench = Bench::create(*device_, spec_, small.problem, reference_, small.profile);
+    auto bench = Bench::create(*device_, spec_, small.problem, reference_, small.profile, settings_.max_error);
     if (bench) {
       small.bench = std::move(bench).value();
       watch_reference(*small.bench, small.problem);

@@ -25,7 +25,7 @@ class Session {
         store_(store),
         spaces_(std::move(spaces)),
         space_(*spaces_.legal()),
-        key_(record_key(request.spec, request.problem, request.device.info)) {}
+        key_(record_key(request.spec, request.problem, request.device.info, purpose_within(request.measure.max_error))) {}
 
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));

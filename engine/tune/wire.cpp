@@ -207,7 +207,7 @@ Message to_message(const MeasureSettings& settings) {
   return {{"warmup", settings.warmup_runs},        {"race_samples", settings.race_samples},   {"race_margin", settings.race_margin},
           {"minimum", settings.minimum_samples},   {"maximum", settings.maximum_samples},     {"ci", settings.target_relative_ci},
           {"seconds", settings.maximum_seconds},   {"flush", settings.flush_cache},
-          {"graph_below", settings.graph_below_us}};
+          {"graph_below", settings.graph_below_us}, {"max_error", settings.max_error}};
 }
 
 Result<MeasureSettings> read_settings(const Message& message) {
@@ -221,7 +221,8 @@ Result<MeasureSettings> read_settings(const Message& message) {
                                  .target_relative_ci = fields.number("ci"),
                                  .maximum_seconds = fields.number("seconds"),
                                  .flush_cache = fields.boolean("flush"),
-                                 .graph_below_us = fields.magnitude("graph_below")};
+                                 .graph_below_us = fields.magnitude("graph_below"),
+                                 .max_error = fields.magnitude("max_error")};
   return fields.error() ? Result<MeasureSettings>(*fields.error()) : Result<MeasureSettings>(settings);
 }
 

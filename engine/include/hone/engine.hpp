@@ -48,6 +48,7 @@ struct EngineOptions {
   std::filesystem::path store = {};             ///< empty: default_store_path()
   std::string device = {};                      ///< "cuda:0", "cpu"; empty: the best present
   bool trust_store = false;                     ///< launch the code in the store whoever made it: for a store that comes with the application
+  double max_error = 0.0;                       ///< take winners that were tuned under this accuracy bound (MeasureSettings); 0: none
   std::optional<MissTuning> tune_misses = {};  ///< needs hone-worker, and a store that can be written, which is made where there is none
 };
 

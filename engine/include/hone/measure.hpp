@@ -24,8 +24,8 @@ Measurement summarize(std::vector<double> samples_us);
 Tolerance tolerance(DType dtype, double sum_length);
 
 /// The author's bound where it gives a distance (the sum of what is given, in steps of the type for ulps), else that of above.
-/// Errors: an expression that fails, a bound below 0.
-Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, const Bindings& problem);
+/// Between the two stands MeasureSettings::max_error. Errors: an expression that fails, a bound below 0.
+Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, const Bindings& problem, double max_error = 0.0);
 
 struct MeasureSettings {
   int warmup_runs = 2;
@@ -38,6 +38,9 @@ struct MeasureSettings {
   /// What takes less is timed as calls of a graph, each on memory of its own: events, and the way from one launch to the next, are then no part
   /// of its time. So is what races against it, so that both are timed alike. 0: never.
   double graph_below_us = 20.0;
+  /// Accuracy as a constraint: a result of a float type is right if it is off by no more than this share of the reference's answer plus the answers'
+  /// root mean square, beside its own rounding. Instead of the usual tolerance, where the file states none. 0: no such bound.
+  double max_error = 0.0;
 };
 
 /// What the inputs of a validation look like.
@@ -89,7 +92,7 @@ class Bench {
  public:
   /// `reference` is the compiled reference of the kernel. Errors: not enough memory (says how much is needed), a device failure.
   static Result<std::unique_ptr<Bench>> create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference,
-                                               InputProfile profile = InputProfile::kUsual);
+                                               InputProfile profile = InputProfile::kUsual, double max_error = 0.0);
   ~Bench();
 
   /// Fills the inputs from `seed` (the reference's answer is kept while the seed stays the same), poisons outputs, runs, compares,
