@@ -48,7 +48,9 @@ std::string given_text(const cxxopts::ParseResult& arguments, const std::string&
 
 Result<KernelSpec> checked_kernel(const std::string& kernel) {
   if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
-    return read_kernel_file(kernel);
+    HONE_ASSIGN(KernelSpec spec, read_kernel_file(kernel));
+    print_warnings(spec);
+    return spec;
   }
   HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(kernel));
   return *builtin;

@@ -177,6 +177,12 @@ Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
   return MeasureSettings{.graph_below_us = below};
 }
 
+void print_warnings(const KernelSpec& spec) {
+  for (const std::string& warning : spec.warnings) {
+    fmt::print(stderr, "{}\n", warning);
+  }
+}
+
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   if (arguments.count("kernel") == 0) {
     return Error{ErrorCode::kInvalidArgument, "which kernel? Give a name (hone kernels lists them) or the path of a .cu file"};
@@ -191,6 +197,7 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   }
   if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
     HONE_ASSIGN(subject.spec, read_kernel_file_in_worker(kernel));
+    print_warnings(subject.spec);
     return subject;
   }
   const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);

@@ -55,6 +55,8 @@ struct Subject {
   std::unique_ptr<RecordedSpace> recorded;
 };
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments);
+/// Deprecated names in a user's file, on stderr.
+void print_warnings(const KernelSpec& spec);
 
 struct Target {
   Registry::Found device;

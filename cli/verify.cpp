@@ -28,6 +28,7 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   if (arguments.count("kernel") > 0) {
     for (const std::string& file : arguments["kernel"].as<std::vector<std::string>>()) {
       HONE_ASSIGN(KernelSpec spec, read_kernel_file(file));
+      print_warnings(spec);
       request.specs.push_back(std::move(spec));
     }
   }
@@ -39,6 +40,7 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
     request.kernel = arguments["name"].as<std::string>();
     if (request.kernel.ends_with(".cu") || request.kernel.find('/') != std::string::npos) {
       HONE_ASSIGN(KernelSpec spec, read_kernel_file(request.kernel));
+      print_warnings(spec);
       request.kernel = spec.name;
       request.specs.push_back(std::move(spec));
     }

@@ -13,29 +13,29 @@ constexpr bool kBulkCopies = true;
 #if defined(__CUDACC__)
 HONE_DEVICE unsigned shared_address(const void* at) { return (unsigned)__cvta_generic_to_shared(at); }
 
-using Arrival = unsigned long long;  // an mbarrier: completes a phase when the bytes it expects have arrived
+using Mbarrier = unsigned long long;  // an mbarrier: completes a phase when the bytes it expects have arrived
 
 /// Before a barrier. A phase is complete after `count` arrivals, and when the bytes that it expects are there.
-HONE_DEVICE void prepare_arrival(Arrival* arrival, int count = 1) {
+HONE_DEVICE void mbarrier_init(Mbarrier* arrival, int count = 1) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1; fence.mbarrier_init.release.cluster;" ::"r"(shared_address(arrival)), "r"(count)
                : "memory");
 }
 /// What this thread has written is seen by those that await the phase.
-HONE_DEVICE void arrive(Arrival* arrival) {
+HONE_DEVICE void mbarrier_arrive(Mbarrier* arrival) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(arrival)) : "memory");
 }
-HONE_DEVICE void await_arrival(Arrival* arrival, unsigned phase) {
+HONE_DEVICE void mbarrier_wait(Mbarrier* arrival, unsigned phase) {
   asm volatile("{ .reg .pred done; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done bra AGAIN; }" ::"r"(
                    shared_address(arrival)),
                "r"(phase)
                : "memory");
 }
 /// Expects `bytes` more bytes in this phase; a phase has one such call.
-HONE_DEVICE void expect_bytes(Arrival* arrival, unsigned bytes) {
+HONE_DEVICE void mbarrier_arrive_expect_tx(Mbarrier* arrival, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(arrival)), "r"(bytes) : "memory");
 }
 /// Addresses and bytes are multiples of 16. `stream`: the lines leave L2 first.
-template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, unsigned bytes, Arrival* arrival) {
+template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, unsigned bytes, Mbarrier* arrival) {
   if constexpr (stream) {
     asm volatile(
         "{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;"
@@ -49,7 +49,7 @@ template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, un
                  : "memory");
   }
 }
-/// Starts a copy to device memory; bulk_stores_left waits until at most `pending` of this thread's copies still read shared memory.
+/// Starts a copy to device memory; bulk_wait_group_read waits until at most `pending` of this thread's copies still read shared memory.
 template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, unsigned bytes) {
   if constexpr (stream) {
     asm volatile(
@@ -65,13 +65,13 @@ template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, u
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 /// What this thread wrote to shared memory is seen by bulk copies that start after the next barrier.
-HONE_DEVICE void fence_for_bulk() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-template <int pending> HONE_DEVICE void bulk_stores_left() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
+HONE_DEVICE void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+template <int pending> HONE_DEVICE void bulk_wait_group_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
 
 /// Arrives at the cluster's barrier without a release, which would wait for all that is under way to memory.
 HONE_DEVICE void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 /// Writes the 4 bytes at `word` in the shared memory of block `rank` of the cluster, and has them counted by its `arrival`.
-HONE_DEVICE void tell(float* word, int rank, float value, Arrival* arrival) {
+HONE_DEVICE void store_remote_async(float* word, int rank, float value, Mbarrier* arrival) {
   asm volatile(
       "{ .reg .u32 at, there; mapa.shared::cluster.u32 at, %0, %2; mapa.shared::cluster.u32 there, %1, %2;"
       " st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [at], %3, [there]; }" ::"r"(shared_address(word)),
@@ -80,29 +80,29 @@ HONE_DEVICE void tell(float* word, int rank, float value, Arrival* arrival) {
 }
 #else
 // Without the hardware a copy is done when it is asked for; the threads of a block take turns, so nothing needs to be atomic.
-struct Arrival {
+struct Mbarrier {
   int count, missing;
   unsigned phase;
 };
 
-HONE_DEVICE void prepare_arrival(Arrival* arrival, int count = 1) { *arrival = {count, count, 0}; }
-HONE_DEVICE void arrive(Arrival* arrival) {
+HONE_DEVICE void mbarrier_init(Mbarrier* arrival, int count = 1) { *arrival = {count, count, 0}; }
+HONE_DEVICE void mbarrier_arrive(Mbarrier* arrival) {
   if (--arrival->missing == 0) {
     arrival->missing = arrival->count;
     arrival->phase ^= 1;
   }
 }
-HONE_DEVICE void await_arrival(const volatile Arrival* arrival, unsigned phase) {
+HONE_DEVICE void mbarrier_wait(const volatile Mbarrier* arrival, unsigned phase) {
   while (arrival->phase == phase) __nanosleep(1);
 }
-HONE_DEVICE void expect_bytes(Arrival* arrival, unsigned) { arrive(arrival); }
+HONE_DEVICE void mbarrier_arrive_expect_tx(Mbarrier* arrival, unsigned) { mbarrier_arrive(arrival); }
 HONE_DEVICE void copy_now(void* to, const void* from, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) static_cast<unsigned char*>(to)[i] = static_cast<const unsigned char*>(from)[i];
 }
-template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, unsigned bytes, Arrival*) { copy_now(to, from, bytes); }
+template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, unsigned bytes, Mbarrier*) { copy_now(to, from, bytes); }
 template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, unsigned bytes) { copy_now(to, from, bytes); }
-HONE_DEVICE void fence_for_bulk() {}
-template <int pending> HONE_DEVICE void bulk_stores_left() {}
+HONE_DEVICE void fence_proxy_async() {}
+template <int pending> HONE_DEVICE void bulk_wait_group_read() {}
 HONE_DEVICE void cluster_arrive_relaxed() {}  // the cpu device has no clusters
-HONE_DEVICE void tell(float*, int, float, Arrival*) {}
+HONE_DEVICE void store_remote_async(float*, int, float, Mbarrier*) {}
 #endif

@@ -14,19 +14,19 @@ enum class Weights {
 /// Words of a vector for the words of a row. Where a row starts in the middle of a word (`aligned` is false), words of x are no words of
 /// the weights: then each is put together from elements, one word at a time, because together they would take most of the registers.
 template <class T, auto c> struct WeightsOfRow {
-  static constexpr int kVec = c.bytes / (int)sizeof(T), kHeld = c.held / kVec;
+  static constexpr int kVec = c.bytes / (int)sizeof(T), kHeld = c.items_per_thread / kVec;
   const T* weights;
-  Word<T, kVec> held[kHeld];
+  Packet<T, kVec> held[kHeld];
 
   HONE_DEVICE void load(const Row<T, c>& row, bool aligned) {
     if (!aligned) return;
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) {
-      if (row.has(k)) held[k] = load_word<T, kVec>(weights + row.column(k));
+      if (row.has(k)) held[k] = load_packet<T, kVec>(weights + row.column(k));
     }
   }
-  HONE_DEVICE Word<T, kVec> at(long column, bool aligned) const {
-    if (aligned) return load_word<T, kVec>(weights + column);
+  HONE_DEVICE Packet<T, kVec> at(long column, bool aligned) const {
+    if (aligned) return load_packet<T, kVec>(weights + column);
     float word[kVec];
 #pragma unroll
     for (int e = 0; e < kVec; ++e) word[e] = (float)weights[column + e];
@@ -48,14 +48,14 @@ struct Config {
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
   TUNE(1, 2, 4, 8, 16) int cluster = 1;              // blocks that share a row: long rows stay on chip, few rows fill the device
   TUNE(4, 8, 16) int bytes = 16;                     // of one access: 16 is the widest there is, less gives short rows more threads
-  TUNE(4, 8, 16, 32, 64) int held = 32;              // elements of a row that a thread holds in registers
+  TUNE(4, 8, 16, 32, 64) int items_per_thread = 32;              // elements of a row that a thread holds in registers
   TUNE(0, 1, 4) int in_flight = 1;                   // words of the rest that a thread loads before it uses them; 0: there is no rest
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory, as far as it fits, instead of read again
-  TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
+  TUNE(false, true) bool unaligned_rows = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
   TUNE(0, 3, 4, 6, 8) int stages = 0;                // rows that a block which stays has in shared memory (stream.h); 0: blocks do not stay
-  TUNE(0, 1, 2, 3, 4) int ahead = 0;                 // of those, rows that are added up before the one that is written
-  TUNE(0, 1, 2) int spare = 0;                       // clusters that the multiprocessors make up but have no room for
-  TUNE(false, true) bool twice = kBiased;            // the threads of a row join sums twice (mean, then squares) instead of moments once:
+  TUNE(0, 1, 2, 3, 4) int lookahead = 0;                 // of those, rows that are added up before the one that is written
+  TUNE(0, 1, 2) int reserved_clusters = 0;                       // clusters that the multiprocessors make up but have no room for
+  TUNE(false, true) bool two_pass = kBiased;            // the threads of a row join sums twice (mean, then squares) instead of moments once:
                                                      // half of the instructions, but one more wait for each other
   TUNE(Weights::late, Weights::early) Weights weights = Weights::late;   // when they are loaded
   TUNE(false, true) bool stream_load = false;        // lines of x leave the caches first: the weights stay in L1
@@ -75,19 +75,19 @@ HONE_BOTH constexpr long most_kept(Config c) {
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
   const long inputs = kResidual ? 2 : 1;
-  if (c.stages > 0) return (long)c.stages * c.block * c.held * sizeof(T) * inputs;
+  if (c.stages > 0) return (long)c.stages * c.block * c.items_per_thread * sizeof(T) * inputs;
   return min_of(rest<T>(p, c), most_kept(c)) * c.block * c.bytes * inputs;
 }
 
 /// Of a thread of a block that stays: its weights, and a row's elements on their way.
 template <class T> HONE_BOTH constexpr int streamed_registers(Config c) {
-  return c.held * (int)sizeof(T) / 4 * (kBiased ? 2 : 1) + c.held + 24;
+  return c.items_per_thread * (int)sizeof(T) / 4 * (kBiased ? 2 : 1) + c.items_per_thread + 24;
 }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (!rows_are_legal<T>(p, c, d)) return false;
-  if (c.twice && !kBiased) return false;                                          // the mean that it takes away is not asked for
-  if (c.twice && c.stages > 0) return false;                                      // duplicate: blocks that stay join once for a row
+  if (c.two_pass && !kBiased) return false;                                          // the mean that it takes away is not asked for
+  if (c.two_pass && c.stages > 0) return false;                                      // duplicate: blocks that stay join once for a row
   if (c.rest_shared && most_kept(c) == 0) return false;                           // duplicate: no round of the rest fits
   return shared_bytes<T>(p, c) + declared_bytes(c) <= d.shared_memory_per_block;  // the device's limit
 }
@@ -98,14 +98,14 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (c.stages > 0 && c.weights == Weights::late) return false;                   // weights are what such a block keeps
   if (c.stages > 0 && streamed_registers<T>(c) * threads_of(c) * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (rest<T>(p, c) > 0 && !c.rest_shared) return false;                          // reading again costs up to twice the time
-  if (c.cluster > 1 && c.stages == 0 && !c.edges && row_bytes <= (512 << 10)) return false;  // clusters that stay have such rows
+  if (c.cluster > 1 && c.stages == 0 && !c.unaligned_rows && row_bytes <= (512 << 10)) return false;  // clusters that stay have such rows
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
   if (c.rest_shared && c.in_flight < 4) return false;                             // was always slower
   return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more blocks only queue
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  return {.grid = {(c.stages > 0 ? streams_of(p, c, c.spare, d) : groups_of(p, c)) * c.cluster},
+  return {.grid = {(c.stages > 0 ? streams_of(p, c, c.reserved_clusters, d) : groups_of(p, c)) * c.cluster},
           .block = {threads_of(c)},
           .cluster = {c.cluster},
           .shared = shared_bytes<T>(p, c),
@@ -120,13 +120,13 @@ template <class T> struct NormArguments {
 };
 
 template <class T, Config c, class Statistic> struct Norm {
-  static constexpr int kVec = c.bytes / (int)sizeof(T), kHeld = c.held / kVec, kInputs = kResidual ? 2 : 1;
+  static constexpr int kVec = c.bytes / (int)sizeof(T), kHeld = c.items_per_thread / kVec, kInputs = kResidual ? 2 : 1;
   static constexpr int kBatch = max_of(c.in_flight, 1);
-  using RowWord = Word<T, kVec>;
+  using RowPacket = Packet<T, kVec>;
   using RowOfThread = Row<T, c>;
   const NormArguments<T>& a;
-  Slots<typename JoinedOf<Statistic, c.twice>::type>* slots;  // two
-  RowWord* kept;            // this thread's place in shared memory for the rest
+  ReduceStorage<typename ReducedOf<Statistic, c.two_pass>::type>* slots;  // two
+  RowPacket* kept;            // this thread's place in shared memory for the rest
   WeightsOfRow<T, c> weight, bias;
 
   HONE_DEVICE void load_weights(const RowOfThread& row, bool aligned) {
@@ -135,7 +135,7 @@ template <class T, Config c, class Statistic> struct Norm {
   }
 
   /// What is to be normalized: x, or x + residual.
-  HONE_DEVICE void take(const RowWord& x, const RowWord& residual, float (&value)[kVec]) const {
+  HONE_DEVICE void take(const RowPacket& x, const RowPacket& residual, float (&value)[kVec]) const {
 #pragma unroll
     for (int e = 0; e < kVec; ++e) value[e] = kResidual ? x[e] + residual[e] : x[e];
   }
@@ -149,7 +149,7 @@ template <class T, Config c, class Statistic> struct Norm {
     return (value - normal.center) * normal.scale;
   }
 
-  HONE_DEVICE void write(const RowOfThread& row, int k, const float (&value)[kVec], const RowWord& w, const RowWord& b,
+  HONE_DEVICE void write(const RowOfThread& row, int k, const float (&value)[kVec], const RowPacket& w, const RowPacket& b,
                          Normalizer normal) const {
     float result[kVec];
 #pragma unroll
@@ -172,7 +172,7 @@ template <class T, Config c, class Statistic> struct Norm {
     if constexpr (c.in_flight > 0) {
       for (int k = kHeld; row.has(k); k += kBatch) {
         const bool keep = c.rest_shared && k < kHeld + (int)most_kept(c);
-        RowWord word[kInputs][kBatch];
+        RowPacket word[kInputs][kBatch];
 #pragma unroll
         for (int j = 0; j < kBatch; ++j) {
 #pragma unroll
@@ -200,10 +200,10 @@ template <class T, Config c, class Statistic> struct Norm {
 
   HONE_DEVICE Statistic statistic(const RowOfThread& row, const RowOfThread& other, const float (&held)[kHeld][kVec]) const {
     Statistic part = Statistic::of(held, [&](int k) { return row.has(k); });
-    if (row.in_head()) part = Statistic::join(part, Statistic::of(take(row.head_at())));
-    if (row.in_tail()) part = Statistic::join(part, Statistic::of(take(row.tail_at())));
+    if (row.in_head()) part = Statistic::combine(part, Statistic::of(take(row.head_at())));
+    if (row.in_tail()) part = Statistic::combine(part, Statistic::of(take(row.tail_at())));
     visit_rest<true>(row, other, [&](int k, const float (&value)[kBatch][kVec]) {
-      part = Statistic::join(part, Statistic::of(value, [&](int j) { return row.has(k + j); }));
+      part = Statistic::combine(part, Statistic::of(value, [&](int j) { return row.has(k + j); }));
     });
     return part;
   }
@@ -229,17 +229,17 @@ template <class T, Config c, class Statistic> struct Norm {
 
   HONE_DEVICE Normalizer normalizer(const Rows<T, c, kInputs>& rows, const RowOfThread& row, const RowOfThread& other,
                                     const float (&held)[kHeld][kVec], float epsilon) const {
-    if constexpr (c.twice) {
+    if constexpr (c.two_pass) {
       const float share = 1.0f / (float)rows.cols;  // before the wait
       const Total sum = total<true>(row, other, held, [](float value) { return value; });
-      rows.meet();
-      const float mean = join_row<c>(sum, slots[0]).sum * share;
+      rows.wait_for_cluster();
+      const float mean = reduce_row<c>(sum, slots[0]).sum * share;
       const Total squares = total<false>(row, other, held, [&](float value) { return (value - mean) * (value - mean); });
-      return {mean, rsqrtf(join_row<c>(squares, slots[1]).sum * share + epsilon)};
+      return {mean, rsqrtf(reduce_row<c>(squares, slots[1]).sum * share + epsilon)};
     } else {
       const Statistic part = statistic(row, other, held);
-      rows.meet();
-      const Statistic whole = join_row<c>(part, slots[0]);
+      rows.wait_for_cluster();
+      const Statistic whole = reduce_row<c>(part, slots[0]);
       return {whole.center(), whole.scale(rows.cols, epsilon)};
     }
   }
@@ -250,8 +250,8 @@ template <class T, Config c, class Statistic> struct Norm {
     for (int k = 0; k < kHeld; ++k) {
       if (!row.has(k)) continue;
       const bool loaded = aligned && c.weights != Weights::late;
-      const RowWord w = loaded ? weight.held[k] : weight.at(row.column(k), aligned);
-      const RowWord b = !kBiased ? w : loaded ? bias.held[k] : bias.at(row.column(k), aligned);
+      const RowPacket w = loaded ? weight.held[k] : weight.at(row.column(k), aligned);
+      const RowPacket b = !kBiased ? w : loaded ? bias.held[k] : bias.at(row.column(k), aligned);
       write(row, k, held[k], w, b, normal);
     }
     if (row.in_head()) write(row.head_at(), row.lane, normal);
@@ -260,14 +260,14 @@ template <class T, Config c, class Statistic> struct Norm {
 #pragma unroll
       for (int j = 0; j < kBatch; ++j) {
         if (!row.has(k + j)) continue;
-        const RowWord w = weight.at(row.column(k + j), aligned), b = kBiased ? bias.at(row.column(k + j), aligned) : w;
+        const RowPacket w = weight.at(row.column(k + j), aligned), b = kBiased ? bias.at(row.column(k + j), aligned) : w;
         write(row, k + j, value[j], w, b, normal);
       }
     });
   }
 
   HONE_DEVICE void take(const RowOfThread& row, const RowOfThread& other, float (&value)[kHeld][kVec]) const {
-    RowWord x[kHeld], residual[kHeld];
+    RowPacket x[kHeld], residual[kHeld];
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) {
       x[k] = row.read(k, 0.0f);
@@ -277,9 +277,9 @@ template <class T, Config c, class Statistic> struct Norm {
     for (int k = 0; k < kHeld; ++k) take(x[k], residual[k], value[k]);
   }
 
-  HONE_DEVICE void bring_weights_near(long column, long count) const {
-    if (threadIdx.x == 0) bring_near(a.weight + column, count * (long)sizeof(T));
-    if (kBiased && threadIdx.x == 0) bring_near(a.bias + column, count * (long)sizeof(T));
+  HONE_DEVICE void prefetch_weights(long column, long count) const {
+    if (threadIdx.x == 0) prefetch_l2(a.weight + column, count * (long)sizeof(T));
+    if (kBiased && threadIdx.x == 0) prefetch_l2(a.bias + column, count * (long)sizeof(T));
   }
 
   /// Blocks that stay.
@@ -288,7 +288,7 @@ template <class T, Config c, class Statistic> struct Norm {
     __shared__ typename Stream::Shared shared;
     float value[kHeld][kVec];
     const Stream stream{rows, shared};
-    if (blockIdx.x < c.cluster) bring_weights_near(stream.begin, stream.words * kVec);
+    if (blockIdx.x < c.cluster) prefetch_weights(stream.begin, stream.words * kVec);
     stream.run(
         [&](const RowOfThread& row) { load_weights(row, true); },
         [&](const RowOfThread& row, const RowOfThread& other) {
@@ -306,11 +306,11 @@ template <class T, Config c, class Statistic> struct Norm {
   HONE_DEVICE void once(Rows<T, c, kInputs> rows, float epsilon) {
     rows.begin();
     const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
-    rows.bring_near(row);
-    if (blockIdx.x == 0) bring_weights_near(0, rows.cols);
-    take_turn();
-    const bool aligned = !c.edges || row.column(0) % kVec == 0;
-    RowWord x[kHeld], residual[kHeld];
+    rows.prefetch_l2(row);
+    if (blockIdx.x == 0) prefetch_weights(0, rows.cols);
+    grid_dependency_sync();
+    const bool aligned = !c.unaligned_rows || row.column(0) % kVec == 0;
+    RowPacket x[kHeld], residual[kHeld];
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) {
       x[k] = row.read(k, 0.0f);

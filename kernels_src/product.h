@@ -3,8 +3,8 @@
 // `terms` and `activation`.
 
 /// Whether neighbours in memory differ in k.
-HONE_BOTH constexpr bool a_is_deep(const Config& c) { return c.layout <= 2; }
-HONE_BOTH constexpr bool b_is_deep(const Config& c) { return c.layout == 2 || c.layout == 4; }
+HONE_BOTH constexpr bool a_is_k_major(const Config& c) { return c.layout <= 2; }
+HONE_BOTH constexpr bool b_is_k_major(const Config& c) { return c.layout == 2 || c.layout == 4; }
 
 /// Element i of out, in double.
 template <class T>

@@ -1,6 +1,6 @@
 #pragma once
 // What kernels over the rows of a matrix share: how a block gets at its rows (Rows, Row), and how the threads of a row join what each of
-// them knows (join_row).
+// them knows (reduce_row).
 //
 // A row is read in aligned words of `bytes`; the few elements before the first and behind the last are dealt with one by one. Either the
 // threads load for themselves, or one of them has the block's rows copied into shared memory (cp.async.bulk, Hopper: no registers and no
@@ -13,11 +13,11 @@
 // and the kernel's file says what they mean and which values they may have.
 #include "bulk.h"
 #include "overlap.h"
-#include "words.h"
+#include "packet.h"
 
 // ---- for references --------------------------------------------------------------------------------------------------------------------
 /// Calls visit(c, value) for each element of a row, in order. The one thread that has the row has many loads under way.
-template <class T, class Visit> HONE_DEVICE void each_of_row(const T* row, long cols, Visit visit) {
+template <class T, class Visit> HONE_DEVICE void for_each_in_row(const T* row, long cols, Visit visit) {
   constexpr int kAtOnce = 32;
   long c = 0;
   for (; c + kAtOnce <= cols; c += kAtOnce) {
@@ -56,7 +56,7 @@ HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release
 HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
 /// Writes the 4 bytes at `word` in the shared memory of block `rank` of the cluster.
-HONE_DEVICE void write_remote(float* word, int rank, float value) {
+HONE_DEVICE void store_remote(float* word, int rank, float value) {
   asm volatile("{ .reg .u32 at; mapa.shared::cluster.u32 at, %0, %1; st.shared::cluster.f32 [at], %2; }" ::"r"(shared_address(word)),
                "r"(rank), "f"(value)
                : "memory");
@@ -64,42 +64,42 @@ HONE_DEVICE void write_remote(float* word, int rank, float value) {
 #else
 HONE_DEVICE void cluster_arrive() {}
 HONE_DEVICE void cluster_wait() {}
-HONE_DEVICE void write_remote(float* word, int, float value) { *word = value; }
+HONE_DEVICE void store_remote(float* word, int, float value) { *word = value; }
 #endif
 
 // ---- joining ---------------------------------------------------------------------------------------------------------------------------
-// A Part is what is known of a part of a row: a struct of floats with `static Part join(Part, Part)`.
+// A Part is what is known of a part of a row: a struct of floats with `static Part combine(Part, Part)`.
 
 template <class Part> struct PartWords {
   float word[sizeof(Part) / sizeof(float)];
 };
 
-template <int lanes, class Part> HONE_DEVICE Part join_lanes(Part part) {
+template <int lanes, class Part> HONE_DEVICE Part reduce_lanes(Part part) {
 #pragma unroll
   for (int offset = lanes / 2; offset > 0; offset /= 2) {
     PartWords<Part> other = __builtin_bit_cast(PartWords<Part>, part);
 #pragma unroll
     for (float& word : other.word) word = __shfl_xor_sync(0xffffffffu, word, offset);
-    part = Part::join(part, __builtin_bit_cast(Part, other));
+    part = Part::combine(part, __builtin_bit_cast(Part, other));
   }
   return part;
 }
 
-/// Shared memory of one join_row.
-template <class Part> struct Slots {
+/// Shared memory of one reduce_row.
+template <class Part> struct ReduceStorage {
   Part of_warp[32];
   PartWords<Part> of_block[16];  // of the cluster
 };
 
 /// Joins the parts of all threads of a row and gives the result to each of them.
-template <auto c, class Part> HONE_DEVICE Part join_row(Part part, Slots<Part>& slots) {
-  part = join_lanes<min_of(c.row_threads, 32)>(part);
+template <auto c, class Part> HONE_DEVICE Part reduce_row(Part part, ReduceStorage<Part>& slots) {
+  part = reduce_lanes<min_of(c.row_threads, 32)>(part);
   if constexpr (c.row_threads > 32) {
     constexpr unsigned kWarps = c.row_threads / 32;
     const unsigned warp = threadIdx.x / 32;
     if (threadIdx.x % 32 == 0) slots.of_warp[warp] = part;
     __syncthreads();
-    part = join_lanes<(int)kWarps>(slots.of_warp[warp / kWarps * kWarps + threadIdx.x % kWarps]);
+    part = reduce_lanes<(int)kWarps>(slots.of_warp[warp / kWarps * kWarps + threadIdx.x % kWarps]);
   }
   // A block writes its part into each other's memory, a thread for a block: reading there would be a request for each thread. On an H200
   // 512 threads of 16 blocks took 9 us to read each other's parts.
@@ -108,12 +108,12 @@ template <auto c, class Part> HONE_DEVICE Part join_row(Part part, Slots<Part>& 
       const PartWords<Part> words = __builtin_bit_cast(PartWords<Part>, part);
 #pragma unroll
       for (int i = 0; i < (int)(sizeof(Part) / sizeof(float)); ++i) {
-        write_remote(&slots.of_block[blockIdx.x % c.cluster].word[i], (int)threadIdx.x, words.word[i]);
+        store_remote(&slots.of_block[blockIdx.x % c.cluster].word[i], (int)threadIdx.x, words.word[i]);
       }
     }
     cluster_arrive();
     cluster_wait();
-    part = join_lanes<c.cluster>(__builtin_bit_cast(Part, slots.of_block[threadIdx.x % c.cluster]));
+    part = reduce_lanes<c.cluster>(__builtin_bit_cast(Part, slots.of_block[threadIdx.x % c.cluster]));
   }
   return part;
 }
@@ -128,7 +128,7 @@ struct Part1D {
 /// A thread's view of a row (or of its block's part of one).
 template <class T, auto c> struct Row {
   static constexpr int kVec = c.bytes / (int)sizeof(T);
-  using RowWord = Word<T, kVec>;
+  using RowPacket = Packet<T, kVec>;
   long index;        // of the row
   long start, word;  // first element of the row, and of this thread's first word, in the matrix
   int head, tail;    // elements that come one by one: those of threads with lane < head, lane < tail
@@ -139,27 +139,27 @@ template <class T, auto c> struct Row {
   HONE_DEVICE bool has(int k) const { return k * c.row_threads < left; }
   /// Column of this thread's k-th word.
   HONE_DEVICE long column(int k) const { return word - start + (long)k * (c.row_threads * kVec); }
-  HONE_DEVICE RowWord read(int k) const {
+  HONE_DEVICE RowPacket read(int k) const {
     const T* at = from + (long)k * (c.row_threads * kVec);
-    if constexpr (copied(c)) return load_word<T, kVec>(at);
-    return load_word<T, kVec, c.stream_load>(at);
+    if constexpr (copied(c)) return load_packet<T, kVec>(at);
+    return load_packet<T, kVec, c.stream_load>(at);
   }
   /// `absent` in all elements where the row has no such word.
-  HONE_DEVICE RowWord read(int k, float absent) const { return has(k) ? read(k) : splat<T, kVec>(absent); }
-  HONE_DEVICE void write(T* y, int k, const RowWord& value) const {
-    store_word<c.stream_store>(y + word + (long)k * (c.row_threads * kVec), value);
+  HONE_DEVICE RowPacket read(int k, float absent) const { return has(k) ? read(k) : splat<T, kVec>(absent); }
+  HONE_DEVICE void write(T* y, int k, const RowPacket& value) const {
+    store_packet<c.stream_store>(y + word + (long)k * (c.row_threads * kVec), value);
   }
-  HONE_DEVICE bool in_head() const { return c.edges && lane < head; }
-  HONE_DEVICE bool in_tail() const { return c.edges && lane < tail; }
+  HONE_DEVICE bool in_head() const { return c.unaligned_rows && lane < head; }
+  HONE_DEVICE bool in_tail() const { return c.unaligned_rows && lane < tail; }
   HONE_DEVICE long head_at() const { return start + lane; }
   HONE_DEVICE long tail_at() const { return tail_start + lane; }
 
   /// Calls visitor(k, words) for this thread's words from the first-th on, in_flight at a time (0: there are none); those the row has not
   /// are `absent`. The words are left in, or taken from, `kept`: this thread's place in shared memory.
-  template <bool keep, bool take, class Visitor> HONE_DEVICE void visit(int first, RowWord* kept, float absent, Visitor visitor) const {
+  template <bool keep, bool take, class Visitor> HONE_DEVICE void visit(int first, RowPacket* kept, float absent, Visitor visitor) const {
     if constexpr (c.in_flight > 0) {
       for (int k = first; has(k); k += c.in_flight) {
-        RowWord batch[c.in_flight];
+        RowPacket batch[c.in_flight];
 #pragma unroll
         for (int j = 0; j < c.in_flight; ++j) batch[j] = take ? kept[(k + j - first) * c.block] : read(k + j, absent);
 #pragma unroll
@@ -173,7 +173,7 @@ template <class T, auto c> struct Row {
 };
 
 /// The rows of a block, or its part of one:
-///   rows.begin(); row = rows.row(); rows.bring_near(row); take_turn(); ... rows.meet(); join_row; ...
+///   rows.begin(); row = rows.row(); rows.prefetch_l2(row); grid_dependency_sync(); ... rows.wait_for_cluster(); reduce_row; ...
 /// `inputs` matrices of one shape are read alike.
 template <class T, auto c, int inputs = 1> struct Rows {
   static constexpr int kVec = c.bytes / (int)sizeof(T), kRows = c.block / c.row_threads;
@@ -186,21 +186,21 @@ template <class T, auto c, int inputs = 1> struct Rows {
     const long start = r * cols;
     // The last block's surplus threads stay for the barriers, with an empty row.
     const unsigned long here = kRows == 1 || r < rows ? cols : 0;
-    const int head = c.edges ? (int)min_of(here, (unsigned long)((kVec - (unsigned)start % kVec) % kVec)) : 0;
+    const int head = c.unaligned_rows ? (int)min_of(here, (unsigned long)((kVec - (unsigned)start % kVec) % kVec)) : 0;
     const long words = (here - head) / kVec;
-    const int tail = c.edges ? (int)(here - head - words * kVec) : 0;
+    const int tail = c.unaligned_rows ? (int)(here - head - words * kVec) : 0;
     if (parts == 1) return {start, start + head, head, (int)words, tail};
     const long per_part = ceil_div((unsigned)words, (unsigned)parts), begin = min_of(per_part * part, words);  // 32 bits are enough
     return {start, start + head + begin * kVec, part == 0 ? head : 0, (int)min_of(per_part, words - begin), part == parts - 1 ? tail : 0};
   }
 
-  HONE_DEVICE void fetch(Arrival* arrival) const {
+  HONE_DEVICE void fetch(Mbarrier* arrival) const {
     const Part1D from = part_of(first, part), last = part_of(min_of(first + kRows, rows) - 1, part);
     const unsigned bytes = (unsigned)((last.word - from.word + (long)last.words * kVec) * (long)sizeof(T));
-    prepare_arrival(arrival);
-    expect_bytes(arrival, bytes * inputs);
+    mbarrier_init(arrival);
+    mbarrier_arrive_expect_tx(arrival, bytes * inputs);
     if (bytes == 0) return;
-    await_pass_before();
+    grid_dependency_wait();
 #pragma unroll
     for (int i = 0; i < inputs; ++i) bulk_load<c.stream_load>(shared + i * copy_elements, x[i] + from.word, bytes, arrival);
   }
@@ -211,24 +211,24 @@ template <class T, auto c, int inputs = 1> struct Rows {
     first = parts == 1 ? (long)blockIdx.x * kRows : (long)(blockIdx.x / (unsigned)parts) * kRows;
     part = parts == 1 ? 0 : blockIdx.x % (unsigned)parts;
     if constexpr (copied(c)) {
-      __shared__ Arrival arrival;
+      __shared__ Mbarrier arrival;
       copy_elements = bulk_bytes<T>(kRows, cols, parts) / (long)sizeof(T);
       if (threadIdx.x == 0) fetch(&arrival);
       __syncthreads();
-      await_arrival(&arrival, 0);
+      mbarrier_wait(&arrival, 0);
     }
   }
   /// What this block reads; `row` is this thread's.
-  HONE_DEVICE void bring_near(const Row<T, c>& row) const {
+  HONE_DEVICE void prefetch_l2(const Row<T, c>& row) const {
     if (copied(c) || threadIdx.x != 0) return;
     const long begin = kRows == 1 ? row.word : first * cols;
     const long bytes = kRows == 1 ? (long)row.left * c.bytes : min_of((long)kRows, rows - first) * cols * (long)sizeof(T);
 #pragma unroll
-    for (int i = 0; i < inputs; ++i) ::bring_near(x[i] + begin, bytes);
+    for (int i = 0; i < inputs; ++i) ::prefetch_l2(x[i] + begin, bytes);
   }
-  /// Before the first join_row, when loads are under way: the blocks of a cluster wait until all of them run, and so have shared memory to
+  /// Before the first reduce_row, when loads are under way: the blocks of a cluster wait until all of them run, and so have shared memory to
   /// be written to.
-  HONE_DEVICE void meet() const {
+  HONE_DEVICE void wait_for_cluster() const {
     if constexpr (c.cluster > 1) cluster_wait();
   }
   /// This thread's row in matrix `input`.

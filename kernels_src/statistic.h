@@ -7,7 +7,7 @@ struct SquareSum {
   float sum;
 
   HONE_DEVICE static SquareSum none() { return {0.0f}; }
-  HONE_DEVICE static SquareSum join(SquareSum a, SquareSum b) { return {a.sum + b.sum}; }
+  HONE_DEVICE static SquareSum combine(SquareSum a, SquareSum b) { return {a.sum + b.sum}; }
   HONE_DEVICE static SquareSum of(float value) { return {value * value}; }
   /// Of `words` words, of which those for which present(j) is false are zero.
   template <int words, int vec, class Present> HONE_DEVICE static SquareSum of(const float (&value)[words][vec], Present) {
@@ -30,7 +30,7 @@ struct Moments {
   float count, mean, squares;
 
   HONE_DEVICE static Moments none() { return {0.0f, 0.0f, 0.0f}; }
-  HONE_DEVICE static Moments join(Moments a, Moments b) {
+  HONE_DEVICE static Moments combine(Moments a, Moments b) {
     const float count = a.count + b.count, difference = b.mean - a.mean, share = b.count * reciprocal(fmaxf(count, 1.0f));
     return {count, a.mean + difference * share, a.squares + b.squares + difference * difference * a.count * share};
   }
@@ -62,12 +62,12 @@ struct Moments {
 struct Total {
   float sum;
 
-  HONE_DEVICE static Total join(Total a, Total b) { return {a.sum + b.sum}; }
+  HONE_DEVICE static Total combine(Total a, Total b) { return {a.sum + b.sum}; }
 };
 
 /// What the threads of a row join.
-template <class Statistic, bool twice> struct JoinedOf { using type = Statistic; };
-template <class Statistic> struct JoinedOf<Statistic, true> { using type = Total; };
+template <class Statistic, bool twice> struct ReducedOf { using type = Statistic; };
+template <class Statistic> struct ReducedOf<Statistic, true> { using type = Total; };
 
 /// What makes x normal: (x - center) * scale.
 struct Normalizer {

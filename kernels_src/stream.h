@@ -5,7 +5,7 @@
 // nobody waits, and reads and writes mix as in a copy.
 //
 // Three warps beside those that work on elements: one has parts of rows copied into shared memory, as many ahead as there are stages; one
-// joins what the warps of the block know of a row and tells every block of the cluster; one joins what the blocks told.
+// joins what the warps of the block know of a row and tells every block of the cluster; one joins what the blocks gathered.
 //
 // A Config has, beside the fields that rows.h names,
 //   held, stages, ahead, spare, min_blocks
@@ -16,13 +16,13 @@ constexpr int kHelperThreads = 96;
 /// Clusters (blocks, where a cluster is one block) that stay: as many as are resident, with as many rows each. A cluster lies within a
 /// group of multiprocessors, so there may be room for fewer than the multiprocessors make up: an H200 had room for 7 clusters of 16 and
 /// for 15 of 8.
-HONE_BOTH constexpr long streams_of(long rows, int cluster, int spare, int blocks_each, Device d) {
-  const long resident = max_of((d.multiprocessors / cluster - spare) * blocks_each, 1L);
+HONE_BOTH constexpr long streams_of(long rows, int cluster, int reserved, int blocks_each, Device d) {
+  const long resident = max_of((d.multiprocessors / cluster - reserved) * blocks_each, 1L);
   return ceil_div(rows, ceil_div(rows, resident));
 }
 
 /// A place for a row's part in shared memory, and the phase of its arrivals; places are taken in turn.
-template <int stages> struct Turn {
+template <int stages> struct PipelineState {
   int stage = 0;
   unsigned phase = 0;
 
@@ -32,27 +32,27 @@ template <int stages> struct Turn {
   }
 };
 
-/// What is known of a row, and then what follows from it (Result).
+/// What is ready of a row, and then what follows from it (Result).
 template <class Part, class Result, int warps, int blocks> struct RowSlot {
-  Arrival summed, told, known;
+  Mbarrier summed, gathered, ready;
   Part of_warp[warps];
   PartWords<Part> of_block[blocks];
   Result result;
 };
 
 struct RowStage {
-  Arrival loaded, read;
+  Mbarrier loaded, read;
 };
 
 template <class T, auto c, class Part, class Result, int inputs> struct RowStream {
-  static constexpr int kVec = c.bytes / (int)sizeof(T), kWarps = c.block / 32, kWords = c.held / kVec * c.block;
-  static constexpr long kPart = (long)c.held * c.block;  // elements of a stage, for each input
-  using RowTurn = Turn<c.stages>;
+  static constexpr int kVec = c.bytes / (int)sizeof(T), kWarps = c.block / 32, kWords = c.items_per_thread / kVec * c.block;
+  static constexpr long kPart = (long)c.items_per_thread * c.block;  // elements of a stage, for each input
+  using RowState = PipelineState<c.stages>;
   using Slot = RowSlot<Part, Result, kWarps, c.cluster>;
   /// Warps add up row q + ahead before they finish row q. So a block that tells of row q has finished q - ahead - 1, of which every block
-  /// told after its warps had finished q - 2 * ahead - 2: nothing of that row is needed any more.
-  static constexpr int kSlots = 2 * c.ahead + 2;
-  using SlotTurn = Turn<kSlots>;
+  /// gathered after its warps had finished q - 2 * ahead - 2: nothing of that row is needed any more.
+  static constexpr int kSlots = 2 * c.lookahead + 2;
+  using SlotState = PipelineState<kSlots>;
   struct Shared {
     RowStage stage[c.stages];
     Slot slot[kSlots];
@@ -71,9 +71,9 @@ template <class T, auto c, class Part, class Result, int inputs> struct RowStrea
   HONE_DEVICE long row_of(int q) const { return first + (long)q * step; }
 
   HONE_DEVICE void fetch(int q, int stage) const {
-    Arrival* loaded = &shared.stage[stage].loaded;
+    Mbarrier* loaded = &shared.stage[stage].loaded;
     const unsigned bytes = (unsigned)(words * c.bytes);
-    expect_bytes(loaded, bytes * inputs);
+    mbarrier_arrive_expect_tx(loaded, bytes * inputs);
     if (bytes == 0) return;
 #pragma unroll
     for (int i = 0; i < inputs; ++i) {
@@ -91,91 +91,91 @@ template <class T, auto c, class Part, class Result, int inputs> struct RowStrea
 
   /// The first rows are under way before anything else is done.
   HONE_DEVICE void prepare() const {
-    for (RowStage& stage : shared.stage) prepare_arrival(&stage.loaded);
+    for (RowStage& stage : shared.stage) mbarrier_init(&stage.loaded);
 #pragma unroll
-    for (int i = 0; i < inputs; ++i) bring_near(of.x[i] + row_of(0) * of.cols + begin, (long)words * c.bytes);
-    await_pass_before();
+    for (int i = 0; i < inputs; ++i) prefetch_l2(of.x[i] + row_of(0) * of.cols + begin, (long)words * c.bytes);
+    grid_dependency_wait();
 #pragma unroll 1
     for (int q = 0; q < c.stages && q < rows; ++q) fetch(q, q);
-    for (RowStage& stage : shared.stage) prepare_arrival(&stage.read, kWarps);
+    for (RowStage& stage : shared.stage) mbarrier_init(&stage.read, kWarps);
     for (Slot& slot : shared.slot) {
-      prepare_arrival(&slot.summed, kWarps);
-      prepare_arrival(&slot.told);
-      prepare_arrival(&slot.known);
+      mbarrier_init(&slot.summed, kWarps);
+      mbarrier_init(&slot.gathered);
+      mbarrier_init(&slot.ready);
     }
   }
 
   HONE_DEVICE void fetch_rest() const {
-    RowTurn at;
+    RowState at;
 #pragma unroll 1
     for (int q = c.stages; q < rows; ++q, at.next()) {
-      await_arrival(&shared.stage[at.stage].read, at.phase);
+      mbarrier_wait(&shared.stage[at.stage].read, at.phase);
       fetch(q, at.stage);
     }
   }
 
-  HONE_DEVICE void tell_all() const {
+  HONE_DEVICE void broadcast_parts() const {
     const int lane = (int)(threadIdx.x % 32);
-    SlotTurn at;
+    SlotState at;
 #pragma unroll 1
     for (int q = 0; q < rows; ++q, at.next()) {
       Slot& slot = shared.slot[at.stage];
-      await_arrival(&slot.summed, at.phase);
-      const Part part = join_lanes<kWarps>(slot.of_warp[lane % kWarps]);
+      mbarrier_wait(&slot.summed, at.phase);
+      const Part part = reduce_lanes<kWarps>(slot.of_warp[lane % kWarps]);
       if constexpr (c.cluster == 1) {
         if (lane == 0) {
           slot.of_block[0] = __builtin_bit_cast(PartWords<Part>, part);
-          arrive(&slot.told);
+          mbarrier_arrive(&slot.gathered);
         }
       } else {
         const PartWords<Part> own = __builtin_bit_cast(PartWords<Part>, part);
 #pragma unroll
         for (int i = 0; i < (int)(sizeof(Part) / sizeof(float)); ++i) {
-          if (lane < c.cluster) tell(&slot.of_block[rank].word[i], lane, own.word[i], &slot.told);
+          if (lane < c.cluster) store_remote_async(&slot.of_block[rank].word[i], lane, own.word[i], &slot.gathered);
         }
-        if (lane == 0) expect_bytes(&slot.told, c.cluster * (unsigned)sizeof(Part));
+        if (lane == 0) mbarrier_arrive_expect_tx(&slot.gathered, c.cluster * (unsigned)sizeof(Part));
       }
     }
   }
 
-  template <class ResultOf> HONE_DEVICE void join_all(ResultOf result_of) const {
+  template <class ResultOf> HONE_DEVICE void combine_parts(ResultOf result_of) const {
     const int lane = (int)(threadIdx.x % 32);
-    SlotTurn at;
+    SlotState at;
 #pragma unroll 1
     for (int q = 0; q < rows; ++q, at.next()) {
       Slot& slot = shared.slot[at.stage];
-      await_arrival(&slot.told, at.phase);
-      const Part whole = join_lanes<c.cluster>(__builtin_bit_cast(Part, slot.of_block[lane % c.cluster]));
+      mbarrier_wait(&slot.gathered, at.phase);
+      const Part whole = reduce_lanes<c.cluster>(__builtin_bit_cast(Part, slot.of_block[lane % c.cluster]));
       if (lane == 0) {
         slot.result = result_of(whole);
-        arrive(&slot.known);
+        mbarrier_arrive(&slot.ready);
       }
     }
   }
 
   template <bool full, class PartOf, class Write> HONE_DEVICE void work(PartOf part_of, Write write) const {
     const int lane = (int)(threadIdx.x % 32), warp = (int)(threadIdx.x / 32);
-    RowTurn adding, finishing;
-    SlotTurn added, finished;
+    RowState adding, finishing;
+    SlotState added, finished;
 #pragma unroll 1
-    for (int q = 0; q < rows + c.ahead; ++q) {
+    for (int q = 0; q < rows + c.lookahead; ++q) {
       if (q < rows) {
         Slot& slot = shared.slot[added.stage];
-        await_arrival(&shared.stage[adding.stage].loaded, adding.phase);
-        const Part part = join_lanes<32>(part_of(row<full>(q, adding.stage, 0), row<full>(q, adding.stage, inputs - 1)));
+        mbarrier_wait(&shared.stage[adding.stage].loaded, adding.phase);
+        const Part part = reduce_lanes<32>(part_of(row<full>(q, adding.stage, 0), row<full>(q, adding.stage, inputs - 1)));
         if (lane == 0) {
           slot.of_warp[warp] = part;
-          arrive(&slot.summed);
+          mbarrier_arrive(&slot.summed);
         }
         adding.next();
         added.next();
       }
-      if (q < c.ahead) continue;
-      await_arrival(&shared.slot[finished.stage].known, finished.phase);
-      const int done = q - c.ahead;
+      if (q < c.lookahead) continue;
+      mbarrier_wait(&shared.slot[finished.stage].ready, finished.phase);
+      const int done = q - c.lookahead;
       write(row<full>(done, finishing.stage, 0), row<full>(done, finishing.stage, inputs - 1), shared.slot[finished.stage].result);
       __syncwarp();
-      if (lane == 0) arrive(&shared.stage[finishing.stage].read);
+      if (lane == 0) mbarrier_arrive(&shared.stage[finishing.stage].read);
       finishing.next();
       finished.next();
     }
@@ -188,7 +188,7 @@ template <class T, auto c, class Part, class Result, int inputs> struct RowStrea
     const int helper = (int)threadIdx.x - c.block;
     if (helper == 0) prepare();
     if (helper < 0) {
-      take_turn();
+      grid_dependency_sync();
       prepare_work(row<false>(0, 0, 0));
     }
     __syncthreads();
@@ -201,9 +201,9 @@ template <class T, auto c, class Part, class Result, int inputs> struct RowStrea
     } else if (helper == 0) {
       fetch_rest();
     } else if (helper >= 64) {
-      join_all(result_of);
+      combine_parts(result_of);
     } else if (helper >= 32) {
-      tell_all();
+      broadcast_parts();
     }
   }
 };

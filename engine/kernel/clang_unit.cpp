@@ -91,8 +91,8 @@ CXChildVisitResult collect(CXCursor cursor, CXCursor /*parent*/, CXClientData in
 
 }  // namespace
 
-std::string diagnostic(const Location& where, std::string_view message) {
-  return fmt::format("{}:{}:{}: error: {}", where.file, where.line, where.column, message);
+std::string diagnostic(const Location& where, std::string_view message, std::string_view severity) {
+  return fmt::format("{}:{}:{}: {}: {}", where.file, where.line, where.column, severity, message);
 }
 
 Unit::Unit(const Libclang& clang, SourceFile main, std::string user_path, std::string shown_as)
@@ -124,7 +124,7 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
   }
   const std::string root(kHeaderRoot);
   std::vector<const char*> options{"-x", "c++", "-std=c++20", "-DHONE_READ", "-nostdinc", "-nostdinc++", "-ferror-limit=0",
-                                   "-w", "-I",  root.c_str()};
+                                   "-I", root.c_str()};
   for (const auto& directory : include_dirs) {
     options.push_back("-I");
     options.push_back(directory.c_str());
@@ -152,6 +152,20 @@ std::vector<std::string> Unit::errors() const {
     clang_.disposeDiagnostic(found);
   }
   return fatal.empty() ? errors : fatal;  // a header that is missing explains the names that are unknown after it
+}
+
+std::vector<std::string> Unit::warnings() const {
+  std::vector<std::string> warnings;
+  for (unsigned i = 0; i < clang_.getNumDiagnostics(unit_); ++i) {
+    CXDiagnostic found = clang_.getDiagnostic(unit_, i);
+    const std::string message = clang_.take(clang_.getDiagnosticSpelling(found));
+    // What else clang would warn of is for the device compiler: a kernel parses here with stand-ins for CUDA's names.
+    if (clang_.getDiagnosticSeverity(found) == CXDiagnostic_Warning && message.find("' is deprecated") != std::string::npos) {
+      warnings.push_back(diagnostic(presumed(clang_.getDiagnosticLocation(found)), message, "warning"));
+    }
+    clang_.disposeDiagnostic(found);
+  }
+  return warnings;
 }
 
 std::vector<CXCursor> Unit::children(CXCursor cursor) const {

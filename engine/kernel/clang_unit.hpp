@@ -31,7 +31,7 @@ struct Location {
   unsigned line = 0, column = 0;
 };
 
-std::string diagnostic(const Location& where, std::string_view message);
+std::string diagnostic(const Location& where, std::string_view message, std::string_view severity = "error");
 
 /// The directory that the embedded headers seem to be in.
 inline constexpr std::string_view kHeaderRoot = "/hone-headers";
@@ -47,6 +47,8 @@ class Unit {
 
   /// Clang's errors, each "file:line:column: error: text"; without those about intrinsics the reader does not know.
   [[nodiscard]] std::vector<std::string> errors() const;
+  /// Where the user's text has a name that is deprecated, as clang words it: file:line:column: warning: text.
+  [[nodiscard]] std::vector<std::string> warnings() const;
 
   [[nodiscard]] CXCursor root() const { return clang_.getTranslationUnitCursor(unit_); }
   [[nodiscard]] std::vector<CXCursor> children(CXCursor cursor) const;

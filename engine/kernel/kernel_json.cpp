@@ -382,6 +382,9 @@ KernelSpec read_spec(const json& j) {
   for (const Acceptance& acceptance : spec.acceptances) {
     check_indices(acceptance.arguments, kProblemParameter, 2 * spec.arguments.size() + 2);
   }
+  if (j.contains("warnings")) {
+    j.at("warnings").get_to(spec.warnings);
+  }
   if (j.contains("judge")) {
     spec.judge = std::make_shared<const KernelSpec>(read_spec(j.at("judge")));
   }
@@ -418,6 +421,9 @@ std::string KernelSpec::serialize() const {
       {"generators", to_json(generators)},
       {"acceptances", to_json(acceptances)},
   };
+  if (!warnings.empty()) {
+    j["warnings"] = warnings;
+  }
   if (judge != nullptr) {
     j["judge"] = json::parse(judge->serialize());
   }

@@ -292,6 +292,7 @@ Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std
     all.insert(all.end(), errors.begin(), errors.end());
     return kernel::bad_kernel(all);
   }
+  spec.warnings = unit->warnings();
   spec.includes = kernel::own_includes(*unit);
   kernel::KernelReader reader(*unit, source, spec);
   reader.read(include_dirs);

@@ -94,7 +94,7 @@ Result<Bench::Impl::Verdict> Bench::Impl::behind_late_writers(const LoadedKernel
       behind.outcome = Outcome::kRace;
       behind.detail = fmt::format(
           "right by itself, wrong {} a kernel that still writes its arguments (Launch::overlap: all it reads and writes must come behind "
-          "await_pass_before()): {}",
+          "grid_dependency_wait()): {}",
           pass == 0 ? "behind" : fmt::format("with pass {} behind", pass + 1), behind.detail);
       return behind;
     }

@@ -1,7 +1,7 @@
 // Bias and activation in one: y[r, c] = gelu(x[r, c] + bias[c]), with gelu(v) = v * (1 + erf(v / sqrt(2))) / 2.
 #include "../approximate.h"
 #include "../overlap.h"
-#include "../words.h"
+#include "../packet.h"
 
 struct Problem {
   long rows = 4096, cols = 4096;
@@ -64,9 +64,9 @@ template <class T> HONE_DEVICE float gelu(float v) {
 }
 
 /// The words' bias. Where a row ends inside a word (`whole` is false), the next elements belong to the next row.
-template <class T, int vec, bool whole> HONE_DEVICE Word<T, vec> bias_at(const T* bias, unsigned column, unsigned cols) {
+template <class T, int vec, bool whole> HONE_DEVICE Packet<T, vec> bias_at(const T* bias, unsigned column, unsigned cols) {
   if constexpr (whole) {
-    return load_word<T, vec>(bias + column);
+    return load_packet<T, vec>(bias + column);
   } else {
     float word[vec];
 #pragma unroll
@@ -82,13 +82,13 @@ template <class T, Config c, bool whole> HONE_DEVICE void tile(const T* x, const
   constexpr int kVec = c.bytes / (int)sizeof(T), kWords = c.block * c.in_flight;
   const long first = blockIdx.x * (long)kWords, begin = (first + threadIdx.x) * kVec;
   const int left = (int)min_of(words - first, (long)kWords) - (int)threadIdx.x;
-  if (threadIdx.x == 0) bring_near(x + begin, (long)left * c.bytes);
-  if (threadIdx.x == 0 && blockIdx.x == 0) bring_near(bias, cols * (long)sizeof(T));
-  take_turn();
-  Word<T, kVec> word[c.in_flight], b[c.in_flight];
+  if (threadIdx.x == 0) prefetch_l2(x + begin, (long)left * c.bytes);
+  if (threadIdx.x == 0 && blockIdx.x == 0) prefetch_l2(bias, cols * (long)sizeof(T));
+  grid_dependency_sync();
+  Packet<T, kVec> word[c.in_flight], b[c.in_flight];
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) {
-    if (j * c.block < left) word[j] = load_word<T, kVec>(x + begin + j * c.block * kVec);
+    if (j * c.block < left) word[j] = load_packet<T, kVec>(x + begin + j * c.block * kVec);
   }
   const unsigned column = (unsigned)(first * kVec % cols) + threadIdx.x * kVec;  // a division takes as long as 10 elements do
 #pragma unroll
@@ -103,7 +103,7 @@ template <class T, Config c, bool whole> HONE_DEVICE void tile(const T* x, const
     float result[kVec];
 #pragma unroll
     for (int e = 0; e < kVec; ++e) result[e] = gelu<T>(word[j][e] + b[j][e]);
-    store_word<false>(y + begin + j * c.block * kVec, pack<T>(result));
+    store_packet<false>(y + begin + j * c.block * kVec, pack<T>(result));
   }
 }
 

@@ -1,7 +1,7 @@
 // Copy: y[i] = x[i]. The ceiling that everything memory-bound is measured against.
 #include "../bulk.h"
 #include "../overlap.h"
-#include "../words.h"
+#include "../packet.h"
 
 struct Problem {
   long n = 1L << 26;
@@ -61,30 +61,30 @@ template <class T> constexpr Cost cost(Problem p) { return {.bytes = 2.0 * p.n *
 template <class T> REFERENCE(p.n) void copy_reference(long i, const T* x, double* y, Problem p) { y[i] = (double)(float)x[i]; }
 
 /// Copies `words` words of 16 bytes: a tile comes in while those before it go out.
-template <Config c> HONE_DEVICE void copy_in_bulk(const uint4* from, uint4* to, long words, uint4* stage, Arrival* arrivals) {
+template <Config c> HONE_DEVICE void copy_in_bulk(const uint4* from, uint4* to, long words, uint4* stage, Mbarrier* barriers) {
   constexpr long kTile = (long)c.block * c.in_flight;
   const long step = gridDim.x * kTile, begin = blockIdx.x * kTile;
   const auto bytes = [&](long first) { return (unsigned)(min_of(kTile, words - first) * 16); };
   const auto fetch = [&](long first, int into) {
-    expect_bytes(&arrivals[into], bytes(first));
-    bulk_load<c.stream_load>(stage + into * kTile, from + first, bytes(first), &arrivals[into]);
+    mbarrier_arrive_expect_tx(&barriers[into], bytes(first));
+    bulk_load<c.stream_load>(stage + into * kTile, from + first, bytes(first), &barriers[into]);
   };
-  for (int s = 0; s < c.stages; ++s) prepare_arrival(&arrivals[s]);
+  for (int s = 0; s < c.stages; ++s) mbarrier_init(&barriers[s]);
   for (int s = 0; s < c.stages && begin + s * step < words; ++s) fetch(begin + s * step, s);
   int into = 0, phase = 0;
   for (long first = begin; first < words; first += step) {
-    await_arrival(&arrivals[into], phase);
+    mbarrier_wait(&barriers[into], phase);
     bulk_store<c.stream_store>(to + first, stage + into * kTile, bytes(first));
     const int left = into == 0 ? c.stages - 1 : into - 1;  // the stage of the tile before this one: its copy out has had a tile's time
     const long next = first + (c.stages - 1) * step;
     if (first > begin && next < words) {
-      bulk_stores_left<1>();
+      bulk_wait_group_read<1>();
       fetch(next, left);
     }
     into = into + 1 == c.stages ? 0 : into + 1;
     phase ^= into == 0;
   }
-  bulk_stores_left<0>();
+  bulk_wait_group_read<0>();
 }
 
 /// Copies the tile of words that begins with `first`.
@@ -92,14 +92,14 @@ template <class T, Config c> HONE_DEVICE void copy_tile(const T* x, T* y, long f
   constexpr int kVec = c.bytes / (int)sizeof(T);
   const bool whole = first + (long)c.block * c.in_flight <= words;
   const long begin = first + threadIdx.x;
-  Word<T, kVec> held[c.in_flight];
+  Packet<T, kVec> held[c.in_flight];
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) {
-    if (whole || begin + j * c.block < words) held[j] = load_word<T, kVec, c.stream_load>(x + (begin + j * c.block) * kVec);
+    if (whole || begin + j * c.block < words) held[j] = load_packet<T, kVec, c.stream_load>(x + (begin + j * c.block) * kVec);
   }
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) {
-    if (whole || begin + j * c.block < words) store_word<c.stream_store>(y + (begin + j * c.block) * kVec, held[j]);
+    if (whole || begin + j * c.block < words) store_packet<c.stream_store>(y + (begin + j * c.block) * kVec, held[j]);
   }
 }
 
@@ -109,13 +109,13 @@ KERNEL LAUNCH_BOUNDS(c.block) void copy(IN(p.n) const T* __restrict__ x, OUT(p.n
   const long words = p.n / kVec;
   if (threadIdx.x == 0 && is_short(p.n * (long)sizeof(T))) {
     const long first = blockIdx.x * tile_elements<T>(c);
-    bring_near(x + first, min_of(tile_elements<T>(c), p.n - first) * (long)sizeof(T));
+    prefetch_l2(x + first, min_of(tile_elements<T>(c), p.n - first) * (long)sizeof(T));
   }
-  take_turn();
+  grid_dependency_sync();
   if constexpr (c.stages > 0) {
-    __shared__ Arrival arrivals[c.stages];
+    __shared__ Mbarrier barriers[c.stages];
     SHARED_DYNAMIC(uint4, stage);
-    if (threadIdx.x == 0) copy_in_bulk<c>(reinterpret_cast<const uint4*>(x), reinterpret_cast<uint4*>(y), words, stage, arrivals);
+    if (threadIdx.x == 0) copy_in_bulk<c>(reinterpret_cast<const uint4*>(x), reinterpret_cast<uint4*>(y), words, stage, barriers);
   } else {
     constexpr long kTile = (long)c.block * c.in_flight;
     long first = blockIdx.x * kTile;

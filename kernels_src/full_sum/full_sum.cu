@@ -1,5 +1,5 @@
 // Sum of an array: y[0] = sum over i of x[i].
-#include "../words.h"
+#include "../packet.h"
 
 struct Problem {
   long n = 1L << 28;
@@ -74,11 +74,11 @@ template <class T, Config c> HONE_DEVICE double sum_of_thread(const T* x, long n
   for (long tile = begin; tile < end; tile += c.contiguous ? 1 : gridDim.x) {
     const long first = tile * kTile + threadIdx.x;
     const bool whole = first - threadIdx.x + kTile <= words;
-    Word<T, kVec> word[c.in_flight];
+    Packet<T, kVec> word[c.in_flight];
 #pragma unroll
     for (int j = 0; j < c.in_flight; ++j) {
       const bool there = whole || first + j * c.block < words;
-      word[j] = there ? load_word<T, kVec, c.stream_load>(x + (first + j * c.block) * kVec) : splat<T, kVec>(0.0f);
+      word[j] = there ? load_packet<T, kVec, c.stream_load>(x + (first + j * c.block) * kVec) : splat<T, kVec>(0.0f);
     }
     float of_tile = 0;
 #pragma unroll

@@ -24,7 +24,7 @@ struct Config {
                                            // addresses
   TUNE(false, true) bool async = true;     // cp.async carries tiles straight into shared memory instead of by way of registers
   TUNE(1, 2, 3, 4) int stages = 2;         // tiles of a and b in shared memory: one is used while the others arrive
-  TUNE(false, true) bool spread = true;    // `residency` blocks a multiprocessor instead of one a tile; tiles that are left after whole
+  TUNE(false, true) bool stream_k = true;    // `residency` blocks a multiprocessor instead of one a tile; tiles that are left after whole
                                            // rounds are dealt out to all of them along k, and another pass adds up: no idle last round
   TUNE(1, 2, 4) int slices = 1;            // sets of warps that share each step along k: more warps for few or small tiles
   TUNE(1, 2, 4, 8) int cluster = 1;        // blocks that share the sum of a tile along k and join it in shared memory (Hopper)
@@ -39,17 +39,17 @@ struct Config {
 #include "../product.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.bm / c.tm * (c.bn / c.tn) * c.slices; }
-/// Elements of one access to a deep operand, whose tile is turned on its way into shared memory. cp.async turns only what it carries as
+/// Elements of one access to a k_major operand, whose tile is turned on its way into shared memory. cp.async turns only what it carries as
 /// single floats.
-HONE_BOTH constexpr int deep_vec(const Config& c) { return c.async ? 1 : c.vec; }
-/// Threads that read a line of a deep tile of `rows` lines.
-HONE_BOTH constexpr int deep_lanes(const Config& c, int rows) { return min_of(c.bk / deep_vec(c), max_of(c.along, threads_of(c) / rows)); }
-/// From one k of a tile to the next. What a deep tile has more than it needs keeps the lanes that turn it in different banks.
-HONE_BOTH constexpr int pitch_of(const Config& c, int rows, bool deep) {
-  return deep ? rows + max_of(4, 32 / (deep_lanes(c, rows) * deep_vec(c))) : rows;
+HONE_BOTH constexpr int k_major_vec(const Config& c) { return c.async ? 1 : c.vec; }
+/// Threads that read a line of a k_major tile of `rows` lines.
+HONE_BOTH constexpr int k_major_lanes(const Config& c, int rows) { return min_of(c.bk / k_major_vec(c), max_of(c.along, threads_of(c) / rows)); }
+/// From one k of a tile to the next. What a k_major tile has more than it needs keeps the lanes that turn it in different banks.
+HONE_BOTH constexpr int pitch_of(const Config& c, int rows, bool k_major) {
+  return k_major ? rows + max_of(4, 32 / (k_major_lanes(c, rows) * k_major_vec(c))) : rows;
 }
-HONE_BOTH constexpr int pitch_a(const Config& c) { return pitch_of(c, c.bm, a_is_deep(c)); }
-HONE_BOTH constexpr int pitch_b(const Config& c) { return pitch_of(c, c.bn, b_is_deep(c)); }
+HONE_BOTH constexpr int pitch_a(const Config& c) { return pitch_of(c, c.bm, a_is_k_major(c)); }
+HONE_BOTH constexpr int pitch_b(const Config& c) { return pitch_of(c, c.bn, b_is_k_major(c)); }
 HONE_BOTH constexpr int stage_floats(const Config& c) { return c.bk * (pitch_a(c) + pitch_b(c)); }
 /// Whether sums of several threads meet in shared memory.
 HONE_BOTH constexpr bool joins(const Config& c) { return c.slices > 1 || c.cluster > 1; }
@@ -59,10 +59,10 @@ constexpr int shared_bytes(Config c) {
 }
 /// Elements of one access to out: rows of out are as ragged as those of b were.
 HONE_BOTH constexpr int out_vec(const Config& c) { return c.pad ? 1 : c.vec; }
-/// Lines of the deep tiles in which a thread has words: an address each.
-constexpr int lines_of(Config c, int rows) { return ceil_div(rows * deep_lanes(c, rows), threads_of(c)); }
-constexpr int deep_lines(Config c) {
-  return max_of(a_is_deep(c) ? lines_of(c, c.bm) : 0, b_is_deep(c) ? lines_of(c, c.bn) : 0);
+/// Lines of the k_major tiles in which a thread has words: an address each.
+constexpr int lines_of(Config c, int rows) { return ceil_div(rows * k_major_lanes(c, rows), threads_of(c)); }
+constexpr int k_major_lines(Config c) {
+  return max_of(a_is_k_major(c) ? lines_of(c, c.bm) : 0, b_is_k_major(c) ? lines_of(c, c.bn) : 0);
 }
 /// Elements of both tiles that a thread carries into shared memory in one step.
 HONE_BOTH constexpr int carried(const Config& c) { return (c.bm + c.bn) * c.bk / threads_of(c); }
@@ -70,29 +70,29 @@ HONE_BOTH constexpr int carried(const Config& c) { return (c.bm + c.bn) * c.bk /
 HONE_BOTH constexpr int registers_of(const Config& c) { return c.tm * c.tn + c.tm + c.tn + (c.async ? 0 : carried(c)) + 24; }
 
 /// From one line of b to the next, as the tiles are read.
-HONE_BOTH constexpr long line_of_b(Problem p, const Config& c) { return c.pad ? round_up(p.n, (long)c.vec) : b_is_deep(c) ? p.k : p.n; }
+HONE_BOTH constexpr long line_of_b(Problem p, const Config& c) { return c.pad ? round_up(p.n, (long)c.vec) : b_is_k_major(c) ? p.k : p.n; }
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return ceil_div(p.m, (long)c.bm) * ceil_div(p.n, (long)c.bn); }
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k, (long)c.bk); }
 constexpr long kMostMultiprocessors = 256;  // more than any device has: workspaces are sized without knowing the device
 /// Blocks for a device, at least four steps of work each.
 constexpr long blocks_of(Problem p, Config c, long multiprocessors) {
-  return c.spread ? min_of(c.residency * min_of(multiprocessors, kMostMultiprocessors), ceil_div(tiles_of(p, c) * steps_of(p, c), 4L))
+  return c.stream_k ? min_of(c.residency * min_of(multiprocessors, kMostMultiprocessors), ceil_div(tiles_of(p, c) * steps_of(p, c), 4L))
                   : tiles_of(p, c);
 }
 /// Room for two partial tiles of each block: the one it begins with, and the one it ends with.
 constexpr long partial_floats(Problem p, Config c) {
-  return c.spread ? 2 * blocks_of(p, c, kMostMultiprocessors) * c.bm * c.bn : 1;
+  return c.stream_k ? 2 * blocks_of(p, c, kMostMultiprocessors) * c.bm * c.bn : 1;
 }
 
 /// The elements of a line that must be whole words: of b and out, of a, of b.
 constexpr bool words_fit(Problem p, Config c, int vec) {
-  return (c.pad || p.n % vec == 0) && ((c.async && a_is_deep(c)) || (a_is_deep(c) ? p.k : p.m) % vec == 0) &&
-         (c.async || !b_is_deep(c) || p.k % vec == 0);
+  return (c.pad || p.n % vec == 0) && ((c.async && a_is_k_major(c)) || (a_is_k_major(c) ? p.k : p.m) % vec == 0) &&
+         (c.async || !b_is_k_major(c) || p.k % vec == 0);
 }
 /// Whether a copy of b is all that accesses of 16 bytes need.
 template <class T> constexpr bool copy_widens(Problem p, Config c) {
   const int full = 16 / (int)sizeof(T);
-  return !c.pad && !b_is_deep(c) && p.n % full != 0 && ((c.async && a_is_deep(c)) || (a_is_deep(c) ? p.k : p.m) % full == 0);
+  return !c.pad && !b_is_k_major(c) && p.n % full != 0 && ((c.async && a_is_k_major(c)) || (a_is_k_major(c) ? p.k : p.m) % full == 0);
 }
 /// Sums of a thread, and its multiply-adds between two barriers.
 constexpr int sums_of(Config c) { return c.tm * c.tn; }
@@ -105,12 +105,12 @@ constexpr long balance(Problem p, Config c, long multiprocessors) {
 }
 
 /// Whether each block would have a part of a tile, and less than 128 of k in it.
-constexpr bool deals_crumbs(Problem p, Config c, long multiprocessors) {
+constexpr bool split_is_too_fine(Problem p, Config c, long multiprocessors) {
   return tiles_of(p, c) < c.residency * multiprocessors && tiles_of(p, c) * p.k < 128 * c.residency * multiprocessors;
 }
 
-/// Whether 8 threads instead of 4 on a line of a deep tile of `rows` lines would be more.
-constexpr bool along_matters(Config c, int rows) { return c.bk / deep_vec(c) > 4 && threads_of(c) / rows < 8; }
+/// Whether 8 threads instead of 4 on a line of a k_major tile of `rows` lines would be more.
+constexpr bool along_matters(Config c, int rows) { return c.bk / k_major_vec(c) > 4 && threads_of(c) / rows < 8; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.layout != p.layout) return false;                                         // made for another layout
@@ -122,16 +122,16 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (threads_of(c) * c.residency > d.threads_per_multiprocessor) return false;   // the same for several blocks
   if (shared_bytes(c) > d.shared_memory_per_block) return false;                  // the device's limit
   if (c.vec * (int)sizeof(T) > 16) return false;                                  // the widest access there is
-  if (c.pad && b_is_deep(c)) return false;                                        // lines along n are what the first pass copies
+  if (c.pad && b_is_k_major(c)) return false;                                        // lines along n are what the first pass copies
   if (!words_fit(p, c, c.vec)) return false;                                      // rows of out, a and b are whole aligned words
   if (c.async && sizeof(T) != 4) return false;                                    // cp.async converts nothing; shared memory holds floats
   if (c.async && d.compute_capability != 0 && d.compute_capability < 80) return false;  // it came with Ampere
   if (c.async && c.stages < 2) return false;                                      // it would overwrite what is in use
   if (!c.async && c.stages > 2) return false;                                     // by way of registers one tile is on its way, not more
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.cluster > 1 && c.spread) return false;                                    // its blocks have one tile, and a fixed part of k
+  if (c.cluster > 1 && c.stream_k) return false;                                    // its blocks have one tile, and a fixed part of k
   // Duplicate: on lines of the tiles that are turned there are no more words, or as many threads anyway.
-  return c.along == 8 || a_is_deep(c) && along_matters(c, c.bm) || b_is_deep(c) && along_matters(c, c.bn);
+  return c.along == 8 || a_is_k_major(c) && along_matters(c, c.bm) || b_is_k_major(c) && along_matters(c, c.bn);
 }
 
 // Learned on an H200 in November 2026, in f32 at the shapes of bench/vendor and at products of 100 to 100000. Small problems take no time worth
@@ -158,7 +158,7 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (large && !c.async && sizeof(T) == 4 && d.compute_capability >= 80) return false;  // to go by registers costs them, and instructions
   if (large && c.vec * (int)sizeof(T) < 16 && words_fit(p, c, 2 * c.vec)) return false;  // narrow accesses where wide ones are possible
   if (large && c.vec * (int)sizeof(T) < 16 && p.m >= 1024 && copy_widens<T>(p, c)) return false;  // the copy of b pays
-  if (large && c.along < 8 && deep_lines(c) <= 4) return false;                   // few addresses: longer runs cost nothing
+  if (large && c.along < 8 && k_major_lines(c) <= 4) return false;                   // few addresses: longer runs cost nothing
   if (large && threads_of(c) * c.residency < 256) return false;                   // less than two warps a scheduler
   if (large && step_of(c) * c.slices < 512) return false;                         // too little work for a barrier
   if (large && sums_of(c) < (p.n <= 32 || p.m * p.n < (1L << 18) ? 32 : 64)) return false;  // reads more than it must
@@ -167,14 +167,14 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (large && c.bm < 32 && p.m > 48) return false;                               // flat tiles read b too often
   if (large && c.bn < 64 && p.n > 32) return false;                               // narrow ones a
   if (many && c.bm * c.bn < 8192 && p.m > 48 && p.n > 32) return false;           // small tiles read too much, and large ones are enough
-  if (broad && a_is_deep(c) && !b_is_deep(c) && c.bm > c.bn) return false;         // what is turned costs more: fewer rows of it
-  if (broad && b_is_deep(c) && !a_is_deep(c) && c.bn > c.bm) return false;         // the same where b is
+  if (broad && a_is_k_major(c) && !b_is_k_major(c) && c.bm > c.bn) return false;         // what is turned costs more: fewer rows of it
+  if (broad && b_is_k_major(c) && !a_is_k_major(c) && c.bn > c.bm) return false;         // the same where b is
   if (large && c.skip && 8 * p.m * p.n > 7 * tiles_of(p, c) * c.bm * c.bn) return false;  // little is outside
   if (large && c.raster > 8 && (p.m + p.n) * p.k * (long)sizeof(T) < d.l2_bytes) return false;  // everything stays in L2
-  if (large && c.spread && c.bm * c.bn > 4096 && deals_crumbs(p, c, d.multiprocessors)) return false;  // their sums cost more
+  if (large && c.stream_k && c.bm * c.bn > 4096 && split_is_too_fine(p, c, d.multiprocessors)) return false;  // their sums cost more
   if (large && joins(c) && tiles_of(p, c) * threads_of(c) >= 192 * c.slices * d.multiprocessors) return false;  // tiles fill the device
-  if (large && joins(c) && !c.spread && grid_threads(p, c) > 512 * d.multiprocessors) return false;  // more parts than run at once
-  return !large || c.spread || balance(p, c, d.multiprocessors) >= 80;            // the last round leaves multiprocessors idle
+  if (large && joins(c) && !c.stream_k && grid_threads(p, c) > 512 * d.multiprocessors) return false;  // more parts than run at once
+  return !large || c.stream_k || balance(p, c, d.multiprocessors) >= 80;            // the last round leaves multiprocessors idle
 }
 
 constexpr int kSideThreads = 256;  // of the passes before and behind
@@ -195,7 +195,7 @@ constexpr Launch launch_gemm_tiles(Problem p, Config c, Device d) {
 constexpr Launch launch_gemm_sum(Problem p, Config c, Device d) {
   return {.grid = {max_of(1L, blocks_of(p, c, d.multiprocessors) - 1), ceil_div(c.bm * c.bn, kSideThreads * kSumWords * 4)},
           .block = {kSideThreads},
-          .enabled = c.spread && tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0,
+          .enabled = c.stream_k && tiles_of(p, c) % blocks_of(p, c, d.multiprocessors) != 0,
           .overlap = true};
 }
 
@@ -222,8 +222,8 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
           WORKSPACE(c.pad ? p.k * line_of_b(p, c) : 1) T* __restrict__ padded, Problem p) {
-  await_pass_before();
-  let_next_pass_begin();
+  grid_dependency_wait();
+  launch_dependents();
   const long word = blockIdx.x * (long)kSideThreads + threadIdx.x, words = line_of_b(p, c) / c.vec;
   const long line = word / words, column = word % words * c.vec;
   if (line >= p.k) return;
@@ -241,12 +241,12 @@ HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const F
   place<c>(p, piece.tile, tile_row, tile_column);
   Loader<T, c> loader;
   const long k = piece.begin * (long)c.bk;
-  loader.a.seek(a, tile_row, k, p.m, a_is_deep(c) ? p.k : p.m);
+  loader.a.seek(a, tile_row, k, p.m, a_is_k_major(c) ? p.k : p.m);
   loader.b.seek(b, tile_column, k, p.n, line_of_b(p, c));
   loader.left = (int)(min_of(p.k, piece.end * (long)c.bk) - k);
   loader.rows_whole = loader.a.rows_inside == c.bm && loader.b.rows_inside == c.bn;
-  await_pass_before();
-  let_next_pass_begin();  // not earlier: blocks of several calls would fill the first multiprocessors that have room
+  grid_dependency_wait();
+  launch_dependents();  // not earlier: blocks of several calls would fill the first multiprocessors that have room
   Sums<c> sums;
   sums.clear();
   const bool active = sums.warp_inside(loader.a.rows_inside, loader.b.rows_inside);
@@ -256,7 +256,7 @@ HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const F
     accumulate(loader, sums, shared, piece.end - piece.begin, active);
   }
   const auto write = [&](int row, int column, const auto& word) {
-    if (c.spread && !is_whole) {
+    if (c.stream_k && !is_whole) {
       store_sums<!joins(c)>(partial + row * c.bn + column, word);
     } else if (tile_row + row < p.m) {
       write_word<!joins(c)>(finish, out, word, tile_row + row, tile_column + column, p.n);
@@ -278,7 +278,7 @@ void gemm_tiles(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __
   SHARED_DYNAMIC(float, shared);
   const Finish<T, c> finish = {added, bias, alpha, beta};
   const long block = blockIdx.x, rank = cluster_rank<c.cluster>();
-  if constexpr (!c.spread) {
+  if constexpr (!c.stream_k) {
     compute<T, c>(a, c.pad ? padded : b, out, partial, finish, p,
                   {block / c.cluster, (int)(steps_of(p, c) * rank / c.cluster), (int)(steps_of(p, c) * (rank + 1) / c.cluster)}, true,
                   shared);
@@ -308,8 +308,8 @@ KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
               OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(partial_floats(p, c)) const float* partial,
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
-  await_pass_before();
-  let_next_pass_begin();
+  grid_dependency_wait();
+  launch_dependents();
   constexpr int kTile = c.bm * c.bn, kStride = kSideThreads * 4;  // from one word of a thread to the next
   const Schedule<c> schedule(p, gridDim.x + 1);
   long block = blockIdx.x + 1;

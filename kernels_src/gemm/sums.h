@@ -168,7 +168,7 @@ template <Config c> struct Sums {
         visit_joined(i / c.bn, i % c.bn, sum);
       }
     }
-    if (c.cluster > 1 || c.spread) join_barrier<c.cluster>();  // nobody ends, or begins another tile, while others read
+    if (c.cluster > 1 || c.stream_k) join_barrier<c.cluster>();  // nobody ends, or begins another tile, while others read
   }
 };
 

@@ -30,12 +30,12 @@ template <int pending> HONE_DEVICE void wait_groups() {
 #endif
 }
 
-/// A tile of `rows` x bk. In memory it is made of lines: a row each (`deep`: neighbours differ in k), or a k each. A thread's words stand
+/// A tile of `rows` x bk. In memory it is made of lines: a row each (`k_major`: neighbours differ in k), or a k each. A thread's words stand
 /// in as few lines as can be, because each line costs an address of its own in every step; within a line the distances are constants.
-template <class T, Config c, int rows, bool deep> struct Tile {
-  static constexpr int kThreads = threads_of(c), kPitch = pitch_of(c, rows, deep), kVec = deep ? deep_vec(c) : c.vec;
-  static constexpr int kWords = (deep ? c.bk : rows) / kVec, kLines = deep ? rows : c.bk;  // words of a line, lines
-  static constexpr int kLanes = deep ? deep_lanes(c, rows) : min_of(kWords, max_of(1, kThreads / c.bk));  // threads along a line
+template <class T, Config c, int rows, bool k_major> struct Tile {
+  static constexpr int kThreads = threads_of(c), kPitch = pitch_of(c, rows, k_major), kVec = k_major ? k_major_vec(c) : c.vec;
+  static constexpr int kWords = (k_major ? c.bk : rows) / kVec, kLines = k_major ? rows : c.bk;  // words of a line, lines
+  static constexpr int kLanes = k_major ? k_major_lanes(c, rows) : min_of(kWords, max_of(1, kThreads / c.bk));  // threads along a line
   static constexpr int kStride = kThreads / kLanes;  // lines that all threads together reach at once
   static constexpr int kAlong = kWords / kLanes, kDown = ceil_div(kLines, kStride);
   const T* at[kDown];  // this thread's first word in each of its lines, at the step that comes next
@@ -45,17 +45,17 @@ template <class T, Config c, int rows, bool deep> struct Tile {
 
   /// Points at the tile that begins at `row` and k of an operand of `all_rows` rows, whose lines are `line_length` apart.
   HONE_DEVICE void seek(const T* operand, long row, long k, long all_rows, long line_length) {
-    const T* first = operand + (deep ? row * line_length + k : k * line_length + row) + (int)threadIdx.x % kLanes * kVec;
+    const T* first = operand + (k_major ? row * line_length + k : k * line_length + row) + (int)threadIdx.x % kLanes * kVec;
 #pragma unroll
     for (int j = 0; j < kDown; ++j) at[j] = first + line(j) * line_length;
-    step = deep ? c.bk : c.bk * line_length;
+    step = k_major ? c.bk : c.bk * line_length;
     rows_inside = (int)min_of(all_rows - row, (long)rows);
   }
 
   static HONE_DEVICE int line(int j) { return (int)threadIdx.x / kLanes + j * kStride; }
   static HONE_DEVICE int along(int i) { return ((int)threadIdx.x % kLanes + i * kLanes) * kVec; }
-  static HONE_DEVICE int row(int j, int i) { return deep ? line(j) : along(i); }
-  static HONE_DEVICE int k(int j, int i) { return deep ? along(i) : line(j); }
+  static HONE_DEVICE int row(int j, int i) { return k_major ? line(j) : along(i); }
+  static HONE_DEVICE int k(int j, int i) { return k_major ? along(i) : line(j); }
   /// Whether there is a j-th line for this thread: small tiles have fewer words than threads.
   static HONE_DEVICE bool exists(int j) { return kLines % kStride == 0 || line(j) < kLines; }
   /// Whether a word lies in the matrix (all of it does, or nothing: lines are whole words), with `k_left` to go along k.
@@ -69,7 +69,7 @@ template <class T, Config c, int rows, bool deep> struct Tile {
   /// Where this thread's words go: from the first one, which is different for each thread, the others are constant distances away.
   static HONE_DEVICE int first_slot() { return k(0, 0) * kPitch + row(0, 0); }
   static HONE_DEVICE constexpr int slot(int j, int i) {
-    return deep ? i * kLanes * kVec * kPitch + j * kStride : j * kStride * kPitch + i * kLanes * kVec;
+    return k_major ? i * kLanes * kVec * kPitch + j * kStride : j * kStride * kPitch + i * kLanes * kVec;
   }
 
   /// Starts copying the next step's tile. kWhole: all of it lies in the matrix.
@@ -102,7 +102,7 @@ template <class T, Config c, int rows, bool deep> struct Tile {
 
   /// Writes what fetch read.
   HONE_DEVICE void put(float* tile) const {
-    constexpr int kWidth = deep ? 1 : min_of(kVec, 4);
+    constexpr int kWidth = k_major ? 1 : min_of(kVec, 4);
     float* const to = tile + first_slot();
 #pragma unroll
     for (int j = 0; j < kDown; ++j) {
@@ -114,7 +114,7 @@ template <class T, Config c, int rows, bool deep> struct Tile {
           Vector<float, kWidth> floats;
 #pragma unroll
           for (int e = 0; e < kWidth; ++e) floats[e] = (float)words[j][i][first + e];
-          store(to + slot(j, i) + first * (deep ? kPitch : 1), floats);
+          store(to + slot(j, i) + first * (k_major ? kPitch : 1), floats);
         }
       }
     }
@@ -123,8 +123,8 @@ template <class T, Config c, int rows, bool deep> struct Tile {
 
 /// Both operands' tiles, step after step.
 template <class T, Config c> struct Loader {
-  Tile<T, c, c.bm, a_is_deep(c)> a;
-  Tile<T, c, c.bn, b_is_deep(c)> b;
+  Tile<T, c, c.bm, a_is_k_major(c)> a;
+  Tile<T, c, c.bn, b_is_k_major(c)> b;
   int left;         // of k, from the step that comes next
   bool rows_whole;  // all rows of both tiles lie in the matrices
 

@@ -50,8 +50,8 @@ HONE_BOTH constexpr int registers_of(Config c) {
 }
 
 /// Elements of a line of an operand.
-constexpr long line_a(Problem p, Config c) { return a_is_deep(c) ? p.k : p.m; }
-constexpr long line_b(Problem p, Config c) { return b_is_deep(c) ? p.k : p.n; }
+constexpr long line_a(Problem p, Config c) { return a_is_k_major(c) ? p.k : p.m; }
+constexpr long line_b(Problem p, Config c) { return b_is_k_major(c) ? p.k : p.n; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability < 80) return false;                             // mma of bf16 and cp.async
@@ -130,14 +130,14 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, shared);
-  const long a_lines = a_is_deep(c) ? p.m : p.k, a_line = a_is_deep(c) ? p.k : p.m;
-  const long b_lines = b_is_deep(c) ? p.n : p.k, b_line = b_is_deep(c) ? p.k : p.n;
+  const long a_lines = a_is_k_major(c) ? p.m : p.k, a_line = a_is_k_major(c) ? p.k : p.m;
+  const long b_lines = b_is_k_major(c) ? p.n : p.k, b_line = b_is_k_major(c) ? p.k : p.n;
   Block<T, c> block{{a, a_lines, a_line}, {b, b_lines, b_line}, p.k, place_of<c>(p), shared_address(shared)};
-  const Meeting<c> meeting(block.shared);
-  if constexpr (c.cluster > 1) meeting.prepare();
+  const ClusterSums<c> cluster_sums(block.shared);
+  if constexpr (c.cluster > 1) cluster_sums.prepare();
   block.seek();
-  await_pass_before_with(block.a.at, block.b.at);
-  let_next_pass_begin();  // not earlier: blocks of several calls would fill the first multiprocessors that have room
+  grid_dependency_wait_after(block.a.at, block.b.at);
+  launch_dependents();  // not earlier: blocks of several calls would fill the first multiprocessors that have room
   Sums<T, c> sums;
   if constexpr (c.vec == 1) {
     block.accumulate(sums);
@@ -147,7 +147,7 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
   if constexpr (c.split > 1) {
     sums.write(partial + blockIdx.y * (p.m * p.n), block.at, p);
   } else if constexpr (c.cluster > 1) {
-    sums.join(out, {added, bias, alpha, beta}, block.at, p, meeting);
+    sums.join(out, {added, bias, alpha, beta}, block.at, p, cluster_sums);
   } else {
     sums.write(out, {added, bias, alpha, beta}, block.at, p);
   }
@@ -160,8 +160,8 @@ KERNEL LAUNCH_BOUNDS(256)
 void gemm_mma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
                   OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.split > 1 ? c.split * p.m * p.n : 1) const float* partial,
                   SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
-  await_pass_before();
-  let_next_pass_begin();
+  grid_dependency_wait();
+  launch_dependents();
   const long i = blockIdx.x * 256L + threadIdx.x;
   if (i >= p.m * p.n) return;
   float sum = 0;

@@ -3,36 +3,36 @@
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// Whether rows of out are whole pairs: those of b tell, if they are as long.
-template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_deep(c) || p.n % 2 == 0); }
-template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_deep(c) || p.n % 4 == 0); }
+template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_k_major(c) || p.n % 2 == 0); }
+template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_k_major(c) || p.n % 4 == 0); }
 
 /// Where the blocks of a cluster add up their shares of k, a block some of the tile's rows: shared memory that all of them write, behind
 /// the stages, and a barrier that counts what has arrived.
-template <Config c> struct Meeting {
+template <Config c> struct ClusterSums {
   static constexpr int kRows = c.bm / c.cluster;
   unsigned sums, barrier;
 
-  explicit HONE_DEVICE Meeting(unsigned shared) : sums(shared + c.stages * stage_bytes(c)), barrier(sums + c.bm * pitch_of(c) * 4) {}
+  explicit HONE_DEVICE ClusterSums(unsigned shared) : sums(shared + c.stages * stage_bytes(c)), barrier(sums + c.bm * pitch_of(c) * 4) {}
 
   /// The other blocks may write as soon as all have done this.
   HONE_DEVICE void prepare() const {
     if (threadIdx.x == 0) {
-      hopper::barrier_init(barrier, 1);
-      hopper::fence_barrier_init();
-      hopper::barrier_arrive_expect(barrier, c.bm * c.bn * 4);
+      hopper::mbarrier_init(barrier, 1);
+      hopper::fence_mbarrier_init();
+      hopper::mbarrier_arrive_expect_tx(barrier, c.bm * c.bn * 4);
     }
     __syncwarp();
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
   }
   HONE_DEVICE void await_others() const { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-  HONE_DEVICE void await_sums() const { hopper::barrier_wait(barrier, 0); }
+  HONE_DEVICE void await_sums() const { hopper::mbarrier_wait(barrier, 0); }
 
   /// Of share `block`, in the shared memory of the block that has these rows.
   HONE_DEVICE unsigned part(int block, int row, int column) const { return sums + ((block * kRows + row) * pitch_of(c) + column) * 4; }
-  HONE_DEVICE void tell(int block, unsigned place, float x, float y) const {
+  HONE_DEVICE void store_remote_async(int block, unsigned place, float x, float y) const {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(
-                     hopper::address_in(place, block)),
-                 "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(hopper::address_in(barrier, block))
+                     hopper::map_shared_rank(place, block)),
+                 "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(hopper::map_shared_rank(barrier, block))
                  : "memory");
   }
 };
@@ -53,7 +53,7 @@ template <class T, Config c> struct Sums {
   /// 16 x 16 of a: k from 8 on are the last two matrices. In a tile whose lines are k, eight of them are a matrix that is turned.
   static HONE_DEVICE void read_a(unsigned (&to)[4], unsigned tile, int row, int k) {
     const int lane = (int)threadIdx.x % 32;
-    if constexpr (a_is_deep(c)) {
+    if constexpr (a_is_k_major(c)) {
       load_matrices(to, tile + place_in_tile<c.bk / 8>(row + lane % 16, k / 8 + lane / 16));
     } else {
       load_transposed(to, tile + place_in_tile<c.bm / 8>(k + lane / 16 * 8 + lane % 8, row / 8 + lane / 8 % 2));
@@ -62,7 +62,7 @@ template <class T, Config c> struct Sums {
   /// 16 x 16 of b: columns from 8 on are the last two matrices.
   static HONE_DEVICE void read_b(unsigned (&to)[4], unsigned tile, int column, int k) {
     const int lane = (int)threadIdx.x % 32;
-    if constexpr (b_is_deep(c)) {
+    if constexpr (b_is_k_major(c)) {
       load_matrices(to, tile + place_in_tile<c.bk / 8>(column + lane / 16 * 8 + lane % 8, k / 8 + lane / 8 % 2));
     } else {
       load_transposed(to, tile + place_in_tile<c.bn / 8>(k + lane % 16, column / 8 + lane / 16));
@@ -105,20 +105,20 @@ template <class T, Config c> struct Sums {
 
   /// Adds up what all blocks of the cluster have: each is told the sums of some of the rows. (A cluster's barrier that releases shared
   /// memory would wait for all that is under way to memory; a copy that is counted where it arrives does not.)
-  HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, const Meeting<c>& meeting) const {
+  HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, const ClusterSums<c>& cluster_sums) const {
     const int lane = (int)threadIdx.x % 32, rank = (int)hopper::cluster_rank();
-    constexpr int kRows = Meeting<c>::kRows;
-    meeting.await_others();
+    constexpr int kRows = ClusterSums<c>::kRows;
+    cluster_sums.await_others();
 #pragma unroll
     for (int i = 0; i < kDown * 2; ++i) {
       const int row = first_row + i * 8 + lane / 4;
 #pragma unroll
       for (int j = 0; j < kAcross; ++j) {
         const int column = first_column + j * 8 + lane % 4 * 2;
-        meeting.tell(row / kRows, meeting.part(rank, row % kRows, column), values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
+        cluster_sums.store_remote_async(row / kRows, cluster_sums.part(rank, row % kRows, column), values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
       }
     }
-    meeting.await_sums();
+    cluster_sums.await_sums();
     for (int i = (int)threadIdx.x * 4; i < kRows * c.bn; i += threads_of(c) * 4) {
       const int tile_row = i / c.bn, tile_column = i % c.bn;
       const long row = at.row + rank * kRows + tile_row, column = at.column + tile_column;
@@ -127,7 +127,7 @@ template <class T, Config c> struct Sums {
 #pragma unroll
       for (int block = 0; block < c.cluster; ++block) {
         float part[4];
-        load_four(part, meeting.part(block, tile_row, tile_column));
+        load_four(part, cluster_sums.part(block, tile_row, tile_column));
 #pragma unroll
         for (int e = 0; e < 4; ++e) sums[e] += part[e];
       }

@@ -28,10 +28,10 @@ struct Unaligned {
   int shift, count;  // first element in `low`; how many of the 8 are wanted
 };
 
-/// One operand, and a thread's part of its tiles: kRows rows (of a, columns of b) and bk of k, in lines as memory has them. kDeep:
+/// One operand, and a thread's part of its tiles: kRows rows (of a, columns of b) and bk of k, in lines as memory has them. kKMajor:
 /// neighbours in a line differ in k.
-template <class T, Config c, int kRows, bool kDeep, bool kOnce> struct Tile {
-  static constexpr int kThreads = threads_of(c), kLines = kDeep ? kRows : c.bk, kWords = (kDeep ? c.bk : kRows) / 8;
+template <class T, Config c, int kRows, bool kKMajor, bool kOnce> struct Tile {
+  static constexpr int kThreads = threads_of(c), kLines = kKMajor ? kRows : c.bk, kWords = (kKMajor ? c.bk : kRows) / 8;
   static constexpr int kCarried = ceil_div(kLines * kWords, kThreads);
   static constexpr int kStride = kThreads / kWords;  // lines from one word of a thread to its next
   const T* from;
@@ -50,12 +50,12 @@ template <class T, Config c, int kRows, bool kDeep, bool kOnce> struct Tile {
   }
 
   HONE_DEVICE void seek(long row, long k) {
-    at = from + (kDeep ? (row + line(0)) * columns + k : (k + line(0)) * columns + row) + word() * 8;
-    rows_inside = (int)min_of((long)kRows, (kDeep ? lines : columns) - row);
+    at = from + (kKMajor ? (row + line(0)) * columns + k : (k + line(0)) * columns + row) + word() * 8;
+    rows_inside = (int)min_of((long)kRows, (kKMajor ? lines : columns) - row);
   }
-  HONE_DEVICE void advance(long k) { at += kDeep ? k : k * columns; }
+  HONE_DEVICE void advance(long k) { at += kKMajor ? k : k * columns; }
   HONE_DEVICE bool inside(int i, int e, int k_left) const {
-    return line(i) < (kDeep ? rows_inside : k_left) && word() * 8 + e < (kDeep ? k_left : rows_inside);
+    return line(i) < (kKMajor ? rows_inside : k_left) && word() * 8 + e < (kKMajor ? k_left : rows_inside);
   }
 
   /// Starts copying the next step's tile, with k_left to go along k; what lies beyond the matrix is zero. kWhole: nothing does.
@@ -73,8 +73,8 @@ template <class T, Config c, int kRows, bool kDeep, bool kOnce> struct Tile {
 
   /// The same by way of registers, from lines that begin anywhere.
   HONE_DEVICE void fetch(Unaligned (&words)[kCarried], long row, long k, long k_end) const {
-    const long first_line = kDeep ? row : k, first_column = kDeep ? k : row;
-    const long end_line = kDeep ? lines : k_end, end_column = kDeep ? k_end : columns;
+    const long first_line = kKMajor ? row : k, first_column = kKMajor ? k : row;
+    const long end_line = kKMajor ? lines : k_end, end_column = kKMajor ? k_end : columns;
 #pragma unroll
     for (int i = 0; i < kCarried; ++i) {
       const long at_line = first_line + line(i), column = first_column + word() * 8;

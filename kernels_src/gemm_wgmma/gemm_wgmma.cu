@@ -10,13 +10,13 @@ struct Problem {
   long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
-// Some warpgroups (128 threads) multiply, one thread of another has the copy engine bring tiles of a and b into a ring of stages ahead of
+// Some warpgroups (128 threads) multiply, one thread of another has the copy engine bring tiles of a and b into a pipeline of stages ahead of
 // them. Blocks stay and take tile after tile of out.
 struct Config {
   TUNE(64, 128, 256) int bm = 128;           // rows of a block's tile: larger tiles read a and b less often, smaller ones are more
   TUNE(64, 128, 192, 256) int bn = 256;      // columns of a block's tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
-  TUNE(false, true) bool turns = false;      // each has tiles of its own, so that one writes a tile while the other multiplies
+  TUNE(false, true) bool pingpong = false;      // each has tiles of its own, so that one writes a tile while the other multiplies
   TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;  // k-steps of a and b in shared memory: enough to hide the latency of memory
   TUNE(1, 2) int cluster_m = 1;              // blocks one above the other that share columns of b: each fetches a part for both
   TUNE(1, 2) int cluster_n = 1;              // blocks side by side that share rows of a
@@ -48,15 +48,15 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.layout != p.layout) return false;                                    // made for another layout
   if (c.terms != p.terms) return false;                                      // for other terms
   if (c.activation != p.activation) return false;                            // for another activation
-  if (c.turns && c.consumers != 2) return false;                             // they take turns in pairs
-  if (!c.turns && c.bm % (64 * c.consumers) != 0) return false;              // a product has 64 rows
+  if (c.pingpong && c.consumers != 2) return false;                             // they take turns in pairs
+  if (!c.pingpong && c.bm % (64 * c.consumers) != 0) return false;              // a product has 64 rows
   if (sums_of(c) + 16 > registers_of(c, d)) return false;                    // products under way are all in registers
   if (c.residency > 1 && c.consumers > 1) return false;                      // registers that warpgroups exchange are those of one block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
   if (clusters_of(c, d) < 1 || blocks_of(c, d) > kMostBlocks) return false;  // one at least, and partial sums of all have room
   if (c.cluster_m * c.cluster_n > 2) return false;                           // a copy is for two blocks
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
-  if (c.cluster_k > 1 && (c.turns || c.staged)) return false;                // sums leave another way
+  if (c.cluster_k > 1 && (c.pingpong || c.staged)) return false;                // sums leave another way
   if (c.cluster_k > 1 && !at_once(p, c, d)) return false;                    // one tile each: the sums take the place of the stages
   if (c.cluster_k > 1 && c.bm * pitch_of(c) * 4 > c.stages * stage_bytes(c)) return false;  // where they must fit
   if (c.cluster_k > steps_of(p, c)) return false;                            // a sum of no step is not even zero
@@ -89,11 +89,11 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
-  if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d) && !is_long(c)) return false;  // a longer ring costs nothing
+  if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d) && !is_long(c)) return false;  // a longer pipeline costs nothing
   if (c.stages > 3 && c.stages > steps_of(p, c) + 1) return false;           // stages that are never filled
   if (c.raster < 16 && at_once(p, c, d)) return false;                       // all tiles at once: there is no order
   if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c) && !at_once(p, c, d)) return false;  // the order of a smaller one, or nearly
-  if (c.turns && at_once(p, c, d)) return false;                             // one tile a block: one warpgroup would do nothing
+  if (c.pingpong && at_once(p, c, d)) return false;                             // one tile a block: one warpgroup would do nothing
   if (c.residency > 1 && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // nothing for a second block
   const bool idle = c.multiple > 1 && c.residency == 1;
   if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // a round more
@@ -179,20 +179,20 @@ void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const 
 template <class T, Config c>
 HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap* out_map) {
   const Problem p = sums.p;
-  Ring<c> ring;
+  PipelineState<c> pipeline;
   hopper::u32 turn = 0;
   const long rest = rest_here<c>(p), pieces = work_of(p, c, rest);
   int count = 0, buffer = 0;
   for (long index = blockIdx.x / cluster_of(c); index < pieces; index += clusters_here<c>(), ++count) {
     const Work work = work_at<c>(p, index, sums.rank, rest);
-    if (c.turns && count % 2 != sums.group) {
-      ring.skip(work.end - work.begin);
+    if (c.pingpong && count % 2 != sums.group) {
+      pipeline.skip(work.end - work.begin);
       continue;
     }
-    if constexpr (c.turns) hopper::barrier_wait(sums.places.turn(sums.group), turn);
-    sums.accumulate(work, ring);
-    if constexpr (c.turns) {
-      if (sums.thread == 0) hopper::barrier_arrive(sums.places.turn(1 - sums.group));
+    if constexpr (c.pingpong) hopper::mbarrier_wait(sums.layout.turn(sums.group), turn);
+    sums.accumulate(work, pipeline);
+    if constexpr (c.pingpong) {
+      if (sums.thread == 0) hopper::mbarrier_arrive(sums.layout.turn(1 - sums.group));
       turn ^= 1;
     }
     if constexpr (c.cluster_k > 1) {
@@ -210,13 +210,13 @@ HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, f
       }
     }
   }
-  if (c.staged && sums.thread == 0) hopper::store_wait_read<0>();
+  if (c.staged && sums.thread == 0) hopper::bulk_wait_group_read<0>();
 }
 
 template <Config c> HONE_DEVICE int rank_of() { return cluster_of(c) > 1 ? (int)hopper::cluster_rank() : 0; }
 
-template <Config c> HONE_DEVICE void prepare(const Places<c>& places) {
-  if (threadIdx.x == 0) make_barriers(places);
+template <Config c> HONE_DEVICE void prepare(const SharedLayout<c>& layout) {
+  if (threadIdx.x == 0) init_barriers(layout);
   if constexpr (cluster_of(c) > 1) {
     hopper::cluster_sync();
   } else {
@@ -230,8 +230,8 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(256)
 void gemm_wgmma_pack(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
                      WORKSPACE(copied_a(p, c) ? lines_a(p, c) * padded(line_a(p, c)) : 1) T* __restrict__ packed_a,
                      WORKSPACE(copied_b(p, c) ? lines_b(p, c) * padded(line_b(p, c)) : 1) T* packed_b, Problem p) {
-  let_next_pass_begin();
-  await_pass_before();
+  launch_dependents();
+  grid_dependency_wait();
   if (copied_a(p, c) && blockIdx.y == 0) {
     pack(a, packed_a, lines_a(p, c), line_a(p, c));
   } else {
@@ -247,15 +247,15 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, f
   constexpr int kMany = exchanged_registers(c), kFew = 504 - 2 * kMany;
   // Maps come from memory, and what the first copy needs would be late.
   if (threadIdx.x == 0) {
-    hopper::prefetch_map(producer.b_map);
-    if constexpr (c.repack < 2) hopper::prefetch_map(*producer.a_maps[0]);
+    hopper::prefetch_tensor_map(producer.b_map);
+    if constexpr (c.repack < 2) hopper::prefetch_tensor_map(*producer.a_maps[0]);
   }
-  if (c.staged && threadIdx.x == 128) hopper::prefetch_map(*out_map);
-  prepare(producer.places);
-  let_next_pass_begin();
-  await_pass_before();
+  if (c.staged && threadIdx.x == 128) hopper::prefetch_tensor_map(*out_map);
+  prepare(producer.layout);
+  launch_dependents();
+  grid_dependency_wait();
   if (threadIdx.x < 128) {
-    if constexpr (c.consumers > 1) hopper::give_registers<kFew>();
+    if constexpr (c.consumers > 1) hopper::setmaxnreg_dec<kFew>();
     if (threadIdx.x == 0) {
       producer.run();
     } else if (c.repack == 2 && threadIdx.x >= 32) {
@@ -264,8 +264,8 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, f
     __syncwarp();
     if constexpr (c.cluster_k > 1) hopper::cluster_sync();
   } else {
-    if constexpr (c.consumers > 1) hopper::take_registers<kMany>();
-    Sums<T, c> sums{producer.p, producer.places, producer.rank, (int)threadIdx.x / 128 - 1, (int)threadIdx.x % 128};
+    if constexpr (c.consumers > 1) hopper::setmaxnreg_inc<kMany>();
+    Sums<T, c> sums{producer.p, producer.layout, producer.rank, (int)threadIdx.x / 128 - 1, (int)threadIdx.x % 128};
     consume(sums, edge.finish, edge.out, partial, out_map);
     if constexpr (c.cluster_k > 1) {
       hopper::cluster_sync();
@@ -295,7 +295,7 @@ void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added
   if constexpr (c.repack == 0 && !c.staged) {
     SHARED_DYNAMIC(unsigned char, memory);
     const TensorMap* const a_maps[8] = {&a_map};
-    multiply<T, c>(Producer<c>{a_maps, b_map, p, Places<c>(memory), rank_of<c>()}, {p, nullptr, nullptr, out, {added, bias, alpha, beta}},
+    multiply<T, c>(Producer<c>{a_maps, b_map, p, SharedLayout<c>(memory), rank_of<c>()}, {p, nullptr, nullptr, out, {added, bias, alpha, beta}},
                    partial, nullptr);
   }
 #endif
@@ -319,7 +319,7 @@ void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
   if constexpr (c.staged) {
     SHARED_DYNAMIC(unsigned char, memory);
     const TensorMap* const a_maps[8] = {&a_map};
-    multiply<T, c>(Producer<c>{a_maps, b_map, p, Places<c>(memory), rank_of<c>()},
+    multiply<T, c>(Producer<c>{a_maps, b_map, p, SharedLayout<c>(memory), rank_of<c>()},
                    {p, nullptr, nullptr, nullptr, {added, bias, alpha, beta}}, nullptr, &out_map);
   }
 #endif
@@ -349,7 +349,7 @@ void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
     SHARED_DYNAMIC(unsigned char, memory);
     const TensorMap* const a_maps[8] = {copied_a(p, c) ? &packed_a_map : &a_map};
     const TensorMap& columns = copied_b(p, c) ? packed_b_map : b_map;
-    multiply<T, c>(Producer<c>{a_maps, columns, p, Places<c>(memory), rank_of<c>()}, {p, nullptr, nullptr, out, {added, bias, alpha, beta}},
+    multiply<T, c>(Producer<c>{a_maps, columns, p, SharedLayout<c>(memory), rank_of<c>()}, {p, nullptr, nullptr, out, {added, bias, alpha, beta}},
                    partial, nullptr);
   }
 #endif
@@ -397,7 +397,7 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
     SHARED_DYNAMIC(unsigned char, memory);
     const TensorMap* const a_maps[8] = {&a_map_0, &a_map_1, &a_map_2, &a_map_3, &a_map_4, &a_map_5, &a_map_6, &a_map_7};
     const TensorMap& columns = copied_b(p, c) ? packed_b_map : b_map;
-    multiply<T, c>(Producer<c>{a_maps, columns, p, Places<c>(memory), rank_of<c>()}, {p, a, b, out, {added, bias, alpha, beta}}, nullptr,
+    multiply<T, c>(Producer<c>{a_maps, columns, p, SharedLayout<c>(memory), rank_of<c>()}, {p, a, b, out, {added, bias, alpha, beta}}, nullptr,
                    nullptr);
   }
 #endif
@@ -411,7 +411,7 @@ void gemm_wgmma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ a
                     OUT(p.m * p.n) T* __restrict__ out,
                     WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) const float* partial,
                     SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
-  await_pass_before();
+  grid_dependency_wait();
   const Finish<T, c> finish = {added, bias, alpha, beta};
   const long slots = gridDim.y, rest = slots / cluster_of(c);
   const int slot = (int)blockIdx.y, rank = slot % cluster_of(c);

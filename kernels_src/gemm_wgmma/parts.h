@@ -20,18 +20,18 @@ HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Wor
 
 /// The cluster's parts of one sum: each block leaves its own where its stages were, then adds up some rows of all.
 template <Config c>
-HONE_DEVICE hopper::u32 part_at(const Places<c>& places, int row, int column) {
-  return places.base + (row * pitch_of(c) + column) * 4;
+HONE_DEVICE hopper::u32 part_at(const SharedLayout<c>& layout, int row, int column) {
+  return layout.base + (row * pitch_of(c) + column) * 4;
 }
 template <class T, Config c>
 HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
-  hopper::named_barrier(1, 128 * c.consumers);  // every warpgroup has read the last stages
+  hopper::named_barrier_sync(1, 128 * c.consumers);  // every warpgroup has read the last stages
 #pragma unroll
   for (int i = 0; i < sums.kProducts * 2; ++i) {
 #pragma unroll
     for (int j = 0; j < c.bn / 8; ++j) {
       const float* const s = sums.values[i / 2] + 4 * j + i % 2 * 2;
-      hopper::store_pair(part_at(sums.places, sums.row_of(i / 2) + i % 2 * 8, j * 8 + sums.thread % 4 * 2), s[0], s[1]);
+      hopper::store_pair(part_at(sums.layout, sums.row_of(i / 2) + i % 2 * 8, j * 8 + sums.thread % 4 * 2), s[0], s[1]);
     }
   }
 }
@@ -48,7 +48,7 @@ HONE_DEVICE void add_parts(const Sums<T, c>& sums, const Finish<T, c>& finish, T
 #pragma unroll
     for (int block = 0; block < c.cluster_k; ++block) {
       float part[4];
-      hopper::load_remote(part, hopper::address_in(part_at(sums.places, row, column), block));
+      hopper::load_remote(part, hopper::map_shared_rank(part_at(sums.layout, row, column), block));
 #pragma unroll
       for (int e = 0; e < 4; ++e) all[e] += part[e];
     }

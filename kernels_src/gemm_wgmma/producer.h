@@ -1,5 +1,5 @@
 #pragma once
-// From memory to shared memory: one thread of a block keeps the ring of stages filled.
+// From memory to shared memory: one thread of a block keeps the pipeline of stages filled.
 
 #if defined(HONE_HOPPER)
 template <Config c>
@@ -7,7 +7,7 @@ struct Producer {
   const TensorMap* const (&a_maps)[8];  // of each class
   const TensorMap& b_map;
   Problem p;
-  Places<c> places;
+  SharedLayout<c> layout;
   int rank;
 
   /// What is read once goes from L2 first; what many blocks read then stays.
@@ -15,9 +15,9 @@ struct Producer {
   HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
     const hopper::u64 policy = once ? hopper::kEvictFirst : hopper::kEvictNormal;
     if (for_all) {
-      hopper::copy_box(to, map, x, y, places.full(stage), policy, 3);
+      hopper::tma_load(to, map, x, y, layout.full(stage), policy, 3);
     } else {
-      hopper::copy_box(to, map, x, y, places.full(stage), policy);
+      hopper::tma_load(to, map, x, y, layout.full(stage), policy);
     }
   }
 
@@ -25,9 +25,9 @@ struct Producer {
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
     const int first = c.cluster_n > 1 ? rank * box_a(c) : 0;
 #pragma unroll
-    for (int panel = 0; panel < (a_is_deep(c) ? 1 : c.bm / 64); ++panel) {
-      const int x = a_is_deep(c) ? k : work.map_row + panel * 64, y = a_is_deep(c) ? work.map_row : k;
-      copy<c.once == 1>(places.a(stage) + panel * (kDepth * 128) + first * 128, map, x, y + first, stage, c.cluster_n > 1);
+    for (int panel = 0; panel < (a_is_k_major(c) ? 1 : c.bm / 64); ++panel) {
+      const int x = a_is_k_major(c) ? k : work.map_row + panel * 64, y = a_is_k_major(c) ? work.map_row : k;
+      copy<c.once == 1>(layout.a(stage) + panel * (kDepth * 128) + first * 128, map, x, y + first, stage, c.cluster_n > 1);
     }
   }
 
@@ -35,9 +35,9 @@ struct Producer {
   HONE_DEVICE void fetch_b(const Work& work, int k, int stage) const {
     const int first = c.cluster_m > 1 ? rank * box_b(c) : 0, column = work.column_tile * c.bn;
 #pragma unroll
-    for (int panel = 0; panel < (b_is_deep(c) ? 1 : c.bn / 64); ++panel) {
-      const int x = b_is_deep(c) ? k : column + panel * 64, y = b_is_deep(c) ? column : k;
-      copy<c.once == 2>(places.b(stage) + panel * (kDepth * 128) + first * 128, b_map, x, y + first, stage, c.cluster_m > 1);
+    for (int panel = 0; panel < (b_is_k_major(c) ? 1 : c.bn / 64); ++panel) {
+      const int x = b_is_k_major(c) ? k : column + panel * 64, y = b_is_k_major(c) ? column : k;
+      copy<c.once == 2>(layout.b(stage) + panel * (kDepth * 128) + first * 128, b_map, x, y + first, stage, c.cluster_m > 1);
     }
   }
 
@@ -51,7 +51,7 @@ struct Producer {
   }
 
   HONE_DEVICE void run() const {
-    Ring<c> ring;
+    PipelineState<c> pipeline;
     const long rest = rest_here<c>(p), count = work_of(p, c, rest);
     for (long index = blockIdx.x / cluster_of(c); index < count; index += clusters_here<c>()) {
       const Work work = work_at<c>(p, index, rank, rest);
@@ -59,11 +59,11 @@ struct Producer {
       const int shift = shift_of<c>(p, work.row_class);
       for (int step = work.begin; step < work.end; ++step) {
         const int k = step * kDepth;
-        hopper::barrier_wait(places.empty(ring.stage), ring.parity ^ 1);
-        hopper::barrier_arrive_expect(places.full(ring.stage), stage_bytes(c));
-        fetch_a(a_map, work, k, ring.stage);
-        fetch_b(work, k - shift, ring.stage);
-        ring.advance();
+        hopper::mbarrier_wait(layout.empty(pipeline.stage), pipeline.parity ^ 1);
+        hopper::mbarrier_arrive_expect_tx(layout.full(pipeline.stage), stage_bytes(c));
+        fetch_a(a_map, work, k, pipeline.stage);
+        fetch_b(work, k - shift, pipeline.stage);
+        pipeline.advance();
       }
     }
   }

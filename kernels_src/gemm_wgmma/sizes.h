@@ -8,7 +8,7 @@ constexpr int kMostBlocks = 2 * 144;  // two for each multiprocessor of a whole 
 HONE_BOTH constexpr int sharers_of(const Config& c) { return c.cluster_m * c.cluster_n; }
 HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.cluster_k; }
 /// Rows that one warpgroup multiplies.
-HONE_BOTH constexpr int rows_of(const Config& c) { return c.turns ? c.bm : c.bm / c.consumers; }
+HONE_BOTH constexpr int rows_of(const Config& c) { return c.pingpong ? c.bm : c.bm / c.consumers; }
 HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * c.bn / 128; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr int stage_bytes(const Config& c) { return (c.bm + c.bn) * kDepth * 2; }
@@ -27,7 +27,7 @@ constexpr bool has_room(Config c, Device d) {
   return shared_bytes(c) + stage_bytes(c) <= d.shared_memory_per_block &&
          (shared_bytes(c) + stage_bytes(c)) * c.residency <= d.shared_memory_per_multiprocessor;
 }
-/// Large tiles with 160 KB on their way: a longer ring made 128x14336x4096 slower by a twentieth on an H200.
+/// Large tiles with 160 KB on their way: a longer pipeline made 128x14336x4096 slower by a twentieth on an H200.
 constexpr bool is_long(const Config& c) { return c.bm * c.bn >= 128 * 128 && c.stages * stage_bytes(c) >= 160 << 10; }
 
 /// Rows that lie so far apart begin at the same place of a word of 16 bytes: they are a class, and a tile has rows of one class.
@@ -50,15 +50,15 @@ HONE_BOTH constexpr long class_rows(Problem p, Config c, long j) { return ceil_d
 HONE_BOTH constexpr long edge_of(Problem p, const Config& c) { return c.repack == 2 && p.n > 64 && p.n % 64 <= 2 ? p.n % 64 : 0; }
 HONE_BOTH constexpr long main_n(Problem p, const Config& c) { return p.n - edge_of(p, c); }
 /// A line of an operand: what lies side by side in memory. Whether lines need a copy.
-HONE_BOTH constexpr long lines_a(Problem p, const Config& c) { return a_is_deep(c) ? p.m : p.k; }
-HONE_BOTH constexpr long lines_b(Problem p, const Config& c) { return b_is_deep(c) ? p.n : p.k; }
-HONE_BOTH constexpr long line_a(Problem p, const Config& c) { return a_is_deep(c) ? p.k : p.m; }
-HONE_BOTH constexpr long line_b(Problem p, const Config& c) { return b_is_deep(c) ? p.k : p.n; }
+HONE_BOTH constexpr long lines_a(Problem p, const Config& c) { return a_is_k_major(c) ? p.m : p.k; }
+HONE_BOTH constexpr long lines_b(Problem p, const Config& c) { return b_is_k_major(c) ? p.n : p.k; }
+HONE_BOTH constexpr long line_a(Problem p, const Config& c) { return a_is_k_major(c) ? p.k : p.m; }
+HONE_BOTH constexpr long line_b(Problem p, const Config& c) { return b_is_k_major(c) ? p.k : p.n; }
 HONE_BOTH constexpr bool copied_a(Problem p, const Config& c) { return c.repack == 1 && line_a(p, c) % 8 != 0; }
 HONE_BOTH constexpr bool copied_b(Problem p, const Config& c) { return c.repack > 0 && line_b(p, c) % 8 != 0; }
 /// Lines of one box of the copy engine.
-HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_deep(c) ? c.bm : kDepth) / c.cluster_n; }
-HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_deep(c) ? c.bn : kDepth) / c.cluster_m; }
+HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_k_major(c) ? c.bm : kDepth) / c.cluster_n; }
+HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_k_major(c) ? c.bn : kDepth) / c.cluster_m; }
 
 HONE_BOTH constexpr long tiles_m(Problem p, const Config& c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
 HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }

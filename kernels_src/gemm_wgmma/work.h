@@ -103,9 +103,9 @@ HONE_DEVICE Work work_at(Problem p, long index, int rank, long rest) {
 #if defined(HONE_HOPPER)
 /// Shared memory: stages of a and b, staging for out, barriers.
 template <Config c>
-struct Places {
+struct SharedLayout {
   hopper::u32 base, barriers;
-  HONE_DEVICE explicit Places(const void* memory) {
+  HONE_DEVICE explicit SharedLayout(const void* memory) {
     base = (hopper::shared_address(memory) + 1023) / 1024 * 1024;
     barriers = base + c.stages * stage_bytes(c) + staging_bytes(c);
   }
@@ -117,9 +117,9 @@ struct Places {
   HONE_DEVICE hopper::u32 turn(int group) const { return barriers + (2 * c.stages + group) * 8; }  // this warpgroup may multiply
 };
 
-/// A position in the ring of stages.
+/// A position in the pipeline of stages.
 template <Config c>
-struct Ring {
+struct PipelineState {
   int stage = 0;
   hopper::u32 parity = 0;
   HONE_DEVICE void advance() {
@@ -137,16 +137,16 @@ struct Ring {
 
 /// One thread makes the barriers.
 template <Config c>
-HONE_DEVICE void make_barriers(const Places<c>& places) {
+HONE_DEVICE void init_barriers(const SharedLayout<c>& layout) {
   for (int stage = 0; stage < c.stages; ++stage) {
-    hopper::barrier_init(places.full(stage), 1);
-    hopper::barrier_init(places.empty(stage), sharers_of(c) * (c.turns ? 1 : c.consumers));
+    hopper::mbarrier_init(layout.full(stage), 1);
+    hopper::mbarrier_init(layout.empty(stage), sharers_of(c) * (c.pingpong ? 1 : c.consumers));
   }
-  if constexpr (c.turns) {
-    hopper::barrier_init(places.turn(0), 1);
-    hopper::barrier_init(places.turn(1), 1);
-    hopper::barrier_arrive(places.turn(0));
+  if constexpr (c.pingpong) {
+    hopper::mbarrier_init(layout.turn(0), 1);
+    hopper::mbarrier_init(layout.turn(1), 1);
+    hopper::mbarrier_arrive(layout.turn(0));
   }
-  hopper::fence_barrier_init();
+  hopper::fence_mbarrier_init();
 }
 #endif

@@ -2,7 +2,7 @@
 // From registers to out.
 
 #if defined(HONE_HOPPER)
-/// The four lanes of a row exchange, so that each has 8 neighbouring columns instead of 2 in each of four places.
+/// The four lanes of a row exchange, so that each has 8 neighbouring columns instead of 2 in each of four layout.
 HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
   const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
 #pragma unroll
@@ -19,7 +19,7 @@ HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
   }
 }
 
-HONE_DEVICE void store_word(hopper::u32 address, hopper::u32 x) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory"); }
+HONE_DEVICE void store_shared(hopper::u32 address, hopper::u32 x) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory"); }
 
 /// What is added to a thread's sums in columns j * 8 to j * 8 + 31 of a row, a pair in each word.
 template <class T, Config c>
@@ -131,7 +131,7 @@ HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work
   constexpr int kWords = c.bn / 8, kRows = 32 / kWords;  // of a row, of an access
   const int lane = sums.thread % 32, of_row = lane / kWords, word = lane % kWords;
   const int width = (int)min_of(main_n(sums.p, c) - (long)work.column_tile * c.bn, (long)c.bn);
-  const hopper::u32 mine = sums.places.staging() + (sums.group * 4 + sums.thread / 32) * (8 * pitch_anywhere(c));
+  const hopper::u32 mine = sums.layout.staging() + (sums.group * 4 + sums.thread / 32) * (8 * pitch_anywhere(c));
   const bool by_pairs = sums.p.n % 2 == 0;  // rows begin at pairs
 #pragma unroll
   for (int half = 0; half < sums.kProducts * 2; ++half) {
@@ -141,7 +141,7 @@ HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work
     const float* s = sums.values[half / 2] + half % 2 * 2;
     if (by_pairs) {
 #pragma unroll
-      for (int j = 0; j < kWords; ++j) store_word(to + j * 16, pair_of<T>(s[4 * j], s[4 * j + 1]));
+      for (int j = 0; j < kWords; ++j) store_shared(to + j * 16, pair_of<T>(s[4 * j], s[4 * j + 1]));
     } else {
 #pragma unroll
       for (int j = 0; j < kWords; ++j) {
@@ -175,22 +175,22 @@ HONE_DEVICE void write_staged(const Sums<T, c>& sums, const TensorMap& map, cons
   const int thread = sums.thread, line = thread / 32 * 16 + thread / 8 % 2 * 8 + thread % 8, chunk = thread % 32 / 16;
 #pragma unroll
   for (int panel = 0; panel < sums.kProducts * kAcross; ++panel) {
-    const hopper::u32 mine = sums.places.staging() + (sums.group * 2 + buffer) * 8192;
+    const hopper::u32 mine = sums.layout.staging() + (sums.group * 2 + buffer) * 8192;
     buffer ^= 1;
-    if (thread == 0) hopper::store_wait_read<1>();
-    hopper::named_barrier(1 + sums.group, 128);
+    if (thread == 0) hopper::bulk_wait_group_read<1>();
+    hopper::named_barrier_sync(1 + sums.group, 128);
 #pragma unroll
     for (int j = 0; j < 8; j += 2) {
       const float* s = sums.values[panel / kAcross] + panel % kAcross * 32 + 4 * j;
-      hopper::store_matrices(mine + line * 128 + ((j + chunk) ^ line % 8) * 16, pair_of<T>(s[0], s[1]), pair_of<T>(s[2], s[3]),
+      hopper::stmatrix(mine + line * 128 + ((j + chunk) ^ line % 8) * 16, pair_of<T>(s[0], s[1]), pair_of<T>(s[2], s[3]),
                              pair_of<T>(s[4], s[5]), pair_of<T>(s[6], s[7]));
     }
-    hopper::fence_async();
-    hopper::named_barrier(1 + sums.group, 128);
+    hopper::fence_proxy_async();
+    hopper::named_barrier_sync(1 + sums.group, 128);
     const int row = work.row_tile * c.bm + sums.first_row() + panel / kAcross * 64, column = work.column_tile * c.bn + panel % kAcross * 64;
     if (thread == 0) {
-      if (row < sums.p.m && column < sums.p.n) hopper::store_box(map, column, row, mine);
-      hopper::store_commit();
+      if (row < sums.p.m && column < sums.p.n) hopper::tma_store(map, column, row, mine);
+      hopper::bulk_commit_group();
     }
   }
 }

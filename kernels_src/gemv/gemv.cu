@@ -43,10 +43,10 @@ template <class T> HONE_BOTH constexpr long round_of(Problem p, const Config& c)
   return k_at_once<T>(c) * (whole_words<T>(p, c) ? in_flight<true>(c) : in_flight<false>(c));
 }
 /// Blocks that share the sum over k: 512 in all, but at least one round of words in flight for each.
-template <class T> HONE_BOTH constexpr long usual_split(Problem p, const Config& c) {
+template <class T> HONE_BOTH constexpr long default_split(Problem p, const Config& c) {
   return max_of(1L, min_of(min_of(32L, 512 / ceil_div(p.n, (long)outputs_of<T>(c))), p.k / round_of<T>(p, c)));
 }
-template <class T> HONE_BOTH constexpr long split_of(Problem p, const Config& c) { return c.split > 0 ? c.split : usual_split<T>(p, c); }
+template <class T> HONE_BOTH constexpr long split_of(Problem p, const Config& c) { return c.split > 0 ? c.split : default_split<T>(p, c); }
 template <class T> HONE_BOTH constexpr long shares_of(Problem p, const Config& c) { return c.cluster * split_of<T>(p, c); }
 template <class T> constexpr long blocks_of(Problem p, Config c) { return shares_of<T>(p, c) * ceil_div(p.n, (long)outputs_of<T>(c)); }
 template <class T> constexpr long partial_floats(Problem p, Config c) { return split_of<T>(p, c) > 1 ? split_of<T>(p, c) * p.n : 1; }
@@ -72,7 +72,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   const long line = c.layout == 1 ? p.n : p.k;
   if (c.bytes < 16 && line * sizeof(T) % 16 == 0) return false;            // narrow words are for lines that are no whole wide ones
-  if (c.split > 0 && c.cluster == 1 && c.split == usual_split<T>(p, c)) return false;  // 0 comes to the same
+  if (c.split > 0 && c.cluster == 1 && c.split == default_split<T>(p, c)) return false;  // 0 comes to the same
   if (shared_bytes<T>(c) > 49152) return false;                            // so many sums take long to add up
   if (registers_of(c) * c.threads > d.registers_per_multiprocessor) return false;  // spills
   if (c.lanes > 32 && c.lanes * vec<T>(c) >= 2 * line) return false;       // half of the lanes have nothing
@@ -222,8 +222,8 @@ template <class T, Config c, bool aligned> HONE_DEVICE void add_columns(const T*
   const long distance = groups_of(c) * p.n, step = share.stride * p.n;
   const int left = column < p.n ? (int)p.k - first : 0, rounds = share.whole_rounds(left - kLast);
   if constexpr (aligned && c.bytes == 16) prefetch_part(w, p);
-  await_pass_before_with(at, factor);
-  let_next_pass_begin();
+  grid_dependency_wait_after(at, factor);
+  launch_dependents();
   float sums[kVec] = {};
   for (int round = 0; round < rounds; ++round, at += step, factor += share.stride) {
     add_column_words<T, c, aligned, true>(factor, at, sums, 0, p.n - column, distance);
@@ -263,8 +263,8 @@ template <class T, Config c, bool aligned> HONE_DEVICE void add_rows(const T* x,
   if constexpr (aligned && c.bytes == 16) {
     if (lane == 0 && left > 0) prefetch(at, min_of(left * (long)sizeof(T), 2L * c.lanes * c.bytes));
   }
-  await_pass_before_with(at, factor);
-  let_next_pass_begin();
+  grid_dependency_wait_after(at, factor);
+  launch_dependents();
   float sum = 0.0f;
   for (int round = 0; round < rounds; ++round, at += share.stride, factor += share.stride) {
     sum = add_row_words<T, c, aligned, true>(factor, at, sum, 0);
@@ -302,13 +302,13 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
           SCALAR(1.0) float beta, Problem p) {
   constexpr int kOutputs = outputs_of<T>(c), kOwn = own_outputs<T>(c);
   SHARED_DYNAMIC(float, parts);
-  __shared__ Arrival told;
+  __shared__ Mbarrier gathered;
   float* totals = parts + parts_of(c) * kOutputs;  // of this block's own outputs, from each block of the cluster
   const int rank = c.cluster > 1 ? cluster_rank() : 0;
   if constexpr (c.cluster > 1) {
     if (threadIdx.x == 0) {
-      prepare_arrival(&told);
-      expect_bytes(&told, 4 * c.cluster * max_of(0, min_of(kOwn, kOutputs - rank * kOwn)));
+      mbarrier_init(&gathered);
+      mbarrier_arrive_expect_tx(&gathered, 4 * c.cluster * max_of(0, min_of(kOwn, kOutputs - rank * kOwn)));
     }
     __syncwarp();
     cluster_arrive_relaxed();
@@ -320,19 +320,19 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
     add_lines<T, c, false>(x, w, parts, index, shares, p);
   }
   __syncthreads();
-  if constexpr (c.cluster > 1) cluster_wait();  // all blocks are prepared to be told
+  if constexpr (c.cluster > 1) cluster_wait();  // all blocks are prepared to be gathered
   for (int i = (int)threadIdx.x; i < kOutputs; i += c.threads) {
     float sum = 0.0f;
 #pragma unroll
     for (int part = 0; part < parts_of(c); ++part) sum += parts[part * kOutputs + i];
     if constexpr (c.cluster > 1) {
-      tell(&totals[rank * kOwn + i % kOwn], i / kOwn, sum, &told);
+      store_remote_async(&totals[rank * kOwn + i % kOwn], i / kOwn, sum, &gathered);
     } else {
       totals[i] = sum;
     }
   }
   if constexpr (c.cluster > 1) {
-    await_arrival(&told, 0);
+    mbarrier_wait(&gathered, 0);
   } else {
     __syncthreads();
   }
@@ -357,8 +357,8 @@ KERNEL LAUNCH_BOUNDS(kSumOutputs * kSumGroups)
 void gemv_sum(IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added, OUT(p.n) T* __restrict__ y,
               WORKSPACE(partial_floats<T>(p, c)) const float* partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta,
               Problem p) {
-  await_pass_before();
-  let_next_pass_begin();
+  grid_dependency_wait();
+  launch_dependents();
   __shared__ float sums[kSumGroups][kSumOutputs];
   const int output = (int)threadIdx.x % kSumOutputs, group = (int)threadIdx.x / kSumOutputs;
   const long i = blockIdx.x * (long)kSumOutputs + output;

@@ -13,11 +13,11 @@ REFERENCE(p.rows)
 void layernorm_reference(long r, const T* x, const T* weight, const T* bias, double* y, float epsilon, Problem p) {
   const T* row = x + r * p.cols;
   double mean = 0, variance = 0;
-  each_of_row(row, p.cols, [&](long, double value) { mean += value; });
+  for_each_in_row(row, p.cols, [&](long, double value) { mean += value; });
   mean /= p.cols;
-  each_of_row(row, p.cols, [&](long, double value) { variance += (value - mean) * (value - mean); });
+  for_each_in_row(row, p.cols, [&](long, double value) { variance += (value - mean) * (value - mean); });
   const double scale = 1.0 / sqrt(variance / p.cols + (double)epsilon);
-  each_of_row(row, p.cols, [&](long c, double value) {
+  for_each_in_row(row, p.cols, [&](long c, double value) {
     y[r * p.cols + c] = (value - mean) * scale * (double)(float)weight[c] + (double)(float)bias[c];
   });
 }
@@ -26,10 +26,10 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void layernorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.cols) const T* __restrict__ weight, IN(p.cols) const T* __restrict__ bias,
                OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {
-  __shared__ Slots<typename JoinedOf<Moments, c.twice>::type> slots[2];
+  __shared__ ReduceStorage<typename ReducedOf<Moments, c.two_pass>::type> slots[2];
   SHARED_DYNAMIC(T, shared);
   const NormArguments<T> arguments = {x, nullptr, weight, bias, y, nullptr};
-  Word<T, vec<T>(c)>* kept = reinterpret_cast<Word<T, vec<T>(c)>*>(shared) + threadIdx.x;
+  Packet<T, vec<T>(c)>* kept = reinterpret_cast<Packet<T, vec<T>(c)>*>(shared) + threadIdx.x;
   const Rows<T, c> rows = {p.rows, p.cols, c.cluster, {x}, shared};
   Norm<T, c, Moments>{arguments, slots, kept, {weight, {}}, {bias, {}}}.run(rows, epsilon);
 }

@@ -14,7 +14,7 @@ REFERENCE(p.rows)
 void residual_rmsnorm_reference(long r, const T* x, const T* residual, const T* weight, double* sum, double* y, float epsilon, Problem p) {
   const long first = r * p.cols;
   double squares = 0;
-  each_of_row(x + first, p.cols, [&](long c, double value) {
+  for_each_in_row(x + first, p.cols, [&](long c, double value) {
     const double total = value + (double)(float)residual[first + c];
     sum[first + c] = total;
     squares += total * total;
@@ -28,10 +28,10 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void residual_rmsnorm(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.rows * p.cols) const T* __restrict__ residual,
                       IN(p.cols) const T* __restrict__ weight, OUT(p.rows * p.cols) T* __restrict__ sum,
                       OUT(p.rows * p.cols) T* __restrict__ y, SCALAR(1e-5) float epsilon, Problem p) {
-  __shared__ Slots<SquareSum> slots[2];
+  __shared__ ReduceStorage<SquareSum> slots[2];
   SHARED_DYNAMIC(T, shared);
   const NormArguments<T> arguments = {x, residual, weight, nullptr, y, sum};
-  Word<T, vec<T>(c)>* kept = reinterpret_cast<Word<T, vec<T>(c)>*>(shared) + threadIdx.x;
+  Packet<T, vec<T>(c)>* kept = reinterpret_cast<Packet<T, vec<T>(c)>*>(shared) + threadIdx.x;
   const Rows<T, c, 2> rows = {p.rows, p.cols, c.cluster, {x, residual}, shared};
   Norm<T, c, SquareSum>{arguments, slots, kept, {weight, {}}, {}}.run(rows, epsilon);
 }

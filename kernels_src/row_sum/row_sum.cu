@@ -12,7 +12,7 @@ struct Config {
   TUNE(1, 2, 4) int cluster = 1;                      // blocks that share a row and add up at once
   TUNE(2, 4, 8, 16) int bytes = 16;                   // of one load: 16 is the widest there is
   TUNE(1, 2, 4, 8) int in_flight = 2;                 // loads a thread issues before it adds, to cover the latency of memory
-  TUNE(false, true) bool edges = true;                // rows may begin and end inside a word; without that code fewer registers
+  TUNE(false, true) bool unaligned_rows = true;                // rows may begin and end inside a word; without that code fewer registers
   TUNE(false, true) bool bulk = false;                // a bulk copy brings rows into shared memory; else threads load for themselves
   TUNE(false, true) bool stream_load = true;          // lines of x leave the caches first: nothing reads them again. They
                                                       // do not drive out what others wrote: 44 to 37 us for 128 MiB on an H200
@@ -24,11 +24,11 @@ template <class T> HONE_BOTH constexpr int vec(Config c) { return c.bytes / (int
 
 /// Slices of a row: 1024 blocks in all, but at least 32 elements for each thread. (By reference: fields of a Config that is handed over by
 /// value, NVRTC 13 reads from device memory, a microsecond before a block's first load.)
-HONE_BOTH constexpr long usual_slices(Problem p, const Config& c) {
+HONE_BOTH constexpr long default_slices(Problem p, const Config& c) {
   if (p.rows > 512) return 1;  // most problems, and divisions would keep a block from its first load
   return max_of(1L, min_of((long)(1024 / (int)p.rows), p.cols / (32 * c.block)) / c.cluster);
 }
-HONE_BOTH constexpr long slices_of(Problem p, const Config& c) { return c.split > 0 ? c.split : usual_slices(p, c); }
+HONE_BOTH constexpr long slices_of(Problem p, const Config& c) { return c.split > 0 ? c.split : default_slices(p, c); }
 HONE_BOTH constexpr long parts_of(Problem p, const Config& c) { return slices_of(p, c) * c.cluster; }
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
@@ -49,24 +49,24 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bulk && c.bytes < 16) return false;                          // which move words of 16 bytes
   if (c.bulk && p.cols < 2 * vec<T>(c)) return false;                // and every row has one
   if (c.bulk && slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // slices of several rows do not lie side by side
-  if (!c.edges && p.cols % vec<T>(c) != 0) return false;             // rows do begin inside a word
-  if (c.edges && c.row_threads < vec<T>(c)) return false;            // a thread takes one element of an edge
+  if (!c.unaligned_rows && p.cols % vec<T>(c) != 0) return false;             // rows do begin inside a word
+  if (c.unaligned_rows && c.row_threads < vec<T>(c)) return false;            // a thread takes one element of an edge
   if (shared_bytes<T>(p, c) + 2048 > d.shared_memory_per_block) return false;  // the device's limit, beside the partial sums
   if (groups_of(p, c) * c.cluster > 0x7fffffff) return false;        // the device's limit
   if (16 * p.rows * slices_of(p, c) > d.memory) return false;        // slices take a quarter of it at most
-  return !c.edges || vec<T>(c) > 1;                                  // duplicate: no row begins inside such a word
+  return !c.unaligned_rows || vec<T>(c) > 1;                                  // duplicate: no row begins inside such a word
 }
 
 // Learned on an H200 in November 2026, at 4096x4096, 8192x8192, 16384x1024 and 128x131072 in f32 and bf16, and at ragged neighbours.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if ((c.cluster > 1 || c.split > 1) && p.rows > 512) return false;  // there is work for all
-  if (c.edges && p.cols % vec<T>(c) == 0) return false;              // no row has one: registers for nothing
+  if (c.unaligned_rows && p.cols % vec<T>(c) == 0) return false;              // no row has one: registers for nothing
   if (c.bytes < 16 && p.cols > 2048) return false;                   // narrow words are for rows of few
   if (c.min_blocks > 1 && c.block * c.min_blocks < 512) return false;  // as many are resident without being asked
   if (c.row_threads < vec<T>(c)) return false;                       // so few threads have too many words each
   if (c.row_threads < 32 && p.cols > 16384) return false;            // one thread's long sum loses digits, and its loads share no lines
   if (slices_of(p, c) > 1 && c.row_threads < c.block) return false;  // rows so short that a block holds several are not worth a split
-  if (c.split > 0 && c.split == usual_slices(p, c)) return false;    // 0 comes to the same
+  if (c.split > 0 && c.split == default_slices(p, c)) return false;    // 0 comes to the same
   if (c.row_threads < c.block && p.cols / vec<T>(c) > 64 * c.row_threads) return false;  // rows so long are for all threads of a block
   const long per_step = (long)c.row_threads * c.cluster * vec<T>(c); // elements of a row read by one load of every thread
   if (c.row_threads > 256 && per_step > p.cols) return false;        // threads without an element
@@ -94,14 +94,14 @@ template <class T> constexpr Cost cost(Problem p) {
 
 template <class T> REFERENCE(p.rows) void row_sum_reference(long r, const T* x, double* y, Problem p) {
   double sum = 0;
-  each_of_row(x + r * p.cols, p.cols, [&](long, double value) { sum += value; });
+  for_each_in_row(x + r * p.cols, p.cols, [&](long, double value) { sum += value; });
   y[r] = sum;
 }
 
 struct Sum {
   float sum;
 
-  HONE_DEVICE static Sum join(Sum a, Sum b) { return {a.sum + b.sum}; }
+  HONE_DEVICE static Sum combine(Sum a, Sum b) { return {a.sum + b.sum}; }
 };
 
 /// The sum of what this thread reads of `row`.
@@ -109,7 +109,7 @@ template <class T, Config c> HONE_DEVICE Sum sum_of_thread(const Row<T, c>& row,
   float sums[c.in_flight] = {};
   if (row.in_head()) sums[0] = (float)x[row.head_at()];
   if (row.in_tail()) sums[0] += (float)x[row.tail_at()];
-  row.template visit<false, false>(0, nullptr, 0.0f, [&](int, const Word<T, vec<T>(c)> (&word)[c.in_flight]) {
+  row.template visit<false, false>(0, nullptr, 0.0f, [&](int, const Packet<T, vec<T>(c)> (&word)[c.in_flight]) {
 #pragma unroll
     for (int j = 0; j < c.in_flight; ++j) {
 #pragma unroll
@@ -126,17 +126,17 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
 void row_sum(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows) T* __restrict__ y,
              WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
-  __shared__ Slots<Sum> slots;
+  __shared__ ReduceStorage<Sum> slots;
   SHARED_DYNAMIC(T, shared);
   const long parts = parts_of(p, c);
   Rows<T, c> rows = {p.rows, p.cols, parts, {x}, shared};
   rows.begin();
   const Row<T, c> row = rows.row();
-  rows.bring_near(row);
-  take_turn();
+  rows.prefetch_l2(row);
+  grid_dependency_sync();
   const Sum part_sum = sum_of_thread<T, c>(row, x);
-  rows.meet();
-  const float sum = join_row<c>(part_sum, slots).sum;
+  rows.wait_for_cluster();
+  const float sum = reduce_row<c>(part_sum, slots).sum;
   if (row.index >= p.rows || row.lane != 0 || rows.part % c.cluster != 0) return;
   if (parts == c.cluster) {
     y[row.index] = T(sum);
@@ -151,7 +151,7 @@ KERNEL LAUNCH_BOUNDS(256)
 void row_sum_slices(OUT(p.rows) T* __restrict__ y, WORKSPACE(p.rows * slices_of(p, c)) float* __restrict__ slices, Problem p) {
   const long r = (long)blockIdx.x * 8 + (int)threadIdx.x / 32;
   const long count = slices_of(p, c);
-  take_turn();
+  grid_dependency_sync();
   float sum = 0;
   for (long s = (int)threadIdx.x % 32; s < count && r < p.rows; s += 32) sum += slices[r * count + s];
 #pragma unroll

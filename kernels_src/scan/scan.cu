@@ -1,6 +1,6 @@
 // Inclusive scan (running sum): y[i] = x[0] + ... + x[i].
 #include "../bulk.h"
-#include "../words.h"
+#include "../packet.h"
 
 struct Problem {
   long n = 1L << 26;
@@ -15,14 +15,14 @@ struct Problem {
 // are the same every time.
 struct Config {
   TUNE(4, 8, 12, 16, 20, 24) int warps = 20;      // with a tile each, in a block; 20: or as many as there is room for
-  TUNE(1, 3, 5, 7) int held = 7;                  // words of 16 bytes that a lane holds, side by side: odd, so that 8 lanes that read at
+  TUNE(1, 3, 5, 7) int packets_per_thread = 7;                  // words of 16 bytes that a lane holds, side by side: odd, so that 8 lanes that read at
                                                   // once hit different banks
   TUNE(1, 2, 3, 4, 5, 6, 8) int steps = 3;        // in which a warp goes through its tile
-  TUNE(4, 8) int looks = 8;                       // tiles that a lane of the adding warp looks at: many are under way with one latency
+  TUNE(4, 8) int tiles_per_lane = 8;                       // tiles that a lane of the adding warp looks at: many are under way with one latency
 };
 
 template <class T> HONE_BOTH constexpr int vec() { return 16 / (int)sizeof(T); }
-HONE_BOTH constexpr long tile_words(Config c) { return 32L * c.held * c.steps; }
+HONE_BOTH constexpr long tile_words(Config c) { return 32L * c.packets_per_thread * c.steps; }
 template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return tile_words(c) * vec<T>(); }
 
 constexpr long kOwnBytes = 4096;  // of shared memory, beside tiles
@@ -39,7 +39,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 // Learned on an H200 in November 2026, at 2^28 elements in f32 and bf16. Short arrays take no time worth saving.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (c.warps != 20 && warps_of(c, d) < c.warps) return false;                  // 20 comes to the same
-  if ((c.held * vec<T>() + 40) * (c.warps + 1) * 32 > d.registers_per_multiprocessor) return false;  // held elements are floats: spills
+  if ((c.packets_per_thread * vec<T>() + 40) * (c.warps + 1) * 32 > d.registers_per_multiprocessor) return false;  // held elements are floats: spills
   if (p.n > (1 << 24) && tile_words(c) < 384) return false;                     // each block adds up what all tiles tell
   return p.n <= (1 << 24) || 2 * shared_bytes(c, d) >= d.shared_memory_per_block;  // tiles under way keep memory busy
 }
@@ -83,19 +83,19 @@ template <class T> REFERENCE(ceil_div(p.n, kReferenceChunk)) void scan_reference
 
 // ---- what a tile tells, and is told -----------------------------------------------------------------------------------------------------
 // 8 bytes, written at once, so that no fence is between them: a sum, and what it belongs to. Zero says nothing yet.
-using Told = unsigned long long;
+using TileStatus = unsigned long long;
 
-HONE_DEVICE Told tell(unsigned mark, float sum) { return (Told)mark << 32 | __builtin_bit_cast(unsigned, sum); }
-HONE_DEVICE unsigned mark(Told told) { return (unsigned)(told >> 32); }
-HONE_DEVICE float sum_of(Told told) { return __builtin_bit_cast(float, (unsigned)told); }
+HONE_DEVICE TileStatus make_status(unsigned tag, float sum) { return (TileStatus)tag << 32 | __builtin_bit_cast(unsigned, sum); }
+HONE_DEVICE unsigned tag_of(TileStatus status) { return (unsigned)(status >> 32); }
+HONE_DEVICE float sum_of(TileStatus status) { return __builtin_bit_cast(float, (unsigned)status); }
 
 /// Where a warp asks for the sum of all before its tile. The answer is marked with the tile's number plus 1.
-struct Question {
+struct PrefixRequest {
   int tile;
-  Told answer;
+  TileStatus prefix;
 };
 
-HONE_DEVICE void let_others_work() {
+HONE_DEVICE void yield_block() {
 #if !defined(__CUDACC__)
   __nanosleep(1);  // there, a block may wait for the thread that runs another
 #endif
@@ -105,7 +105,7 @@ HONE_DEVICE void let_others_work() {
 HONE_DEVICE int lane() { return (int)(threadIdx.x % 32); }
 
 /// A number that no other warp gets.
-HONE_DEVICE int take_number(int* from) {
+HONE_DEVICE int next_tile(int* from) {
   int number = 0;
   if (lane() == 0) number = atomicAdd(from, 1);
   return __shfl_sync(0xffffffffu, number, 0);
@@ -138,13 +138,13 @@ HONE_DEVICE float from_lane_before(float value) {
 // ---- the warp that adds up --------------------------------------------------------------------------------------------------------------
 /// Goes through all tiles in windows, of which a lane has every 32nd tile. It answers as soon as all before a tile is known; a window is
 /// left when all of it is known, so that additions always have the same order.
-template <Config c> struct Adder {
-  static constexpr int kWindow = 32 * c.looks;
-  const volatile Told* told;
+template <Config c> struct PrefixWarp {
+  static constexpr int kWindow = 32 * c.tiles_per_lane;
+  const volatile TileStatus* statuses;
   int tiles;
-  volatile Question* questions;
+  volatile PrefixRequest* requests;
   int warps;
-  volatile float* answers;  // of a window
+  volatile float* prefixes;  // of a window
   double before_window = 0;
 
   HONE_DEVICE void run() {
@@ -153,57 +153,57 @@ template <Config c> struct Adder {
 
   HONE_DEVICE void add_window(int first) {
     const int mine = first + lane();
-    Told seen[c.looks];
+    TileStatus seen[c.tiles_per_lane];
 #pragma unroll
-    for (int j = 0; j < c.looks; ++j) seen[j] = mine + j * 32 < tiles ? 0 : tell(1, 0.0f);
+    for (int j = 0; j < c.tiles_per_lane; ++j) seen[j] = mine + j * 32 < tiles ? 0 : make_status(1, 0.0f);
     for (int known = 0; known < kWindow;) {
 #pragma unroll
-      for (int j = 0; j < c.looks; ++j) {
-        if (mark(seen[j]) == 0) seen[j] = told[mine + j * 32];
+      for (int j = 0; j < c.tiles_per_lane; ++j) {
+        if (tag_of(seen[j]) == 0) seen[j] = statuses[mine + j * 32];
       }
-      float through[c.looks], before_group = 0;
+      float through[c.tiles_per_lane], before_group = 0;
 #pragma unroll
-      for (int j = 0; j < c.looks; ++j) through[j] = sum_of(seen[j]);
+      for (int j = 0; j < c.tiles_per_lane; ++j) through[j] = sum_of(seen[j]);
       scan_lanes(through);
       known = 0;
 #pragma unroll
-      for (int j = 0; j < c.looks; ++j) {
-        answers[j * 32 + lane()] = (float)before_window + (before_group + from_lane_before(through[j]));
+      for (int j = 0; j < c.tiles_per_lane; ++j) {
+        prefixes[j * 32 + lane()] = (float)before_window + (before_group + from_lane_before(through[j]));
         before_group += __shfl_sync(0xffffffffu, through[j], 31);
-        const unsigned missing = __ballot_sync(0xffffffffu, mark(seen[j]) == 0);
+        const unsigned missing = __ballot_sync(0xffffffffu, tag_of(seen[j]) == 0);
         if (known == j * 32) known += missing == 0 ? 32 : __ffs((int)missing) - 1;
       }
-      answer(first, known);
+      publish(first, known);
       if (known == kWindow) before_window += before_group;
-      let_others_work();
+      yield_block();
     }
   }
 
   /// Of the window's tiles `known` have told their sums, in order. A tile is asked for before it tells: so no question comes too late.
-  HONE_DEVICE void answer(int first, int known) const {
+  HONE_DEVICE void publish(int first, int known) const {
     __threadfence_block();
     __syncwarp();
     if (lane() < warps) {
-      const int tile = questions[lane()].tile, at = tile - first;
-      if (at >= 0 && at <= known && at < kWindow) questions[lane()].answer = tell((unsigned)tile + 1, answers[at]);
+      const int tile = requests[lane()].tile, at = tile - first;
+      if (at >= 0 && at <= known && at < kWindow) requests[lane()].prefix = make_status((unsigned)tile + 1, prefixes[at]);
     }
     __syncwarp();
   }
 };
 
 // ---- a warp with tiles ------------------------------------------------------------------------------------------------------------------
-template <class T, Config c> struct Worker {
+template <class T, Config c> struct TileWarp {
   static constexpr int kVec = vec<T>();
   static constexpr long kTile = tile_elements<T>(c);
-  using TileWord = Word<T, kVec>;
+  using TilePacket = Packet<T, kVec>;
   const T* x;
   T* y;
   long n;
-  volatile Told* told;
-  int* started;
-  T* here;  // the tile in shared memory
-  Arrival* loaded;
-  volatile Question* question;
+  volatile TileStatus* statuses;
+  int* taken;
+  T* shared_tile;  // the tile in shared memory
+  Mbarrier* loaded;
+  volatile PrefixRequest* request;
   int tile;
   int words, whole_words;  // of the tile; the array's last word may be a part of one, whose elements go one by one
 
@@ -211,35 +211,35 @@ template <class T, Config c> struct Worker {
   HONE_DEVICE bool has_rest() const { return words > whole_words && lane() < kVec; }
   HONE_DEVICE long rest() const { return (long)whole_words * kVec + lane(); }
 
-  HONE_DEVICE void ask() {
-    if (lane() == 0) question->tile = tile;
+  HONE_DEVICE void request_prefix() {
+    if (lane() == 0) request->tile = tile;
     __threadfence_block();
   }
 
-  HONE_DEVICE void bring(unsigned phase) {
+  HONE_DEVICE void load_tile(unsigned phase) {
     const long left = min_of(kTile, n - begin());
     const T* const from = x + begin();
     words = (int)ceil_div(left, (long)kVec);
     whole_words = (int)(left / kVec);
     if constexpr (!kBulkCopies) {
 #pragma unroll 8
-      for (int i = lane(); i < whole_words; i += 32) store(here + i * kVec, load<kVec>(from + i * kVec));
+      for (int i = lane(); i < whole_words; i += 32) store(shared_tile + i * kVec, load<kVec>(from + i * kVec));
     } else if (lane() == 0) {
-      expect_bytes(loaded, whole_words * 16);
-      if (whole_words > 0) bulk_load<false>(here, from, whole_words * 16, loaded);
+      mbarrier_arrive_expect_tx(loaded, whole_words * 16);
+      if (whole_words > 0) bulk_load<false>(shared_tile, from, whole_words * 16, loaded);
     }
-    if (has_rest()) here[rest()] = rest() < left ? from[rest()] : T(0.0f);
+    if (has_rest()) shared_tile[rest()] = rest() < left ? from[rest()] : T(0.0f);
     __syncwarp();
-    if constexpr (kBulkCopies) await_arrival(loaded, phase);
+    if constexpr (kBulkCopies) mbarrier_wait(loaded, phase);
   }
 
-  HONE_DEVICE TileWord word(int i) const { return i < words ? load_word<T, kVec>(here + i * kVec) : TileWord{}; }
+  HONE_DEVICE TilePacket word(int i) const { return i < words ? load_packet<T, kVec>(shared_tile + i * kVec) : TilePacket{}; }
 
   HONE_DEVICE float sum() const {
     float sums[kVec] = {};
 #pragma unroll
-    for (int i = 0; i < c.held * c.steps; ++i) {
-      const TileWord one = word(i * 32 + lane());
+    for (int i = 0; i < c.packets_per_thread * c.steps; ++i) {
+      const TilePacket one = word(i * 32 + lane());
 #pragma unroll
       for (int e = 0; e < kVec; ++e) sums[e] += one[e];
     }
@@ -251,13 +251,13 @@ template <class T, Config c> struct Worker {
     return sum_lanes(sums[0]);
   }
 
-  HONE_DEVICE float sum_before(float sum) const {
-    Told answer = 0;
+  HONE_DEVICE float prefix_of(float sum) const {
+    TileStatus prefix = 0;
     if (lane() == 0) {
-      told[tile] = tell(1, sum);
-      while (mark(answer = question->answer) != (unsigned)tile + 1) let_others_work();
+      statuses[tile] = make_status(1, sum);
+      while (tag_of(prefix = request->prefix) != (unsigned)tile + 1) yield_block();
     }
-    return __shfl_sync(0xffffffffu, sum_of(answer), 0);
+    return __shfl_sync(0xffffffffu, sum_of(prefix), 0);
   }
 
   /// Sums up in place. `before_step` is of the tile alone, so that its small sums keep their digits.
@@ -265,53 +265,53 @@ template <class T, Config c> struct Worker {
     float before_step = 0;
 #pragma unroll 1
     for (int step = 0; step < c.steps; ++step) {
-      const int at = (step * 32 + lane()) * c.held;
-      float value[c.held][kVec], through[c.held], lanes[1];  // each up to: an element of a word, a word, a lane
+      const int at = (step * 32 + lane()) * c.packets_per_thread;
+      float value[c.packets_per_thread][kVec], through[c.packets_per_thread], lanes[1];  // each up to: an element of a word, a word, a lane
 #pragma unroll
-      for (int k = 0; k < c.held; ++k) {
-        const TileWord one = word(at + k);
+      for (int k = 0; k < c.packets_per_thread; ++k) {
+        const TilePacket one = word(at + k);
 #pragma unroll
         for (int e = 0; e < kVec; ++e) value[k][e] = one[e] + (e == 0 ? 0.0f : value[k][max_of(e - 1, 0)]);
         through[k] = value[k][kVec - 1] + (k == 0 ? 0.0f : through[max_of(k - 1, 0)]);
       }
-      lanes[0] = through[c.held - 1];
+      lanes[0] = through[c.packets_per_thread - 1];
       scan_lanes(lanes);
       const float before = before_step + from_lane_before(lanes[0]);
 #pragma unroll
-      for (int k = 0; k < c.held; ++k) {
+      for (int k = 0; k < c.packets_per_thread; ++k) {
         const float before_word = before_tile + (k == 0 ? before : before + through[max_of(k - 1, 0)]);
 #pragma unroll
         for (int e = 0; e < kVec; ++e) value[k][e] += before_word;
-        if (at + k < words) store(here + (at + k) * kVec, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
+        if (at + k < words) store(shared_tile + (at + k) * kVec, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
       }
       before_step += __shfl_sync(0xffffffffu, lanes[0], 31);
     }
   }
 
   /// Sends the tile away, and takes the number of the next one meanwhile.
-  HONE_DEVICE void send() {
+  HONE_DEVICE void store_tile() {
     T* const to = y + begin();
-    if constexpr (kBulkCopies) fence_for_bulk();
+    if constexpr (kBulkCopies) fence_proxy_async();
     __syncwarp();
     if constexpr (!kBulkCopies) {
-      for (int i = lane(); i < whole_words; i += 32) store_global(to + i * kVec, load<kVec>(here + i * kVec));
+      for (int i = lane(); i < whole_words; i += 32) store_global(to + i * kVec, load<kVec>(shared_tile + i * kVec));
     } else if (lane() == 0 && whole_words > 0) {
-      bulk_store<false>(to, here, whole_words * 16);
+      bulk_store<false>(to, shared_tile, whole_words * 16);
     }
-    if (has_rest() && begin() + rest() < n) to[rest()] = here[rest()];
-    tile = take_number(started);
-    if constexpr (kBulkCopies) bulk_stores_left<0>();
+    if (has_rest() && begin() + rest() < n) to[rest()] = shared_tile[rest()];
+    tile = next_tile(taken);
+    if constexpr (kBulkCopies) bulk_wait_group_read<0>();
     __syncwarp();
   }
 
   HONE_DEVICE void run() {
-    if (kBulkCopies && lane() == 0) prepare_arrival(loaded);
-    tile = take_number(started);
+    if (kBulkCopies && lane() == 0) mbarrier_init(loaded);
+    tile = next_tile(taken);
     for (unsigned phase = 0; begin() < n; phase ^= 1) {
-      ask();
-      bring(phase);
-      add_up(sum_before(sum()));
-      send();
+      request_prefix();
+      load_tile(phase);
+      add_up(prefix_of(sum()));
+      store_tile();
     }
   }
 };
@@ -321,19 +321,19 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.warps * 32 + 32, 1)
 void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y,
           WORKSPACE_ZEROED(1 + ceil_div(p.n, tile_elements<T>(c))) double* tiles, Problem p) {
-  __shared__ Arrival loaded[c.warps];
-  __shared__ Question questions[c.warps];
-  __shared__ float answers[32 * c.looks];
+  __shared__ Mbarrier loaded[c.warps];
+  __shared__ PrefixRequest requests[c.warps];
+  __shared__ float prefixes[32 * c.tiles_per_lane];
   SHARED_DYNAMIC(T, elements);
-  volatile Told* told = reinterpret_cast<volatile Told*>(tiles + 1);
+  volatile TileStatus* statuses = reinterpret_cast<volatile TileStatus*>(tiles + 1);
   const int warps = (int)(blockDim.x / 32) - 1, warp = (int)(threadIdx.x / 32);
-  if (threadIdx.x < warps) questions[threadIdx.x] = {-1, 0};
+  if (threadIdx.x < warps) requests[threadIdx.x] = {-1, 0};
   __syncthreads();
   if (warp < warps) {
-    int* started = reinterpret_cast<int*>(tiles);
-    T* const here = elements + warp * tile_elements<T>(c);
-    Worker<T, c>{x, y, p.n, told, started, here, loaded + warp, questions + warp}.run();
+    int* taken = reinterpret_cast<int*>(tiles);
+    T* const shared_tile = elements + warp * tile_elements<T>(c);
+    TileWarp<T, c>{x, y, p.n, statuses, taken, shared_tile, loaded + warp, requests + warp}.run();
   } else {
-    Adder<c>{told, (int)ceil_div(p.n, tile_elements<T>(c)), questions, warps, answers}.run();
+    PrefixWarp<c>{statuses, (int)ceil_div(p.n, tile_elements<T>(c)), requests, warps, prefixes}.run();
   }
 }

@@ -14,13 +14,13 @@ struct Config {
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
   TUNE(1, 2, 4, 8, 16) int cluster = 1;              // blocks that share a row: long rows stay on chip, few rows fill the device
   TUNE(2, 4, 8, 16) int bytes = 16;                  // of one access: 16 is the widest there is, less gives short rows more threads
-  TUNE(4, 8, 16, 32, 64) int held = 32;              // elements of a row that a thread holds in registers
+  TUNE(4, 8, 16, 32, 64) int items_per_thread = 32;              // elements of a row that a thread holds in registers
   TUNE(0, 1, 2, 4) int in_flight = 1;                // words of the rest that a thread loads before it uses them; 0: there is no rest
-  TUNE(false, true) bool edges = true;               // rows may begin and end inside a word; without that code 15 registers fewer
+  TUNE(false, true) bool unaligned_rows = true;               // rows may begin and end inside a word; without that code 15 registers fewer
   TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory instead of read again
   TUNE(0, 3, 4, 6, 8) int stages = 0;                // rows that a block which stays has in shared memory (stream.h); 0: blocks do not stay
-  TUNE(0, 1, 2, 3, 4) int ahead = 0;                 // of those, rows that are added up before the one that is written
-  TUNE(0, 1, 2) int spare = 0;                       // clusters that the multiprocessors make up but have no room for
+  TUNE(0, 1, 2, 3, 4) int lookahead = 0;                 // of those, rows that are added up before the one that is written
+  TUNE(0, 1, 2) int reserved_clusters = 0;                       // clusters that the multiprocessors make up but have no room for
   TUNE(false, true) bool online = true;              // maximum and sum in one pass over the row instead of two
   TUNE(false, true) bool stream_load = false;        // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false;       // the same for lines of y
@@ -30,7 +30,7 @@ struct Config {
 #include "../row_space.h"
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
-  if (c.stages > 0) return (long)c.stages * c.block * c.held * sizeof(T);
+  if (c.stages > 0) return (long)c.stages * c.block * c.items_per_thread * sizeof(T);
   return c.rest_shared ? rest<T>(p, c) * c.block * c.bytes : 0;
 }
 
@@ -42,14 +42,14 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (!rows_are_likely<T>(p, c, d)) return false;
-  if (c.stages > 0 && (c.held + 24) * threads_of(c) * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
+  if (c.stages > 0 && (c.items_per_thread + 24) * threads_of(c) * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (rest<T>(p, c) > 0 && !c.rest_shared && p.cols * sizeof(T) <= (512 << 10)) return false;  // it fits: reading again costs more
   if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
   return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more blocks only queue
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
-  const long groups = c.stages > 0 ? streams_of(p, c, c.spare, d) : groups_of(p, c);
+  const long groups = c.stages > 0 ? streams_of(p, c, c.reserved_clusters, d) : groups_of(p, c);
   return {.grid = {groups * c.cluster},
           .block = {threads_of(c)},
           .cluster = {c.cluster},
@@ -64,9 +64,9 @@ template <class T> constexpr Cost cost(Problem p) {
 template <class T> REFERENCE(p.rows) void softmax_reference(long r, const T* x, double* y, Problem p) {
   const T* row = x + r * p.cols;
   double largest = (float)row[0], sum = 0;
-  each_of_row(row, p.cols, [&](long, double value) { largest = fmax(largest, value); });
-  each_of_row(row, p.cols, [&](long, double value) { sum += exp(value - largest); });
-  each_of_row(row, p.cols, [&](long c, double value) { y[r * p.cols + c] = exp(value - largest) / sum; });
+  for_each_in_row(row, p.cols, [&](long, double value) { largest = fmax(largest, value); });
+  for_each_in_row(row, p.cols, [&](long, double value) { sum += exp(value - largest); });
+  for_each_in_row(row, p.cols, [&](long c, double value) { y[r * p.cols + c] = exp(value - largest) / sum; });
 }
 
 // ---- arithmetic ------------------------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ HONE_DEVICE float exp_below(float x, float largest) { return power_of_two((x - l
 struct Part {
   float largest, sum;
 
-  HONE_DEVICE static Part join(Part a, Part b) {
+  HONE_DEVICE static Part combine(Part a, Part b) {
     const float largest = fmaxf(a.largest, b.largest);
     return {largest, a.sum * exp_below(a.largest, largest) + b.sum * exp_below(b.largest, largest)};
   }
@@ -87,17 +87,17 @@ struct Part {
 
 // ---- the row ---------------------------------------------------------------------------------------------------------------------------
 template <class T, Config c> struct Softmax {
-  static constexpr int kVec = vec<T>(c), kHeld = c.held / kVec;
+  static constexpr int kVec = vec<T>(c), kHeld = c.items_per_thread / kVec;
   static constexpr int kBatch = max_of(c.in_flight, 1);
-  using RowWord = Word<T, kVec>;
+  using RowPacket = Packet<T, kVec>;
   const T* x;
   T* y;
-  Slots<Part>* slots;  // two
-  RowWord* kept;          // this thread's place in shared memory for the rest
+  ReduceStorage<Part>* slots;  // two
+  RowPacket* kept;          // this thread's place in shared memory for the rest
 
   HONE_DEVICE float edge(bool present, long at) const { return present ? (float)x[at] : -INFINITY; }
 
-  template <int words> HONE_DEVICE static float largest_of(const RowWord (&word)[words], float largest) {
+  template <int words> HONE_DEVICE static float largest_of(const RowPacket (&word)[words], float largest) {
 #pragma unroll
     for (int j = 0; j < words; ++j) {
 #pragma unroll
@@ -107,7 +107,7 @@ template <class T, Config c> struct Softmax {
   }
 
   /// The part of what this thread holds: `word`, whose exponentials go to `held`, and the edges.
-  HONE_DEVICE static Part part_of(const RowWord (&word)[kHeld], float (&held)[kHeld][kVec], float head, float tail, float largest) {
+  HONE_DEVICE static Part part_of(const RowPacket (&word)[kHeld], float (&held)[kHeld][kVec], float head, float tail, float largest) {
     Part part = {largest, exp_below(head, largest) + exp_below(tail, largest)};
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) {
@@ -120,7 +120,7 @@ template <class T, Config c> struct Softmax {
   /// The rest joins `part`.
   HONE_DEVICE void add_rest(const Row<T, c>& row, Part& part) const {
     constexpr bool kKeep = c.online && c.rest_shared, kTake = !c.online && c.rest_shared;
-    row.template visit<kKeep, kTake>(kHeld, kept, -INFINITY, [&](int, const RowWord (&word)[kBatch]) {
+    row.template visit<kKeep, kTake>(kHeld, kept, -INFINITY, [&](int, const RowPacket (&word)[kBatch]) {
       if constexpr (c.online) {
         const float next = largest_of(word, part.largest);
         part.sum *= exp_below(part.largest, next);
@@ -135,7 +135,7 @@ template <class T, Config c> struct Softmax {
   }
 
   HONE_DEVICE void write_rest(const Row<T, c>& row, float largest, float scale) const {
-    row.template visit<false, c.rest_shared>(kHeld, kept, -INFINITY, [&](int k, const RowWord (&word)[kBatch]) {
+    row.template visit<false, c.rest_shared>(kHeld, kept, -INFINITY, [&](int k, const RowPacket (&word)[kBatch]) {
 #pragma unroll
       for (int j = 0; j < kBatch; ++j) {
         float result[kVec];
@@ -150,7 +150,7 @@ template <class T, Config c> struct Softmax {
   HONE_DEVICE void stream(const Rows<T, c>& rows) const {
     using Stream = RowStream<T, c, Part, Part, 1>;
     __shared__ typename Stream::Shared shared;
-    RowWord word[kHeld];
+    RowPacket word[kHeld];
     float value[kHeld][kVec];
     const auto read = [&](const Row<T, c>& row) {
 #pragma unroll
@@ -178,23 +178,23 @@ template <class T, Config c> struct Softmax {
   HONE_DEVICE void once(Rows<T, c> rows) const {
     rows.begin();
     const Row<T, c> row = rows.row();
-    rows.bring_near(row);
-    take_turn();
-    RowWord word[kHeld];
+    rows.prefetch_l2(row);
+    grid_dependency_sync();
+    RowPacket word[kHeld];
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) word[k] = row.read(k, -INFINITY);
     const float head = edge(row.in_head(), row.head_at()), tail = edge(row.in_tail(), row.tail_at());
-    rows.meet();
+    rows.wait_for_cluster();
     float largest = largest_of(word, fmaxf(kLowest, fmaxf(head, tail)));
     if constexpr (!c.online) {
       row.template visit<c.rest_shared, false>(kHeld, kept, -INFINITY,
-                                               [&](int, const RowWord (&w)[kBatch]) { largest = largest_of(w, largest); });
-      largest = join_row<c>(Part{largest, 0.0f}, slots[0]).largest;
+                                               [&](int, const RowPacket (&w)[kBatch]) { largest = largest_of(w, largest); });
+      largest = reduce_row<c>(Part{largest, 0.0f}, slots[0]).largest;
     }
     float held[kHeld][kVec];
     Part part = part_of(word, held, head, tail, largest);
     add_rest(row, part);
-    part = join_row<c>(part, slots[1]);
+    part = reduce_row<c>(part, slots[1]);
     const float scale = 1.0f / part.sum, held_scale = scale * exp_below(largest, part.largest);
 #pragma unroll
     for (int k = 0; k < kHeld; ++k) {
@@ -219,8 +219,8 @@ template <class T, Config c> struct Softmax {
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.min_blocks)
 void softmax(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T* __restrict__ y, Problem p) {
-  __shared__ Slots<Part> slots[2];
+  __shared__ ReduceStorage<Part> slots[2];
   SHARED_DYNAMIC(T, shared);
-  Word<T, vec<T>(c)>* kept = reinterpret_cast<Word<T, vec<T>(c)>*>(shared) + threadIdx.x;
+  Packet<T, vec<T>(c)>* kept = reinterpret_cast<Packet<T, vec<T>(c)>*>(shared) + threadIdx.x;
   Softmax<T, c>{x, y, slots, kept}.run({p.rows, p.cols, c.cluster, {x}, shared});
 }

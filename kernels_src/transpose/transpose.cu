@@ -1,6 +1,6 @@
 // Transpose: y[c, r] = x[r, c].
 #include "../overlap.h"
-#include "../words.h"
+#include "../packet.h"
 #include <hone/kernel_hopper.h>
 
 struct Problem {
@@ -11,7 +11,7 @@ enum class Path {
   direct,    // from registers straight to y: no shared memory and no barrier, but short runs of bytes in y
   padded,    // through shared memory, a spare word after every vec columns against bank conflicts
   swizzled,  // through shared memory, words exchanged by xor instead of the spare ones
-  engine,    // the copy engine moves whole tiles in and out of shared memory (Hopper); threads only turn what is there
+  tma,       // TMA moves whole tiles in and out of shared memory (Hopper); threads only turn what is there
 };
 
 enum class Order { across, down, diagonal };
@@ -26,7 +26,7 @@ struct Config {
   TUNE(64, 128, 256, 512) int run_out = 256;   // bytes of a tile's row in y
   TUNE(32, 64, 128, 256, 512, 1024) int block = 256;  // threads in a block
   TUNE(2, 4, 8, 16) int bytes = 16;            // of one load and of one store; 16 is the widest access there is
-  TUNE(Path::direct, Path::padded, Path::swizzled, Path::engine) Path path = Path::padded;
+  TUNE(Path::direct, Path::padded, Path::swizzled, Path::tma) Path path = Path::padded;
   TUNE(Order::across, Order::down, Order::diagonal) Order order = Order::down;  // of tiles in time: which cache lines and channels meet
   TUNE(false, true) bool stream_load = false;  // lines of x leave the caches first: nothing reads them again
   TUNE(false, true) bool stream_store = false; // the same for lines of y
@@ -42,7 +42,7 @@ constexpr int kLine = 128;  // bytes of a line of memory, and of a row of a box:
 
 template <class T> HONE_BOTH constexpr long shared_bytes(Config c) {
   if (c.path == Path::direct) return 0;
-  if (c.path == Path::engine) return 1024L + c.run_in * tile_rows<T>(c);  // a swizzle begins at a multiple of 1024
+  if (c.path == Path::tma) return 1024L + c.run_in * tile_rows<T>(c);  // a swizzle begins at a multiple of 1024
   const long words = tile_cols<T>(c) * (c.run_out / c.bytes) + (c.path == Path::padded ? c.run_in / c.bytes : 0);
   return words * c.bytes;
 }
@@ -57,12 +57,12 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (shared_bytes<T>(c) + 16 > d.shared_memory_per_block) return false;                   // the device's limit
   if (units<T>(c) % c.block != 0) return false;                                            // every thread has the same number of units
   if (unit_bytes<T>(c) > 4 * 255) return false;                                            // of 255 registers
-  if (c.path == Path::engine && d.compute_capability != 90) return false;                  // the copy engine came with Hopper
-  if (c.path == Path::engine && (c.bytes != 16 || c.run_in < kLine || c.run_out < kLine)) return false;  // it moves lines of 128 bytes
-  if (c.path == Path::engine && p.rows * sizeof(T) % 16 != 0) return false;                // to whole words
-  if (c.path == Path::engine && p.cols * sizeof(T) % 16 != 0) return false;                // from whole words
-  if (c.path == Path::engine && (tile_rows<T>(c) > 256 || tile_cols<T>(c) > 256)) return false;  // 256 lines at once
-  return c.path != Path::engine || !c.stream_load && !c.stream_store;                      // duplicate: it is not told
+  if (c.path == Path::tma && d.compute_capability != 90) return false;                  // the copy engine came with Hopper
+  if (c.path == Path::tma && (c.bytes != 16 || c.run_in < kLine || c.run_out < kLine)) return false;  // it moves lines of 128 bytes
+  if (c.path == Path::tma && p.rows * sizeof(T) % 16 != 0) return false;                // to whole words
+  if (c.path == Path::tma && p.cols * sizeof(T) % 16 != 0) return false;                // from whole words
+  if (c.path == Path::tma && (tile_rows<T>(c) > 256 || tile_cols<T>(c) > 256)) return false;  // 256 lines at once
+  return c.path != Path::tma || !c.stream_load && !c.stream_store;                      // duplicate: it is not told
 }
 
 // Learned on an H200 in November 2026, at 4096x4096, 8192x8192 and 16384x1024 in f32 and bf16.
@@ -76,10 +76,10 @@ template <class T> HONE_BOTH constexpr long tiles(Problem p, Config c) {
 }
 
 template <class T> constexpr Launch launch_transpose(Problem p, Config c) {
-  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path != Path::engine, .overlap = true};
+  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path != Path::tma, .overlap = true};
 }
 template <class T> constexpr Launch launch_transpose_boxes(Problem p, Config c) {
-  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path == Path::engine, .overlap = true};
+  return {.grid = {tiles<T>(p, c)}, .block = {c.block}, .shared = shared_bytes<T>(c), .enabled = c.path == Path::tma, .overlap = true};
 }
 
 template <class T> constexpr Cost cost(Problem p) { return {.bytes = 2.0 * p.rows * p.cols * sizeof(T)}; }
@@ -115,7 +115,7 @@ template <class T, Config c> HONE_DEVICE unsigned slot(unsigned col, unsigned wo
 
 /// Where a thread's elements are: `aligned` says that vec divides both extents, so that a unit lies inside as a whole or not at all.
 template <class T, Config c, bool aligned> struct Units {
-  using Line = Word<T, vec<T>(c)>;
+  using Line = Packet<T, vec<T>(c)>;
   static constexpr unsigned kAcross = tile_cols<T>(c) / vec<T>(c), kDown = tile_rows<T>(c) / vec<T>(c);
   static constexpr int kUnits = units<T>(c) / c.block;
   const T* x;
@@ -124,7 +124,7 @@ template <class T, Config c, bool aligned> struct Units {
   Tile tile;
 
   HONE_DEVICE Line read(long row, long col) const {
-    if constexpr (aligned) return load_word<T, vec<T>(c), c.stream_load>(x + row * cols + col);
+    if constexpr (aligned) return load_packet<T, vec<T>(c), c.stream_load>(x + row * cols + col);
     Line line{};
 #pragma unroll
     for (int e = 0; e < vec<T>(c); ++e) {
@@ -134,7 +134,7 @@ template <class T, Config c, bool aligned> struct Units {
   }
   HONE_DEVICE void write(long col, long row, const Line& line) const {
     if constexpr (aligned) {
-      store_word<c.stream_store>(y + col * rows + row, line);
+      store_packet<c.stream_store>(y + col * rows + row, line);
     } else {
 #pragma unroll
       for (int e = 0; e < vec<T>(c); ++e) {
@@ -187,11 +187,11 @@ template <class T, Config c, bool aligned> struct Units {
 };
 
 /// A thread for a line of the tile. (A bulk copy for a row of it took 0.2 us longer.)
-template <class T, Config c> HONE_DEVICE void bring_tile_near(const T* x, Tile tile, Problem p) {
+template <class T, Config c> HONE_DEVICE void prefetch_tile(const T* x, Tile tile, Problem p) {
   constexpr int kLines = ceil_div(c.run_in, kLine);
   for (int i = (int)threadIdx.x; i < tile_rows<T>(c) * kLines; i += c.block) {
     const long row = tile.row + i / kLines, col = tile.col + i % kLines * (kLine / (int)sizeof(T));
-    if (row < p.rows && col < p.cols) bring_line_near(x + row * p.cols + col);
+    if (row < p.rows && col < p.cols) prefetch_l2_line(x + row * p.cols + col);
   }
 }
 
@@ -206,13 +206,13 @@ template <class T, Config c> HONE_DEVICE void move_elements(const T* x, T* y, Ti
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
 void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols) T* __restrict__ y, Problem p) {
-  using Line = Word<T, vec<T>(c)>;
+  using Line = Packet<T, vec<T>(c)>;
   SHARED_DYNAMIC(Line, shared);
   const Tile tile = tile_of_block<T, c>(p);
-  const bool is_near = is_short(p.rows * p.cols * (long)sizeof(T)) && blockIdx.x < kNearBytes / (c.run_in * tile_rows<T>(c));
-  if (is_near) bring_tile_near<T, c>(x, tile, p);
-  take_turn();
-  if constexpr (c.path == Path::engine) {
+  const bool prefetches = is_short(p.rows * p.cols * (long)sizeof(T)) && blockIdx.x < kPrefetchBytes / (c.run_in * tile_rows<T>(c));
+  if (prefetches) prefetch_tile<T, c>(x, tile, p);
+  grid_dependency_sync();
+  if constexpr (c.path == Path::tma) {
     return;
   } else if (p.rows % vec<T>(c) == 0 && p.cols % vec<T>(c) == 0) {
     Units<T, c, true>{x, y, p.rows, p.cols, tile}.move(shared);
@@ -228,7 +228,7 @@ void transpose(IN(p.rows * p.cols) const T* __restrict__ x, OUT(p.rows * p.cols)
 /// place w ^ l % 8, as the engine swizzles. Of a thread's units eight lanes have the same 8 x 8 units, on a diagonal: their words differ in place
 /// both when units are read and when they are written.
 template <class T, Config c> struct Boxes {
-  using Line = Word<T, vec<T>(c)>;
+  using Line = Packet<T, vec<T>(c)>;
   static constexpr int kUnits = units<T>(c) / c.block, kSquaresAcross = c.run_in / kLine, kVec = vec<T>(c);
   unsigned char* tile;
 
@@ -261,13 +261,13 @@ template <class T, Config c> struct Boxes {
 
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.block, c.min_blocks)
-void transpose_boxes(TENSOR_MAP(x, .size = {c.path == Path::engine ? p.cols : 0, p.rows}, .box = {kLine / sizeof(T), tile_rows<T>(c)},
+void transpose_boxes(TENSOR_MAP(x, .size = {c.path == Path::tma ? p.cols : 0, p.rows}, .box = {kLine / sizeof(T), tile_rows<T>(c)},
                                 .swizzle = kLine) const __grid_constant__ TensorMap x_map,
-                     TENSOR_MAP(y, .size = {c.path == Path::engine ? p.rows : 0, p.cols}, .box = {kLine / sizeof(T), tile_cols<T>(c)},
+                     TENSOR_MAP(y, .size = {c.path == Path::tma ? p.rows : 0, p.cols}, .box = {kLine / sizeof(T), tile_cols<T>(c)},
                                 .swizzle = kLine) const __grid_constant__ TensorMap y_map,
                      Problem p) {
 #if defined(HONE_HOPPER)
-  if constexpr (c.path == Path::engine) {
+  if constexpr (c.path == Path::tma) {
     constexpr int kAcross = kLine / (int)sizeof(T), kTileBytes = c.run_in * tile_rows<T>(c);
     SHARED_DYNAMIC(unsigned char, memory);
     __shared__ hopper::u64 arrived;
@@ -275,25 +275,25 @@ void transpose_boxes(TENSOR_MAP(x, .size = {c.path == Path::engine ? p.cols : 0,
     const hopper::u32 at = hopper::shared_address(shared), barrier = hopper::shared_address(&arrived);
     const Tile tile = tile_of_block<T, c>(p);
       if (threadIdx.x == 0) {  // the only one that has the memory written and read
-      hopper::barrier_init(barrier, 1);
-      hopper::fence_barrier_init();
-      take_turn();
-      hopper::barrier_arrive_expect(barrier, kTileBytes);
+      hopper::mbarrier_init(barrier, 1);
+      hopper::fence_mbarrier_init();
+      grid_dependency_sync();
+      hopper::mbarrier_arrive_expect_tx(barrier, kTileBytes);
       for (int box = 0; box < c.run_in / kLine; ++box) {
-        hopper::copy_box(at + box * tile_rows<T>(c) * kLine, x_map, (int)tile.col + box * kAcross, (int)tile.row, barrier);
+        hopper::tma_load(at + box * tile_rows<T>(c) * kLine, x_map, (int)tile.col + box * kAcross, (int)tile.row, barrier);
       }
     }
     __syncthreads();
-    hopper::barrier_wait(barrier, 0);
+    hopper::mbarrier_wait(barrier, 0);
     Boxes<T, c>{shared}.turn();
-    hopper::fence_async();
+    hopper::fence_proxy_async();
     __syncthreads();
     if (threadIdx.x == 0) {
       for (int box = 0; box < c.run_out / kLine; ++box) {
-        hopper::store_box(y_map, (int)tile.row + box * kAcross, (int)tile.col, at + box * tile_cols<T>(c) * kLine);
+        hopper::tma_store(y_map, (int)tile.row + box * kAcross, (int)tile.col, at + box * tile_cols<T>(c) * kLine);
       }
-      hopper::store_commit();
-      hopper::store_wait_read<0>();  // the block's memory must stay until it was read
+      hopper::bulk_commit_group();
+      hopper::bulk_wait_group_read<0>();  // the block's memory must stay until it was read
     }
   }
 #endif

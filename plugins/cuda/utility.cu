@@ -253,7 +253,7 @@ struct Regions {
 };
 extern "C" __global__ void hone_invert(Regions regions, int count, int late) {
   if (late) {
-    let_next_pass_begin();
+    launch_dependents();
     const long long begin = clock64();
     while (clock64() - begin < 40000) {
     }

@@ -63,7 +63,7 @@ TEST_CASE("kernels: the built-in ones, and one described") {
 
 TEST_CASE("kernels: constraints are told in the names of the source") {
   const std::string described = run({"kernels", "transpose"}).out;
-  CHECK(described.find("c.path != engine || d.compute_capability == 90") != std::string::npos);
+  CHECK(described.find("c.path != tma || d.compute_capability == 90") != std::string::npos);
 }
 
 TEST_CASE("kernels --spec: what was read is there to be read again without libclang") {

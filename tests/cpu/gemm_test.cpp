@@ -10,7 +10,7 @@ namespace {
 /// A small tile with narrow accesses, valid for every shape, but for what `given` says.
 std::string small(const std::string& given) {
   constexpr std::array<std::pair<const char*, const char*>, 8> kBase{
-      {{"bn", "64"}, {"tm", "8"}, {"tn", "4"}, {"lanes", "8"}, {"vec", "1"}, {"async", "false"}, {"spread", "true"}, {"residency", "2"}}};
+      {{"bn", "64"}, {"tm", "8"}, {"tn", "4"}, {"lanes", "8"}, {"vec", "1"}, {"async", "false"}, {"stream_k", "true"}, {"residency", "2"}}};
   std::string all = given;
   for (const auto& [name, value] : kBase) {
     const std::string key = std::string(name) + "=";
@@ -26,12 +26,12 @@ std::string small(const std::string& given) {
 TEST_CASE("gemm equals its reference in every layout, with aligned and ragged shapes") {
   check_products("gemm", hone::DType::kF32,
                  {
-                     {"m=64,n=64,k=64", small("vec=4,async=true,stages=3,spread=false")},
+                     {"m=64,n=64,k=64", small("vec=4,async=true,stages=3,stream_k=false")},
                      {"m=67,n=35,k=129", small("")},
                      {"m=67,n=35,k=129,layout=2", small("async=true,layout=2")},
                      {"m=68,n=36,k=129,layout=3", small("vec=4,bk=16,layout=3")},
-                     {"m=67,n=70,k=133", small("tn=8,bk=32,async=true,spread=false")},  // a step of two chunks
-                     {"m=67,n=36,k=52,layout=4", small("bm=32,bn=32,tm=4,stages=1,spread=false,layout=4")},
+                     {"m=67,n=70,k=133", small("tn=8,bk=32,async=true,stream_k=false")},  // a step of two chunks
+                     {"m=67,n=36,k=52,layout=4", small("bm=32,bn=32,tm=4,stages=1,stream_k=false,layout=4")},
                  });
 }
 
@@ -41,8 +41,8 @@ TEST_CASE("gemm's ways to share work give the reference's answer") {
   check_products("gemm", hone::DType::kF32,
                  {
                      {"m=300,n=50,k=133", small("residency=1,skip=true")},
-                     {"m=67,n=35,k=129", small("bk=16,slices=2,async=true,spread=false")},
-                     {"m=67,n=35,k=129", small("vec=4,pad=true,async=true,spread=false")},
+                     {"m=67,n=35,k=129", small("bk=16,slices=2,async=true,stream_k=false")},
+                     {"m=67,n=35,k=129", small("vec=4,pad=true,async=true,stream_k=false")},
                      {"m=180,n=51,k=134", small("residency=2,bk=16,slices=2,vec=2,pad=true")},
                  });
 }
@@ -52,7 +52,7 @@ TEST_CASE("gemm adds its terms and applies its activation, in the whole tile and
                  {
                      {"m=67,n=35,k=29,terms=2,activation=2", small("terms=2,activation=2")},
                      {"m=300,n=50,k=133,terms=3,activation=3", small("residency=3,terms=3,activation=3")},
-                     {"m=67,n=35,k=29,terms=4,activation=4", small("spread=false,terms=4,activation=4")},
+                     {"m=67,n=35,k=29,terms=4,activation=4", small("stream_k=false,terms=4,activation=4")},
                  });
 }
 

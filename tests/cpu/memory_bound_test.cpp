@@ -21,36 +21,36 @@ struct Case {
 
 const std::vector<Case>& cases() {
   using hone::DType;
-  const std::string few = "block=64,row_threads=64,min_blocks=1,", kept = few + "held=8,in_flight=4,rest_shared=true";
-  const std::string kept_words = kept + ",edges=false";  // where rows are whole words
+  const std::string few = "block=64,row_threads=64,min_blocks=1,", kept = few + "items_per_thread=8,in_flight=4,rest_shared=true";
+  const std::string kept_words = kept + ",unaligned_rows=false";  // where rows are whole words
   // Blocks that stay, for more rows than they have stages.
-  const std::string stay = "block=256,row_threads=256,held=64,in_flight=0,edges=false,stages=3,ahead=1,min_blocks=1",
+  const std::string stay = "block=256,row_threads=256,items_per_thread=64,in_flight=0,unaligned_rows=false,stages=3,lookahead=1,min_blocks=1",
                     stay_weights = stay + ",weights=early";
   static const std::vector<Case> all = {
       {"softmax",
        DType::kBF16,
        {"rows=5,cols=1031", "rows=2,cols=40001", "rows=3,cols=40960"},
-       {"block=64,row_threads=32,min_blocks=1,held=64", kept, kept + ",online=false", kept_words}},
+       {"block=64,row_threads=32,min_blocks=1,items_per_thread=64", kept, kept + ",online=false", kept_words}},
       {"softmax", DType::kF32, {"rows=9,cols=9000"}, {stay}},
       {"layernorm",
        DType::kF32,
        {"rows=5,cols=1031", "rows=9,cols=1024", "rows=2,cols=20001", "rows=11,cols=8192"},
-       {kept, "block=64,row_threads=64,held=16,in_flight=0,edges=false,weights=early,min_blocks=1",
-        "block=64,row_threads=16,min_blocks=1,held=64,in_flight=0,edges=false,twice=false",
-        "block=256,row_threads=256,held=32,in_flight=0,edges=false,stages=4,ahead=2,twice=false,weights=early,min_blocks=1"}},
-      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,min_blocks=1,held=8,in_flight=0,edges=false"}},
+       {kept, "block=64,row_threads=64,items_per_thread=16,in_flight=0,unaligned_rows=false,weights=early,min_blocks=1",
+        "block=64,row_threads=16,min_blocks=1,items_per_thread=64,in_flight=0,unaligned_rows=false,two_pass=false",
+        "block=256,row_threads=256,items_per_thread=32,in_flight=0,unaligned_rows=false,stages=4,lookahead=2,two_pass=false,weights=early,min_blocks=1"}},
+      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,min_blocks=1,items_per_thread=8,in_flight=0,unaligned_rows=false"}},
       {"rmsnorm",
        DType::kBF16,
        {"rows=5,cols=1031", "rows=2,cols=50001"},  // of the long rows, shared memory has room for a part
-       {kept, kept + ",weights=early", "block=128,row_threads=128,held=8,in_flight=4,rest_shared=true,min_blocks=8"}},
+       {kept, kept + ",weights=early", "block=128,row_threads=128,items_per_thread=8,in_flight=4,rest_shared=true,min_blocks=8"}},
       {"rmsnorm", DType::kF32, {"rows=9,cols=9000", "rows=1,cols=9000"}, {stay_weights}},  // threads without a word; nothing to wait for
       {"residual_rmsnorm", DType::kBF16, {"rows=5,cols=1031", "rows=2,cols=40960", "rows=9,cols=16384"}, {kept_words, stay_weights}},
       {"row_sum",
        DType::kF32,
        {"rows=3,cols=9001", "rows=40,cols=64"},
-       {"block=64,row_threads=64,split=2", "block=64,row_threads=8,bytes=8,edges=false"}},
+       {"block=64,row_threads=64,split=2", "block=64,row_threads=8,bytes=8,unaligned_rows=false"}},
       {"full_sum", DType::kF32, {"n=100003", "n=3"}, {"block=64,in_flight=1,contiguous=true"}},
-      {"scan", DType::kF32, {"n=100003", "n=1031", "n=3"}, {"warps=4,held=3,steps=2,looks=4", "warps=16,held=5,steps=2"}},
+      {"scan", DType::kF32, {"n=100003", "n=1031", "n=3"}, {"warps=4,packets_per_thread=3,steps=2,tiles_per_lane=4", "warps=16,packets_per_thread=5,steps=2"}},
       {"bias_gelu", DType::kBF16, {"rows=7,cols=515", "rows=3,cols=64"}, {"block=64,in_flight=1"}},
       {"copy", DType::kF16, {"n=10001"}, {"block=64,bytes=4,in_flight=2"}},
       {"transpose",
@@ -120,7 +120,7 @@ TEST_CASE("a scan's results are the same every time, whichever warps had which t
   constexpr std::size_t kElements = 50021;
   hone::CompileRequest request;
   request.spec = &spec;
-  request.configurations = {hone::parse_configuration(spec.parameters, "warps=4,held=3,steps=1,looks=4").value()};
+  request.configurations = {hone::parse_configuration(spec.parameters, "warps=4,packets_per_thread=3,steps=1,tiles_per_lane=4").value()};
   const auto compiled = cpu.compiler().compile(request);
   REQUIRE(compiled.at(0).ok());
   const hone::Problem problem = hone::make_problem(spec, hone::DType::kF32, {{"n", kElements}}).value();
@@ -150,10 +150,10 @@ TEST_CASE("layernorm keeps its digits where the mean is a thousand times the dev
   request.spec = &spec;
   request.configurations = {
       hone::default_configuration(spec),
-      hone::parse_configuration(spec.parameters, "block=64,row_threads=64,min_blocks=1,held=8,rest_shared=true").value(),
+      hone::parse_configuration(spec.parameters, "block=64,row_threads=64,min_blocks=1,items_per_thread=8,rest_shared=true").value(),
       hone::parse_configuration(
           spec.parameters,
-          "block=64,row_threads=64,min_blocks=1,held=64,in_flight=0,edges=false,stages=3,ahead=1,twice=false,weights=early")
+          "block=64,row_threads=64,min_blocks=1,items_per_thread=64,in_flight=0,unaligned_rows=false,stages=3,lookahead=1,two_pass=false,weights=early")
           .value()};
   const auto compiled = cpu.compiler().compile(request);
   const hone::Problem problem = hone::make_problem(spec, hone::DType::kF32, {{"rows", kRows}, {"cols", kCols}}).value();

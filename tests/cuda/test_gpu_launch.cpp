@@ -168,8 +168,8 @@ TEST_CASE_FIXTURE(Gpu, "a pass that overlaps what was launched before it sees wh
   }
   const std::string source =
       "template <Config c> KERNEL void k(int* y) {\n"
-      "  let_next_pass_begin();\n"
-      "  await_pass_before();\n"
+      "  launch_dependents();\n"
+      "  grid_dependency_wait();\n"
       "  const int i = blockIdx.x * blockDim.x + threadIdx.x, before = *(volatile int*)(y + i);\n"
       "  __nanosleep(20000);\n"
       "  y[i] = before * 2 + 1;\n}";
@@ -201,7 +201,7 @@ TEST_CASE_FIXTURE(Gpu, "a kernel that overlaps meets a late writer: it must wait
   const std::array<Region, 1> region{Region{y->address(), y->bytes()}};
   void* to = y->address();
   for (const bool waits : {true, false}) {
-    const std::string source = std::string("template <Config c> KERNEL void k(int* y) {\n") + (waits ? "  await_pass_before();\n" : "") +
+    const std::string source = std::string("template <Config c> KERNEL void k(int* y) {\n") + (waits ? "  grid_dependency_wait();\n" : "") +
                                "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] += 1;\n}";
     const auto loaded = load(source, pass);
     REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
@@ -333,10 +333,10 @@ TEST_CASE_FIXTURE(Gpu, "a tensor map copies a box to shared memory, with zeros b
       "  __shared__ __align__(8) unsigned long long barrier;\n"
       "  const unsigned at = hopper::shared_address(&barrier);\n"
       "  if (threadIdx.x == 0) {\n"
-      "    hopper::barrier_init(at, 1);\n    hopper::fence_barrier_init();\n"
-      "    hopper::barrier_arrive_expect(at, 128);\n"
-      "    hopper::copy_box(hopper::shared_address(box), map, 4, 1, at);\n  }\n"
-      "  __syncthreads();\n  hopper::barrier_wait(at, 0);\n"
+      "    hopper::mbarrier_init(at, 1);\n    hopper::fence_mbarrier_init();\n"
+      "    hopper::mbarrier_arrive_expect_tx(at, 128);\n"
+      "    hopper::tma_load(hopper::shared_address(box), map, 4, 1, at);\n  }\n"
+      "  __syncthreads();\n  hopper::mbarrier_wait(at, 0);\n"
       "  y[threadIdx.x] = box[threadIdx.x];\n#endif\n}";
   PassLaunch pass = one_block(32, {kTensorMapParameter, 1});
   // 3 rows of 10 numbers, 12 apart; the box is 8 wide and 4 high, at column 4 (a multiple of 16 bytes) of row 1.

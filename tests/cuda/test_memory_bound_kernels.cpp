@@ -62,18 +62,18 @@ TEST_CASE("clusters and bulk copies compile for Hopper") {
     return;
   }
   const char* long_rows = "rows=128,cols=524288";
-  const char* shared_out = "block=512,row_threads=512,cluster=16,held=64,in_flight=0,edges=false,min_blocks=1";
-  const std::string stay = "cluster=16,in_flight=0,edges=false,stages=4,ahead=2,spare=1,min_blocks=1";
-  const std::string stay_weights = stay + ",weights=early", stay_layernorm = stay_weights + ",twice=false";
+  const char* shared_out = "block=512,row_threads=512,cluster=16,items_per_thread=64,in_flight=0,unaligned_rows=false,min_blocks=1";
+  const std::string stay = "cluster=16,in_flight=0,unaligned_rows=false,stages=4,lookahead=2,reserved_clusters=1,min_blocks=1";
+  const std::string stay_weights = stay + ",weights=early", stay_layernorm = stay_weights + ",two_pass=false";
   const char* rows = "rows=128,cols=131072";
   for (const Selection& choice :
        {Selection{"softmax", long_rows, shared_out}, Selection{"layernorm", long_rows, shared_out},
         Selection{"residual_rmsnorm", long_rows, shared_out}, Selection{"softmax", rows, stay.c_str()},
         Selection{"rmsnorm", rows, stay_weights.c_str()}, Selection{"layernorm", rows, stay_layernorm.c_str()},
-        Selection{"row_sum", long_rows, "block=512,row_threads=512,cluster=4,in_flight=2,edges=false,bulk=true,split=8"},
+        Selection{"row_sum", long_rows, "block=512,row_threads=512,cluster=4,in_flight=2,unaligned_rows=false,bulk=true,split=8"},
         Selection{"copy", "n=100000000", "block=1024,in_flight=1,resident=2,stages=4"},
-        Selection{"transpose", "rows=8192,cols=8192", "block=128,path=engine"},
-        Selection{"scan", "n=100000000", "warps=20,held=7,steps=3"}}) {
+        Selection{"transpose", "rows=8192,cols=8192", "block=128,path=tma"},
+        Selection{"scan", "n=100000000", "warps=20,packets_per_thread=7,steps=3"}}) {
     check_compiles(**compiler, device, choice, random);
   }
 }

@@ -472,7 +472,7 @@ TEST_CASE("a later pass that overlaps is tried with the one before it held up") 
     return *doubling.bench->validate(kernel, Configuration{{Value(1)}}, doubling.seed);
   };
   CHECK(verdict(true).outcome == Outcome::kOk);
-  check_failure(verdict(false), Outcome::kRace, {"await_pass_before()", "pass 2"});
+  check_failure(verdict(false), Outcome::kRace, {"grid_dependency_wait()", "pass 2"});
 }
 
 TEST_CASE("a kernel that overlaps what was launched before it has to wait before it reads and before it writes") {
@@ -492,8 +492,8 @@ TEST_CASE("a kernel that overlaps what was launched before it has to wait before
     return *doubling.bench->validate(kernel, Configuration{{Value(1)}}, doubling.seed);
   };
   CHECK(verdict(true, false).outcome == Outcome::kOk);
-  check_failure(verdict(false, true), Outcome::kRace, {"await_pass_before()", "argument 'y'"});   // reads too early
-  check_failure(verdict(false, false), Outcome::kRace, {"await_pass_before()", "argument 'y'"});  // and writes too early
+  check_failure(verdict(false, true), Outcome::kRace, {"grid_dependency_wait()", "argument 'y'"});   // reads too early
+  check_failure(verdict(false, false), Outcome::kRace, {"grid_dependency_wait()", "argument 'y'"});  // and writes too early
   CHECK(verdict(true, false).outcome == Outcome::kOk);
 }
 

@@ -40,9 +40,9 @@ TEST_CASE("workspaces have at least one element, and their extent follows the co
     return bytes;
   };
   // Two workspaces: b's copy, which stays at one element, and partial tiles.
-  CHECK(partial_bytes("spread=false") == 4 + 4);
+  CHECK(partial_bytes("stream_k=false") == 4 + 4);
   // One tile of 64 steps makes 16 blocks of four steps, each with room for two partial tiles.
-  CHECK(partial_bytes("spread=true,residency=1,bm=64,bn=64,bk=8") == 4 + 16 * 2 * 64 * 64 * 4);
+  CHECK(partial_bytes("stream_k=true,residency=1,bm=64,bn=64,bk=8") == 4 + 16 * 2 * 64 * 64 * 4);
 }
 
 TEST_CASE("only a workspace that has to begin as zeros is cleared before each launch, and not where it has no elements") {

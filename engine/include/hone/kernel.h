@@ -89,7 +89,7 @@
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------
 /// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped. With overlap = true a pass
 /// may begin while the one before it, or the kernel that was launched before the first one, still runs (a programmatic dependent launch, where
-/// the device has it): the way into the kernel is then no longer a part of its time. It must call await_pass_before() before it touches memory.
+/// the device has it): launch latency is hidden. The kernel must call grid_dependency_wait() before it touches memory.
 struct Extent3 {
   long x = 1, y = 1, z = 1;
 };
@@ -242,17 +242,20 @@ template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& valu
 template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N>& values) { store(to, values); }
 #endif
 
-/// For passes that overlap (Launch::overlap). Behind the first, all that was launched before has ended and what it wrote is there; it stands at
-/// the beginning of the kernel, behind what touches no memory but shared, and every thread that reads or writes memory calls it, or waits for one
-/// that did. Behind the second, called by every block, what is launched next may begin where there is room for its blocks; without it, when
-/// all blocks have ended.
+/// For passes that overlap (Launch::overlap; PTX: griddepcontrol). grid_dependency_wait returns when all kernels launched before have ended and
+/// what they wrote is visible. Call it at the beginning of the kernel, behind code that touches no memory but shared; every thread that reads or
+/// writes memory calls it, or waits for a thread that did. launch_dependents, called by every block, lets the next kernel begin where there
+/// is room for its blocks; a kernel that never calls it lets the next one begin when all its blocks have ended.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-HONE_DEVICE void await_pass_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-HONE_DEVICE void let_next_pass_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+HONE_DEVICE void grid_dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+HONE_DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 #else
-HONE_DEVICE void await_pass_before() {}
-HONE_DEVICE void let_next_pass_begin() {}
+HONE_DEVICE void grid_dependency_wait() {}
+HONE_DEVICE void launch_dependents() {}
 #endif
+/// The names of 0.1. The next release drops them.
+[[deprecated("use grid_dependency_wait()")]] HONE_DEVICE void await_pass_before() { grid_dependency_wait(); }
+[[deprecated("use launch_dependents()")]] HONE_DEVICE void let_next_pass_begin() { launch_dependents(); }
 
 /// Declares `T* name`, the block's dynamic shared memory (Launch::shared bytes), aligned to 128 bytes.
 #if defined(__CUDACC__)

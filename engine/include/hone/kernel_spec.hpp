@@ -166,6 +166,7 @@ struct KernelSpec {
   std::vector<ReferencePass> reference;  ///< at least one; they run in order, each on what the one before it left in the outputs
   std::vector<Generator> generators = {};    ///< in the order of the file; an input may have several, which run one after the other
   std::vector<Acceptance> acceptances = {};  ///< outputs that one of them takes are judged by it alone
+  std::vector<std::string> warnings = {};  ///< deprecated names in the file: file:line:column: warning: text
   std::shared_ptr<const KernelSpec> judge;  ///< the kernel whose reference it is held against, see held_against(); null: its own
 
   /// JSON text that parse_kernel_spec reads back; carries the source.

@@ -6,7 +6,7 @@ template <int bytes> struct UnitOf { using type = unsigned; };
 template <> struct UnitOf<2> { using type = unsigned short; };
 
 /// N elements as they were read, held as units of 4 bytes: of a Vector, compilers put each 2-byte element into a register of its own.
-template <class T, int N> struct alignas(N * sizeof(T)) Word {
+template <class T, int N> struct alignas(N * sizeof(T)) Packet {
   using Unit = typename UnitOf<N * (int)sizeof(T)>::type;
   Unit unit[N * sizeof(T) / sizeof(Unit)];
 
@@ -45,11 +45,11 @@ template <> HONE_DEVICE unsigned pair_bits<bf16>(float low, float high) {
 }
 #endif
 
-template <class T, int N> HONE_DEVICE Word<T, N> pack(const float (&value)[N]) {
-  Word<T, N> word;
+template <class T, int N> HONE_DEVICE Packet<T, N> pack(const float (&value)[N]) {
+  Packet<T, N> word;
   if constexpr (sizeof(T) == 4 || N == 1) {
 #pragma unroll
-    for (int e = 0; e < N; ++e) word.unit[e] = __builtin_bit_cast(typename Word<T, N>::Unit, T(value[e]));
+    for (int e = 0; e < N; ++e) word.unit[e] = __builtin_bit_cast(typename Packet<T, N>::Unit, T(value[e]));
   } else {
 #pragma unroll
     for (int e = 0; e < N; e += 2) word.unit[e / 2] = pair_bits<T>(value[e], value[e + 1]);
@@ -58,7 +58,7 @@ template <class T, int N> HONE_DEVICE Word<T, N> pack(const float (&value)[N]) {
 }
 
 /// N elements of the same value.
-template <class T, int N> HONE_DEVICE Word<T, N> splat(float value) {
+template <class T, int N> HONE_DEVICE Packet<T, N> splat(float value) {
   float values[N];
 #pragma unroll
   for (int e = 0; e < N; ++e) values[e] = value;
@@ -66,18 +66,18 @@ template <class T, int N> HONE_DEVICE Word<T, N> splat(float value) {
 }
 
 /// The N elements at `from`, a multiple of their size. `stream`: their lines leave the caches first.
-template <class T, int N, bool stream = false> HONE_DEVICE Word<T, N> load_word(const T* from) {
+template <class T, int N, bool stream = false> HONE_DEVICE Packet<T, N> load_packet(const T* from) {
 #if defined(__CUDACC__)
   using Memory = typename MemoryWord<N * sizeof(T)>::type;
   const Memory* at = reinterpret_cast<const Memory*>(from);
-  if constexpr (stream) return __builtin_bit_cast(Word<T, N>, __ldcs(at));
-  return __builtin_bit_cast(Word<T, N>, *at);
+  if constexpr (stream) return __builtin_bit_cast(Packet<T, N>, __ldcs(at));
+  return __builtin_bit_cast(Packet<T, N>, *at);
 #else
-  return *reinterpret_cast<const Word<T, N>*>(from);
+  return *reinterpret_cast<const Packet<T, N>*>(from);
 #endif
 }
 
-template <bool stream, class T, int N> HONE_DEVICE void store_word(T* to, const Word<T, N>& word) {
+template <bool stream, class T, int N> HONE_DEVICE void store_packet(T* to, const Packet<T, N>& word) {
 #if defined(__CUDACC__)
   if constexpr (stream) {
     using Memory = typename MemoryWord<N * sizeof(T)>::type;
@@ -86,6 +86,6 @@ template <bool stream, class T, int N> HONE_DEVICE void store_word(T* to, const 
   }
   store_global(to, __builtin_bit_cast(Vector<T, N>, word));
 #else
-  *reinterpret_cast<Word<T, N>*>(to) = word;
+  *reinterpret_cast<Packet<T, N>*>(to) = word;
 #endif
 }
