@@ -1,5 +1,6 @@
 #pragma once
-// Functions that one instruction gives to nearly all digits of a float. Tiny numbers may become zero.
+// Functions that one instruction computes to nearly all digits of a float. Results and arguments below the smallest normal number may
+// become zero.
 #include <hone/kernel.h>
 
 /// 1 / x, for x neither zero nor tiny.

@@ -1,18 +1,19 @@
 #pragma once
 // What layernorm, rmsnorm and residual_rmsnorm share: y = (x - center) * scale * weight + bias for each row, with a center and a scale from
-// the row's own statistics. One read of x, one write of y; weights come out of the L1 cache, which the stream of x passes by.
-// The file that includes this one says before it: kResidual (a second matrix is added to x, and their sum is a result) and kBiased.
+// the row's own statistics. The kernel reads x once and writes y once; weights come from the L1 cache, which loads of x bypass.
+// A file that includes this one defines kResidual (the kernel adds a second matrix to x and returns the sum, too) and kBiased before.
 #include "statistic.h"
 #include "stream.h"
 
 // ---- weights ---------------------------------------------------------------------------------------------------------------------------
 enum class Weights {
-  late,   // loaded word by word as they are used: the fewest registers
-  early,  // loaded before the threads of a row wait for each other: their latency hides behind the wait
+  late,   // loaded packet by packet as they are used: the fewest registers
+  early,  // loaded before the threads of a row wait for each other, which hides their latency
 };
 
-/// Words of a vector for the words of a row. Where a row starts in the middle of a word (`aligned` is false), words of x are no words of
-/// the weights: then each is put together from elements, one word at a time, because together they would take most of the registers.
+/// The weights (or biases) for the packets of a row. Where a row begins inside a packet (`aligned` is false), a packet of x needs elements
+/// of two packets of weights: a thread then loads single elements, for one packet at a time, because all packets would take most of its
+/// registers.
 template <class T, auto c> struct WeightsOfRow {
   static constexpr int kVec = c.bytes / (int)sizeof(T), kHeld = c.items_per_thread / kVec;
   const T* weights;
@@ -27,11 +28,11 @@ template <class T, auto c> struct WeightsOfRow {
   }
   HONE_DEVICE Packet<T, kVec> at(long column, bool aligned) const {
     if (aligned) return load_packet<T, kVec>(weights + column);
-    float word[kVec];
+    float packet[kVec];
 #pragma unroll
-    for (int e = 0; e < kVec; ++e) word[e] = (float)weights[column + e];
-    asm volatile("" ::: "memory");  // the next word's loads stay behind these
-    return pack<T>(word);
+    for (int e = 0; e < kVec; ++e) packet[e] = (float)weights[column + e];
+    asm volatile("" ::: "memory");  // keeps the loads of the next packet behind these
+    return pack<T>(packet);
   }
 };
 
@@ -40,34 +41,34 @@ struct Problem {
   long rows = 4096, cols = 4096;
 };
 
-// What an H200 taught: rows of up to 32 KiB are fastest with a block each, held in registers (in_flight = 0). Long rows want clusters that
-// stay (stages): 128 rows of 131072 then take the time of a copy. Where a row begins inside a word, they take a fourth more, each on a
-// multiprocessor or two with the rest in shared memory.
+// On an H200, rows of up to 32 KiB are fastest with one block each and all elements in registers (in_flight = 0). Long rows are fastest
+// with persistent clusters (stages): 128 rows of 131072 take the time of a copy. Rows that begin inside a packet take a fourth longer, each
+// on one or two multiprocessors with the rest in shared memory.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 256;     // threads in a block
   TUNE(4, 8, 16, 32, 64, 128, 256, 512, 1024) int row_threads = 256;  // of a block that share a row: it has block / row_threads rows
   TUNE(1, 2, 4, 8, 16) int cluster = 1;              // blocks that share a row: long rows stay on chip, few rows fill the device
   TUNE(4, 8, 16) int bytes = 16;                     // of one access: 16 is the widest there is, less gives short rows more threads
-  TUNE(4, 8, 16, 32, 64) int items_per_thread = 32;              // elements of a row that a thread holds in registers
-  TUNE(0, 1, 4) int in_flight = 1;                   // words of the rest that a thread loads before it uses them; 0: there is no rest
-  TUNE(false, true) bool rest_shared = false;        // the rest is kept in shared memory, as far as it fits, instead of read again
-  TUNE(false, true) bool unaligned_rows = true;               // rows may begin and end inside a word; without that code 10 to 30 registers fewer
-  TUNE(0, 3, 4, 6, 8) int stages = 0;                // rows that a block which stays has in shared memory (stream.h); 0: blocks do not stay
-  TUNE(0, 1, 2, 3, 4) int lookahead = 0;                 // of those, rows that are added up before the one that is written
-  TUNE(0, 1, 2) int reserved_clusters = 0;                       // clusters that the multiprocessors make up but have no room for
-  TUNE(false, true) bool two_pass = kBiased;            // the threads of a row join sums twice (mean, then squares) instead of moments once:
-                                                     // half of the instructions, but one more wait for each other
-  TUNE(Weights::late, Weights::early) Weights weights = Weights::late;   // when they are loaded
-  TUNE(false, true) bool stream_load = false;        // lines of x leave the caches first: the weights stay in L1
-  TUNE(false, true) bool stream_store = false;       // lines of y leave the cache first
+  TUNE(4, 8, 16, 32, 64) int items_per_thread = 32;  // elements of a row that a thread holds in registers
+  TUNE(0, 1, 4) int in_flight = 1;                   // packets of the rest that a thread loads before it uses them; 0: rows have no rest
+  TUNE(false, true) bool rest_shared = false;        // shared memory keeps the rest, as far as it fits; else it is read again
+  TUNE(false, true) bool unaligned_rows = true;      // rows may begin and end inside a packet; without that code 10 to 30 registers fewer
+  TUNE(0, 3, 4, 6, 8) int stages = 0;                // rows in the shared memory of a persistent block (stream.h); 0: blocks are not persistent
+  TUNE(0, 1, 2, 3, 4) int lookahead = 0;             // rows that are reduced ahead of the row that is written
+  TUNE(0, 1, 2) int reserved_clusters = 0;           // clusters fewer than the multiprocessors suggest: not all GPCs have room for them
+  TUNE(false, true) bool two_pass = kBiased;         // threads of a row reduce sums twice (mean, then squares) instead of moments once:
+                                                     // half of the instructions, but one more barrier
+  TUNE(Weights::late, Weights::early) Weights weights = Weights::late;  // when they are loaded
+  TUNE(false, true) bool stream_load = false;        // caches evict lines of x first: the weights stay in L1
+  TUNE(false, true) bool stream_store = false;       // caches evict lines of y first
   TUNE(1, 2, 4, 8) int min_blocks = 4;               // resident on a multiprocessor: caps the registers of a thread
 };
 
 #include "row_space.h"
 
-constexpr long kKeptBytes = 208 << 10;  // of a multiprocessor's shared memory, at most
+constexpr long kKeptBytes = 208 << 10;  // the most of a multiprocessor's shared memory that holds the rest
 
-/// Words behind those it holds that a thread keeps in shared memory, in whole rounds of in_flight.
+/// Packets of the rest that a thread keeps in shared memory, in whole rounds of in_flight.
 HONE_BOTH constexpr long most_kept(Config c) {
   const long round = max_of(c.in_flight, 1);
   return c.rest_shared ? kKeptBytes / c.min_blocks / (c.block * c.bytes * (kResidual ? 2 : 1)) / round * round : 0;
@@ -79,27 +80,27 @@ template <class T> HONE_BOTH constexpr long shared_bytes(Problem p, Config c) {
   return min_of(rest<T>(p, c), most_kept(c)) * c.block * c.bytes * inputs;
 }
 
-/// Of a thread of a block that stays: its weights, and a row's elements on their way.
+/// Registers of a thread of a persistent block: its weights, and the elements of a row.
 template <class T> HONE_BOTH constexpr int streamed_registers(Config c) {
   return c.items_per_thread * (int)sizeof(T) / 4 * (kBiased ? 2 : 1) + c.items_per_thread + 24;
 }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (!rows_are_legal<T>(p, c, d)) return false;
-  if (c.two_pass && !kBiased) return false;                                          // the mean that it takes away is not asked for
-  if (c.two_pass && c.stages > 0) return false;                                      // duplicate: blocks that stay join once for a row
-  if (c.rest_shared && most_kept(c) == 0) return false;                           // duplicate: no round of the rest fits
-  return shared_bytes<T>(p, c) + declared_bytes(c) <= d.shared_memory_per_block;  // the device's limit
+  if (c.two_pass && !kBiased) return false;                                          // only layernorm subtracts the mean
+  if (c.two_pass && c.stages > 0) return false;                                      // duplicate: persistent blocks reduce once for a row
+  if (c.rest_shared && most_kept(c) == 0) return false;                              // duplicate: no round of the rest fits
+  return shared_bytes<T>(p, c) + declared_bytes(c) <= d.shared_memory_per_block;     // the device's limit
 }
 
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   const long row_bytes = p.cols * (long)sizeof(T);
   if (!rows_are_likely<T>(p, c, d)) return false;
-  if (c.stages > 0 && c.weights == Weights::late) return false;                   // weights are what such a block keeps
+  if (c.stages > 0 && c.weights == Weights::late) return false;                   // persistent blocks keep the weights
   if (c.stages > 0 && streamed_registers<T>(c) * threads_of(c) * c.min_blocks > d.registers_per_multiprocessor) return false;  // spills
   if (rest<T>(p, c) > 0 && !c.rest_shared) return false;                          // reading again costs up to twice the time
-  if (c.cluster > 1 && c.stages == 0 && !c.unaligned_rows && row_bytes <= (512 << 10)) return false;  // clusters that stay have such rows
-  if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // nothing to keep
+  if (c.cluster > 1 && c.stages == 0 && !c.unaligned_rows && row_bytes <= (512 << 10)) return false;  // persistent clusters are faster for such rows
+  if (c.rest_shared && rest<T>(p, c) == 0) return false;                          // there is no rest
   if (c.rest_shared && c.in_flight < 4) return false;                             // was always slower
   return (shared_bytes<T>(p, c) + 3072) * c.min_blocks <= d.shared_memory_per_multiprocessor;  // more blocks only queue
 }
@@ -113,7 +114,7 @@ template <class T> constexpr Launch launch(Problem p, Config c, Device d) {
 }
 
 // ---- the kernel ------------------------------------------------------------------------------------------------------------------------
-/// Null pointers for what the kernel does without.
+/// A pointer is null if the kernel has no such argument.
 template <class T> struct NormArguments {
   const T *x, *residual, *weight, *bias;
   T *y, *sum;  // sum: x + residual
@@ -134,15 +135,15 @@ template <class T, Config c, class Statistic> struct Norm {
     if constexpr (kBiased) bias.load(row, aligned);
   }
 
-  /// What is to be normalized: x, or x + residual.
+  /// The values to normalize: x, or x + residual.
   HONE_DEVICE void take(const RowPacket& x, const RowPacket& residual, float (&value)[kVec]) const {
 #pragma unroll
     for (int e = 0; e < kVec; ++e) value[e] = kResidual ? x[e] + residual[e] : x[e];
   }
   HONE_DEVICE float take(long at) const { return kResidual ? (float)a.x[at] + (float)a.residual[at] : (float)a.x[at]; }
 
-  /// The difference first: of nearly equal values it is exact. A 16-bit x has no digits left long before value * scale - center * scale,
-  /// one instruction less, loses any.
+  /// Takes the difference first, which is exact for nearly equal values. For 16-bit elements value * scale - center * scale is accurate
+  /// enough and saves an instruction: x has lost its digits long before that formula loses any.
   HONE_DEVICE static float normal_of(float value, Normalizer normal) {
     if constexpr (!kBiased) return value * normal.scale;
     if constexpr (sizeof(T) == 2) return fmaf(value, normal.scale, -normal.center * normal.scale);
@@ -166,21 +167,21 @@ template <class T, Config c, class Statistic> struct Norm {
     if constexpr (kResidual) a.sum[at] = T(value);
   }
 
-  /// Calls visitor(k, values) for the words that are not held, kBatch at a time; the first visit reads them from device memory.
+  /// Calls visitor(k, values) for the packets of the rest, kBatch at a time; the first visit loads them from device memory.
   template <bool first, class Visitor>
   HONE_DEVICE void visit_rest(const RowOfThread& row, const RowOfThread& other, Visitor visitor) const {
     if constexpr (c.in_flight > 0) {
       for (int k = kHeld; row.has(k); k += kBatch) {
         const bool keep = c.rest_shared && k < kHeld + (int)most_kept(c);
-        RowPacket word[kInputs][kBatch];
+        RowPacket packet[kInputs][kBatch];
 #pragma unroll
         for (int j = 0; j < kBatch; ++j) {
 #pragma unroll
           for (int i = 0; i < kInputs; ++i) {
             if (keep && !first) {
-              word[i][j] = kept[((k + j - kHeld) * kInputs + i) * c.block];
+              packet[i][j] = kept[((k + j - kHeld) * kInputs + i) * c.block];
             } else {
-              word[i][j] = (i == 0 ? row : other).read(k + j, 0.0f);
+              packet[i][j] = (i == 0 ? row : other).read(k + j, 0.0f);
             }
           }
         }
@@ -189,9 +190,9 @@ template <class T, Config c, class Statistic> struct Norm {
         for (int j = 0; j < kBatch; ++j) {
 #pragma unroll
           for (int i = 0; i < kInputs; ++i) {
-            if (keep && first) kept[((k + j - kHeld) * kInputs + i) * c.block] = word[i][j];
+            if (keep && first) kept[((k + j - kHeld) * kInputs + i) * c.block] = packet[i][j];
           }
-          take(word[0][j], word[kInputs - 1][j], value[j]);
+          take(packet[0][j], packet[kInputs - 1][j], value[j]);
         }
         visitor(k, value);
       }
@@ -208,7 +209,7 @@ template <class T, Config c, class Statistic> struct Norm {
     return part;
   }
 
-  /// The sum of term(value) over what this thread has of the row.
+  /// The sum of term(value) over this thread's elements of the row.
   template <bool first, class Term>
   HONE_DEVICE Total total(const RowOfThread& row, const RowOfThread& other, const float (&held)[kHeld][kVec], Term term) const {
     float sum = row.in_head() ? term(take(row.head_at())) : 0.0f;
@@ -230,7 +231,7 @@ template <class T, Config c, class Statistic> struct Norm {
   HONE_DEVICE Normalizer normalizer(const Rows<T, c, kInputs>& rows, const RowOfThread& row, const RowOfThread& other,
                                     const float (&held)[kHeld][kVec], float epsilon) const {
     if constexpr (c.two_pass) {
-      const float share = 1.0f / (float)rows.cols;  // before the wait
+      const float share = 1.0f / (float)rows.cols;  // ahead of the barrier
       const Total sum = total<true>(row, other, held, [](float value) { return value; });
       rows.wait_for_cluster();
       const float mean = reduce_row<c>(sum, slots[0]).sum * share;
@@ -278,17 +279,17 @@ template <class T, Config c, class Statistic> struct Norm {
   }
 
   HONE_DEVICE void prefetch_weights(long column, long count) const {
-    if (threadIdx.x == 0) prefetch_l2(a.weight + column, count * (long)sizeof(T));
-    if (kBiased && threadIdx.x == 0) prefetch_l2(a.bias + column, count * (long)sizeof(T));
+    if (threadIdx.x == 0) hopper::prefetch_l2(a.weight + column, count * (long)sizeof(T));
+    if (kBiased && threadIdx.x == 0) hopper::prefetch_l2(a.bias + column, count * (long)sizeof(T));
   }
 
-  /// Blocks that stay.
+  /// Runs in a persistent block.
   HONE_DEVICE void stream(const Rows<T, c, kInputs>& rows, float epsilon) {
     using Stream = RowStream<T, c, Statistic, Normalizer, kInputs>;
     __shared__ typename Stream::Shared shared;
     float value[kHeld][kVec];
     const Stream stream{rows, shared};
-    if (blockIdx.x < c.cluster) prefetch_weights(stream.begin, stream.words * kVec);
+    if (blockIdx.x < c.cluster) prefetch_weights(stream.begin, stream.packets * kVec);
     stream.run(
         [&](const RowOfThread& row) { load_weights(row, true); },
         [&](const RowOfThread& row, const RowOfThread& other) {
@@ -302,13 +303,13 @@ template <class T, Config c, class Statistic> struct Norm {
         });
   }
 
-  /// A block that has its rows once.
+  /// Runs in a block of one group of rows.
   HONE_DEVICE void once(Rows<T, c, kInputs> rows, float epsilon) {
     rows.begin();
     const RowOfThread row = rows.row(0), other = rows.row(kInputs - 1);
     rows.prefetch_l2(row);
     if (blockIdx.x == 0) prefetch_weights(0, rows.cols);
-    grid_dependency_sync();
+    hopper::grid_dependency_sync();
     const bool aligned = !c.unaligned_rows || row.column(0) % kVec == 0;
     RowPacket x[kHeld], residual[kHeld];
 #pragma unroll

@@ -1,11 +1,11 @@
 #pragma once
-// Elements that move together, 2 to 16 bytes of them, and the float values in them.
+// Packets: elements that one access loads or stores, 2 to 16 bytes of them, and the float values in them.
 #include <hone/kernel.h>
 
 template <int bytes> struct UnitOf { using type = unsigned; };
 template <> struct UnitOf<2> { using type = unsigned short; };
 
-/// N elements as they were read, held as units of 4 bytes: of a Vector, compilers put each 2-byte element into a register of its own.
+/// N elements as they lie in memory, in units of 4 bytes. Compilers put each 2-byte element of a Vector into a register of its own.
 template <class T, int N> struct alignas(N * sizeof(T)) Packet {
   using Unit = typename UnitOf<N * (int)sizeof(T)>::type;
   Unit unit[N * sizeof(T) / sizeof(Unit)];
@@ -17,7 +17,7 @@ template <class T, int N> struct alignas(N * sizeof(T)) Packet {
       return __builtin_bit_cast(T, (unsigned short)(unit[e / 2] >> (e % 2 * 16)));
     }
   }
-  /// Where element e was zero, `value` comes.
+  /// Sets element e, which must be zero.
   HONE_DEVICE void put(int e, T value) {
     if constexpr (sizeof(T) == sizeof(Unit)) {
       unit[e] = __builtin_bit_cast(Unit, value);
@@ -46,15 +46,15 @@ template <> HONE_DEVICE unsigned pair_bits<bf16>(float low, float high) {
 #endif
 
 template <class T, int N> HONE_DEVICE Packet<T, N> pack(const float (&value)[N]) {
-  Packet<T, N> word;
+  Packet<T, N> packet;
   if constexpr (sizeof(T) == 4 || N == 1) {
 #pragma unroll
-    for (int e = 0; e < N; ++e) word.unit[e] = __builtin_bit_cast(typename Packet<T, N>::Unit, T(value[e]));
+    for (int e = 0; e < N; ++e) packet.unit[e] = __builtin_bit_cast(typename Packet<T, N>::Unit, T(value[e]));
   } else {
 #pragma unroll
-    for (int e = 0; e < N; e += 2) word.unit[e / 2] = pair_bits<T>(value[e], value[e + 1]);
+    for (int e = 0; e < N; e += 2) packet.unit[e / 2] = pair_bits<T>(value[e], value[e + 1]);
   }
-  return word;
+  return packet;
 }
 
 /// N elements of the same value.
@@ -65,7 +65,7 @@ template <class T, int N> HONE_DEVICE Packet<T, N> splat(float value) {
   return pack<T, N>(values);
 }
 
-/// The N elements at `from`, a multiple of their size. `stream`: their lines leave the caches first.
+/// Loads the N elements at `from`, whose address is a multiple of their size. `stream`: the caches evict their lines first.
 template <class T, int N, bool stream = false> HONE_DEVICE Packet<T, N> load_packet(const T* from) {
 #if defined(__CUDACC__)
   using Memory = typename MemoryWord<N * sizeof(T)>::type;
@@ -77,15 +77,15 @@ template <class T, int N, bool stream = false> HONE_DEVICE Packet<T, N> load_pac
 #endif
 }
 
-template <bool stream, class T, int N> HONE_DEVICE void store_packet(T* to, const Packet<T, N>& word) {
+template <bool stream, class T, int N> HONE_DEVICE void store_packet(T* to, const Packet<T, N>& packet) {
 #if defined(__CUDACC__)
   if constexpr (stream) {
     using Memory = typename MemoryWord<N * sizeof(T)>::type;
-    __stcs(reinterpret_cast<Memory*>(to), __builtin_bit_cast(Memory, word));
+    __stcs(reinterpret_cast<Memory*>(to), __builtin_bit_cast(Memory, packet));
     return;
   }
-  store_global(to, __builtin_bit_cast(Vector<T, N>, word));
+  store_global(to, __builtin_bit_cast(Vector<T, N>, packet));
 #else
-  *reinterpret_cast<Packet<T, N>*>(to) = word;
+  *reinterpret_cast<Packet<T, N>*>(to) = packet;
 #endif
 }

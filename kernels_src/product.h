@@ -1,8 +1,8 @@
 #pragma once
-// What the matrix products have in common: how their operands lie, and what becomes of a sum. `Problem` and `Config` both have `layout`,
-// `terms` and `activation`.
+// What the matrix products share: the layouts of the operands and the epilogue. `Problem` and `Config` both have `layout`, `terms` and
+// `activation`.
 
-/// Whether neighbours in memory differ in k.
+/// K-major: neighbours in memory differ in k.
 HONE_BOTH constexpr bool a_is_k_major(const Config& c) { return c.layout <= 2; }
 HONE_BOTH constexpr bool b_is_k_major(const Config& c) { return c.layout == 2 || c.layout == 4; }
 
@@ -29,7 +29,7 @@ template <class T, Config c> struct Finish {
   const T *added, *bias;
   float alpha, beta;
 
-  /// Whether there is nothing to do.
+  /// Whether the epilogue only rounds.
   HONE_DEVICE bool is_plain() const { return c.terms == 1 && c.activation == 1 && alpha == 1.0f; }
 
   HONE_DEVICE float element(float sum, float added_x, float bias_x) const {
@@ -42,7 +42,7 @@ template <class T, Config c> struct Finish {
     return x;
   }
 
-  /// A word of a row of n elements.
+  /// The epilogue of a packet of a row of n elements.
   template <int width> HONE_DEVICE Vector<float, width> word(const Vector<float, width>& sums, long row, long column, long n) const {
     Vector<T, width> added_word, bias_word;
     if constexpr (kAdded) added_word = load<width>(added + row * n + column);

@@ -1,19 +1,19 @@
 #pragma once
-// What layernorm and rmsnorm know of a part of a row, and what follows from it.
+// The statistics of a row that layernorm and rmsnorm need, computed from those of its parts.
 #include "approximate.h"
 
-/// Sums of squares, for the root mean square. No cancellation, so plain sums are sound.
+/// The sum of squares, for the root mean square. Nothing cancels, so a plain sum is accurate.
 struct SquareSum {
   float sum;
 
   HONE_DEVICE static SquareSum none() { return {0.0f}; }
   HONE_DEVICE static SquareSum combine(SquareSum a, SquareSum b) { return {a.sum + b.sum}; }
   HONE_DEVICE static SquareSum of(float value) { return {value * value}; }
-  /// Of `words` words, of which those for which present(j) is false are zero.
-  template <int words, int vec, class Present> HONE_DEVICE static SquareSum of(const float (&value)[words][vec], Present) {
+  /// Of `packets` packets; packet j is zero where present(j) is false.
+  template <int packets, int vec, class Present> HONE_DEVICE static SquareSum of(const float (&value)[packets][vec], Present) {
     float sum = 0;
 #pragma unroll
-    for (int j = 0; j < words; ++j) {
+    for (int j = 0; j < packets; ++j) {
 #pragma unroll
       for (int e = 0; e < vec; ++e) sum += value[j][e] * value[j][e];
     }
@@ -23,9 +23,9 @@ struct SquareSum {
   HONE_DEVICE float scale(long cols, float epsilon) const { return rsqrtf(sum / (float)cols + epsilon); }
 };
 
-/// Count, mean and sum of squared differences from the mean. A thread takes the mean of what it holds before the differences, and parts
-/// are joined by the formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing sample variances",
-/// 1979): sound however far the mean is from zero, where sum(x^2) - sum(x)^2 / n has nothing left.
+/// Count, mean and sum of squared differences from the mean. A thread computes the mean of its elements before the differences, and the
+/// formula of Chan, Golub and LeVeque ("Updating formulae and a pairwise algorithm for computing sample variances", 1979) combines parts.
+/// The result is accurate however far the mean is from zero, where sum(x^2) - sum(x)^2 / n loses all digits.
 struct Moments {
   float count, mean, squares;
 
@@ -35,19 +35,19 @@ struct Moments {
     return {count, a.mean + difference * share, a.squares + b.squares + difference * difference * a.count * share};
   }
   HONE_DEVICE static Moments of(float value) { return {1.0f, value, 0.0f}; }
-  template <int words, int vec, class Present> HONE_DEVICE static Moments of(const float (&value)[words][vec], Present present) {
-    constexpr int kFull = words * vec;
+  template <int packets, int vec, class Present> HONE_DEVICE static Moments of(const float (&value)[packets][vec], Present present) {
+    constexpr int kFull = packets * vec;
     float sum = 0, squares = 0;
     int count = 0;
 #pragma unroll
-    for (int j = 0; j < words; ++j) {
+    for (int j = 0; j < packets; ++j) {
       count += present(j) ? vec : 0;
 #pragma unroll
       for (int e = 0; e < vec; ++e) sum += value[j][e];
     }
     const float mean = sum * (count == kFull ? 1.0f / kFull : reciprocal((float)max_of(count, 1)));
 #pragma unroll
-    for (int j = 0; j < words; ++j) {
+    for (int j = 0; j < packets; ++j) {
       if (!present(j)) continue;
 #pragma unroll
       for (int e = 0; e < vec; ++e) squares += (value[j][e] - mean) * (value[j][e] - mean);
@@ -58,18 +58,18 @@ struct Moments {
   HONE_DEVICE float scale(long cols, float epsilon) const { return rsqrtf(squares / (float)cols + epsilon); }
 };
 
-/// A plain sum. Two make the moments: of the elements, then of their squared differences from the mean.
+/// A plain sum. Two sums give the moments: of the elements, then of their squared differences from the mean.
 struct Total {
   float sum;
 
   HONE_DEVICE static Total combine(Total a, Total b) { return {a.sum + b.sum}; }
 };
 
-/// What the threads of a row join.
-template <class Statistic, bool twice> struct ReducedOf { using type = Statistic; };
+/// What the threads of a row reduce.
+template <class Statistic, bool two_pass> struct ReducedOf { using type = Statistic; };
 template <class Statistic> struct ReducedOf<Statistic, true> { using type = Total; };
 
-/// What makes x normal: (x - center) * scale.
+/// Normalizes x: (x - center) * scale.
 struct Normalizer {
   float center, scale;
 };

@@ -1,14 +1,14 @@
 // Bias and activation in one: y[r, c] = gelu(x[r, c] + bias[c]), with gelu(v) = v * (1 + erf(v / sqrt(2))) / 2.
 #include "../approximate.h"
-#include "../overlap.h"
 #include "../packet.h"
+#include <hone/kernel_hopper.h>
 
 struct Problem {
   long rows = 4096, cols = 4096;
 };
 
-// A block has one tile of block * in_flight accesses: every thread has all its loads under way before its first store. The bias comes out
-// of L1. On an H200 blocks that stay and loop over tiles were 10 % slower or more, and hints to the caches gained nothing.
+// A block has one tile of block * in_flight accesses: a thread starts all its loads before its first store. The bias comes from the L1
+// cache. On an H200, persistent blocks that loop over tiles were at least 10 % slower, and cache hints gained nothing.
 struct Config {
   TUNE(64, 128, 256, 512, 1024) int block = 128;    // threads in a block
   TUNE(2, 4, 8, 16) int bytes = 16;                 // of one access: 16 is the widest there is
@@ -24,8 +24,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 
 // Learned on an H200 in November 2026, at 8192x8192 in f32 and bf16.
 template <class T> constexpr bool likely(Problem p, Config c) {
-  if (c.bytes < 16 && p.rows * p.cols > (1 << 20)) return false;               // narrow words are for few elements
-  return c.in_flight * (c.bytes / (int)sizeof(T)) <= 32;                       // what is in flight becomes floats in registers
+  if (c.bytes < 16 && p.rows * p.cols > (1 << 20)) return false;               // narrow packets are for few elements
+  return c.in_flight * (c.bytes / (int)sizeof(T)) <= 32;                       // loads in flight become floats in registers
 }
 
 template <class T> constexpr Launch launch(Problem p, Config c) {
@@ -56,41 +56,41 @@ template <> HONE_DEVICE float scaled_tail<f16>(float t) {
 }
 template <> HONE_DEVICE float scaled_tail<bf16>(float t) { return t * (0.153761774f + t * (0.0756090688f + t * 0.270842617f)); }
 
-/// gelu(v), with half the instructions that erff takes: with erff, arithmetic takes as long as memory does. What is outside of |v| is small
-/// where the result is, so the error is a relative one. (Infinity times nothing would be no number.)
+/// gelu(v), with half of erff's instructions: with erff, arithmetic would take as long as memory. `outside` is small where the result is,
+/// so the relative error is small. |v| is limited because infinity * 0 is NaN.
 template <class T> HONE_DEVICE float gelu(float v) {
   const float outside = scaled_tail<T>(reciprocal(1.0f + kStep<T> * fabsf(v))) * power_of_two(v * v * -0.72134752f);
   return fmaxf(v, 0.0f) - fminf(fabsf(v), 1e30f) * outside;
 }
 
-/// The words' bias. Where a row ends inside a word (`whole` is false), the next elements belong to the next row.
+/// The bias of a packet's elements. Where a row ends inside a packet (`whole` is false), the elements behind belong to the next row.
 template <class T, int vec, bool whole> HONE_DEVICE Packet<T, vec> bias_at(const T* bias, unsigned column, unsigned cols) {
   if constexpr (whole) {
     return load_packet<T, vec>(bias + column);
   } else {
-    float word[vec];
+    float packet[vec];
 #pragma unroll
     for (int e = 0; e < vec; ++e) {
-      word[e] = (float)bias[column];
+      packet[e] = (float)bias[column];
       column = column + 1 == cols ? 0 : column + 1;
     }
-    return pack<T>(word);
+    return pack<T>(packet);
   }
 }
 
-template <class T, Config c, bool whole> HONE_DEVICE void tile(const T* x, const T* bias, T* y, long words, unsigned cols) {
-  constexpr int kVec = c.bytes / (int)sizeof(T), kWords = c.block * c.in_flight;
-  const long first = blockIdx.x * (long)kWords, begin = (first + threadIdx.x) * kVec;
-  const int left = (int)min_of(words - first, (long)kWords) - (int)threadIdx.x;
-  if (threadIdx.x == 0) prefetch_l2(x + begin, (long)left * c.bytes);
-  if (threadIdx.x == 0 && blockIdx.x == 0) prefetch_l2(bias, cols * (long)sizeof(T));
-  grid_dependency_sync();
-  Packet<T, kVec> word[c.in_flight], b[c.in_flight];
+template <class T, Config c, bool whole> HONE_DEVICE void tile(const T* x, const T* bias, T* y, long packets, unsigned cols) {
+  constexpr int kVec = c.bytes / (int)sizeof(T), kPackets = c.block * c.in_flight;
+  const long first = blockIdx.x * (long)kPackets, begin = (first + threadIdx.x) * kVec;
+  const int left = (int)min_of(packets - first, (long)kPackets) - (int)threadIdx.x;
+  if (threadIdx.x == 0) hopper::prefetch_l2(x + begin, (long)left * c.bytes);
+  if (threadIdx.x == 0 && blockIdx.x == 0) hopper::prefetch_l2(bias, cols * (long)sizeof(T));
+  hopper::grid_dependency_sync();
+  Packet<T, kVec> packet[c.in_flight], b[c.in_flight];
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) {
-    if (j * c.block < left) word[j] = load_packet<T, kVec>(x + begin + j * c.block * kVec);
+    if (j * c.block < left) packet[j] = load_packet<T, kVec>(x + begin + j * c.block * kVec);
   }
-  const unsigned column = (unsigned)(first * kVec % cols) + threadIdx.x * kVec;  // a division takes as long as 10 elements do
+  const unsigned column = (unsigned)(first * kVec % cols) + threadIdx.x * kVec;  // a division takes as long as 10 elements
 #pragma unroll
   for (int j = 0; j < c.in_flight; ++j) {
     unsigned at = column + j * c.block * kVec;
@@ -102,7 +102,7 @@ template <class T, Config c, bool whole> HONE_DEVICE void tile(const T* x, const
     if (j * c.block >= left) continue;
     float result[kVec];
 #pragma unroll
-    for (int e = 0; e < kVec; ++e) result[e] = gelu<T>(word[j][e] + b[j][e]);
+    for (int e = 0; e < kVec; ++e) result[e] = gelu<T>(packet[j][e] + b[j][e]);
     store_packet<false>(y + begin + j * c.block * kVec, pack<T>(result));
   }
 }
@@ -112,12 +112,12 @@ KERNEL LAUNCH_BOUNDS(c.block)
 void bias_gelu(IN(p.rows * p.cols) const T* __restrict__ x, IN(p.cols) const T* __restrict__ bias, OUT(p.rows * p.cols) T* __restrict__ y,
                Problem p) {
   constexpr int kVec = c.bytes / (int)sizeof(T);
-  const long words = p.rows * p.cols / kVec;
+  const long packets = p.rows * p.cols / kVec;
   if (p.cols % kVec == 0) {
-    tile<T, c, true>(x, bias, y, words, (unsigned)p.cols);
+    tile<T, c, true>(x, bias, y, packets, (unsigned)p.cols);
     return;
   }
-  tile<T, c, false>(x, bias, y, words, (unsigned)p.cols);
-  const long tail = words * kVec + threadIdx.x;  // fewer elements than a word
+  tile<T, c, false>(x, bias, y, packets, (unsigned)p.cols);
+  const long tail = packets * kVec + threadIdx.x;  // fewer elements than a packet
   if (blockIdx.x == 0 && tail < p.rows * p.cols) y[tail] = T(gelu<T>((float)x[tail] + (float)bias[tail % p.cols]));
 }

@@ -1,6 +1,7 @@
-// Matrix product on the ordinary cores: out = activation(alpha * a b + beta * added + bias), either one transposed or not, any
+// Matrix product on the CUDA cores: out = activation(alpha * a b + beta * added + bias), a and b each transposed or not, any
 // m, n, k; sums in float.
 #include <hone/kernel.h>
+#include <hone/kernel_hopper.h>
 
 struct Problem {
   long m = 1024, n = 1024, k = 1024;
@@ -9,28 +10,28 @@ struct Problem {
   long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
-// A block computes bm x bn of out, a warp a part of that, a thread tm x tn, in steps of bk along k. The tiles of a and b wait in shared
-// memory as floats, k by k, so that a thread finds its rows and columns side by side. The default is the best at 4096x4096x4096,
-// 8192x8192x8192 and 128x14336x4096 in f32 on an H200; problems it is not legal for begin with what is nearest to it.
+// A block computes bm x bn elements of out, a warp a part of them, a thread tm x tn, in steps of bk along k. Shared memory holds the tiles
+// of a and b as floats, k by k, so that a thread finds its rows and columns side by side. The default is the fastest at 4096x4096x4096,
+// 8192x8192x8192 and 128x14336x4096 in f32 on an H200; problems for which it is not legal begin with the nearest legal configuration.
 struct Config {
   TUNE(16, 32, 64, 128, 256) int bm = 64;  // rows of the block's tile: larger tiles read a and b less often, smaller ones give more blocks
   TUNE(32, 64, 128, 256) int bn = 256;     // columns of the block's tile
   TUNE(8, 16, 32) int bk = 8;              // depth of one step: deeper steps synchronize less and hold more shared memory
   TUNE(4, 8, 16) int tm = 16;              // rows a thread computes: more reuse of each shared read, more registers
   TUNE(4, 8, 16) int tn = 8;               // columns a thread computes
-  TUNE(8, 16) int lanes = 16;              // of a warp along n, the others along m: near square reads shared memory least
+  TUNE(8, 16) int lanes = 16;              // lanes of a warp along n, the others along m: nearly square warps read shared memory least
   TUNE(1, 2, 4, 8) int vec = 4;            // elements in one access to a, b and out; rows must be a multiple of it
-  TUNE(4, 8) int along = 8;                // threads at least on a line of a tile that is turned: more read longer runs, fewer need fewer
-                                           // addresses
-  TUNE(false, true) bool async = true;     // cp.async carries tiles straight into shared memory instead of by way of registers
-  TUNE(1, 2, 3, 4) int stages = 2;         // tiles of a and b in shared memory: one is used while the others arrive
-  TUNE(false, true) bool stream_k = true;    // `residency` blocks a multiprocessor instead of one a tile; tiles that are left after whole
-                                           // rounds are dealt out to all of them along k, and another pass adds up: no idle last round
+  TUNE(4, 8) int along = 8;                // at least so many threads on a line of a tile that is transposed: more read longer runs, fewer
+                                           // need fewer addresses
+  TUNE(false, true) bool async = true;     // cp.async loads tiles into shared memory; else they go through registers
+  TUNE(1, 2, 3, 4) int stages = 2;         // tiles of a and b in shared memory: one is used while the others are loaded
+  TUNE(false, true) bool stream_k = true;  // `residency` persistent blocks for each multiprocessor instead of one for each tile; blocks share
+                                           // the tiles of the last round along k, and another pass adds up their parts: no idle round
   TUNE(1, 2, 4) int slices = 1;            // sets of warps that share each step along k: more warps for few or small tiles
-  TUNE(1, 2, 4, 8) int cluster = 1;        // blocks that share the sum of a tile along k and join it in shared memory (Hopper)
+  TUNE(1, 2, 4, 8) int cluster = 1;        // blocks that share a tile's sum over k and reduce it through distributed shared memory (Hopper)
   TUNE(8, 16) int raster = 8;              // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 3, 4, 6, 8) int residency = 2;  // blocks that must fit one multiprocessor: caps the registers
-  TUNE(false, true) bool skip = false;     // warps whose part lies outside out do not compute: ragged shapes, at a branch a step
+  TUNE(false, true) bool skip = false;     // warps whose part lies outside of out compute nothing: for ragged shapes, costs a branch in each step
   TUNE(false, true) bool pad = false;      // a first pass copies b to lines of whole words: wide accesses where n is ragged
   TUNE(1, 2, 3, 4) int layout = 1;         // the problem's: code is made for one
   TUNE(1, 2, 3, 4) int terms = 1;          // the problem's
@@ -39,37 +40,37 @@ struct Config {
 #include "../product.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.bm / c.tm * (c.bn / c.tn) * c.slices; }
-/// Elements of one access to a k_major operand, whose tile is turned on its way into shared memory. cp.async turns only what it carries as
-/// single floats.
+/// Elements of one access to a k-major operand, whose tile is transposed on its way into shared memory. cp.async can transpose single
+/// floats only.
 HONE_BOTH constexpr int k_major_vec(const Config& c) { return c.async ? 1 : c.vec; }
-/// Threads that read a line of a k_major tile of `rows` lines.
+/// Threads that read a line of a k-major tile of `rows` lines.
 HONE_BOTH constexpr int k_major_lanes(const Config& c, int rows) { return min_of(c.bk / k_major_vec(c), max_of(c.along, threads_of(c) / rows)); }
-/// From one k of a tile to the next. What a k_major tile has more than it needs keeps the lanes that turn it in different banks.
+/// Floats from one k of a tile to the next. A k-major tile has padding, so that lanes that transpose it use different banks.
 HONE_BOTH constexpr int pitch_of(const Config& c, int rows, bool k_major) {
   return k_major ? rows + max_of(4, 32 / (k_major_lanes(c, rows) * k_major_vec(c))) : rows;
 }
 HONE_BOTH constexpr int pitch_a(const Config& c) { return pitch_of(c, c.bm, a_is_k_major(c)); }
 HONE_BOTH constexpr int pitch_b(const Config& c) { return pitch_of(c, c.bn, b_is_k_major(c)); }
 HONE_BOTH constexpr int stage_floats(const Config& c) { return c.bk * (pitch_a(c) + pitch_b(c)); }
-/// Whether sums of several threads meet in shared memory.
+/// Whether sums of several threads are reduced in shared memory.
 HONE_BOTH constexpr bool joins(const Config& c) { return c.slices > 1 || c.cluster > 1; }
-/// Stages, each with room for the most that turned tiles add (16 floats a k and operand), and later the sums that meet.
+/// The stages, each with room for the padding of transposed tiles (16 floats for each k and operand); later the sums to reduce.
 constexpr int shared_bytes(Config c) {
   return 4 * max_of(c.stages * c.bk * (c.bm + c.bn + 32), joins(c) ? c.slices * c.bm * c.bn : 0);
 }
-/// Elements of one access to out: rows of out are as ragged as those of b were.
+/// Elements of one access to out, whose rows are as ragged as those of b before the first pass.
 HONE_BOTH constexpr int out_vec(const Config& c) { return c.pad ? 1 : c.vec; }
-/// Lines of the k_major tiles in which a thread has words: an address each.
+/// Lines of the k-major tiles in which a thread has words: each takes an address.
 constexpr int lines_of(Config c, int rows) { return ceil_div(rows * k_major_lanes(c, rows), threads_of(c)); }
 constexpr int k_major_lines(Config c) {
   return max_of(a_is_k_major(c) ? lines_of(c, c.bm) : 0, b_is_k_major(c) ? lines_of(c, c.bn) : 0);
 }
-/// Elements of both tiles that a thread carries into shared memory in one step.
+/// Elements of both tiles that a thread copies into shared memory in one step.
 HONE_BOTH constexpr int carried(const Config& c) { return (c.bm + c.bn) * c.bk / threads_of(c); }
-/// A low estimate of the registers of a thread.
+/// Registers of a thread, estimated low.
 HONE_BOTH constexpr int registers_of(const Config& c) { return c.tm * c.tn + c.tm + c.tn + (c.async ? 0 : carried(c)) + 24; }
 
-/// From one line of b to the next, as the tiles are read.
+/// Elements from one line of b to the next, in the copy where there is one.
 HONE_BOTH constexpr long line_of_b(Problem p, const Config& c) { return c.pad ? round_up(p.n, (long)c.vec) : b_is_k_major(c) ? p.k : p.n; }
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return ceil_div(p.m, (long)c.bm) * ceil_div(p.n, (long)c.bn); }
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k, (long)c.bk); }
@@ -79,17 +80,17 @@ constexpr long blocks_of(Problem p, Config c, long multiprocessors) {
   return c.stream_k ? min_of(c.residency * min_of(multiprocessors, kMostMultiprocessors), ceil_div(tiles_of(p, c) * steps_of(p, c), 4L))
                   : tiles_of(p, c);
 }
-/// Room for two partial tiles of each block: the one it begins with, and the one it ends with.
+/// Room for two partial tiles of each block: its first and its last.
 constexpr long partial_floats(Problem p, Config c) {
   return c.stream_k ? 2 * blocks_of(p, c, kMostMultiprocessors) * c.bm * c.bn : 1;
 }
 
-/// The elements of a line that must be whole words: of b and out, of a, of b.
+/// Whether the lines of b and out, of a, and of b are whole words of `vec` elements where they must be.
 constexpr bool words_fit(Problem p, Config c, int vec) {
   return (c.pad || p.n % vec == 0) && ((c.async && a_is_k_major(c)) || (a_is_k_major(c) ? p.k : p.m) % vec == 0) &&
          (c.async || !b_is_k_major(c) || p.k % vec == 0);
 }
-/// Whether a copy of b is all that accesses of 16 bytes need.
+/// Whether a copy of b would allow accesses of 16 bytes.
 template <class T> constexpr bool copy_widens(Problem p, Config c) {
   const int full = 16 / (int)sizeof(T);
   return !c.pad && !b_is_k_major(c) && p.n % full != 0 && ((c.async && a_is_k_major(c)) || (a_is_k_major(c) ? p.k : p.m) % full == 0);
@@ -97,19 +98,19 @@ template <class T> constexpr bool copy_widens(Problem p, Config c) {
 /// Sums of a thread, and its multiply-adds between two barriers.
 constexpr int sums_of(Config c) { return c.tm * c.tn; }
 constexpr int step_of(Config c) { return sums_of(c) * c.bk / c.slices; }
-/// Threads of the whole grid if no tiles are dealt out.
+/// Threads of the whole grid without stream_k.
 constexpr long grid_threads(Problem p, Config c) { return tiles_of(p, c) * c.cluster * threads_of(c); }
-/// How much of the device works then, in percent, if each multiprocessor takes as long as the one with the most blocks.
+/// The share of the device in percent that works without stream_k, if each multiprocessor takes as long as the one with the most blocks.
 constexpr long balance(Problem p, Config c, long multiprocessors) {
   return 100 * tiles_of(p, c) * c.cluster / (ceil_div(tiles_of(p, c) * c.cluster, multiprocessors) * multiprocessors);
 }
 
-/// Whether each block would have a part of a tile, and less than 128 of k in it.
+/// Whether stream_k would give each block less than a tile, and less than 128 of its k.
 constexpr bool split_is_too_fine(Problem p, Config c, long multiprocessors) {
   return tiles_of(p, c) < c.residency * multiprocessors && tiles_of(p, c) * p.k < 128 * c.residency * multiprocessors;
 }
 
-/// Whether 8 threads instead of 4 on a line of a k_major tile of `rows` lines would be more.
+/// Whether 8 threads instead of 4 on a line of a k-major tile of `rows` lines makes a difference.
 constexpr bool along_matters(Config c, int rows) { return c.bk / k_major_vec(c) > 4 && threads_of(c) / rows < 8; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
@@ -117,68 +118,68 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.terms != p.terms) return false;                                           // for other terms
   if (c.activation != p.activation) return false;                                 // for another activation
   if (c.bm % (32 / c.lanes * c.tm) != 0) return false;                            // whole warps along m
-  if (c.bn % (c.lanes * c.tn) != 0) return false;                                 // and along n
+  if (c.bn % (c.lanes * c.tn) != 0) return false;                                 // whole warps along n
   if (threads_of(c) > d.threads_per_block) return false;                          // the device's limit
-  if (threads_of(c) * c.residency > d.threads_per_multiprocessor) return false;   // the same for several blocks
+  if (threads_of(c) * c.residency > d.threads_per_multiprocessor) return false;   // the device's limit
   if (shared_bytes(c) > d.shared_memory_per_block) return false;                  // the device's limit
   if (c.vec * (int)sizeof(T) > 16) return false;                                  // the widest access there is
-  if (c.pad && b_is_k_major(c)) return false;                                        // lines along n are what the first pass copies
+  if (c.pad && b_is_k_major(c)) return false;                                     // the first pass copies lines along n
   if (!words_fit(p, c, c.vec)) return false;                                      // rows of out, a and b are whole aligned words
   if (c.async && sizeof(T) != 4) return false;                                    // cp.async converts nothing; shared memory holds floats
-  if (c.async && d.compute_capability != 0 && d.compute_capability < 80) return false;  // it came with Ampere
-  if (c.async && c.stages < 2) return false;                                      // it would overwrite what is in use
-  if (!c.async && c.stages > 2) return false;                                     // by way of registers one tile is on its way, not more
-  if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters came with Hopper
-  if (c.cluster > 1 && c.stream_k) return false;                                    // its blocks have one tile, and a fixed part of k
-  // Duplicate: on lines of the tiles that are turned there are no more words, or as many threads anyway.
+  if (c.async && d.compute_capability != 0 && d.compute_capability < 80) return false;  // cp.async: Ampere
+  if (c.async && c.stages < 2) return false;                                      // cp.async would overwrite the tile in use
+  if (!c.async && c.stages > 2) return false;                                     // registers hold one tile on its way, not more
+  if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters: Hopper
+  if (c.cluster > 1 && c.stream_k) return false;                                  // a block of a cluster has one tile, and a fixed part of k
+  // Duplicate: lines of the tiles that are transposed have no more words than threads, or have 8 threads anyway.
   return c.along == 8 || a_is_k_major(c) && along_matters(c, c.bm) || b_is_k_major(c) && along_matters(c, c.bn);
 }
 
-// Learned on an H200 in November 2026, in f32 at the shapes of bench/vendor and at products of 100 to 100000. Small problems take no time worth
-// saving: little is expected there, so that candidates for large problems are checked on small ragged ones.
+// Learned on an H200 in November 2026, in f32 at the shapes of bench/vendor and at products of 100 to 100000. Little is expected of
+// small problems, which take no time worth saving: so candidates for large problems can be checked on small ragged ones.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (threads_of(c) < 64) return false;                                           // one warp cannot hide its own latency
-  if (threads_of(c) > min_of(512, 256 * c.slices)) return false;                  // more wait too long for each other
-  if (c.tm > 2 * c.tn || c.tn > 2 * c.tm) return false;                           // near squares reuse most of what they read
+  if (threads_of(c) > min_of(512, 256 * c.slices)) return false;                  // barriers of more warps take too long
+  if (c.tm > 2 * c.tn || c.tn > 2 * c.tm) return false;                           // nearly square parts reuse most of what they read
   if (sums_of(c) > 128) return false;                                             // the sums alone would fill the registers
-  if (c.bk < 4 * c.slices) return false;                                          // too few k for reads to run ahead of sums
-  if (step_of(c) > 2048) return false;                                            // long before its barrier can not be felt any more
-  if (step_of(c) > 1024 && !c.async) return false;                                // the step, in one piece there, would not fit the cache
-  if (carried(c) > 64 && !c.async) return false;                                  // nor would elements on their way fit the registers
+  if (c.bk < 4 * c.slices) return false;                                          // too few k to read ahead
+  if (step_of(c) > 2048) return false;                                            // a barrier costs nothing beside such a long step
+  if (step_of(c) > 1024 && !c.async) return false;                                // an unrolled step would not fit the instruction cache
+  if (carried(c) > 64 && !c.async) return false;                                  // elements on their way would not fit the registers
   if (carried(c) > 128) return false;                                             // too many copies between two steps
   if (registers_of(c) > 255) return false;                                        // spills: a thread has no more
   if (registers_of(c) * threads_of(c) * c.residency > d.registers_per_multiprocessor) return false;  // spills: so many blocks have fewer
   if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // so many blocks do not fit
-  if (c.pad && p.n % c.vec == 0) return false;                                    // lines are whole words as they are
-  if (c.skip && p.m % c.bm == 0 && p.n % c.bn == 0) return false;                 // no warp is outside
-  if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // the order of a smaller one, or nearly
-  if (c.cluster * 4 > max_of(4L, steps_of(p, c))) return false;                   // four steps for each block
+  if (c.pad && p.n % c.vec == 0) return false;                                    // lines are whole words without a copy
+  if (c.skip && p.m % c.bm == 0 && p.n % c.bn == 0) return false;                 // no warp lies outside
+  if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // a smaller one gives nearly the same order
+  if (c.cluster * 4 > max_of(4L, steps_of(p, c))) return false;                   // each block needs four steps
   const bool large = p.m * p.n > (1L << 17) || p.k > 1024;
   const bool many = p.m * p.n >= (1L << 21), broad = p.m >= 512 && p.n >= 512;
-  if (large && !c.async && sizeof(T) == 4 && d.compute_capability >= 80) return false;  // to go by registers costs them, and instructions
-  if (large && c.vec * (int)sizeof(T) < 16 && words_fit(p, c, 2 * c.vec)) return false;  // narrow accesses where wide ones are possible
+  if (large && !c.async && sizeof(T) == 4 && d.compute_capability >= 80) return false;  // going through registers costs registers and instructions
+  if (large && c.vec * (int)sizeof(T) < 16 && words_fit(p, c, 2 * c.vec)) return false;  // wider accesses are possible
   if (large && c.vec * (int)sizeof(T) < 16 && p.m >= 1024 && copy_widens<T>(p, c)) return false;  // the copy of b pays
-  if (large && c.along < 8 && k_major_lines(c) <= 4) return false;                   // few addresses: longer runs cost nothing
-  if (large && threads_of(c) * c.residency < 256) return false;                   // less than two warps a scheduler
+  if (large && c.along < 8 && k_major_lines(c) <= 4) return false;                // there are few addresses: longer runs cost nothing
+  if (large && threads_of(c) * c.residency < 256) return false;                   // less than two warps for each scheduler
   if (large && step_of(c) * c.slices < 512) return false;                         // too little work for a barrier
-  if (large && sums_of(c) < (p.n <= 32 || p.m * p.n < (1L << 18) ? 32 : 64)) return false;  // reads more than it must
+  if (large && sums_of(c) < (p.n <= 32 || p.m * p.n < (1L << 18) ? 32 : 64)) return false;  // small parts read too much
   if (large && c.bm > 16 && 4 * round_up(p.m, (long)c.bm) > 5 * round_up(p.m, 16L)) return false;  // much of the tiles lies outside
   if (large && c.bn > 64 && 4 * round_up(p.n, (long)c.bn) > 5 * round_up(p.n, 64L)) return false;  // the same along n
   if (large && c.bm < 32 && p.m > 48) return false;                               // flat tiles read b too often
-  if (large && c.bn < 64 && p.n > 32) return false;                               // narrow ones a
+  if (large && c.bn < 64 && p.n > 32) return false;                               // narrow tiles read a too often
   if (many && c.bm * c.bn < 8192 && p.m > 48 && p.n > 32) return false;           // small tiles read too much, and large ones are enough
-  if (broad && a_is_k_major(c) && !b_is_k_major(c) && c.bm > c.bn) return false;         // what is turned costs more: fewer rows of it
-  if (broad && b_is_k_major(c) && !a_is_k_major(c) && c.bn > c.bm) return false;         // the same where b is
+  if (broad && a_is_k_major(c) && !b_is_k_major(c) && c.bm > c.bn) return false;  // the operand that is transposed costs more: fewer rows of it
+  if (broad && b_is_k_major(c) && !a_is_k_major(c) && c.bn > c.bm) return false;  // the same for b
   if (large && c.skip && 8 * p.m * p.n > 7 * tiles_of(p, c) * c.bm * c.bn) return false;  // little is outside
   if (large && c.raster > 8 && (p.m + p.n) * p.k * (long)sizeof(T) < d.l2_bytes) return false;  // everything stays in L2
-  if (large && c.stream_k && c.bm * c.bn > 4096 && split_is_too_fine(p, c, d.multiprocessors)) return false;  // their sums cost more
+  if (large && c.stream_k && c.bm * c.bn > 4096 && split_is_too_fine(p, c, d.multiprocessors)) return false;  // partial sums cost more than they gain
   if (large && joins(c) && tiles_of(p, c) * threads_of(c) >= 192 * c.slices * d.multiprocessors) return false;  // tiles fill the device
   if (large && joins(c) && !c.stream_k && grid_threads(p, c) > 512 * d.multiprocessors) return false;  // more parts than run at once
-  return !large || c.stream_k || balance(p, c, d.multiprocessors) >= 80;            // the last round leaves multiprocessors idle
+  return !large || c.stream_k || balance(p, c, d.multiprocessors) >= 80;          // the last round would leave multiprocessors idle
 }
 
-constexpr int kSideThreads = 256;  // of the passes before and behind
-constexpr int kSumWords = 4;       // words of four sums that a thread of the last pass adds up
+constexpr int kSideThreads = 256;  // threads in a block of the first and the last pass
+constexpr int kSumWords = 4;       // words of four sums that each thread of the last pass adds up
 constexpr Launch launch_gemm(Problem p, Config c) {
   return {.grid = {ceil_div(p.k * (line_of_b(p, c) / c.vec), (long)kSideThreads)},
           .block = {kSideThreads},
@@ -211,13 +212,13 @@ void gemm_reference(long i, const T* a, const T* b, const T* added, const T* bia
   out[i] = product_at(i, a, b, added, bias, alpha, beta, p);
 }
 
-// These speak of Problem and Config.
+// These files use Problem and Config.
 #include "tile.h"
 #include "sums.h"
 #include "schedule.h"
 
-/// The first pass, for ragged n: copies b to lines of whole words, the rest of the last one zero. (It has no use for `a`, but the order of
-/// the caller's arguments is that of the first pass that names them.)
+/// The first pass, for ragged n: copies b to lines of whole words and pads them with zeros. (It does not use `a`, but the order of the
+/// caller's arguments is that of the first pass that names them.)
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
@@ -233,7 +234,7 @@ void gemm(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restri
   store(padded + word * c.vec, copy);
 }
 
-/// Computes a piece of a tile: to out if it is all of the tile, else to `partial`, where it waits for the last pass.
+/// Computes a piece of a tile. Writes to out if it is the whole tile, else to `partial` for the last pass.
 template <class T, Config c>
 HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const Finish<T, c>& finish, Problem p, Piece piece, bool is_whole,
                          float* shared) {
@@ -263,7 +264,7 @@ HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const F
     }
   };
   if constexpr (joins(c)) {
-    sums.join(shared, cluster_rank<c.cluster>(), write);
+    sums.join(shared, c.cluster > 1 ? (int)hopper::cluster_rank() : 0, write);
   } else {
     sums.visit(write);
   }
@@ -277,7 +278,7 @@ void gemm_tiles(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __
                 WORKSPACE(partial_floats(p, c)) float* __restrict__ partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   SHARED_DYNAMIC(float, shared);
   const Finish<T, c> finish = {added, bias, alpha, beta};
-  const long block = blockIdx.x, rank = cluster_rank<c.cluster>();
+  const long block = blockIdx.x, rank = c.cluster > 1 ? (int)hopper::cluster_rank() : 0;
   if constexpr (!c.stream_k) {
     compute<T, c>(a, c.pad ? padded : b, out, partial, finish, p,
                   {block / c.cluster, (int)(steps_of(p, c) * rank / c.cluster), (int)(steps_of(p, c) * (rank + 1) / c.cluster)}, true,
@@ -300,9 +301,8 @@ void gemm_tiles(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __
   }
 }
 
-/// The last pass: adds up the pieces of the tiles that several blocks share, in the order of k, so that the result does not depend on which
-/// block ended first. A row of the grid looks at the border between two blocks' shares and takes the tile around it, if no earlier border
-/// is in that tile.
+/// The last pass adds up the pieces of the tiles that several blocks share, in the order of k: the result is deterministic. Block x of the
+/// grid looks at the border between the shares of two blocks and takes the tile around it, unless an earlier border is in that tile.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,

@@ -1,7 +1,7 @@
 #pragma once
-// Which tiles, and which parts of k, are whose. Tiles are counted in groups of `raster` rows, down first: those that run at the same time
-// share rows of a and columns of b. Dealing out the steps of the last round evenly is "stream-K" (Osama et al., PPoPP 2023,
-// arXiv 2301.03598); here the parts meet in a second pass, in a fixed order, and no block waits for another.
+// Which tiles, and which parts of k, each block computes. Tiles are numbered in groups of `raster` rows, down first, so that those that run
+// at once share rows of a and columns of b. To share the steps of the last round evenly is "stream-K" (Osama et al., PPoPP 2023, arXiv
+// 2301.03598); here a second pass adds up the parts in a fixed order, and no block waits for another.
 
 /// A tile, and the steps of it that one block adds up.
 struct Piece {
@@ -11,13 +11,13 @@ struct Piece {
 
 template <Config c> struct Schedule {
   long blocks, rounds, steps;  // rounds of whole tiles for each block
-  long dealt, sharers;         // steps of all tiles that are dealt out after them, to so many blocks: four steps or more to each
+  long dealt, sharers;         // steps of the tiles after them, and the blocks that share these: four steps or more each
 
   HONE_DEVICE Schedule(Problem p, long blocks_) : blocks(blocks_), rounds(tiles_of(p, c) / blocks_), steps(steps_of(p, c)) {
     dealt = tiles_of(p, c) % blocks * steps;
     sharers = max_of(1L, min_of(blocks, dealt / 4));
   }
-  /// The first of the dealt steps that is `block`'s.
+  /// The first of the shared steps that `block` computes.
   HONE_DEVICE long first_of(long block) const { return dealt * min_of(block, sharers) / sharers; }
   HONE_DEVICE long first_tile() const { return rounds * blocks; }
 };

@@ -1,44 +1,29 @@
 #pragma once
-// One thread's sums, and how they are added up.
+// The sums of one thread, and their reduction.
 
 /// Waits for all threads of the block, or of all blocks of the cluster.
-template <int cluster> HONE_DEVICE void join_barrier() {
+template <int cluster> HONE_DEVICE void cluster_barrier() {
   if constexpr (cluster == 1) {
     __syncthreads();
   } else {
-#if defined(__CUDACC__)
-    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
+    hopper::cluster_sync();
   }
 }
 
-template <int cluster> HONE_DEVICE int cluster_rank() {
-  int rank = 0;
-#if defined(__CUDACC__)
-  if constexpr (cluster > 1) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#endif
-  return rank;
-}
-
-/// The word at `from` in the shared memory of block `rank` of the cluster.
+/// The packet at `from` in the shared memory of block `rank` of the cluster.
 template <int cluster> HONE_DEVICE Vector<float, 4> read_remote(const float* from, int rank) {
 #if defined(__CUDACC__)
   if constexpr (cluster > 1) {
-    unsigned at;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"((unsigned)__cvta_generic_to_shared(from)), "r"(rank));
-    Vector<float, 4> word;
-    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(word[0]), "=f"(word[1]), "=f"(word[2]), "=f"(word[3])
-                 : "r"(at)
-                 : "memory");
-    return word;
+    Vector<float, 4> packet;
+    hopper::load_remote(packet.v, hopper::map_shared_rank(hopper::shared_address(from), rank));
+    return packet;
   }
 #endif
   return load<4>(from);
 }
 
-/// Writes a word to memory. What other threads have added up is stored in one piece. A thread's own sums may be taken apart by the
-/// compiler: side by side in registers, as wide stores want them, they would be in each other's way while they are added up.
+/// Writes a word to memory. Reduced sums go in one wide store. The compiler may split the stores of a thread's own sums: a wide store needs
+/// them in adjacent registers, which would restrict register allocation in the main loop.
 template <bool is_own, class T, int N> HONE_DEVICE void store_sums(T* to, const Vector<T, N>& word) {
   if constexpr (is_own) {
     store(to, word);
@@ -47,7 +32,7 @@ template <bool is_own, class T, int N> HONE_DEVICE void store_sums(T* to, const 
   }
 }
 
-/// Writes those of four sums of a row that lie inside to out, in words that its rows are made of.
+/// Writes those of four sums of a row that lie inside of out, in words of out_vec elements.
 template <bool is_own, Config c, class T>
 HONE_DEVICE void write_word(const Finish<T, c>& finish, T* out, const Vector<float, 4>& sums, long row, long column, long n) {
   constexpr int kWidth = min_of(4, out_vec(c));
@@ -65,8 +50,8 @@ HONE_DEVICE void write_word(const Finish<T, c>& finish, T* out, const Vector<flo
   }
 }
 
-/// A thread's rows and columns: groups of 4, a warp's width apart, so that the lanes read shared memory side by side. The warps of
-/// each slice cover the tile, and add up their part of every step.
+/// A thread's rows and columns are groups of 4, a warp's width apart, so that the lanes read adjacent shared memory. The warps of each
+/// slice cover the tile and add up their part of every step.
 template <Config c> struct Sums {
   static constexpr int kRows = 4, kColumns = 4, kDown = 32 / c.lanes;
   static constexpr int kThreads = threads_of(c) / c.slices, kDepth = c.bk / c.slices;  // of a slice
@@ -86,7 +71,7 @@ template <Config c> struct Sums {
   }
   HONE_DEVICE int row(int i) const { return first_row + i / kRows * (kDown * kRows) + i % kRows; }
   HONE_DEVICE int column(int j) const { return first_column + j / kColumns * (c.lanes * kColumns) + j % kColumns; }
-  /// Whether this thread's warp has anything to do in a tile of which so many rows and columns are inside.
+  /// Whether any part of this thread's warp lies in the matrix, of a tile with so many rows and columns inside.
   HONE_DEVICE bool warp_inside(int rows, int columns) const {
     return first_row - lane_row() * kRows < rows && first_column - lane_column() * kColumns < columns;
   }
@@ -99,12 +84,12 @@ template <Config c> struct Sums {
     }
   }
 
-  /// What one k of a stage gives this thread.
+  /// What this thread reads for one k.
   struct Fragment {
     Vector<float, kRows> a[c.tm / kRows];
     Vector<float, kColumns> b[c.tn / kColumns];
   };
-  /// (The columns first: the compiler then shares operands of multiply-adds more often, and 4096x4096x4096 takes 2 % less.)
+  /// Reads the columns first: the compiler then shares operands of multiply-adds more often (2 % at 4096x4096x4096).
   HONE_DEVICE Fragment read(const float* stage, int k_of_slice) const {
     const int k = slice * kDepth + k_of_slice;
     Fragment f;
@@ -115,7 +100,7 @@ template <Config c> struct Sums {
     return f;
   }
 
-  /// Back and forth along the rows: neighbouring instructions share an operand.
+  /// Goes back and forth along the rows, so that adjacent instructions share an operand.
   HONE_DEVICE void add(const Fragment& f) {
 #pragma unroll
     for (int i = 0; i < c.tm; ++i) {
@@ -138,13 +123,13 @@ template <Config c> struct Sums {
     }
   }
 
-  /// The same with what all slices and all blocks of a cluster have added up, by way of shared memory that is free again. Each block
-  /// visits its part of the tile; it has several words on their way at once, because those of other blocks take long.
+  /// The same with the sums over all slices and all blocks of a cluster, reduced in the shared memory of the stages, which are free by
+  /// then. Each block visits its part of the tile. It loads several words at once to hide the latency of distributed shared memory.
   template <class Visit> HONE_DEVICE void join(float* shared, int rank, Visit visit_joined) const {
     constexpr int kTile = c.bm * c.bn, kParts = c.cluster * c.slices, kStride = 4 * c.cluster * threads_of(c);
     constexpr int kAtOnce = max_of(1, min_of(8 / kParts, kTile / kStride));
     visit([&](int row, int column, const auto& word) { store(shared + slice * kTile + row * c.bn + column, word); });
-    join_barrier<c.cluster>();
+    cluster_barrier<c.cluster>();
     for (int first = (rank * threads_of(c) + (int)threadIdx.x) * 4; first < kTile; first += kAtOnce * kStride) {
       Vector<float, 4> words[kAtOnce][kParts];
 #pragma unroll
@@ -168,11 +153,11 @@ template <Config c> struct Sums {
         visit_joined(i / c.bn, i % c.bn, sum);
       }
     }
-    if (c.cluster > 1 || c.stream_k) join_barrier<c.cluster>();  // nobody ends, or begins another tile, while others read
+    if (c.cluster > 1 || c.stream_k) cluster_barrier<c.cluster>();  // no block may end, or begin another tile, while others read
   }
 };
 
-/// Adds up `steps` steps: the next tiles come by way of registers while the present ones are used.
+/// Adds up `steps` steps. Registers load the next tiles while the present ones are used.
 template <class T, Config c> HONE_DEVICE void accumulate(Loader<T, c>& loader, Sums<c>& sums, float* shared, int steps, bool active) {
   float *present = shared, *next = shared + (c.stages - 1) * stage_floats(c);
   loader.fetch();
@@ -190,7 +175,7 @@ template <class T, Config c> HONE_DEVICE void accumulate(Loader<T, c>& loader, S
         now = after;
       }
     }
-    if (c.stages == 1) __syncthreads();  // the one stage there is will be overwritten
+    if (c.stages == 1) __syncthreads();  // the next tile overwrites the only stage
     if (s < steps) loader.put(next);
     __syncthreads();
     float* const swap = present;
@@ -199,13 +184,13 @@ template <class T, Config c> HONE_DEVICE void accumulate(Loader<T, c>& loader, S
   }
 }
 
-/// The same with stages - 1 tiles on their way at any time, and no registers for them. A step is done in chunks, one piece of code that
-/// fits the instruction cache. The first fragment of a chunk is read before the last of the chunk before is used, so that no wait for
-/// shared memory follows a barrier.
+/// The same with cp.async: stages - 1 tiles are on their way at any time, without registers. A step consists of chunks, so that the loop's
+/// code fits the instruction cache. The first fragment of a chunk is read before the last one of the previous chunk is used, so that no
+/// wait for shared memory follows a barrier.
 template <class T, Config c> HONE_DEVICE void accumulate_async(Loader<T, c>& loader, Sums<c>& sums, float* shared, int steps, bool active) {
 #pragma unroll
   for (int s = 0; s < c.stages - 1; ++s) loader.start(shared + s * stage_floats(c));
-  wait_groups<c.stages - 2>();
+  cp_async_wait_group<c.stages - 2>();
   __syncthreads();
   typename Sums<c>::Fragment now;
   if (!c.skip || active) now = sums.read(shared, 0);
@@ -232,11 +217,11 @@ template <class T, Config c> HONE_DEVICE void accumulate_async(Loader<T, c>& loa
     if (kChunks == 1 || first == Sums<c>::kDepth) {
       first = 0;
       present = present == kLast ? 0 : present + stage_floats(c);
-      wait_groups<c.stages - 2>();
-      __syncthreads();  // everyone's part of the next stage is here, and everyone has read this one
+      cp_async_wait_group<c.stages - 2>();
+      __syncthreads();  // all threads' copies of the next stage have arrived, and all have read this stage
     }
     if (!c.skip || active) {
-      const typename Sums<c>::Fragment after = sums.read(shared + present, first);  // behind the last step: never used
+      const typename Sums<c>::Fragment after = sums.read(shared + present, first);  // unused behind the last step
       sums.add(now);
       now = after;
     }

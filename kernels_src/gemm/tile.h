@@ -1,11 +1,11 @@
 #pragma once
-// One operand's tile on its way from memory to shared memory, where it lies as floats, k by k: element (k, row) at k * kPitch + row.
+// Loads the tiles of an operand into shared memory, where they lie as floats, k by k: element (k, row) at k * kPitch + row.
 
-/// Starts copying `count` floats into shared memory; zeros unless `inside`. The L2 cache takes in whole lines: the next steps want them.
+/// Starts copying `count` floats into shared memory; zeros unless `inside`. L2 fetches whole lines: the next steps use them.
 template <int count> HONE_DEVICE void copy_async(float* to, const float* from, bool inside) {
 #if defined(__CUDACC__)
   const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-  const int bytes = inside ? count * 4 : 0;  // what is missing of the full size is filled with zeros
+  const int bytes = inside ? count * 4 : 0;  // the hardware fills the rest with zeros
   if constexpr (count == 4) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes) : "memory");
   } else {
@@ -17,30 +17,31 @@ template <int count> HONE_DEVICE void copy_async(float* to, const float* from, b
 }
 
 /// Closes the group of copies started since the last call.
-HONE_DEVICE void end_group() {
+HONE_DEVICE void cp_async_commit_group() {
 #if defined(__CUDACC__)
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
 /// Waits for all groups but the newest `pending`.
-template <int pending> HONE_DEVICE void wait_groups() {
+template <int pending> HONE_DEVICE void cp_async_wait_group() {
 #if defined(__CUDACC__)
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 #endif
 }
 
-/// A tile of `rows` x bk. In memory it is made of lines: a row each (`k_major`: neighbours differ in k), or a k each. A thread's words stand
-/// in as few lines as can be, because each line costs an address of its own in every step; within a line the distances are constants.
+/// A tile of `rows` x bk. In memory it consists of lines: one for each row (`k_major`: neighbours differ in k), or one for each k. A
+/// thread's words are in as few lines as possible, because each line takes an address in every step; within a line the distances are
+/// constants.
 template <class T, Config c, int rows, bool k_major> struct Tile {
   static constexpr int kThreads = threads_of(c), kPitch = pitch_of(c, rows, k_major), kVec = k_major ? k_major_vec(c) : c.vec;
   static constexpr int kWords = (k_major ? c.bk : rows) / kVec, kLines = k_major ? rows : c.bk;  // words of a line, lines
   static constexpr int kLanes = k_major ? k_major_lanes(c, rows) : min_of(kWords, max_of(1, kThreads / c.bk));  // threads along a line
-  static constexpr int kStride = kThreads / kLanes;  // lines that all threads together reach at once
+  static constexpr int kStride = kThreads / kLanes;  // lines that all threads together load at once
   static constexpr int kAlong = kWords / kLanes, kDown = ceil_div(kLines, kStride);
-  const T* at[kDown];  // this thread's first word in each of its lines, at the step that comes next
+  const T* at[kDown];  // this thread's first word in each of its lines, in the next step
   long step;           // elements from a step to the next
-  int rows_inside;     // of the tile's rows, how many lie in the matrix
+  int rows_inside;     // rows of the tile that lie in the matrix
   Vector<T, kVec> words[kDown][kAlong];
 
   /// Points at the tile that begins at `row` and k of an operand of `all_rows` rows, whose lines are `line_length` apart.
@@ -56,9 +57,9 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
   static HONE_DEVICE int along(int i) { return ((int)threadIdx.x % kLanes + i * kLanes) * kVec; }
   static HONE_DEVICE int row(int j, int i) { return k_major ? line(j) : along(i); }
   static HONE_DEVICE int k(int j, int i) { return k_major ? along(i) : line(j); }
-  /// Whether there is a j-th line for this thread: small tiles have fewer words than threads.
+  /// Whether this thread has a j-th line: small tiles have fewer words than threads.
   static HONE_DEVICE bool exists(int j) { return kLines % kStride == 0 || line(j) < kLines; }
-  /// Whether a word lies in the matrix (all of it does, or nothing: lines are whole words), with `k_left` to go along k.
+  /// Whether a word lies in the matrix, with `k_left` of k left. Lines are whole words, so it does as a whole or not at all.
   HONE_DEVICE bool inside(int j, int i, int k_left) const { return row(j, i) < rows_inside && k(j, i) < k_left; }
 
   HONE_DEVICE void advance() {
@@ -66,7 +67,7 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
     for (int j = 0; j < kDown; ++j) at[j] += step;
   }
 
-  /// Where this thread's words go: from the first one, which is different for each thread, the others are constant distances away.
+  /// The places of this thread's words: the first one differs between threads, the others are at constant distances from it.
   static HONE_DEVICE int first_slot() { return k(0, 0) * kPitch + row(0, 0); }
   static HONE_DEVICE constexpr int slot(int j, int i) {
     return k_major ? i * kLanes * kVec * kPitch + j * kStride : j * kStride * kPitch + i * kLanes * kVec;
@@ -125,7 +126,7 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
 template <class T, Config c> struct Loader {
   Tile<T, c, c.bm, a_is_k_major(c)> a;
   Tile<T, c, c.bn, b_is_k_major(c)> b;
-  int left;         // of k, from the step that comes next
+  int left;         // of k, from the next step on
   bool rows_whole;  // all rows of both tiles lie in the matrices
 
   HONE_DEVICE bool whole() const { return rows_whole && left >= c.bk; }
@@ -144,7 +145,7 @@ template <class T, Config c> struct Loader {
       a.template start<false>(stage, left);
       b.template start<false>(stage + c.bk * a.kPitch, left);
     }
-    end_group();
+    cp_async_commit_group();
     advance();
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a block along k: tiles arrive while those before them are used.
+// The main loop of a block: it loads tiles while it uses those before.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// Adds up a share of k.
@@ -10,12 +10,12 @@ template <class T, Config c> struct Block {
   long k_end;
   Place at;
   unsigned shared;
-  int left = 0;             // of k, from the step that comes next
+  int left = 0;             // of k, from the next step on
   bool rows_whole = false;  // all rows of both tiles lie in the matrices
 
   HONE_DEVICE unsigned stage(int index) const { return shared + index * stage_bytes(c); }
 
-  /// By way of registers: the next step comes while the present one is used.
+  /// Registers load the next step while the present one is used.
   HONE_DEVICE void accumulate(Sums<T, c>& sums) const {
     Unaligned words_a[carried_a(c)], words_b[carried_b(c)];
     int present = 0;
@@ -34,7 +34,7 @@ template <class T, Config c> struct Block {
     }
   }
 
-  /// Finds the block's first tiles, without reading them.
+  /// Computes the addresses of the block's first tiles without reading them.
   HONE_DEVICE void seek() {
     a.seek(at.row, at.k_begin);
     b.seek(at.column, at.k_begin);
@@ -50,20 +50,20 @@ template <class T, Config c> struct Block {
       a.template start<false>(stage(index), left);
       b.template start<false>(stage(index) + kA, left);
     }
-    end_group();
+    cp_async_commit_group();
     a.advance(at.step);
     b.advance(at.step);
     left -= (int)at.step;
   }
 
-  /// With stages - 1 steps on their way at any time, and no registers for them.
+  /// The same with cp.async: stages - 1 steps are on their way at any time, without registers.
   HONE_DEVICE void accumulate_async(Sums<T, c>& sums) {
 #pragma unroll 1
     for (int s = 0; s < c.stages - 1; ++s) start(s);
     int present = 0, filled = c.stages - 1;
     for (long k = at.k_begin; k < k_end; k += at.step) {
-      wait_groups<c.stages - 2>();
-      __syncthreads();  // everyone's part of this stage is here, and everyone has read the one before
+      cp_async_wait_group<c.stages - 2>();
+      __syncthreads();  // all threads' copies of this stage have arrived, and all have read the stage before
       start(filled);
       sums.add(stage(present));
       present = present + 1 == c.stages ? 0 : present + 1;

@@ -1,9 +1,7 @@
 #pragma once
-// Tensor cores and asynchronous copies as a warp sees them (compute capability 8.0): one function is one instruction.
+// Instructions of a warp for tensor cores and asynchronous copies (compute capability 8.0). A function is one instruction.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-HONE_DEVICE unsigned shared_address(const void* pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
-
 /// Starts copying `count` elements to shared memory, zeros unless `inside`.
 template <int count, bool once> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
   const int bytes = inside ? count * 2 : 0;
@@ -20,16 +18,16 @@ template <int count, bool once> HONE_DEVICE void copy_async(unsigned to, const v
                  : "memory");
   }
 }
-HONE_DEVICE void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int pending> HONE_DEVICE void wait_groups() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
+HONE_DEVICE void cp_async_commit_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int pending> HONE_DEVICE void cp_async_wait_group() { asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory"); }
 
-HONE_DEVICE void load_matrices(unsigned (&to)[4], unsigned row) {
+HONE_DEVICE void ldmatrix(unsigned (&to)[4], unsigned row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(row)
                : "memory");
 }
-HONE_DEVICE void load_transposed(unsigned (&to)[4], unsigned row) {
+HONE_DEVICE void ldmatrix_trans(unsigned (&to)[4], unsigned row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(row)
@@ -42,7 +40,7 @@ HONE_DEVICE void load_four(float (&to)[4], unsigned from) {
 
 template <class T> inline constexpr bool kIsBf16 = false;
 template <> inline constexpr bool kIsBf16<bf16> = true;
-template <class T> HONE_DEVICE void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+template <class T> HONE_DEVICE void mma(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   if constexpr (kIsBf16<T>) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])

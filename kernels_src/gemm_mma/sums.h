@@ -1,20 +1,20 @@
 #pragma once
-// The products of a warp, how its lanes hold them, and their way to memory or to the cluster's other blocks.
+// The sums of a warp: their layout in its lanes, their reduction over a cluster, and their stores.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-/// Whether rows of out are whole pairs: those of b tell, if they are as long.
+/// Whether rows of out are whole pairs: they are as long as those of b unless b is k-major.
 template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_k_major(c) || p.n % 2 == 0); }
 template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_k_major(c) || p.n % 4 == 0); }
 
-/// Where the blocks of a cluster add up their shares of k, a block some of the tile's rows: shared memory that all of them write, behind
-/// the stages, and a barrier that counts what has arrived.
+/// The blocks of a cluster reduce their shares of k: each block adds up some of the tile's rows. All blocks write to its shared memory
+/// behind the stages, where an mbarrier counts the bytes.
 template <Config c> struct ClusterSums {
   static constexpr int kRows = c.bm / c.cluster;
   unsigned sums, barrier;
 
   explicit HONE_DEVICE ClusterSums(unsigned shared) : sums(shared + c.stages * stage_bytes(c)), barrier(sums + c.bm * pitch_of(c) * 4) {}
 
-  /// The other blocks may write as soon as all have done this.
+  /// Other blocks may write when all blocks have called this and await_others has returned.
   HONE_DEVICE void prepare() const {
     if (threadIdx.x == 0) {
       hopper::mbarrier_init(barrier, 1);
@@ -22,18 +22,15 @@ template <Config c> struct ClusterSums {
       hopper::mbarrier_arrive_expect_tx(barrier, c.bm * c.bn * 4);
     }
     __syncwarp();
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+    hopper::cluster_arrive_relaxed();
   }
-  HONE_DEVICE void await_others() const { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+  HONE_DEVICE void await_others() const { hopper::cluster_wait(); }
   HONE_DEVICE void await_sums() const { hopper::mbarrier_wait(barrier, 0); }
 
-  /// Of share `block`, in the shared memory of the block that has these rows.
+  /// The address of an element of share `block`, in the block that adds up its row.
   HONE_DEVICE unsigned part(int block, int row, int column) const { return sums + ((block * kRows + row) * pitch_of(c) + column) * 4; }
-  HONE_DEVICE void store_remote_async(int block, unsigned place, float x, float y) const {
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(
-                     hopper::map_shared_rank(place, block)),
-                 "r"(__float_as_uint(x)), "r"(__float_as_uint(y)), "r"(hopper::map_shared_rank(barrier, block))
-                 : "memory");
+  HONE_DEVICE void send(int block, unsigned place, float x, float y) const {
+    hopper::store_remote_async(hopper::map_shared_rank(place, block), x, y, hopper::map_shared_rank(barrier, block));
   }
 };
 
@@ -50,22 +47,22 @@ template <class T, Config c> struct Sums {
     first_column = warp % kWarpsAcross * c.wn;
   }
 
-  /// 16 x 16 of a: k from 8 on are the last two matrices. In a tile whose lines are k, eight of them are a matrix that is turned.
+  /// 16 x 16 elements of a; the last two matrices have k from 8 on. In a tile that is not k-major, eight lines are a transposed matrix.
   static HONE_DEVICE void read_a(unsigned (&to)[4], unsigned tile, int row, int k) {
     const int lane = (int)threadIdx.x % 32;
     if constexpr (a_is_k_major(c)) {
-      load_matrices(to, tile + place_in_tile<c.bk / 8>(row + lane % 16, k / 8 + lane / 16));
+      ldmatrix(to, tile + place_in_tile<c.bk / 8>(row + lane % 16, k / 8 + lane / 16));
     } else {
-      load_transposed(to, tile + place_in_tile<c.bm / 8>(k + lane / 16 * 8 + lane % 8, row / 8 + lane / 8 % 2));
+      ldmatrix_trans(to, tile + place_in_tile<c.bm / 8>(k + lane / 16 * 8 + lane % 8, row / 8 + lane / 8 % 2));
     }
   }
-  /// 16 x 16 of b: columns from 8 on are the last two matrices.
+  /// 16 x 16 elements of b; the last two matrices have columns from 8 on.
   static HONE_DEVICE void read_b(unsigned (&to)[4], unsigned tile, int column, int k) {
     const int lane = (int)threadIdx.x % 32;
     if constexpr (b_is_k_major(c)) {
-      load_matrices(to, tile + place_in_tile<c.bk / 8>(column + lane / 16 * 8 + lane % 8, k / 8 + lane / 8 % 2));
+      ldmatrix(to, tile + place_in_tile<c.bk / 8>(column + lane / 16 * 8 + lane % 8, k / 8 + lane / 8 % 2));
     } else {
-      load_transposed(to, tile + place_in_tile<c.bn / 8>(k + lane % 16, column / 8 + lane / 16));
+      ldmatrix_trans(to, tile + place_in_tile<c.bn / 8>(k + lane % 16, column / 8 + lane / 16));
     }
   }
 
@@ -82,13 +79,13 @@ template <class T, Config c> struct Sums {
 #pragma unroll
         for (int step = 0; step < kAcross; ++step) {
           const int j = i % 2 == 0 ? step : kAcross - 1 - step;  // back and forth: neighbouring products share an operand
-          multiply_add<T>(values[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+          mma<T>(values[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
         }
       }
     }
   }
 
-  /// Calls visit(row, column, pair) for neighbouring sums, of which those beyond the matrix are not wanted.
+  /// Calls visit(row, column, pair) for each two neighbouring sums whose first one lies in the matrix.
   template <class Visit> HONE_DEVICE void visit(const Place& at, Problem p, Visit visit) const {
     const int lane = (int)threadIdx.x % 32;
 #pragma unroll
@@ -103,8 +100,8 @@ template <class T, Config c> struct Sums {
     }
   }
 
-  /// Adds up what all blocks of the cluster have: each is told the sums of some of the rows. (A cluster's barrier that releases shared
-  /// memory would wait for all that is under way to memory; a copy that is counted where it arrives does not.)
+  /// Reduces the sums of all blocks of the cluster: each block receives the sums of some rows. (A cluster barrier with a release would wait
+  /// for all accesses to memory that are under way; asynchronous stores that an mbarrier counts do not.)
   HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, const ClusterSums<c>& cluster_sums) const {
     const int lane = (int)threadIdx.x % 32, rank = (int)hopper::cluster_rank();
     constexpr int kRows = ClusterSums<c>::kRows;
@@ -115,7 +112,7 @@ template <class T, Config c> struct Sums {
 #pragma unroll
       for (int j = 0; j < kAcross; ++j) {
         const int column = first_column + j * 8 + lane % 4 * 2;
-        cluster_sums.store_remote_async(row / kRows, cluster_sums.part(rank, row % kRows, column), values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
+        cluster_sums.send(row / kRows, cluster_sums.part(rank, row % kRows, column), values[i / 2][j][i % 2 * 2], values[i / 2][j][i % 2 * 2 + 1]);
       }
     }
     cluster_sums.await_sums();

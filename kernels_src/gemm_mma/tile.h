@@ -1,9 +1,9 @@
 #pragma once
-// What a block computes, and its operands' tiles on their way from memory to shared memory.
+// What a block computes, and how it loads the tiles of its operands into shared memory.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-/// The block's place: its tile, and its share of k: bk from k_begin on, as many `step` further on, and so on. Shares take turns, so that
-/// all blocks read side by side at any time: 16x4096x4096 took 13 us instead of 10 where they did not.
+/// The block's tile, and its share of k: bk from k_begin on, bk from k_begin + step on, and so on. The steps of all shares interleave, so
+/// that blocks read adjacent memory at any time: 16x4096x4096 took 13 us instead of 10 with contiguous shares.
 struct Place {
   long row, column, k_begin, step;
 };
@@ -16,34 +16,34 @@ template <Config c> HONE_DEVICE Place place_of(Problem p) {
   return {(group * c.raster + within % height) * (long)c.bm, within / height * (long)c.bn, (long)share * c.bk, (long)shares_of(c) * c.bk};
 }
 
-/// Where word `word` of a line of `words` words lies in a tile: in bytes, with places exchanged by line.
+/// The swizzled place, in bytes, of word `word` of a line of `words` words of a tile.
 template <int words> HONE_DEVICE unsigned place_in_tile(int line, int word) {
-  constexpr int kLines = words >= 8 ? 1 : 8 / words;  // that share 128 bytes, all banks
+  constexpr int kLines = words >= 8 ? 1 : 8 / words;  // lines that share 128 bytes, which are all banks
   return (line * words + (word ^ line / kLines % min_of(words, 8))) * 16;
 }
 
-/// Eight elements on their way: two aligned words that hold them, or the elements themselves at the end of the array.
+/// Eight elements in registers: two aligned words that contain them, or the elements themselves at the end of the array.
 struct Unaligned {
   uint4 low, high;
-  int shift, count;  // first element in `low`; how many of the 8 are wanted
+  int shift, count;  // the first element in `low`; how many of the 8 exist
 };
 
-/// One operand, and a thread's part of its tiles: kRows rows (of a, columns of b) and bk of k, in lines as memory has them. kKMajor:
+/// One operand, and a thread's part of its tiles: kRows rows (of a, columns of b) and bk of k, in the lines of memory. kKMajor:
 /// neighbours in a line differ in k.
 template <class T, Config c, int kRows, bool kKMajor, bool kOnce> struct Tile {
   static constexpr int kThreads = threads_of(c), kLines = kKMajor ? kRows : c.bk, kWords = (kKMajor ? c.bk : kRows) / 8;
   static constexpr int kCarried = ceil_div(kLines * kWords, kThreads);
-  static constexpr int kStride = kThreads / kWords;  // lines from one word of a thread to its next
+  static constexpr int kStride = kThreads / kWords;  // lines from one word of a thread to the next
   const T* from;
   long lines, columns;    // of the matrix
-  const T* at = nullptr;  // this thread's first word of the step that comes next
-  int rows_inside = 0;    // of the tile's rows, how many lie in the matrix
+  const T* at = nullptr;  // this thread's first word of the next step
+  int rows_inside = 0;    // rows of the tile that lie in the matrix
 
   static HONE_DEVICE int line(int i) { return (int)threadIdx.x / kWords + i * kStride; }
   static HONE_DEVICE int word() { return (int)threadIdx.x % kWords; }
   /// Small tiles have fewer words than there are threads.
   static HONE_DEVICE bool exists() { return kLines * kWords >= kThreads || (int)threadIdx.x < kLines * kWords; }
-  /// Where word i lies; `first` is where word 0 does. What changes place by line does so in whole lines of 128 bytes.
+  /// The place of word i; `first` is that of word 0. The swizzle permutes words within lines of 128 bytes.
   static HONE_DEVICE unsigned place(unsigned first, int i) {
     constexpr int kShare = kWords >= 8 ? 1 : 8 / kWords;
     return (first ^ i * kStride / kShare % min_of(kWords, 8) * 16) + i * kStride * kWords * 16;
@@ -58,7 +58,7 @@ template <class T, Config c, int kRows, bool kKMajor, bool kOnce> struct Tile {
     return line(i) < (kKMajor ? rows_inside : k_left) && word() * 8 + e < (kKMajor ? k_left : rows_inside);
   }
 
-  /// Starts copying the next step's tile, with k_left to go along k; what lies beyond the matrix is zero. kWhole: nothing does.
+  /// Starts copying the next step's tile, with k_left of k left; elements beyond the matrix are zero. kWhole: there are none.
   template <bool kWhole> HONE_DEVICE void start(unsigned to, int k_left) const {
     if (!exists()) return;
     const unsigned first = to + place_in_tile<kWords>(line(0), word());
@@ -71,7 +71,7 @@ template <class T, Config c, int kRows, bool kKMajor, bool kOnce> struct Tile {
     }
   }
 
-  /// The same by way of registers, from lines that begin anywhere.
+  /// Loads the tile of (row, k) into registers, from lines that begin anywhere.
   HONE_DEVICE void fetch(Unaligned (&words)[kCarried], long row, long k, long k_end) const {
     const long first_line = kKMajor ? row : k, first_column = kKMajor ? k : row;
     const long end_line = kKMajor ? lines : k_end, end_column = kKMajor ? k_end : columns;

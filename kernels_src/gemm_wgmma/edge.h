@@ -1,8 +1,8 @@
 #pragma once
-// What is beside the product: copies of matrices whose lines are no multiples of 16 bytes, and last columns of out.
+// Ragged matrices: copies of those whose lines are not multiples of 16 bytes, and the last columns of out.
 
-/// Copies a matrix so that its lines begin at multiples of 16 bytes: words of 8 elements, each taken from two aligned ones. A thread has
-/// four of them on their way.
+/// Copies a matrix so that its lines begin at multiples of 16 bytes, in words of 8 elements, each from two aligned words. A thread has four
+/// words on their way.
 template <class T>
 HONE_DEVICE void pack(const T* from, T* to, long lines, long length) {
   constexpr int kWords = 4;
@@ -28,17 +28,17 @@ HONE_DEVICE void pack(const T* from, T* to, long lines, long length) {
       unsigned both[4];
       funnel(both, {low[i][0], low[i][1], low[i][2], low[i][3], high[i][0], high[i][1], high[i][2], high[i][3]}, (int)(first % 8));
       store(at, __builtin_bit_cast(decltype(load<8>(from)), Vector<unsigned, 4>{both[0], both[1], both[2], both[3]}));
-    } else {  // words of the last lines may reach beyond the end
+    } else {  // the last words may reach beyond the end of the matrix
       for (int e = 0; e < 8; ++e) at[e] = first + e < count ? from[first + e] : T(0.0f);
     }
   }
 }
 
 #if defined(HONE_HOPPER)
-/// The last columns of out (c.repack == 2): the three warps of a block that neither fetch nor multiply add them up, each some rows.
+/// The last columns of out (c.repack == 2). The three idle warps of the producer warpgroup add them up, each some rows.
 template <class T, Config c>
 struct Edge {
-  static constexpr int kRows = 8;  // at a time
+  static constexpr int kRows = 8;  // that a warp adds up at once
   Problem p;
   const T *a, *b;
   T* out;

@@ -1,5 +1,5 @@
-// Matrix product on Hopper's tensor cores: out = activation(alpha * a b + beta * added + bias), either one transposed or not, any m, n, k;
-// sums in float.
+// Matrix product on Hopper's tensor cores (wgmma): out = activation(alpha * a b + beta * added + bias), a and b each transposed or not, any
+// m, n, k; sums in float.
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
 
@@ -10,28 +10,28 @@ struct Problem {
   long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
-// Some warpgroups (128 threads) multiply, one thread of another has the copy engine bring tiles of a and b into a pipeline of stages ahead of
-// them. Blocks stay and take tile after tile of out.
+// Warp-specialized persistent blocks: one or two consumer warpgroups (128 threads) multiply; one thread of the producer warpgroup loads
+// tiles of a and b by TMA into a pipeline of stages ahead of them. A block computes tile after tile of out.
 struct Config {
   TUNE(64, 128, 256) int bm = 128;           // rows of a block's tile: larger tiles read a and b less often, smaller ones are more
   TUNE(64, 128, 192, 256) int bn = 256;      // columns of a block's tile
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
-  TUNE(false, true) bool pingpong = false;      // each has tiles of its own, so that one writes a tile while the other multiplies
+  TUNE(false, true) bool pingpong = false;   // each consumer has tiles of its own and writes them while the other one multiplies
   TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;  // k-steps of a and b in shared memory: enough to hide the latency of memory
-  TUNE(1, 2) int cluster_m = 1;              // blocks one above the other that share columns of b: each fetches a part for both
+  TUNE(1, 2) int cluster_m = 1;              // blocks one above the other that share columns of b: each loads a part for both (multicast)
   TUNE(1, 2) int cluster_n = 1;              // blocks side by side that share rows of a
-  TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share one tile's sum over k, and add it up through each other's shared memory
+  TUNE(1, 2, 4, 8) int cluster_k = 1;        // blocks that share a tile's sum over k, and reduce it through distributed shared memory
   TUNE(1, 2, 4, 8, 16) int raster = 16;      // row tiles that run side by side, so that the columns of b they share stay in L2
-  TUNE(1, 2, 4, 8) int split = 1;            // parts of k for tiles that would leave multiprocessors idle. Costs a second pass
-  TUNE(1, 2) int residency = 1;              // blocks that stay on a multiprocessor: two need small tiles
-  TUNE(1, 8) int multiple = 8;               // of which the blocks on the device are one: 8 leaves 4 of 132 multiprocessors idle, and rows of
-                                             // tiles end together
-  TUNE(false, true) bool staged = true;      // tiles leave by way of shared memory and the copy engine instead of from registers
-  // The copy engine takes lines that are multiples of 16 bytes apart. Where they are not: 1 copies a or b or both first; 2 (for layout 1)
-  // copies b alone, leaves a where it is and takes every eighth row of it together (work.h).
+  TUNE(1, 2, 4, 8) int split = 1;            // split-K, for tiles that would leave multiprocessors idle. Costs a second pass
+  TUNE(1, 2) int residency = 1;              // persistent blocks on a multiprocessor: two need small tiles
+  TUNE(1, 8) int multiple = 8;               // the number of blocks is a multiple of this: 8 leaves 4 of 132 multiprocessors idle, but rows
+                                             // of tiles end together
+  TUNE(false, true) bool staged = true;      // TMA stores tiles of out from shared memory; else they go from registers
+  // TMA needs lines that are multiples of 16 bytes apart. Where they are not: 1 copies a or b or both first; 2 (for layout 1) copies only b
+  // and loads a in classes of rows, every eighth row in one class (work.h).
   TUNE(0, 1, 2) int repack = 0;
   TUNE(0, 1, 2) int once = 0;                // a (1) or b (2) is read once and need not stay in L2
-  TUNE(128, 256) int fetch = 128;            // bytes that L2 reads at a time
+  TUNE(128, 256) int fetch = 128;            // bytes that L2 fetches at a time (L2 promotion)
   TUNE(1, 2, 3, 4) int layout = 1;           // the problem's: code is made for one
   TUNE(1, 2, 3, 4) int terms = 1;            // the problem's
   TUNE(1, 2, 3, 4) int activation = 1;       // the problem's
@@ -40,67 +40,67 @@ struct Config {
 
 #include "sizes.h"
 
-/// Clusters if the blocks are a multiple of 8.
+/// Clusters of a number of blocks that is a multiple of 8.
 constexpr long round_clusters_of(Config c, Device d) { return d.multiprocessors * c.residency / 8 * 8 / cluster_of(c); }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (d.compute_capability != 90) return false;                              // wgmma is Hopper's alone
+  if (d.compute_capability != 90) return false;                              // wgmma: Hopper alone
   if (c.layout != p.layout) return false;                                    // made for another layout
   if (c.terms != p.terms) return false;                                      // for other terms
   if (c.activation != p.activation) return false;                            // for another activation
-  if (c.pingpong && c.consumers != 2) return false;                             // they take turns in pairs
-  if (!c.pingpong && c.bm % (64 * c.consumers) != 0) return false;              // a product has 64 rows
-  if (sums_of(c) + 16 > registers_of(c, d)) return false;                    // products under way are all in registers
-  if (c.residency > 1 && c.consumers > 1) return false;                      // registers that warpgroups exchange are those of one block
+  if (c.pingpong && c.consumers != 2) return false;                          // two consumers take turns
+  if (!c.pingpong && c.bm % (64 * c.consumers) != 0) return false;           // a wgmma has 64 rows
+  if (sums_of(c) + 16 > registers_of(c, d)) return false;                    // sums of products under way must be in registers
+  if (c.residency > 1 && c.consumers > 1) return false;                      // setmaxnreg moves registers within a block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
-  if (clusters_of(c, d) < 1 || blocks_of(c, d) > kMostBlocks) return false;  // one at least, and partial sums of all have room
-  if (c.cluster_m * c.cluster_n > 2) return false;                           // a copy is for two blocks
+  if (clusters_of(c, d) < 1 || blocks_of(c, d) > kMostBlocks) return false;  // at least one, and room for the partial sums of all
+  if (c.cluster_m * c.cluster_n > 2) return false;                           // multicast is for two blocks
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
-  if (c.cluster_k > 1 && (c.pingpong || c.staged)) return false;                // sums leave another way
-  if (c.cluster_k > 1 && !at_once(p, c, d)) return false;                    // one tile each: the sums take the place of the stages
-  if (c.cluster_k > 1 && c.bm * pitch_of(c) * 4 > c.stages * stage_bytes(c)) return false;  // where they must fit
-  if (c.cluster_k > steps_of(p, c)) return false;                            // a sum of no step is not even zero
-  if (c.split > steps_of(p, c)) return false;                                // the same
-  if (c.split > 1 && !parts_fit(p, c, clusters_of(c, d))) return false;      // each part has its cluster
+  if (c.cluster_k > 1 && (c.pingpong || c.staged)) return false;             // sums of a cluster leave from shared memory
+  if (c.cluster_k > 1 && !at_once(p, c, d)) return false;                    // one tile for each cluster: the sums overwrite the stages
+  if (c.cluster_k > 1 && c.bm * pitch_of(c) * 4 > c.stages * stage_bytes(c)) return false;  // the sums fit where the stages were
+  if (c.cluster_k > steps_of(p, c)) return false;                            // a block without a step has no sum
+  if (c.split > steps_of(p, c)) return false;                                // a part without a step has no sum
+  if (c.split > 1 && !parts_fit(p, c, clusters_of(c, d))) return false;      // each part needs a cluster
   if (c.repack == 0 && !aligned(p, c)) return false;                         // lines begin at multiples of 16 bytes
-  if (c.repack > 0 && c.staged) return false;                                // so do those of out
-  if (c.repack == 2 && c.layout != 1) return false;                          // only rows of a along k make classes
-  if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes take different rows of b
-  if (c.repack == 2 && c.split > 1) return false;                            // its kernel writes no partial sums
+  if (c.repack > 0 && c.staged) return false;                                // TMA cannot store ragged lines of out
+  if (c.repack == 2 && c.layout != 1) return false;                          // only rows of a along k form classes
+  if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes need different rows of b
+  if (c.repack == 2 && c.split > 1) return false;                            // gemm_wgmma_classes writes no partial sums
   if (c.staged && c.split > 1) return false;                                 // partial sums leave from registers
-  if (c.multiple == 1 && clusters_of(c, d) == round_clusters_of(c, d)) return false;  // duplicate: the same blocks
+  if (c.multiple == 1 && clusters_of(c, d) == round_clusters_of(c, d)) return false;  // duplicate: the number of blocks is the same
   const bool is_round = tiles_of(p, c) <= round_clusters_of(c, d) && parts_fit(p, c, round_clusters_of(c, d));
-  return c.multiple > 1 || !is_round;                                        // duplicate: all pieces of work at once either way
+  return c.multiple > 1 || !is_round;                                        // duplicate: all pieces of work run at once either way
 }
 
 // Learned on an H200 in November 2026, at the products of bench/vendor, in bf16.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
-  if (rows_of(c) > 128) return false;                                        // a square reads less: two products to a warpgroup at most
-  if (sums_of(c) > 128) return false;                                        // little is left of 232 registers
-  if (c.residency > 1 && sums_of(c) > 64) return false;                      // with half of its registers each
-  if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // two do not fit
+  if (rows_of(c) > 128) return false;                                        // squarer tiles read less: at most two products for a warpgroup
+  if (sums_of(c) > 128) return false;                                        // of 232 registers too few would be left
+  if (c.residency > 1 && sums_of(c) > 64) return false;                      // each of two blocks has half of the registers
+  if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // two blocks do not fit
   if (c.cluster_k > 1 && c.cluster_k * 2 > steps_of(p, c)) return false;     // a part of k is worth at least two steps
-  if (c.cluster_m > 1 && c.cluster_m > ceil_div(p.m, (long)c.bm)) return false;  // a block without a tile
-  if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // the same along n
-  if (c.repack > 0 && aligned(p, c)) return false;                           // needless
-  if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and spare a its copy
+  if (c.cluster_m > 1 && c.cluster_m > ceil_div(p.m, (long)c.bm)) return false;  // a block would have no tile
+  if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // a block would have no tile
+  if (c.repack > 0 && aligned(p, c)) return false;                           // the lines need no copy
+  if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and save the copy of a
   if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
   if (c.once == 1 && c.bn < p.n) return false;                               // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                               // other rows of tiles read b again
   if (c.stages < 8 && c.stages < steps_of(p, c) && has_room(c, d) && !is_long(c)) return false;  // a longer pipeline costs nothing
-  if (c.stages > 3 && c.stages > steps_of(p, c) + 1) return false;           // stages that are never filled
-  if (c.raster < 16 && at_once(p, c, d)) return false;                       // all tiles at once: there is no order
-  if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c) && !at_once(p, c, d)) return false;  // the order of a smaller one, or nearly
-  if (c.pingpong && at_once(p, c, d)) return false;                             // one tile a block: one warpgroup would do nothing
-  if (c.residency > 1 && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // nothing for a second block
+  if (c.stages > 3 && c.stages > steps_of(p, c) + 1) return false;           // some stages would never be filled
+  if (c.raster < 16 && at_once(p, c, d)) return false;                       // all tiles run at once: there is no order
+  if (c.raster > 1 && c.raster * c.cluster_m > tiles_m(p, c) && !at_once(p, c, d)) return false;  // a smaller one gives nearly the same order
+  if (c.pingpong && at_once(p, c, d)) return false;                          // a block has one tile: one consumer would be idle
+  if (c.residency > 1 && tiles_of(p, c) * cluster_of(c) <= d.multiprocessors) return false;  // second blocks would be idle
   const bool idle = c.multiple > 1 && c.residency == 1;
-  if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // a round more
-  if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // larger tiles would do, and read less
-  if (c.bm * c.bn > 64 * 64 && 5 * tiles_of(p, c) * cluster_of(c) <= 3 * d.multiprocessors) return false;  // two fifths would be idle
-  if (c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d)) return false;  // L2 has what they share
-  if (c.split > 1 && at_once(p, c, d)) return false;                         // clusters over k do without a second pass
+  if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // the idle multiprocessors would cost a round
+  if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
+  if (c.bm * c.bn > 64 * 64 && 5 * tiles_of(p, c) * cluster_of(c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
+  if (c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d)) return false;  // L2 serves what they share
+  if (c.split > 1 && at_once(p, c, d)) return false;                         // cluster_k saves the second pass
   if (c.split > 1 && c.split * 2 > steps_of(p, c)) return false;             // a part of k is worth at least two steps
   return c.split == 1 || c.split * c.bm * c.bn * 4 <= 1 << 20;               // partial sums that fit no cache cost more than they gain
 }
@@ -130,7 +130,8 @@ constexpr Launch launch_gemm_wgmma_staged(Problem p, Config c, Device d) {
           .enabled = c.staged,
           .overlap = at_once(p, c, d)};
 }
-// Blocks that stay for many tiles begin together: those that found room before the copy had ended made 4097^3 slower by a tenth on an H200.
+// Blocks of many tiles do not overlap the copy, so that they begin together: on an H200, those that began before it had ended made 4097^3
+// slower by a tenth.
 constexpr Launch launch_gemm_wgmma_packed(Problem p, Config c, Device d) {
   return {.grid = {grid_of(p, c, d)},
           .block = {threads_of(c)},
@@ -175,7 +176,7 @@ void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const 
 #include "edge.h"
 
 #if defined(HONE_HOPPER)
-/// What a warpgroup that multiplies does.
+/// The main loop of a consumer warpgroup.
 template <class T, Config c>
 HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap* out_map) {
   const Problem p = sums.p;
@@ -240,12 +241,12 @@ void gemm_wgmma_pack(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const 
 }
 
 #if defined(HONE_HOPPER)
-/// A block's share. The first warpgroup fetches (and adds up the edge), the others multiply.
+/// The kernel of a block: the first warpgroup is the producer (and adds up the edge), the others are consumers.
 template <class T, Config c>
 HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, float* partial, const TensorMap* out_map) {
-  // As many registers in all as there were before: 504 for a thread of each of the three warpgroups.
+  // setmaxnreg keeps the total: 504 registers for one thread of each of the three warpgroups.
   constexpr int kMany = exchanged_registers(c), kFew = 504 - 2 * kMany;
-  // Maps come from memory, and what the first copy needs would be late.
+  // Tensor maps come from memory: without a prefetch the first copies would wait for them.
   if (threadIdx.x == 0) {
     hopper::prefetch_tensor_map(producer.b_map);
     if constexpr (c.repack < 2) hopper::prefetch_tensor_map(*producer.a_maps[0]);
@@ -272,13 +273,14 @@ HONE_DEVICE void multiply(const Producer<c>& producer, const Edge<T, c>& edge, f
       add_parts(sums, edge.finish, edge.out);
     }
   }
-  if constexpr (cluster_of(c) > 1) hopper::cluster_sync();  // a block must not end while its shared memory is another's
+  if constexpr (cluster_of(c) > 1) hopper::cluster_sync();  // a block must not end while others access its shared memory
 }
 #endif
 
-// One of the next four runs: each has the maps that it needs, because every map adds a tenth of a microsecond to a launch.
+// A configuration runs one of the next four kernels. Each has only the tensor maps that it needs: a map adds a tenth of a microsecond to a
+// launch.
 
-/// Lines are whole words, and out is written from registers.
+/// Lines are multiples of 16 bytes; tiles of out go from registers.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
@@ -301,7 +303,7 @@ void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added
 #endif
 }
 
-/// The same, and out leaves through the copy engine.
+/// Lines are multiples of 16 bytes; TMA stores tiles of out.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
@@ -325,7 +327,7 @@ void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
 #endif
 }
 
-/// Lines are ragged: a or b or both are copies.
+/// Lines are ragged: the kernel reads copies of a or b or both.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
@@ -355,7 +357,7 @@ void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
 #endif
 }
 
-/// Rows are ragged: those of a are in classes, b is a copy.
+/// Rows are ragged: those of a form classes; b may be a copy.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
@@ -403,7 +405,7 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
 #endif
 }
 
-/// Adds the parts of k of split tiles, in their order: the result does not depend on which block ended first.
+/// Adds up the parts of k of split tiles in a fixed order: the result is deterministic.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(256)
 void gemm_wgmma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,

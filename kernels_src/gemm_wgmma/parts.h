@@ -1,8 +1,8 @@
 #pragma once
-// Sums of which several blocks have a part: they meet in memory and a second pass adds them up, or in the shared memory of a cluster.
+// Sums of which several blocks have a part: a second pass adds them up (split), or a cluster reduces them in its shared memory (cluster_k).
 
 #if defined(HONE_HOPPER)
-/// A split tile's part, to memory.
+/// Writes a split tile's part to memory.
 template <class T, Config c>
 HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Work& work, long rest) {
   const long slot = (work.part * rest + work.tile - (tiles_of(sums.p, c) - rest)) * cluster_of(c) + sums.rank;
@@ -18,7 +18,7 @@ HONE_DEVICE void write_partial(const Sums<T, c>& sums, float* partial, const Wor
   }
 }
 
-/// The cluster's parts of one sum: each block leaves its own where its stages were, then adds up some rows of all.
+/// The parts of a cluster: each block stores its part where its stages were, then adds up some rows of all parts.
 template <Config c>
 HONE_DEVICE hopper::u32 part_at(const SharedLayout<c>& layout, int row, int column) {
   return layout.base + (row * pitch_of(c) + column) * 4;

@@ -1,16 +1,16 @@
 #pragma once
-// From memory to shared memory: one thread of a block keeps the pipeline of stages filled.
+// The producer: one thread of a block loads tiles by TMA and keeps the pipeline of stages filled.
 
 #if defined(HONE_HOPPER)
 template <Config c>
 struct Producer {
-  const TensorMap* const (&a_maps)[8];  // of each class
+  const TensorMap* const (&a_maps)[8];  // one for each class
   const TensorMap& b_map;
   Problem p;
   SharedLayout<c> layout;
   int rank;
 
-  /// What is read once goes from L2 first; what many blocks read then stays.
+  /// L2 evicts what is read once first, and so keeps what many blocks read.
   template <bool once>
   HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
     const hopper::u64 policy = once ? hopper::kEvictFirst : hopper::kEvictNormal;
@@ -21,7 +21,7 @@ struct Producer {
     }
   }
 
-  /// The tile of a: lines along k, or 64 rows after another of lines along m. With cluster_n blocks each fetches some lines for all.
+  /// Loads the tile of a: lines along k, or panels of 64 rows of lines along m. With cluster_n, each block loads some lines for both.
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
     const int first = c.cluster_n > 1 ? rank * box_a(c) : 0;
 #pragma unroll
@@ -31,7 +31,7 @@ struct Producer {
     }
   }
 
-  /// The tile of b: lines along k, or 64 columns after another of lines along n.
+  /// Loads the tile of b: lines along k, or panels of 64 columns of lines along n.
   HONE_DEVICE void fetch_b(const Work& work, int k, int stage) const {
     const int first = c.cluster_m > 1 ? rank * box_b(c) : 0, column = work.column_tile * c.bn;
 #pragma unroll

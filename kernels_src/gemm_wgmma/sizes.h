@@ -4,7 +4,7 @@
 constexpr int kDepth = 64;       // of a k-step: 128 bytes, the widest swizzle; as many elements of a line that runs along m or n
 constexpr int kMostBlocks = 2 * 144;  // two for each multiprocessor of a whole GH100: workspaces are sized without knowing the device
 
-/// Blocks of a cluster that have tiles of their own, and share what they read.
+/// Blocks of a cluster that have tiles of their own and share what they load.
 HONE_BOTH constexpr int sharers_of(const Config& c) { return c.cluster_m * c.cluster_n; }
 HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.cluster_k; }
 /// Rows that one warpgroup multiplies.
@@ -12,13 +12,16 @@ HONE_BOTH constexpr int rows_of(const Config& c) { return c.pingpong ? c.bm : c.
 HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * c.bn / 128; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr int stage_bytes(const Config& c) { return (c.bm + c.bn) * kDepth * 2; }
-/// Bytes from one row to the next in shared memory, where rows of out begin anywhere: a word more than they need.
+/// Bytes from one row to the next in shared memory where rows of out begin anywhere: one word more than a row has.
 HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return c.bn * 2 + 16; }
-/// Two panels of 64 x 64 for each warpgroup: one is written while the other leaves. Eight rows for each warp where rows begin anywhere.
-HONE_BOTH constexpr int staging_bytes(const Config& c) { return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0; }
-/// 1024 to begin at a multiple of that, 256 for barriers.
+/// Staging for out: two panels of 64 x 64 for each consumer, one of which TMA stores while the other is written; eight rows for each warp
+/// where rows begin anywhere.
+HONE_BOTH constexpr int staging_bytes(const Config& c) {
+  return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0;
+}
+/// All shared memory: 1024 bytes more to align it to 1024, and 256 for mbarriers.
 HONE_BOTH constexpr int shared_bytes(const Config& c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
-/// Registers of a thread that multiplies, once the warpgroups have exchanged some, and the most that there can be.
+/// Registers of a consumer thread after setmaxnreg, and the most that it can have.
 HONE_BOTH constexpr int exchanged_registers(const Config& c) { return c.repack == 2 ? 208 : 232; }
 constexpr long registers_of(Config c, Device d) {
   return c.consumers > 1 ? exchanged_registers(c) : min_of(255L, d.registers_per_multiprocessor / (threads_of(c) * c.residency));
@@ -27,36 +30,36 @@ constexpr bool has_room(Config c, Device d) {
   return shared_bytes(c) + stage_bytes(c) <= d.shared_memory_per_block &&
          (shared_bytes(c) + stage_bytes(c)) * c.residency <= d.shared_memory_per_multiprocessor;
 }
-/// Large tiles with 160 KB on their way: a longer pipeline made 128x14336x4096 slower by a twentieth on an H200.
+/// Large tiles with 160 KB on their way, where a longer pipeline made 128x14336x4096 slower by a twentieth on an H200.
 constexpr bool is_long(const Config& c) { return c.bm * c.bn >= 128 * 128 && c.stages * stage_bytes(c) >= 160 << 10; }
 
-/// Rows that lie so far apart begin at the same place of a word of 16 bytes: they are a class, and a tile has rows of one class.
+/// Classes of rows: rows that are so many rows apart begin at the same place of a word of 16 bytes. A tile has rows of one class.
 HONE_BOTH constexpr long classes_of(Problem p, const Config& c) {
   return c.repack != 2 || p.k % 8 == 0 ? 1 : p.k % 4 == 0 ? 2 : p.k % 2 == 0 ? 4 : 8;
 }
-/// Row tiles of a class: of the first p.m % classes ones, which have a row more, and of the others.
+/// Row tiles of a class: of each of the first p.m % classes, which have one row more, and of each of the others.
 HONE_BOTH constexpr long tiles_of_tall(Problem p, const Config& c) { return ceil_div(p.m / classes_of(p, c) + 1, (long)c.bm); }
 HONE_BOTH constexpr long tiles_of_low(Problem p, const Config& c) { return ceil_div(p.m / classes_of(p, c), (long)c.bm); }
 HONE_BOTH constexpr long row_tiles_of(Problem p, const Config& c) {
   return p.m % classes_of(p, c) * tiles_of_tall(p, c) + (classes_of(p, c) - p.m % classes_of(p, c)) * tiles_of_low(p, c);
 }
-/// Row j of a begins in the word at `class_begin`: columns and rows of its class, from that word on.
+/// Row j of a begins in the word at element class_begin; class j has so many columns and rows from that word on.
 HONE_BOTH constexpr long class_begin(Problem p, long j) { return j * p.k / 8 * 8; }
 HONE_BOTH constexpr long class_columns(Problem p, Config c, long j) {
   return c.repack == 2 && j < classes_of(p, c) && j < p.m ? p.k + j * p.k % 8 : 0;
 }
 HONE_BOTH constexpr long class_rows(Problem p, Config c, long j) { return ceil_div(p.m - j, classes_of(p, c)); }
-/// The last one or two columns, where they would cost a column of tiles: warps that have nothing else to do add them up.
+/// The last one or two columns of out, where they would take a column of tiles: idle warps add them up (edge.h).
 HONE_BOTH constexpr long edge_of(Problem p, const Config& c) { return c.repack == 2 && p.n > 64 && p.n % 64 <= 2 ? p.n % 64 : 0; }
 HONE_BOTH constexpr long main_n(Problem p, const Config& c) { return p.n - edge_of(p, c); }
-/// A line of an operand: what lies side by side in memory. Whether lines need a copy.
+/// Lines of an operand, whose elements are contiguous, and their length; whether they need a copy.
 HONE_BOTH constexpr long lines_a(Problem p, const Config& c) { return a_is_k_major(c) ? p.m : p.k; }
 HONE_BOTH constexpr long lines_b(Problem p, const Config& c) { return b_is_k_major(c) ? p.n : p.k; }
 HONE_BOTH constexpr long line_a(Problem p, const Config& c) { return a_is_k_major(c) ? p.k : p.m; }
 HONE_BOTH constexpr long line_b(Problem p, const Config& c) { return b_is_k_major(c) ? p.k : p.n; }
 HONE_BOTH constexpr bool copied_a(Problem p, const Config& c) { return c.repack == 1 && line_a(p, c) % 8 != 0; }
 HONE_BOTH constexpr bool copied_b(Problem p, const Config& c) { return c.repack > 0 && line_b(p, c) % 8 != 0; }
-/// Lines of one box of the copy engine.
+/// Lines of one TMA box.
 HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_k_major(c) ? c.bm : kDepth) / c.cluster_n; }
 HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_k_major(c) ? c.bn : kDepth) / c.cluster_m; }
 
@@ -65,15 +68,15 @@ HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return round_up(c
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
 /// Tiles of a cluster.
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
-/// Blocks that stay, and clusters of them.
+/// Persistent blocks, and clusters of them.
 constexpr long blocks_of(Config c, Device d) { return d.multiprocessors * c.residency / c.multiple * c.multiple; }
 constexpr long clusters_of(Config c, Device d) { return blocks_of(c, d) / cluster_of(c); }
-/// Whether no block has a second tile.
+/// Whether no block has more than one tile.
 constexpr bool at_once(Problem p, Config c, Device d) { return tiles_of(p, c) <= clusters_of(c, d); }
 constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
 /// Twice the tiles, in proportion to how small they are.
 constexpr long small_tiles(Problem p, const Config& c) { return 2 * tiles_of(p, c) * sharers_of(c) / (c.bm * c.bn / 4096); }
-/// Tiles that fill no wave of so many clusters: each is split into c.split parts of k.
+/// Tiles of the last, incomplete wave of so many clusters: each is split into c.split parts of k.
 HONE_BOTH constexpr long rest_of(Problem p, const Config& c, long clusters) { return c.split == 1 ? 0 : tiles_of(p, c) % clusters; }
 /// Whether there are clusters for all parts, and something to split.
 constexpr bool parts_fit(Problem p, Config c, long clusters) {
@@ -81,7 +84,8 @@ constexpr bool parts_fit(Problem p, Config c, long clusters) {
 }
 /// Pieces of work: whole tiles, then the parts of split ones.
 HONE_BOTH constexpr long work_of(Problem p, const Config& c, long rest) { return tiles_of(p, c) + rest * (c.split - 1); }
-/// Clusters of the grid. Of so many there are as many tiles left over as of all: a kernel finds rest_of from its grid.
+/// Blocks of the grid. The rest of the tiles is the same for the grid's clusters as for all clusters, so a kernel computes rest_of from its
+/// grid.
 constexpr long grid_of(Problem p, Config c, Device d) {
   return min_of(clusters_of(c, d), work_of(p, c, rest_of(p, c, clusters_of(c, d)))) * cluster_of(c);
 }

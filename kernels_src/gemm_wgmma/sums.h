@@ -1,5 +1,5 @@
 #pragma once
-// Products of a warpgroup, and how its threads hold them.
+// The sums of a consumer warpgroup, and their layout in its threads.
 
 #if defined(HONE_HOPPER)
 template <class T>
@@ -12,14 +12,14 @@ struct Sums {
   static constexpr int kProducts = rows_of(c) / 64;  // one above the other
   Problem p;
   SharedLayout<c> layout;
-  int rank, group, thread;  // of the cluster, warpgroup of the block, thread of the warpgroup
+  int rank, group, thread;  // rank of the block in the cluster, consumer of the block, thread of the warpgroup
   float values[kProducts][c.bn / 2];
 
-  /// First row (of the tile) and lane of this thread's part of product i.
+  /// The first row, in the tile, of this thread's part of product i.
   HONE_DEVICE int row_of(int i) const { return first_row() + i * 64 + thread / 32 * 16 + thread % 32 / 4; }
   HONE_DEVICE int first_row() const { return c.pingpong ? 0 : group * rows_of(c); }
 
-  /// The warpgroup has read a stage: every block that writes into it may know.
+  /// Releases a stage that the warpgroup has read, to every block that loads into it.
   HONE_DEVICE void release(int stage) const {
     if constexpr (sharers_of(c) == 1) {
       if (thread == 0) hopper::mbarrier_arrive(layout.empty(stage));
@@ -28,7 +28,7 @@ struct Sums {
     }
   }
 
-  /// Clears what lies before the first elements of the warpgroup's rows.
+  /// Clears the elements before the first ones of the warpgroup's rows.
   HONE_DEVICE void clear_before(int shift, int stage) const {
     for (int row = thread; row < rows_of(c); row += 128) {
       const hopper::u32 line = layout.a(stage) + (first_row() + row) * 128 + row % 8 * 16;
@@ -38,7 +38,7 @@ struct Sums {
     hopper::named_barrier_sync(1 + group, 128);
   }
 
-  /// Operands both in shared memory. 16 of k are 32 bytes of lines along k, or 16 lines of 128 bytes.
+  /// Multiplies the operands of a stage. 16 of k are 32 bytes of lines along k, or 16 lines of 128 bytes.
   HONE_DEVICE void multiply(int stage, bool first) {
     constexpr int kPanel = kDepth * 128, kStepA = a_is_k_major(c) ? 32 : 2048, kStepB = b_is_k_major(c) ? 32 : 2048;
     const hopper::u64 a = hopper::matrix_descriptor(layout.a(stage) + first_row() * 128, a_is_k_major(c) ? 16 : kPanel, 1024);
@@ -53,7 +53,7 @@ struct Sums {
     }
   }
 
-  /// Adds up the work's k-steps: while one is multiplied the one before is given back.
+  /// Adds up the k-steps of a piece of work; releases the stage before while one is multiplied.
   HONE_DEVICE void accumulate(const Work& work, PipelineState<c>& pipeline) {
     int before = 0;
     const int shift = work.begin == 0 ? shift_of<c>(p, work.row_class) : 0;

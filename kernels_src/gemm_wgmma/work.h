@@ -1,12 +1,12 @@
 #pragma once
-// Who computes what, and where things lie in shared memory.
+// The pieces of work of each block, and the layout of shared memory.
 //
-// Rows of a that are no multiples of 16 bytes: with 8 classes (fewer if k is even), the rows i * 8 + j of class j lie a multiple of 16
-// bytes apart and begin at the same place of a word, `shift` elements into it. The copy engine takes them from the beginning of that word,
-// so that column x of a class is column x - shift of a, and the rows of b that go with it begin `shift` rows above the first. The elements
-// before a row's first are those of another row; consumers clear them (a product with zero would let infinities through).
+// Rows of a that are not multiples of 16 bytes form 8 classes (fewer if k is even): the rows i * 8 + j of class j are a multiple of 16
+// bytes apart and begin at the same place of a word, `shift` elements into it. TMA loads them from the beginning of that word,
+// so that column x of a class is column x - shift of a, and its rows of b begin `shift` rows above the first. The elements
+// before a row's first one belong to another row; consumers clear them (zeros in b would not do: infinity * 0 is NaN).
 
-/// 8 elements of 16, from element `from` (0 to 8) on.
+/// Extracts 8 of 16 elements, from element `from` (0 to 8) on.
 HONE_DEVICE void funnel(unsigned (&to)[4], const unsigned (&elements)[8], int from) {
   unsigned all[8];
 #pragma unroll
@@ -28,18 +28,18 @@ struct Work {
   int part;                   // -1: the tile is not split
 };
 
-/// Elements before the first one of a row of this class, in the same word.
+/// Elements of the first word before the first element of a row of this class.
 template <Config c>
 HONE_DEVICE int shift_of(Problem p, int row_class) {
   return c.repack == 2 ? (int)(row_class * p.k % 8) : 0;
 }
-/// Row of out that is row `row` of the work's tile.
+/// The row of out that is row `row` of the work's tile.
 template <Config c>
 HONE_DEVICE long row_at(Problem p, const Work& work, int row) {
   return (work.map_row + row) * classes_of(p, c) + work.row_class;
 }
 
-/// The class of a row tile, and its steps.
+/// Sets the class of a row tile, and its steps.
 template <Config c>
 HONE_DEVICE void place_rows(Problem p, Work& work) {
   work.row_class = 0;
@@ -54,11 +54,11 @@ HONE_DEVICE void place_rows(Problem p, Work& work) {
   }
 }
 
-/// Clusters of the grid, and the tiles that they split.
+/// Clusters of the grid, and the tiles that they split, computed from the grid.
 template <Config c> HONE_DEVICE long clusters_here() { return gridDim.x / cluster_of(c); }
 template <Config c> HONE_DEVICE long rest_here(Problem p) { return rest_of(p, c, clusters_here<c>()); }
 
-/// Work number `index`, for the block of this place in its cluster; the last `rest` tiles are split. Row tiles run in groups of c.raster.
+/// Piece of work number `index` of the cluster, for its block `rank`; the last `rest` tiles are split. Row tiles run in groups of c.raster.
 template <Config c>
 HONE_DEVICE Work work_at(Problem p, long index, int rank, long rest) {
   Work work;
@@ -80,10 +80,10 @@ HONE_DEVICE Work work_at(Problem p, long index, int rank, long rest) {
     work.begin = steps * rank / c.cluster_k;
     work.end = steps * (rank + 1) / c.cluster_k;
   }
-  const int place = c.cluster_k > 1 ? 0 : rank;  // of the block's tile in the cluster's
+  const int place = c.cluster_k > 1 ? 0 : rank;  // of the block's tile among those of the cluster
   const int tile = (int)work.tile, high = (int)(tiles_m(p, c) / c.cluster_m), wide = (int)(tiles_n(p, c) / c.cluster_n);
-  // Divisions by what is no constant take long, and the first copy waits for them: only the last group of rows may be less high than the
-  // others, and one row is often all there is.
+  // The first copy waits for this arithmetic, in which divisions by variables take long. Only the last group of rows may have fewer rows
+  // than the others, and often it has one.
   const int per_group = c.raster * wide, group = tile / per_group, within = tile - group * per_group;
   const int height = min_of(c.raster, high - group * c.raster);
   int down = 0, across = within;
@@ -112,8 +112,8 @@ struct SharedLayout {
   HONE_DEVICE hopper::u32 a(int stage) const { return base + stage * stage_bytes(c); }
   HONE_DEVICE hopper::u32 b(int stage) const { return a(stage) + c.bm * kDepth * 2; }
   HONE_DEVICE hopper::u32 staging() const { return base + c.stages * stage_bytes(c); }
-  HONE_DEVICE hopper::u32 full(int stage) const { return barriers + stage * 8; }                   // the stage has arrived
-  HONE_DEVICE hopper::u32 empty(int stage) const { return barriers + (c.stages + stage) * 8; }     // it may be overwritten
+  HONE_DEVICE hopper::u32 full(int stage) const { return barriers + stage * 8; }                   // the stage has been loaded
+  HONE_DEVICE hopper::u32 empty(int stage) const { return barriers + (c.stages + stage) * 8; }     // the stage may be loaded again
   HONE_DEVICE hopper::u32 turn(int group) const { return barriers + (2 * c.stages + group) * 8; }  // this warpgroup may multiply
 };
 
@@ -135,7 +135,7 @@ struct PipelineState {
   }
 };
 
-/// One thread makes the barriers.
+/// Initializes the mbarriers; one thread calls it.
 template <Config c>
 HONE_DEVICE void init_barriers(const SharedLayout<c>& layout) {
   for (int stage = 0; stage < c.stages; ++stage) {

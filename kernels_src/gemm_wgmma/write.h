@@ -1,8 +1,8 @@
 #pragma once
-// From registers to out.
+// The epilogue: from registers to out.
 
 #if defined(HONE_HOPPER)
-/// The four lanes of a row exchange, so that each has 8 neighbouring columns instead of 2 in each of four layout.
+/// Exchanges columns among the four lanes of a row, so that each lane has 8 adjacent columns instead of 2 in each of four places.
 HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
   const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
 #pragma unroll
@@ -21,11 +21,11 @@ HONE_DEVICE void exchange(hopper::u32 (&word)[4]) {
 
 HONE_DEVICE void store_shared(hopper::u32 address, hopper::u32 x) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory"); }
 
-/// What is added to a thread's sums in columns j * 8 to j * 8 + 31 of a row, a pair in each word.
+/// Loads what is added to a thread's sums in 32 columns of a row from `column` on, a pair in each word.
 template <class T, Config c>
 HONE_DEVICE void read_added(hopper::u32 (&word)[4], const T* line, long column, long width) {
   const int quarter = threadIdx.x % 4;
-  if constexpr (c.repack == 0) {  // lines are whole words: as exchange() gives them away, it takes them
+  if constexpr (c.repack == 0) {  // lines are whole words; exchange() is its own inverse
     const Vector<T, 8> eight = column + quarter * 8 < width ? load<8>(line + column + quarter * 8) : Vector<T, 8>{};
     const auto words = __builtin_bit_cast(Vector<hopper::u32, 4>, eight);
 #pragma unroll
@@ -45,7 +45,7 @@ HONE_DEVICE float half_of(hopper::u32 word, int which) {
   return (float)__builtin_bit_cast(T, (hopper::u16)(word >> which * 16));
 }
 
-/// Makes elements of out of a thread's sums: what they lack but rounding.
+/// Applies the epilogue to a thread's sums: they lack only rounding then.
 template <class T, Config c>
 HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T, c>& finish, const Work& work) {
   if (finish.is_plain()) return;
@@ -67,7 +67,7 @@ HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T, c>& finish, const Wo
   }
 }
 
-/// Columns j * 8 to j * 8 + 31 of one of a thread's rows (values of product i, its upper or lower half), 8 to each of four lanes.
+/// Rounds columns j * 8 to j * 8 + 31 of one of a thread's rows and exchanges them, so that each of four lanes has 8.
 template <class T, Config c>
 HONE_DEVICE void take(hopper::u32 (&word)[4], const float* values, int j) {
 #pragma unroll
@@ -75,7 +75,7 @@ HONE_DEVICE void take(hopper::u32 (&word)[4], const float* values, int j) {
   exchange(word);
 }
 
-/// 16 bytes at a time: rows are aligned.
+/// Writes a tile whose rows are aligned, 16 bytes at a time.
 template <class T, Config c>
 HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
   const long column = (long)work.column_tile * c.bn + sums.thread % 4 * 8;
@@ -94,12 +94,12 @@ HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
   }
 }
 
-/// Where a warp's eight rows of a tile lie in out.
+/// The places in out of eight rows of a warp.
 struct Rows {
-  long at, stride;     // elements of out before the first, and from one to the next
+  long at, stride;     // element of out of the first row, and elements from one row to the next
   int row, step, end;  // of out
   HONE_DEVICE bool has(int i) const { return row + i * step < end; }
-  /// Elements before row i, and how many of them are in its word.
+  /// The element of out where row i begins, and its place in its word of 8.
   HONE_DEVICE long at_row(int i) const { return at + i * stride; }
   HONE_DEVICE int begin(int i) const { return (int)at_row(i) & 7; }
 };
@@ -109,7 +109,7 @@ HONE_DEVICE Rows rows_at(const Sums<T, c>& sums, const Work& work, int first_row
   return {row * sums.p.n + (long)work.column_tile * c.bn, step * sums.p.n, (int)row, (int)step, (int)sums.p.m};
 }
 
-/// What whole words leave of a warp's eight rows in shared memory: up to seven elements in front and as many at the end, one to a lane.
+/// Writes the elements of a warp's eight rows outside of whole words: up to seven in front and seven at the end, one for each lane.
 template <class T, Config c>
 HONE_DEVICE void write_ends(const Sums<T, c>& sums, T* out, const Rows& rows, int width, hopper::u32 from) {
   const int lane = sums.thread % 32;
@@ -117,18 +117,18 @@ HONE_DEVICE void write_ends(const Sums<T, c>& sums, T* out, const Rows& rows, in
 #pragma unroll
   for (int i = 0; i < 8; i += 2) {
     const int row = i + lane / 16, begin = rows.begin(row), end = begin + width, last = end & ~7, element = (in_front ? 0 : last) + lane % 8;
-    const bool mine = in_front ? begin > 0 : last > 0 || begin == 0;  // a row within one word has but a front
+    const bool mine = in_front ? begin > 0 : last > 0 || begin == 0;  // a row within one word has only a front
     if (rows.has(row) && mine && element >= begin && element < end) {
       out[rows.at_row(row) - begin + element] = __builtin_bit_cast(T, hopper::load_half(from + row * pitch_anywhere(c) + element * 2));
     }
   }
 }
 
-/// Rows that begin anywhere. A warp puts eight of its rows into shared memory, each as far behind a multiple of 16 bytes as it is in out, then
-/// writes them in words of 16 bytes: neighbours in long runs, because parts of a sector are dear.
+/// Writes a tile whose rows begin anywhere. A warp stores eight rows to shared memory, each as far behind a multiple of 16 bytes as it is
+/// in out, then writes them in words of 16 bytes in long runs, because writes to parts of a sector are slow.
 template <class T, Config c>
 HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
-  constexpr int kWords = c.bn / 8, kRows = 32 / kWords;  // of a row, of an access
+  constexpr int kWords = c.bn / 8, kRows = 32 / kWords;  // words of a row; rows of one access of a warp
   const int lane = sums.thread % 32, of_row = lane / kWords, word = lane % kWords;
   const int width = (int)min_of(main_n(sums.p, c) - (long)work.column_tile * c.bn, (long)c.bn);
   const hopper::u32 mine = sums.layout.staging() + (sums.group * 4 + sums.thread / 32) * (8 * pitch_anywhere(c));
@@ -150,7 +150,7 @@ HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work
       }
     }
     __syncwarp();
-    hopper::u32 words[8 / kRows][4];  // all rows are on their way before the first is written
+    hopper::u32 words[8 / kRows][4];  // all loads start before the first store
 #pragma unroll
     for (int i = 0; i < 8 / kRows; ++i) {
       const int row = (i * kRows + of_row) % 8;
@@ -168,7 +168,7 @@ HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work
   }
 }
 
-/// By way of shared memory: one 64 x 64 panel with the copy engine's swizzle after another. `buffer` is the one to use next.
+/// Writes a tile by TMA: one 64 x 64 panel after another goes to shared memory, with TMA's swizzle. `buffer` is the panel to use next.
 template <class T, Config c>
 HONE_DEVICE void write_staged(const Sums<T, c>& sums, const TensorMap& map, const Work& work, int& buffer) {
   constexpr int kAcross = c.bn / 64;

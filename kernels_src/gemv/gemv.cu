@@ -1,8 +1,6 @@
-// Vector times matrix: y = activation(alpha * x w + beta * added); w is read once, and that is all the time there is.
+// Vector times matrix: y = activation(alpha * x w + beta * added); the one read of w limits its speed.
 #include <hone/kernel.h>
-
-#include "../bulk.h"
-#include "../ready.h"
+#include <hone/kernel_hopper.h>
 
 struct Problem {
   long n = 4096, k = 4096;  // elements of y, elements of x
@@ -11,17 +9,17 @@ struct Problem {
   long activation = 1;      // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
-// Lines of w (a k each in layout 1, an element of y each in layout 2) are read in words. A block takes threads / lanes of them at a time.
-// Layout 1: a block has lanes * vec elements of y, and its groups of threads share the sum over k. Layout 2: each group has one element.
+// A line of w is one k in layout 1, one element of y in layout 2. A block reads threads / lanes lines at a time, in words. In layout 1 a
+// block computes lanes * vec elements of y, and its groups of threads share the sum over k; in layout 2 each group computes one element.
 struct Config {
   TUNE(128, 256, 512) int threads = 256;            // in a block (1024 took 20 us where 512 took 16)
-  TUNE(4, 8, 16, 32, 64, 128) int lanes = 32;       // threads on a line: 8 x 16 bytes are a memory line, more read longer runs
-  TUNE(2, 4, 8, 16) int bytes = 16;                 // of a word: 16 are the widest access there is. Lines that are not whole words are read
-                                                    // by elements: right at any shape, but a word of one element is faster then
+  TUNE(4, 8, 16, 32, 64, 128) int lanes = 32;       // threads on a line of w: 8 x 16 bytes are a memory line, more threads read longer runs
+  TUNE(2, 4, 8, 16) int bytes = 16;                 // of a word: 16 is the widest access there is. Lines that are not whole words are read by
+                                                    // elements, which is right at any shape; words of one element are faster then
   TUNE(1, 4, 8, 16) int in_flight = 4;              // words a thread loads before it uses them, to cover the latency of memory
-  TUNE(1, 2, 4, 8) int cluster = 1;                 // blocks that share the sum over k and join it in shared memory
-  TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // blocks that share it and join it in a second pass; 0: by the shape. Many let a
-                                                    // block read few whole lines, which lie in one piece
+  TUNE(1, 2, 4, 8) int cluster = 1;                 // blocks that share the sum over k and reduce it through distributed shared memory
+  TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // split-K: blocks that share it for a second pass; 0: by the shape. With many, a
+                                                    // block reads few whole lines, which are contiguous
   TUNE(1, 2) int layout = 1;                        // the problem's: code is made for one
   TUNE(1, 2) int terms = 1;                         // the problem's
   TUNE(1, 2, 3, 4) int activation = 1;              // the problem's
@@ -29,16 +27,16 @@ struct Config {
 
 template <class T> HONE_BOTH constexpr int vec(const Config& c) { return c.bytes / (int)sizeof(T); }
 HONE_BOTH constexpr int groups_of(const Config& c) { return c.threads / c.lanes; }
-/// Elements of y that a block (or a cluster of them) computes, and the sums of each that meet in shared memory.
+/// Elements of y that a block (or a cluster of them) computes, and the partial sums of each in shared memory.
 template <class T> HONE_BOTH constexpr int outputs_of(const Config& c) { return c.layout == 1 ? c.lanes * vec<T>(c) : groups_of(c); }
 HONE_BOTH constexpr int parts_of(const Config& c) { return c.layout == 1 ? groups_of(c) : max_of(1, c.lanes / 32); }
-/// Elements along k for which all threads of a block have one word.
+/// Elements along k of one word of each thread of a block.
 template <class T> HONE_BOTH constexpr int k_at_once(const Config& c) { return c.layout == 1 ? groups_of(c) : c.lanes * vec<T>(c); }
 /// Whether lines of w are whole words.
 template <class T> HONE_BOTH constexpr bool whole_words(Problem p, const Config& c) { return (c.layout == 1 ? p.n : p.k) % vec<T>(c) == 0; }
-/// Elements one by one are many loads already, and more would cost each candidate time to compile.
+/// Words whose elements are loaded one by one: more than one would take long to compile.
 template <bool aligned> HONE_BOTH constexpr int in_flight(const Config& c) { return aligned ? c.in_flight : 1; }
-/// Elements along k of a block's round of words in flight.
+/// Elements along k of a round: of all words that a block has in flight.
 template <class T> HONE_BOTH constexpr long round_of(Problem p, const Config& c) {
   return k_at_once<T>(c) * (whole_words<T>(p, c) ? in_flight<true>(c) : in_flight<false>(c));
 }
@@ -53,7 +51,7 @@ template <class T> constexpr long partial_floats(Problem p, Config c) { return s
 /// Elements of y that a block of a cluster finishes.
 template <class T> HONE_BOTH constexpr int own_outputs(const Config& c) { return ceil_div(outputs_of<T>(c), c.cluster); }
 template <class T> constexpr int shared_bytes(Config c) { return 4 * (parts_of(c) * outputs_of<T>(c) + c.cluster * own_outputs<T>(c)); }
-/// A low estimate of the registers of a thread: words in flight, those of x beside them in layout 2, sums.
+/// Registers of a thread, estimated low: words of w in flight, in layout 2 those of x, and sums.
 constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * c.layout + 32; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
@@ -63,7 +61,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                              // a word holds at least one element
   if (c.threads > d.threads_per_block) return false;                       // the device's limit
   if (c.lanes > c.threads) return false;                                   // a line is read by one block
-  if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters came with Hopper
+  if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters: Hopper
   if (c.cluster > 1 && c.split != 1) return false;                         // one way to share at a time
   return shared_bytes<T>(c) + 64 <= d.shared_memory_per_block;             // the device's limit
 }
@@ -71,14 +69,14 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 // Learned on an H200 in November 2026, at products of one row with 4096x4096 to 8192x28672 in f32 and bf16.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   const long line = c.layout == 1 ? p.n : p.k;
-  if (c.bytes < 16 && line * sizeof(T) % 16 == 0) return false;            // narrow words are for lines that are no whole wide ones
-  if (c.split > 0 && c.cluster == 1 && c.split == default_split<T>(p, c)) return false;  // 0 comes to the same
+  if (c.bytes < 16 && line * sizeof(T) % 16 == 0) return false;            // lines are whole words of 16 bytes
+  if (c.split > 0 && c.cluster == 1 && c.split == default_split<T>(p, c)) return false;  // 0 gives the same
   if (shared_bytes<T>(c) > 49152) return false;                            // so many sums take long to add up
   if (registers_of(c) * c.threads > d.registers_per_multiprocessor) return false;  // spills
-  if (c.lanes > 32 && c.lanes * vec<T>(c) >= 2 * line) return false;       // half of the lanes have nothing
+  if (c.lanes > 32 && c.lanes * vec<T>(c) >= 2 * line) return false;       // half of the lanes would have no word
   if (c.in_flight > 4 && c.in_flight * k_at_once<T>(c) * shares_of<T>(p, c) >= 2 * p.k) return false;  // loads that only pad
-  if (p.n * p.k >= (1L << 22) && blocks_of<T>(p, c) < d.multiprocessors / 8 * 8) return false;  // not all multiprocessors would read
-  return c.split < 2 && c.cluster == 1 || shares_of<T>(p, c) * round_of<T>(p, c) <= p.k;  // each share has words for each thread
+  if (p.n * p.k >= (1L << 22) && blocks_of<T>(p, c) < d.multiprocessors / 8 * 8) return false;  // some multiprocessors would be idle
+  return c.split < 2 && c.cluster == 1 || shares_of<T>(p, c) * round_of<T>(p, c) <= p.k;  // each share has a word for each thread
 }
 
 template <class T> constexpr Launch launch_gemv(Problem p, Config c) {
@@ -88,7 +86,7 @@ template <class T> constexpr Launch launch_gemv(Problem p, Config c) {
           .shared = shared_bytes<T>(c),
           .overlap = true};
 }
-constexpr int kSumOutputs = 32, kSumGroups = 8;  // of the second pass: elements a block adds up, and threads that share each
+constexpr int kSumOutputs = 32, kSumGroups = 8;  // the second pass: elements for each block, and threads for each element
 template <class T> constexpr Launch launch_gemv_sum(Problem p, Config c) {
   return {.grid = {ceil_div(p.n, (long)kSumOutputs)},
           .block = {kSumOutputs * kSumGroups},
@@ -114,22 +112,13 @@ void gemv_reference(long i, const T* x, const T* w, const T* added, double* y, f
   y[i] = value;
 }
 
-// ---- clusters (Hopper) -----------------------------------------------------------------------------------------------------------------
-#if defined(__CUDACC__)
-HONE_DEVICE int cluster_rank() { int rank; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank)); return rank; }
-HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-#else
-HONE_DEVICE int cluster_rank() { return 0; }
-HONE_DEVICE void cluster_wait() {}
-#endif
-
 // ---- sums ------------------------------------------------------------------------------------------------------------------------------
-/// The block's part of k: so many rounds of words, `stride` elements apart. Shares take turns, so that all blocks read side by side at any
-/// time.
+/// The block's share of k: rounds of words, `stride` elements apart. The rounds of all shares interleave, so that blocks read adjacent
+/// memory at any time.
 struct Share {
   int begin, stride;
 
-  /// Rounds that begin within so many elements from a thread's first word on.
+  /// Rounds that begin within `elements` elements from a thread's first word on.
   HONE_DEVICE int whole_rounds(int elements) const { return elements > 0 ? (int)ceil_div((unsigned)elements, (unsigned)stride) : 0; }
 };
 
@@ -138,7 +127,7 @@ template <class T, Config c, bool aligned> HONE_DEVICE Share share_of(int index,
   return {index * kRound, shares * kRound};
 }
 
-/// A word that is read once: its line is the first to leave the L2 cache, so what that holds (and would have to write back) stays there.
+/// Loads a word that nothing reads again: L2 evicts its line first, and keeps lines that it would have to write back.
 template <int N, class T> HONE_DEVICE Vector<T, N> load_once(const T* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   using Word = typename MemoryWord<N * sizeof(T)>::type;
@@ -164,7 +153,8 @@ template <int N, class T> HONE_DEVICE Vector<T, N> load_once(const T* from) {
 #endif
 }
 
-/// The N elements at `from` of which `count` exist, zeros for the others. aligned: all or none do, and they are one aligned word.
+/// The N elements at `from`, of which the first `count` exist; the others are zero. `aligned`: all or none exist, and they are one aligned
+/// word.
 template <int N, bool aligned, bool once, class T> HONE_DEVICE Vector<T, N> load_part(long count, const T* from) {
   if constexpr (aligned) {
     if (count > 0) {
@@ -178,8 +168,8 @@ template <int N, bool aligned, bool once, class T> HONE_DEVICE Vector<T, N> load
   return word;
 }
 
-/// Adds words in lines `groups` apart, from `at` on, that are on their way at once, each times what is at `factor` for its line. `columns`
-/// exist from there on, and `lines`; whole: so many that no load waits for a condition.
+/// Adds a round of words to `sums`, one word in each of the lines that are groups_of(c) apart from `at` on, times the element of x for its
+/// line. `columns` columns and `lines` lines exist from there on; `whole`: all of the round exists, and no load needs a condition.
 template <class T, Config c, bool aligned, bool whole>
 HONE_DEVICE void add_column_words(const T* factor, const T* at, float* sums, int lines, long columns, long distance) {
   constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c);
@@ -198,31 +188,25 @@ HONE_DEVICE void add_column_words(const T* factor, const T* at, float* sums, int
   }
 }
 
-/// Asks L2 for memory, in words of 16 bytes. That may stand before the wait for the pass before: what that writes goes to L2, too, and no
-/// value comes from there yet. So memory has something to do while that pass ends. Of more it would get in the way.
-HONE_DEVICE void prefetch(const void* at, long bytes) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(at)), "r"((unsigned)bytes) : "memory");
-#endif
-}
-
-/// For layout 1, where all blocks begin with the same lines: 2 MiB from there on, each block some of it.
+/// Layout 1: all blocks begin with the same lines. Prefetches 2 MiB from there on into L2, each block its part.
 template <class T> HONE_DEVICE void prefetch_part(const T* w, Problem p) {
   const unsigned part = round_up((2u << 20) / (gridDim.x * gridDim.y), 16u);
   const long first = (blockIdx.y * gridDim.x + blockIdx.x) * (long)part;
-  if (threadIdx.x == 0 && part > 0 && first + part <= p.n * p.k * (long)sizeof(T)) prefetch(reinterpret_cast<const char*>(w) + first, part);
+  if (threadIdx.x == 0 && part > 0 && first + part <= p.n * p.k * (long)sizeof(T)) {
+    hopper::bulk_prefetch_l2(reinterpret_cast<const char*>(w) + first, part);
+  }
 }
 
-/// Layout 1: each thread adds up its words of lines that its group reads, and every group leaves sums for all of the block's outputs.
+/// Layout 1: a thread adds up its words in the lines of its group. Each group stores a sum for each output of the block.
 template <class T, Config c, bool aligned> HONE_DEVICE void add_columns(const T* x, const T* w, float* parts, Share share, Problem p) {
   const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes, first = share.begin + group;
-  constexpr int kVec = vec<T>(c), kLast = (in_flight<aligned>(c) - 1) * groups_of(c);  // from the first to the last of the lines at once
+  constexpr int kVec = vec<T>(c), kLast = (in_flight<aligned>(c) - 1) * groups_of(c);  // from the first to the last line of a round
   const long column = (blockIdx.x / c.cluster * (long)c.lanes + lane) * kVec;
   const T *at = w + first * p.n + column, *factor = x + first;
   const long distance = groups_of(c) * p.n, step = share.stride * p.n;
   const int left = column < p.n ? (int)p.k - first : 0, rounds = share.whole_rounds(left - kLast);
   if constexpr (aligned && c.bytes == 16) prefetch_part(w, p);
-  grid_dependency_wait_after(at, factor);
+  hopper::grid_dependency_wait_after(at, factor);
   launch_dependents();
   float sums[kVec] = {};
   for (int round = 0; round < rounds; ++round, at += step, factor += share.stride) {
@@ -234,7 +218,7 @@ template <class T, Config c, bool aligned> HONE_DEVICE void add_columns(const T*
   for (int e = 0; e < kVec; ++e) parts[group * outputs_of<T>(c) + lane * kVec + e] = sums[e];
 }
 
-/// The same for words of one line, `lanes` words apart, of which `left` elements exist.
+/// Adds a round of words of one line, `lanes` words apart, to `sum`; `left` elements exist.
 template <class T, Config c, bool aligned, bool whole> HONE_DEVICE float add_row_words(const T* factor, const T* at, float sum, int left) {
   constexpr int kVec = vec<T>(c), kInFlight = in_flight<aligned>(c), kDistance = c.lanes * kVec;
   Vector<T, kVec> words[kInFlight], factors[kInFlight];
@@ -252,18 +236,18 @@ template <class T, Config c, bool aligned, bool whole> HONE_DEVICE float add_row
   return sum;
 }
 
-/// Layout 2: each group has a line, and each of its warps leaves a sum.
+/// Layout 2: each group has a line, and each of its warps stores a sum.
 template <class T, Config c, bool aligned> HONE_DEVICE void add_rows(const T* x, const T* w, float* parts, Share share, Problem p) {
   const int lane = (int)threadIdx.x % c.lanes, group = (int)threadIdx.x / c.lanes;
-  constexpr int kVec = vec<T>(c), kAll = (in_flight<aligned>(c) - 1) * c.lanes * kVec + kVec;  // to the end of the last word at once
+  constexpr int kVec = vec<T>(c), kAll = (in_flight<aligned>(c) - 1) * c.lanes * kVec + kVec;  // to the end of a round's last word
   const long row = blockIdx.x / c.cluster * (long)groups_of(c) + group;
   const int first = share.begin + lane * kVec;
   const T *at = w + row * p.k + first, *factor = x + first;
   const int left = row < p.n ? (int)p.k - first : 0, rounds = share.whole_rounds(left - kAll + 1);
   if constexpr (aligned && c.bytes == 16) {
-    if (lane == 0 && left > 0) prefetch(at, min_of(left * (long)sizeof(T), 2L * c.lanes * c.bytes));
+    if (lane == 0 && left > 0) hopper::bulk_prefetch_l2(at, min_of(left * (long)sizeof(T), 2L * c.lanes * c.bytes));
   }
-  grid_dependency_wait_after(at, factor);
+  hopper::grid_dependency_wait_after(at, factor);
   launch_dependents();
   float sum = 0.0f;
   for (int round = 0; round < rounds; ++round, at += share.stride, factor += share.stride) {
@@ -302,16 +286,16 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
           SCALAR(1.0) float beta, Problem p) {
   constexpr int kOutputs = outputs_of<T>(c), kOwn = own_outputs<T>(c);
   SHARED_DYNAMIC(float, parts);
-  __shared__ Mbarrier gathered;
-  float* totals = parts + parts_of(c) * kOutputs;  // of this block's own outputs, from each block of the cluster
-  const int rank = c.cluster > 1 ? cluster_rank() : 0;
+  __shared__ hopper::Mbarrier gathered;
+  float* totals = parts + parts_of(c) * kOutputs;  // sums of this block's own outputs, one from each block of the cluster
+  const int rank = c.cluster > 1 ? (int)hopper::cluster_rank() : 0;
   if constexpr (c.cluster > 1) {
     if (threadIdx.x == 0) {
-      mbarrier_init(&gathered);
-      mbarrier_arrive_expect_tx(&gathered, 4 * c.cluster * max_of(0, min_of(kOwn, kOutputs - rank * kOwn)));
+      hopper::mbarrier_init(&gathered);
+      hopper::mbarrier_arrive_expect_tx(&gathered, 4 * c.cluster * max_of(0, min_of(kOwn, kOutputs - rank * kOwn)));
     }
     __syncwarp();
-    cluster_arrive_relaxed();
+    hopper::cluster_arrive_relaxed();
   }
   const int index = rank + (int)blockIdx.y, shares = c.cluster * (int)gridDim.y;
   if (whole_words<T>(p, c)) {
@@ -320,19 +304,19 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
     add_lines<T, c, false>(x, w, parts, index, shares, p);
   }
   __syncthreads();
-  if constexpr (c.cluster > 1) cluster_wait();  // all blocks are prepared to be gathered
+  if constexpr (c.cluster > 1) hopper::cluster_wait();  // all blocks have initialized their mbarriers
   for (int i = (int)threadIdx.x; i < kOutputs; i += c.threads) {
     float sum = 0.0f;
 #pragma unroll
     for (int part = 0; part < parts_of(c); ++part) sum += parts[part * kOutputs + i];
     if constexpr (c.cluster > 1) {
-      store_remote_async(&totals[rank * kOwn + i % kOwn], i / kOwn, sum, &gathered);
+      hopper::store_remote_async(&totals[rank * kOwn + i % kOwn], i / kOwn, sum, &gathered);
     } else {
       totals[i] = sum;
     }
   }
   if constexpr (c.cluster > 1) {
-    mbarrier_wait(&gathered, 0);
+    hopper::mbarrier_wait(&gathered, 0);
   } else {
     __syncthreads();
   }
@@ -351,7 +335,7 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
   }
 }
 
-/// Adds up the shares of k, in a fixed order: each of kSumGroups threads adds up some of an element's, then one adds up theirs.
+/// Adds up the shares of k in a fixed order: kSumGroups threads share the sum of an element, then one thread adds up theirs.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSumOutputs * kSumGroups)
 void gemv_sum(IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added, OUT(p.n) T* __restrict__ y,

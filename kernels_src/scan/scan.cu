@@ -1,35 +1,35 @@
 // Inclusive scan (running sum): y[i] = x[0] + ... + x[i].
-#include "../bulk.h"
 #include "../packet.h"
+#include <hone/kernel_hopper.h>
 
 struct Problem {
   long n = 1L << 26;
 };
 
-// One pass: every element is read once and written once. A warp has a tile at a time: it brings it into its part of shared memory, tells
-// its sum, is told the sum of all before it, and writes its results from there. Warps do not wait for each other, and while some wait for
-// memory or an answer others work. Answers come from one warp of each block that adds up what all tiles of the array tell: all such warps
-// do the same, so there is no chain from tile to tile. (Where tiles looked back for themselves, as in Merrill and Garland, "Single-pass
-// parallel prefix scan with decoupled look-back", 2016, 1 GiB took 686 us on an H200, with one adding warp for all blocks 640, so 530.)
-// Tiles are numbered as warps take them, so all that one waits for is under way, whatever runs at once. Additions have one order: results
-// are the same every time.
+// A single-pass scan: it reads and writes every element once. A warp processes one tile at a time: it loads the tile into its part of
+// shared memory, publishes the tile's sum, waits for the prefix (the sum of all tiles before), and stores its results from there. Warps do
+// not wait for each other: while some wait for memory or a prefix, others work. One warp of each block (PrefixWarp) adds up the sums of all
+// tiles of the array and answers the requests of its block. All prefix warps do the same work, so no chain leads from tile to tile. (On an
+// H200, 1 GiB took 530 us. It took 686 us with decoupled look-back as in Merrill and Garland, "Single-pass parallel prefix scan with
+// decoupled look-back", 2016, and 640 us with one prefix warp for all blocks.) Warps take tiles in order, so every tile before a waiting
+// one has been started, however many blocks are resident. The order of additions is fixed: results are deterministic.
 struct Config {
-  TUNE(4, 8, 12, 16, 20, 24) int warps = 20;      // with a tile each, in a block; 20: or as many as there is room for
-  TUNE(1, 3, 5, 7) int packets_per_thread = 7;                  // words of 16 bytes that a lane holds, side by side: odd, so that 8 lanes that read at
-                                                  // once hit different banks
-  TUNE(1, 2, 3, 4, 5, 6, 8) int steps = 3;        // in which a warp goes through its tile
-  TUNE(4, 8) int tiles_per_lane = 8;                       // tiles that a lane of the adding warp looks at: many are under way with one latency
+  TUNE(4, 8, 12, 16, 20, 24) int warps = 20;      // of a block, with a tile each; fewer where shared memory has no room
+  TUNE(1, 3, 5, 7) int packets_per_thread = 7;    // adjacent packets of 16 bytes in a lane's registers: odd, so that 8 lanes that
+                                                  // read at once use different banks
+  TUNE(1, 2, 3, 4, 5, 6, 8) int steps = 3;        // rounds in which a warp scans its tile
+  TUNE(4, 8) int tiles_per_lane = 8;              // tile statuses that a lane of the prefix warp loads at once, to cover their latency
 };
 
 template <class T> HONE_BOTH constexpr int vec() { return 16 / (int)sizeof(T); }
-HONE_BOTH constexpr long tile_words(Config c) { return 32L * c.packets_per_thread * c.steps; }
-template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return tile_words(c) * vec<T>(); }
+HONE_BOTH constexpr long tile_packets(Config c) { return 32L * c.packets_per_thread * c.steps; }
+template <class T> HONE_BOTH constexpr long tile_elements(Config c) { return tile_packets(c) * vec<T>(); }
 
-constexpr long kOwnBytes = 4096;  // of shared memory, beside tiles
+constexpr long kOwnBytes = 4096;  // static shared memory
 HONE_BOTH constexpr long warps_of(Config c, Device d) {
-  return min_of((long)c.warps, (d.shared_memory_per_block - kOwnBytes) / (tile_words(c) * 16));
+  return min_of((long)c.warps, (d.shared_memory_per_block - kOwnBytes) / (tile_packets(c) * 16));
 }
-HONE_BOTH constexpr long shared_bytes(Config c, Device d) { return warps_of(c, d) * tile_words(c) * 16; }
+HONE_BOTH constexpr long shared_bytes(Config c, Device d) { return warps_of(c, d) * tile_packets(c) * 16; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.warps * 32 + 32 > d.threads_per_block) return false;                    // the device's limit
@@ -38,9 +38,9 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 
 // Learned on an H200 in November 2026, at 2^28 elements in f32 and bf16. Short arrays take no time worth saving.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
-  if (c.warps != 20 && warps_of(c, d) < c.warps) return false;                  // 20 comes to the same
-  if ((c.packets_per_thread * vec<T>() + 40) * (c.warps + 1) * 32 > d.registers_per_multiprocessor) return false;  // held elements are floats: spills
-  if (p.n > (1 << 24) && tile_words(c) < 384) return false;                     // each block adds up what all tiles tell
+  if (c.warps != 20 && warps_of(c, d) < c.warps) return false;                  // 20 gives the same
+  if ((c.packets_per_thread * vec<T>() + 40) * (c.warps + 1) * 32 > d.registers_per_multiprocessor) return false;  // spills floats
+  if (p.n > (1 << 24) && tile_packets(c) < 384) return false;                   // each block adds up the sums of all tiles: fewer, larger ones
   return p.n <= (1 << 24) || 2 * shared_bytes(c, d) >= d.shared_memory_per_block;  // tiles under way keep memory busy
 }
 
@@ -54,10 +54,11 @@ template <class T> constexpr Cost cost(Problem p) {
   return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T), .sum_length = 1.0 * p.n};
 }
 
-constexpr long kReferenceChunk = 16384;  // about the root of a large n: as many chunks as each has elements
+constexpr long kReferenceChunk = 16384;  // about the square root of a large n: as many chunks as a chunk has elements
 
-/// Each chunk is summed up for itself, the sums of the chunks one after the other, and then each chunk from the sum before it. Between the
-/// passes a sum lies in the last element of its chunk. The order of additions changes the last bits of a double, far below every tolerance.
+/// The first pass adds up each chunk, the second scans the sums of the chunks, the third scans each chunk from the sum before it. Between
+/// the passes the last element of a chunk holds its sum. The order of additions changes the last bits of a double, far below every
+/// tolerance.
 template <class T> REFERENCE(ceil_div(p.n, kReferenceChunk)) void scan_reference_sums(long i, const T* x, double* y, Problem p) {
   const long begin = i * kReferenceChunk, end = min_of(begin + kReferenceChunk, p.n);
   double sum = 0;
@@ -74,22 +75,22 @@ template <class T> REFERENCE(1) void scan_reference_offsets(long, double* y, Pro
   }
 }
 
-/// Leaves the last element alone: it is right already, and the next chunk reads it meanwhile.
+/// Does not write the last element: it is right already, and the next chunk reads it meanwhile.
 template <class T> REFERENCE(ceil_div(p.n, kReferenceChunk)) void scan_reference(long i, const T* x, double* y, Problem p) {
   const long begin = i * kReferenceChunk, end = min_of(begin + kReferenceChunk, p.n);
   double sum = i == 0 ? 0.0 : y[begin - 1];
   for (long at = begin; at < end - 1; ++at) y[at] = sum += (double)(float)x[at];
 }
 
-// ---- what a tile tells, and is told -----------------------------------------------------------------------------------------------------
-// 8 bytes, written at once, so that no fence is between them: a sum, and what it belongs to. Zero says nothing yet.
+// ---- tile statuses and prefix requests --------------------------------------------------------------------------------------------------
+// A status is 8 bytes, a tag and a sum, in one store: readers need no fence between the two. Tag 0: there is no sum yet.
 using TileStatus = unsigned long long;
 
 HONE_DEVICE TileStatus make_status(unsigned tag, float sum) { return (TileStatus)tag << 32 | __builtin_bit_cast(unsigned, sum); }
 HONE_DEVICE unsigned tag_of(TileStatus status) { return (unsigned)(status >> 32); }
 HONE_DEVICE float sum_of(TileStatus status) { return __builtin_bit_cast(float, (unsigned)status); }
 
-/// Where a warp asks for the sum of all before its tile. The answer is marked with the tile's number plus 1.
+/// A warp's request for the sum of all tiles before its tile. The tag of the answer is the tile's number plus 1.
 struct PrefixRequest {
   int tile;
   TileStatus prefix;
@@ -97,14 +98,14 @@ struct PrefixRequest {
 
 HONE_DEVICE void yield_block() {
 #if !defined(__CUDACC__)
-  __nanosleep(1);  // there, a block may wait for the thread that runs another
+  __nanosleep(1);  // on the cpu device a block may wait for the thread that runs another block
 #endif
 }
 
-// ---- in a warp --------------------------------------------------------------------------------------------------------------------------
+// ---- warps -----------------------------------------------------------------------------------------------------------------------------
 HONE_DEVICE int lane() { return (int)(threadIdx.x % 32); }
 
-/// A number that no other warp gets.
+/// The number of the next tile, which no other warp gets.
 HONE_DEVICE int next_tile(int* from) {
   int number = 0;
   if (lane() == 0) number = atomicAdd(from, 1);
@@ -117,7 +118,7 @@ HONE_DEVICE float sum_lanes(float value) {
   return value;
 }
 
-/// Makes each value the sum of itself and those of the lanes before. All at once: each step costs the latency of one shuffle.
+/// Inclusive scans over the lanes of a warp, of `count` values at once: each step takes the latency of one shuffle.
 template <int count> HONE_DEVICE void scan_lanes(float (&value)[count]) {
 #pragma unroll
   for (int offset = 1; offset < 32; offset *= 2) {
@@ -129,22 +130,22 @@ template <int count> HONE_DEVICE void scan_lanes(float (&value)[count]) {
   }
 }
 
-/// What the lane before has; nothing before the first.
+/// The value of the lane before; 0 in the first lane.
 HONE_DEVICE float from_lane_before(float value) {
   const float before = __shfl_up_sync(0xffffffffu, value, 1);
   return lane() == 0 ? 0.0f : before;
 }
 
-// ---- the warp that adds up --------------------------------------------------------------------------------------------------------------
-/// Goes through all tiles in windows, of which a lane has every 32nd tile. It answers as soon as all before a tile is known; a window is
-/// left when all of it is known, so that additions always have the same order.
+// ---- the prefix warp --------------------------------------------------------------------------------------------------------------------
+/// Adds up the sums of all tiles in windows, of which a lane has every 32nd tile. It answers a request as soon as all sums before the tile
+/// are known, and begins the next window when all sums of this one are: that fixes the order of additions.
 template <Config c> struct PrefixWarp {
   static constexpr int kWindow = 32 * c.tiles_per_lane;
   const volatile TileStatus* statuses;
   int tiles;
   volatile PrefixRequest* requests;
   int warps;
-  volatile float* prefixes;  // of a window
+  volatile float* prefixes;  // of the tiles of a window
   double before_window = 0;
 
   HONE_DEVICE void run() {
@@ -179,7 +180,8 @@ template <Config c> struct PrefixWarp {
     }
   }
 
-  /// Of the window's tiles `known` have told their sums, in order. A tile is asked for before it tells: so no question comes too late.
+  /// Answers the requests of this block for the window's first `known` tiles and the next. A warp requests before it publishes its sum, so
+  /// no request comes too late.
   HONE_DEVICE void publish(int first, int known) const {
     __threadfence_block();
     __syncwarp();
@@ -191,7 +193,7 @@ template <Config c> struct PrefixWarp {
   }
 };
 
-// ---- a warp with tiles ------------------------------------------------------------------------------------------------------------------
+// ---- warps with tiles -------------------------------------------------------------------------------------------------------------------
 template <class T, Config c> struct TileWarp {
   static constexpr int kVec = vec<T>();
   static constexpr long kTile = tile_elements<T>(c);
@@ -201,15 +203,15 @@ template <class T, Config c> struct TileWarp {
   long n;
   volatile TileStatus* statuses;
   int* taken;
-  T* shared_tile;  // the tile in shared memory
-  Mbarrier* loaded;
+  T* shared_tile;  // of this warp
+  hopper::Mbarrier* loaded;
   volatile PrefixRequest* request;
   int tile;
-  int words, whole_words;  // of the tile; the array's last word may be a part of one, whose elements go one by one
+  int packets, whole_packets;  // of the tile; the last packet of the array may be incomplete: its elements move one by one
 
   HONE_DEVICE long begin() const { return tile * kTile; }
-  HONE_DEVICE bool has_rest() const { return words > whole_words && lane() < kVec; }
-  HONE_DEVICE long rest() const { return (long)whole_words * kVec + lane(); }
+  HONE_DEVICE bool has_rest() const { return packets > whole_packets && lane() < kVec; }
+  HONE_DEVICE long rest() const { return (long)whole_packets * kVec + lane(); }
 
   HONE_DEVICE void request_prefix() {
     if (lane() == 0) request->tile = tile;
@@ -219,27 +221,27 @@ template <class T, Config c> struct TileWarp {
   HONE_DEVICE void load_tile(unsigned phase) {
     const long left = min_of(kTile, n - begin());
     const T* const from = x + begin();
-    words = (int)ceil_div(left, (long)kVec);
-    whole_words = (int)(left / kVec);
-    if constexpr (!kBulkCopies) {
+    packets = (int)ceil_div(left, (long)kVec);
+    whole_packets = (int)(left / kVec);
+    if constexpr (!hopper::kBulkCopies) {
 #pragma unroll 8
-      for (int i = lane(); i < whole_words; i += 32) store(shared_tile + i * kVec, load<kVec>(from + i * kVec));
+      for (int i = lane(); i < whole_packets; i += 32) store(shared_tile + i * kVec, load<kVec>(from + i * kVec));
     } else if (lane() == 0) {
-      mbarrier_arrive_expect_tx(loaded, whole_words * 16);
-      if (whole_words > 0) bulk_load<false>(shared_tile, from, whole_words * 16, loaded);
+      hopper::mbarrier_arrive_expect_tx(loaded, whole_packets * 16);
+      if (whole_packets > 0) hopper::bulk_load<false>(shared_tile, from, whole_packets * 16, loaded);
     }
     if (has_rest()) shared_tile[rest()] = rest() < left ? from[rest()] : T(0.0f);
     __syncwarp();
-    if constexpr (kBulkCopies) mbarrier_wait(loaded, phase);
+    if constexpr (hopper::kBulkCopies) hopper::mbarrier_wait(loaded, phase);
   }
 
-  HONE_DEVICE TilePacket word(int i) const { return i < words ? load_packet<T, kVec>(shared_tile + i * kVec) : TilePacket{}; }
+  HONE_DEVICE TilePacket packet(int i) const { return i < packets ? load_packet<T, kVec>(shared_tile + i * kVec) : TilePacket{}; }
 
   HONE_DEVICE float sum() const {
     float sums[kVec] = {};
 #pragma unroll
     for (int i = 0; i < c.packets_per_thread * c.steps; ++i) {
-      const TilePacket one = word(i * 32 + lane());
+      const TilePacket one = packet(i * 32 + lane());
 #pragma unroll
       for (int e = 0; e < kVec; ++e) sums[e] += one[e];
     }
@@ -260,16 +262,16 @@ template <class T, Config c> struct TileWarp {
     return __shfl_sync(0xffffffffu, sum_of(prefix), 0);
   }
 
-  /// Sums up in place. `before_step` is of the tile alone, so that its small sums keep their digits.
+  /// Scans the tile in place. `before_step` is a sum of this tile alone, so that small sums keep their digits.
   HONE_DEVICE void add_up(float before_tile) const {
     float before_step = 0;
 #pragma unroll 1
     for (int step = 0; step < c.steps; ++step) {
       const int at = (step * 32 + lane()) * c.packets_per_thread;
-      float value[c.packets_per_thread][kVec], through[c.packets_per_thread], lanes[1];  // each up to: an element of a word, a word, a lane
+      float value[c.packets_per_thread][kVec], through[c.packets_per_thread], lanes[1];  // up to an element, a packet, a lane
 #pragma unroll
       for (int k = 0; k < c.packets_per_thread; ++k) {
-        const TilePacket one = word(at + k);
+        const TilePacket one = packet(at + k);
 #pragma unroll
         for (int e = 0; e < kVec; ++e) value[k][e] = one[e] + (e == 0 ? 0.0f : value[k][max_of(e - 1, 0)]);
         through[k] = value[k][kVec - 1] + (k == 0 ? 0.0f : through[max_of(k - 1, 0)]);
@@ -279,33 +281,33 @@ template <class T, Config c> struct TileWarp {
       const float before = before_step + from_lane_before(lanes[0]);
 #pragma unroll
       for (int k = 0; k < c.packets_per_thread; ++k) {
-        const float before_word = before_tile + (k == 0 ? before : before + through[max_of(k - 1, 0)]);
+        const float before_packet = before_tile + (k == 0 ? before : before + through[max_of(k - 1, 0)]);
 #pragma unroll
-        for (int e = 0; e < kVec; ++e) value[k][e] += before_word;
-        if (at + k < words) store(shared_tile + (at + k) * kVec, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
+        for (int e = 0; e < kVec; ++e) value[k][e] += before_packet;
+        if (at + k < packets) store(shared_tile + (at + k) * kVec, __builtin_bit_cast(Vector<T, kVec>, pack<T>(value[k])));
       }
       before_step += __shfl_sync(0xffffffffu, lanes[0], 31);
     }
   }
 
-  /// Sends the tile away, and takes the number of the next one meanwhile.
+  /// Stores the tile, and takes the number of the next one meanwhile.
   HONE_DEVICE void store_tile() {
     T* const to = y + begin();
-    if constexpr (kBulkCopies) fence_proxy_async();
+    if constexpr (hopper::kBulkCopies) hopper::fence_proxy_async();
     __syncwarp();
-    if constexpr (!kBulkCopies) {
-      for (int i = lane(); i < whole_words; i += 32) store_global(to + i * kVec, load<kVec>(shared_tile + i * kVec));
-    } else if (lane() == 0 && whole_words > 0) {
-      bulk_store<false>(to, shared_tile, whole_words * 16);
+    if constexpr (!hopper::kBulkCopies) {
+      for (int i = lane(); i < whole_packets; i += 32) store_global(to + i * kVec, load<kVec>(shared_tile + i * kVec));
+    } else if (lane() == 0 && whole_packets > 0) {
+      hopper::bulk_store<false>(to, shared_tile, whole_packets * 16);
     }
     if (has_rest() && begin() + rest() < n) to[rest()] = shared_tile[rest()];
     tile = next_tile(taken);
-    if constexpr (kBulkCopies) bulk_wait_group_read<0>();
+    if constexpr (hopper::kBulkCopies) hopper::bulk_wait_group_read<0>();
     __syncwarp();
   }
 
   HONE_DEVICE void run() {
-    if (kBulkCopies && lane() == 0) mbarrier_init(loaded);
+    if (hopper::kBulkCopies && lane() == 0) hopper::mbarrier_init(loaded);
     tile = next_tile(taken);
     for (unsigned phase = 0; begin() < n; phase ^= 1) {
       request_prefix();
@@ -316,12 +318,12 @@ template <class T, Config c> struct TileWarp {
   }
 };
 
-// The first 8 bytes count the tiles that are taken, the others are what tiles tell: one workspace is one memory set.
+// The first 8 bytes count the tiles that warps have taken, the others are tile statuses: one workspace takes one memset.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.warps * 32 + 32, 1)
 void scan(IN(p.n) const T* __restrict__ x, OUT(p.n) T* __restrict__ y,
           WORKSPACE_ZEROED(1 + ceil_div(p.n, tile_elements<T>(c))) double* tiles, Problem p) {
-  __shared__ Mbarrier loaded[c.warps];
+  __shared__ hopper::Mbarrier loaded[c.warps];
   __shared__ PrefixRequest requests[c.warps];
   __shared__ float prefixes[32 * c.tiles_per_lane];
   SHARED_DYNAMIC(T, elements);

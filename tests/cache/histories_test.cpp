@@ -72,6 +72,17 @@ TEST_CASE("trials that today's parameters cannot express are left out") {
   CHECK(found[0].trials.size() == 1);
 }
 
+TEST_CASE("trials of a parameter that has another name today are left out") {
+  Directory directory;
+  const auto store = must_open(directory.store());
+  session_of(*store, session_key(), {trial_of(0, 32, 4.0)});
+  std::vector<Parameter> renamed = parameters();
+  renamed[0].name = "renamed";
+  for (const History& history : must(store->histories("softmax", renamed, 0, 100))) {
+    CHECK(history.trials.empty());
+  }
+}
+
 TEST_CASE("a strategy's model is kept for each kernel, the latest replacing the one before") {
   Directory directory;
   const auto store = must_open(directory.store());

@@ -96,6 +96,16 @@ TEST_CASE("constraints that no configuration meets") {
   refused({edited(directory / "bias_gelu.cu", "p.cols % c.vec == 0", "c.vec > 8")}, {"no configuration"});
 }
 
+TEST_CASE("a deprecated name in a kernel file is warned of on standard error, and the file is read") {
+  const TemporaryDirectory directory;
+  const std::string early = "if (column >= p.cols) return;";
+  const std::string file = edited(directory / "bias_gelu.cu", early, "await_pass_before();\n  " + early);
+  const Ended ended = run({"kernels", file});
+  CHECK(ended.exit == 0);
+  CHECK(ended.err.find("warning: 'await_pass_before' is deprecated: use grid_dependency_wait()") != std::string::npos);
+  CHECK(ended.out.find("deprecated") == std::string::npos);
+}
+
 TEST_CASE("a kernel file that is not there") { refused({"/nonexistent/kernel.cu"}, {"/nonexistent/kernel.cu"}); }
 TEST_CASE("what is no regular file, or a huge one, is no kernel file") {
   const TemporaryDirectory directory;

@@ -181,3 +181,10 @@ TEST_CASE("bytes that are no kernel are refused") {
   REQUIRE_FALSE(loaded.ok());
   CHECK(loaded.error().code == hone::ErrorCode::kLaunch);
 }
+
+TEST_CASE("names of an earlier release compile") {
+  CpuFixture cpu;
+  const auto results = cpu.compile(make_spec(kernel_source("await_pass_before();\n  let_next_pass_begin();\n  out[0] = c.value;")));
+  REQUIRE(results.size() == 1);
+  CHECK_MESSAGE(results[0].ok(), results[0].error().message);
+}

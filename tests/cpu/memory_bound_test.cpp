@@ -24,7 +24,8 @@ const std::vector<Case>& cases() {
   const std::string few = "block=64,row_threads=64,min_blocks=1,", kept = few + "items_per_thread=8,in_flight=4,rest_shared=true";
   const std::string kept_words = kept + ",unaligned_rows=false";  // where rows are whole words
   // Blocks that stay, for more rows than they have stages.
-  const std::string stay = "block=256,row_threads=256,items_per_thread=64,in_flight=0,unaligned_rows=false,stages=3,lookahead=1,min_blocks=1",
+  const std::string stay =
+                        "block=256,row_threads=256,items_per_thread=64,in_flight=0,unaligned_rows=false,stages=3,lookahead=1,min_blocks=1",
                     stay_weights = stay + ",weights=early";
   static const std::vector<Case> all = {
       {"softmax",
@@ -37,8 +38,12 @@ const std::vector<Case>& cases() {
        {"rows=5,cols=1031", "rows=9,cols=1024", "rows=2,cols=20001", "rows=11,cols=8192"},
        {kept, "block=64,row_threads=64,items_per_thread=16,in_flight=0,unaligned_rows=false,weights=early,min_blocks=1",
         "block=64,row_threads=16,min_blocks=1,items_per_thread=64,in_flight=0,unaligned_rows=false,two_pass=false",
-        "block=256,row_threads=256,items_per_thread=32,in_flight=0,unaligned_rows=false,stages=4,lookahead=2,two_pass=false,weights=early,min_blocks=1"}},
-      {"layernorm", DType::kF16, {"rows=70,cols=64"}, {"block=64,row_threads=8,min_blocks=1,items_per_thread=8,in_flight=0,unaligned_rows=false"}},
+        "block=256,row_threads=256,items_per_thread=32,in_flight=0,unaligned_rows=false,stages=4,lookahead=2,two_pass=false,weights=early,"
+        "min_blocks=1"}},
+      {"layernorm",
+       DType::kF16,
+       {"rows=70,cols=64"},
+       {"block=64,row_threads=8,min_blocks=1,items_per_thread=8,in_flight=0,unaligned_rows=false"}},
       {"rmsnorm",
        DType::kBF16,
        {"rows=5,cols=1031", "rows=2,cols=50001"},  // of the long rows, shared memory has room for a part
@@ -50,7 +55,10 @@ const std::vector<Case>& cases() {
        {"rows=3,cols=9001", "rows=40,cols=64"},
        {"block=64,row_threads=64,split=2", "block=64,row_threads=8,bytes=8,unaligned_rows=false"}},
       {"full_sum", DType::kF32, {"n=100003", "n=3"}, {"block=64,in_flight=1,contiguous=true"}},
-      {"scan", DType::kF32, {"n=100003", "n=1031", "n=3"}, {"warps=4,packets_per_thread=3,steps=2,tiles_per_lane=4", "warps=16,packets_per_thread=5,steps=2"}},
+      {"scan",
+       DType::kF32,
+       {"n=100003", "n=1031", "n=3"},
+       {"warps=4,packets_per_thread=3,steps=2,tiles_per_lane=4", "warps=16,packets_per_thread=5,steps=2"}},
       {"bias_gelu", DType::kBF16, {"rows=7,cols=515", "rows=3,cols=64"}, {"block=64,in_flight=1"}},
       {"copy", DType::kF16, {"n=10001"}, {"block=64,bytes=4,in_flight=2"}},
       {"transpose",
@@ -151,9 +159,9 @@ TEST_CASE("layernorm keeps its digits where the mean is a thousand times the dev
   request.configurations = {
       hone::default_configuration(spec),
       hone::parse_configuration(spec.parameters, "block=64,row_threads=64,min_blocks=1,items_per_thread=8,rest_shared=true").value(),
-      hone::parse_configuration(
-          spec.parameters,
-          "block=64,row_threads=64,min_blocks=1,items_per_thread=64,in_flight=0,unaligned_rows=false,stages=3,lookahead=1,two_pass=false,weights=early")
+      hone::parse_configuration(spec.parameters,
+                                "block=64,row_threads=64,min_blocks=1,items_per_thread=64,in_flight=0,unaligned_rows=false,stages=3,"
+                                "lookahead=1,two_pass=false,weights=early")
           .value()};
   const auto compiled = cpu.compiler().compile(request);
   const hone::Problem problem = hone::make_problem(spec, hone::DType::kF32, {{"rows", kRows}, {"cols", kCols}}).value();

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <regex>
 
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/utilities.hpp"
@@ -223,5 +224,73 @@ TEST_CASE("HONE_NVRTC names the only NVRTC that is looked for") {
   CHECK(hone::cuda::nvrtc_candidates().front() == "libnvrtc.so.13");
   if (before != nullptr) {
     setenv("HONE_NVRTC", kept.c_str(), 1);
+  }
+}
+
+TEST_CASE("names of an earlier release compile, and NVRTC warns of each") {
+  const auto nvrtc = hone::cuda::nvrtc();
+  if (!nvrtc) {
+    MESSAGE("not run: " << nvrtc.error().message);
+    return;
+  }
+  hone::cuda::ProgramRequest program;
+  program.name = "old.cu";
+  program.source = R"cuda(#include <hone/kernel.h>
+#include <hone/kernel_hopper.h>
+#ifndef HONE_HOPPER
+#error "sm_90a has all of kernel_hopper.h"
+#endif
+KERNEL void old(const __grid_constant__ TensorMap map) {
+  __shared__ __align__(128) unsigned char memory[64 << 7];
+  __shared__ hopper::u64 place;
+  const hopper::u32 at = hopper::shared_address(&place), to = hopper::address_in(hopper::shared_address(memory), 0);
+  await_pass_before();
+  let_next_pass_begin();
+  hopper::barrier_init(at, 1);
+  hopper::fence_barrier_init();
+  hopper::barrier_arrive(at);
+  hopper::barrier_arrive_at(at, 0);
+  hopper::barrier_arrive_expect(at, 128);
+  hopper::prefetch_map(map);
+  hopper::copy_box(to, map, 0, 0, at);
+  hopper::copy_box(to, map, 0, 0, at, hopper::kEvictFirst, 1);
+  hopper::barrier_wait(at, 0);
+  hopper::store_matrices(to, 1, 2, 3, 4);
+  hopper::fence_async();
+  hopper::named_barrier(1, 128);
+  hopper::store_box(map, 0, 0, to);
+  hopper::store_commit();
+  hopper::store_wait_read<0>();
+  hopper::give_registers<96>();
+  hopper::take_registers<128>();
+  float sums[32] = {};
+  const hopper::u64 a = hopper::operand(to, 16, 1024);
+  hopper::products_begin();
+  hopper::multiply_add<bf16, 64, false, false>(sums, a, a, false);
+  hopper::products_commit();
+  hopper::products_wait<0>();
+  hopper::store_pair(to, sums[0], sums[1]);
+}
+)cuda";
+  program.headers = hone::cuda::own_headers();
+  program.options = hone::cuda::base_options(**nvrtc, "sm_90a");
+  program.expressions = {"old"};
+  const auto compiled = hone::cuda::compile_program(**nvrtc, program);
+  REQUIRE_MESSAGE(compiled.ok(), compiled.error().message);
+  REQUIRE_MESSAGE(compiled->compiled, compiled->log);
+  for (const char* name : {"await_pass_before",  "let_next_pass_begin",
+                           "address_in",         "barrier_init",
+                           "fence_barrier_init", "barrier_arrive",
+                           "barrier_arrive_at",  "barrier_arrive_expect",
+                           "prefetch_map",       "copy_box",
+                           "barrier_wait",       "store_matrices",
+                           "fence_async",        "named_barrier",
+                           "store_box",          "store_commit",
+                           "store_wait_read",    "give_registers",
+                           "take_registers",     "operand",
+                           "products_begin",     "multiply_add",
+                           "products_commit",    "products_wait"}) {
+    CAPTURE(name);
+    CHECK(std::regex_search(compiled->log, std::regex("\\b" + std::string(name) + "\\b.*was declared deprecated")));
   }
 }

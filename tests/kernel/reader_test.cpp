@@ -388,6 +388,27 @@ TEST_CASE("the hash covers the file and its headers") {
   CHECK(hone::read_kernel_file(path)->source_hash != first->source_hash);
 }
 
+TEST_CASE("names of an earlier release are read, and warned of with where they stand and what replaces them") {
+  if (!can_read()) {
+    return;
+  }
+  const auto text = [](const std::string& wait, const std::string& launch) {
+    return "#include <hone/kernel.h>\nstruct Problem { long n = 4; };\nstruct Config { TUNE(1) int one = 1; };\n"
+           "constexpr Launch launch(Problem p, Config c) { return {.grid = {p.n}, .overlap = true}; }\n"
+           "REFERENCE(p.n) void add_reference(long i, double* y, Problem p) { y[i] = 1; }\n"
+           "template <Config c> KERNEL void add(OUT(p.n) f32* y, Problem p) {\n  " +
+           wait + "();\n  " + launch + "();\n  y[blockIdx.x] = 1;\n}\n";
+  };
+  const Folder folder;
+  const auto old = hone::read_kernel_file(folder.write("add.cu", text("await_pass_before", "let_next_pass_begin")));
+  REQUIRE_MESSAGE(old.ok(), old.error().message);
+  REQUIRE(old->warnings.size() == 2);
+  CHECK(old->warnings[0].ends_with("add.cu:7:3: warning: 'await_pass_before' is deprecated: use grid_dependency_wait()"));
+  CHECK(old->warnings[1].ends_with("add.cu:8:3: warning: 'let_next_pass_begin' is deprecated: use launch_dependents()"));
+  CHECK(hone::parse_kernel_spec(old->serialize())->warnings == old->warnings);
+  CHECK(hone::read_kernel_file(folder.write("add.cu", text("grid_dependency_wait", "launch_dependents")))->warnings.empty());
+}
+
 TEST_CASE("a kernel without an element type, without valid and cost, with member functions") {
   if (!can_read()) {
     return;

@@ -87,9 +87,9 @@
 #endif
 
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------
-/// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped. With overlap = true a pass
-/// may begin while the one before it, or the kernel that was launched before the first one, still runs (a programmatic dependent launch, where
-/// the device has it): launch latency is hidden. The kernel must call grid_dependency_wait() before it touches memory.
+/// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped. With overlap = true a
+/// pass may begin while the one before it, or the kernel that was launched before the first one, still runs (a programmatic dependent
+/// launch, where the device has it): launch latency is hidden. The kernel must call grid_dependency_wait() before it touches memory.
 struct Extent3 {
   long x = 1, y = 1, z = 1;
 };
@@ -242,10 +242,10 @@ template <class T, int N> HONE_DEVICE void store(T* to, const Vector<T, N>& valu
 template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N>& values) { store(to, values); }
 #endif
 
-/// For passes that overlap (Launch::overlap; PTX: griddepcontrol). grid_dependency_wait returns when all kernels launched before have ended and
-/// what they wrote is visible. Call it at the beginning of the kernel, behind code that touches no memory but shared; every thread that reads or
-/// writes memory calls it, or waits for a thread that did. launch_dependents, called by every block, lets the next kernel begin where there
-/// is room for its blocks; a kernel that never calls it lets the next one begin when all its blocks have ended.
+/// For passes that overlap (Launch::overlap; PTX: griddepcontrol). grid_dependency_wait returns when all kernels launched before have ended
+/// and what they wrote is visible. Call it at the beginning of the kernel, behind code that touches no memory but shared; every thread that
+/// reads or writes memory calls it, or waits for a thread that did. launch_dependents, called by every block, lets the next kernel begin
+/// where there is room for its blocks; a kernel that never calls it lets the next one begin when all its blocks have ended.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 HONE_DEVICE void grid_dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 HONE_DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
