@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 namespace hone::kernel {
@@ -32,9 +33,21 @@ std::size_t closing_parenthesis(std::string_view text, std::size_t begin) {
   return std::string_view::npos;
 }
 
+/// Whether the file has the mark itself at `offset`, as in TENSOR_MAP for "tensor_map", or a macro that expands to it.
+bool is_written(std::string_view text, std::size_t offset, std::string_view kind) {
+  const auto same = [](char written, char lower) { return std::tolower(static_cast<unsigned char>(written)) == lower; };
+  const std::string_view name = text.substr(std::min(offset, text.size()), kind.size());
+  const std::size_t behind = offset + kind.size();
+  return std::equal(name.begin(), name.end(), kind.begin(), kind.end(), same) && behind < text.size() &&
+         (text[behind] == ' ' || text[behind] == '(');
+}
+
 /// The preprocessor squeezes the text of a mark; the file has it as it was written, and knows the column.
 void take_text_as_written(const SourceFile& main, std::size_t mark_offset, Mark& mark) {
   const std::string_view text = main.text;
+  if (!is_written(text, mark_offset, mark.kind)) {
+    return;
+  }
   std::size_t open = mark_offset;
   while (open < text.size() && (std::isalnum(static_cast<unsigned char>(text[open])) != 0 || text[open] == '_' || text[open] == ' ')) {
     ++open;

@@ -357,36 +357,20 @@ void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
 #endif
 }
 
+/// A parameter: the tensor map of class j of the rows of a.
+#define ROW_CLASS_MAP(j)                                                                                         \
+  TENSOR_MAP(a, .size = {class_columns(p, c, j), class_rows(p, c, j)}, .box = {kDepth, c.bm / c.cluster_n},      \
+             .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, j), .l2 = c.fetch)  \
+  const __grid_constant__ TensorMap a_map_##j
+
 /// Rows are ragged: those of a form classes; b may be a copy.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
                         IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                         IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 0), class_rows(p, c, 0)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 0), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_0,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 1), class_rows(p, c, 1)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 1), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_1,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 2), class_rows(p, c, 2)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 2), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_2,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 3), class_rows(p, c, 3)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 3), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_3,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 4), class_rows(p, c, 4)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 4), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_4,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 5), class_rows(p, c, 5)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 5), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_5,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 6), class_rows(p, c, 6)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 6), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_6,
-                        TENSOR_MAP(a, .size = {class_columns(p, c, 7), class_rows(p, c, 7)}, .box = {kDepth, c.bm / c.cluster_n},
-                                   .swizzle = 128, .stride = {1, classes_of(p, c) * p.k}, .offset = class_begin(p, 7), .l2 = c.fetch)
-                        const __grid_constant__ TensorMap a_map_7,
+                        ROW_CLASS_MAP(0), ROW_CLASS_MAP(1), ROW_CLASS_MAP(2), ROW_CLASS_MAP(3),
+                        ROW_CLASS_MAP(4), ROW_CLASS_MAP(5), ROW_CLASS_MAP(6), ROW_CLASS_MAP(7),
                         TENSOR_MAP(b, .size = {c.repack < 2 || copied_b(p, c) ? 0 : p.n, p.k}, .box = {64, kDepth}, .swizzle = 128,
                                    .l2 = c.fetch)
                         const __grid_constant__ TensorMap b_map,

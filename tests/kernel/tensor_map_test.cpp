@@ -95,6 +95,21 @@ TEST_CASE("a spec with a damaged tensor map is refused") {
   CHECK(refused([](hone::Pass& pass) { pass.tensor_maps[0].argument = kProblemParameter; }));
 }
 
+TEST_CASE("a macro of the file's own may hold the mark: an array of maps needs no copies") {
+  if (!can_read()) {
+    return;
+  }
+  const Folder folder;
+  const std::string macro =
+      "#define PART(i) TENSOR_MAP(x, .size = {p.k, p.m / 2}, .box = {64, c.bm}, .offset = i * p.m / 2 * p.k) const TensorMap part_##i\n";
+  const auto spec = hone::read_kernel_file(folder.write("add.cu", macro + kernel("PART(0), PART(1)")));
+  REQUIRE_MESSAGE(spec.ok(), spec.error().message);
+  REQUIRE(spec->passes.at(1).tensor_maps.size() == 2);
+  CHECK(at(spec->passes.at(1).tensor_maps[0].offset) == 0);
+  CHECK(at(spec->passes.at(1).tensor_maps[1].offset) == 3200);
+  CHECK(at(spec->passes.at(1).tensor_maps[1].box[1]) == 64);
+}
+
 TEST_CASE("the hash covers Hone's headers that a file includes") {
   if (!can_read()) {
     return;
