@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <thread>
+
+#include "hone/cores.hpp"
 
 namespace hone {
 namespace {
@@ -21,7 +22,7 @@ constexpr double kSetupDeadline = 60.0;
 /// How many processes there are to a core of this host, at least 1: a compiler gets as much less of it.
 double crowding() {
   double load = 0.0;
-  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  const double cores = usable_cores();
   return ::getloadavg(&load, 1) == 1 ? std::max(1.0, load / cores) : 1.0;
 }
 

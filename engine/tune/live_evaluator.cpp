@@ -18,6 +18,7 @@
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
 #include "engine/tune/stage_limits.hpp"
+#include "hone/cores.hpp"
 
 namespace hone {
 namespace {
@@ -49,7 +50,7 @@ struct ReadyTrial {
 };
 
 int compile_workers(const TuneRequest& request) {
-  return request.compile_workers > 0 ? request.compile_workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return request.compile_workers > 0 ? request.compile_workers : static_cast<int>(usable_cores());
 }
 
 /// The first request to every worker.

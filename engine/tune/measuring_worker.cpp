@@ -231,7 +231,10 @@ Result<void> MeasuringWorker::add_small_problems() {
     regular_.push_back({.problem = std::move(problem)});
   }
   for (const InputProfile profile : provoking_profiles()) {
-    if (dropped_.contains(profile) || !differs(profile, spec_)) {
+    // A bound is about the problem's own inputs: cheaper arithmetic has less range.
+    const bool of_other_magnitude =
+        profile == InputProfile::kMixed || profile == InputProfile::kLarge || profile == InputProfile::kTiny || profile == InputProfile::kGreatScalars;
+    if (dropped_.contains(profile) || !differs(profile, spec_) || (settings_.max_error > 0.0 && of_other_magnitude)) {
       continue;
     }
     // Ragged problems first; a configuration that cannot do those is tried on a regular one.

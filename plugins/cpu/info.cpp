@@ -1,3 +1,4 @@
+#include "hone/cores.hpp"
 #include "plugins/cpu/info.hpp"
 
 #include <fmt/format.h>

@@ -1,20 +1,9 @@
 #include "plugins/cpu/thread_pool.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <system_error>
 
 namespace hone::cpu {
-
-unsigned usable_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
-    return static_cast<unsigned>(std::max(1, CPU_COUNT(&allowed)));
-  }
-  return std::max(1U, std::thread::hardware_concurrency());
-}
 
 ThreadPool::ThreadPool(unsigned workers) {
   for (unsigned worker = 1; worker < workers; ++worker) {

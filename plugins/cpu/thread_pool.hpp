@@ -10,9 +10,6 @@
 
 namespace hone::cpu {
 
-/// Cores this process may use.
-unsigned usable_cores();
-
 class ThreadPool {
  public:
   explicit ThreadPool(unsigned workers);
