@@ -231,9 +231,9 @@ Result<void> MeasuringWorker::add_small_problems() {
     regular_.push_back({.problem = std::move(problem)});
   }
   for (const InputProfile profile : provoking_profiles()) {
-    // A bound is about the problem's own inputs: cheaper arithmetic has less range.
-    const bool of_other_magnitude =
-        profile == InputProfile::kMixed || profile == InputProfile::kLarge || profile == InputProfile::kTiny || profile == InputProfile::kGreatScalars;
+    // A bound is about the problem's own inputs: cheaper arithmetic has less range, and shows where sums cancel.
+    const bool of_other_magnitude = profile == InputProfile::kMixed || profile == InputProfile::kLarge || profile == InputProfile::kTiny ||
+                                    profile == InputProfile::kGreatScalars || profile == InputProfile::kOrdered;
     if (dropped_.contains(profile) || !differs(profile, spec_) || (settings_.max_error > 0.0 && of_other_magnitude)) {
       continue;
     }
