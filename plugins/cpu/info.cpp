@@ -1,4 +1,3 @@
-#include "hone/cores.hpp"
 #include "plugins/cpu/info.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "hone/cores.hpp"
 #include "plugins/cpu/block_runner.hpp"
 #include "plugins/cpu/thread_pool.hpp"
 
