@@ -217,8 +217,8 @@ StageSeconds read_seconds(Statement& statement) {
 Result<Problem> read_problem(Statement& statement, std::string& dtypes) {
   Problem problem;
   dtypes = statement.read_text();
-  if (const Result<DType> single = parse_dtype(dtypes)) {
-    problem.dtype = *single;
+  if (const Result<DTypes> known = parse_dtypes(dtypes)) {
+    problem.dtype = *known;
   }
   HONE_ASSIGN(problem.shape, parse_shape(statement.read_text()));
   return problem;

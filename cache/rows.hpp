@@ -58,7 +58,7 @@ Resources read_resources(Statement& statement);
 void bind_seconds(Statement& statement, const StageSeconds& seconds);
 StageSeconds read_seconds(Statement& statement);
 
-/// dtype, shape. `dtypes`: the first column as it stands; one that is no single dtype of this Hone's is left at its default.
+/// dtype, shape. `dtypes`: the first column as it stands; what this Hone does not know is left at its default.
 Result<Problem> read_problem(Statement& statement, std::string& dtypes);
 
 /// Decimal text of an unsigned number. Errors: anything else.

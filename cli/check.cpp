@@ -106,13 +106,13 @@ Result<KernelSpec> checked_spec(const cxxopts::ParseResult& arguments) {
 }
 
 Result<std::vector<Problem>> checked_problems(const cxxopts::ParseResult& arguments, const KernelSpec& spec, const DeviceInfo& device) {
-  std::vector<DType> dtypes = spec.dtypes;
+  std::vector<DTypes> dtypes = spec.dtypes;
   if (arguments.count("dtype") > 0) {
-    HONE_ASSIGN(const DType one, parse_dtype(given_text(arguments, "dtype"), spec.dtypes));
+    HONE_ASSIGN(const DTypes one, choose_dtypes(spec, without_blanks(given_text(arguments, "dtype"))));
     dtypes = {one};
   }
   std::vector<Problem> problems;
-  for (const DType dtype : dtypes) {
+  for (const DTypes& dtype : dtypes) {
     HONE_ASSIGN(const Shape shape, parse_shape(without_blanks(given_text(arguments, "shape"))));
     HONE_ASSIGN(Problem problem, make_problem(spec, dtype, shape));
     const bool on_host = device.properties.at("compute_capability") == 0;

@@ -39,7 +39,11 @@ Json arguments_json(const LaunchPlan& plan) {
   for (const LaunchArgument& argument : plan.arguments) {
     Json one{{"name", argument.name}, {"role", role(argument.direction)}, {"dtype", name(argument.dtype)}};
     if (argument.direction == Direction::kScalar) {
-      one["default"] = argument.scalar_default.real();
+      if (is_integer(argument.dtype)) {
+        one["default"] = argument.scalar_default.integer();
+      } else {
+        one["default"] = argument.scalar_default.real();
+      }
     } else {
       one["elements"] = argument.elements;
       one["zeroed"] = argument.zeroed;
@@ -197,13 +201,17 @@ Result<Target> find_export_target(const cxxopts::ParseResult& arguments, const S
   return target;
 }
 
-/// "softmax.bf16.8192x8192.sm_90a"
+/// "softmax.bf16.8192x8192.sm_90a", "product.e4m3-bf16.1024x1024.sm_90a"
 std::string stem(const KernelSpec& spec, const Target& target) {
   std::vector<std::int64_t> extents;
   for (const auto& [field, extent] : target.problem.shape) {
     extents.push_back(extent);
   }
-  return fmt::format("{}.{}.{}.{}", spec.name, name(target.problem.dtype), fmt::join(extents, "x"), target.device.info.architecture);
+  std::vector<std::string_view> types;
+  for (const NamedDType& one : target.problem.dtype.all()) {
+    types.push_back(name(one.dtype));
+  }
+  return fmt::format("{}.{}.{}.{}", spec.name, fmt::join(types, "-"), fmt::join(extents, "x"), target.device.info.architecture);
 }
 
 Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::string> dtype_names(const KernelSpec& spec) {
   std::vector<std::string> names;
-  for (const DType dtype : spec.dtypes) {
+  for (const DTypes& dtype : spec.dtypes) {
     names.emplace_back(name(dtype));
   }
   return names;
@@ -40,8 +40,6 @@ std::string_view direction_name(const Argument& argument) {
   constexpr std::array<std::string_view, 5> kDirections{"in", "out", "inout", "workspace", "scalar"};
   return kDirections.at(static_cast<std::size_t>(argument.direction));
 }
-
-std::string_view element_name(const Argument& argument) { return argument.element_is_t ? "T" : name(argument.dtype); }
 
 Json conditions_json(const std::vector<Constraint>& conditions) {
   Json list = Json::array();
@@ -77,7 +75,7 @@ Json describe_json(const KernelSpec& spec) {
     const Argument& argument = spec.arguments[i];
     arguments.push_back({{"name", argument.name},
                          {"direction", direction_name(argument)},
-                         {"element", element_name(argument)},
+                         {"element", element_name(spec, argument)},
                          {"extent", argument.extent.text()},
                          {"filled", fill_text(spec, static_cast<int>(i))},
                          {"judged", bound_text(spec, static_cast<int>(i))}});
@@ -107,7 +105,7 @@ std::string describe_text(const KernelSpec& spec) {
     }
     const std::string fill = fill_text(spec, static_cast<int>(i)), bound = bound_text(spec, static_cast<int>(i));
     const bool scalar = argument.direction == Direction::kScalar;
-    rows.push_back({"  " + argument.name, std::string(direction_name(argument)), std::string(element_name(argument)),
+    rows.push_back({"  " + argument.name, std::string(direction_name(argument)), element_name(spec, argument),
                     scalar ? "default " + argument.scalar_default.text() : argument.extent.text() + " elements",
                     fmt::format("{}{}{}", fill.empty() ? "" : "filled: " + fill, fill.empty() || bound.empty() ? "" : "; ", bound)});
   }

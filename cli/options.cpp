@@ -128,7 +128,8 @@ std::string without_blanks(std::string text) {
 void add_problem_options(cxxopts::Options& options) {
   options.add_options()("kernel", "a built-in kernel, or a kernel file", cxxopts::value<std::string>())(
       "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
-      "dtype", "f32, f16, bf16", cxxopts::value<std::string>()->default_value("f32"), "TYPE")(
+      "dtype", "f32, f16, e4m3, i8, ..., or In=e4m3,Out=bf16 (default: f32, or the only one that the kernel has)",
+      cxxopts::value<std::string>(), "TYPE")(
       "shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)", cxxopts::value<std::string>()->default_value(""),
       "SHAPE");
   options.parse_positional({"kernel"});
@@ -210,8 +211,21 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   return subject;
 }
 
+namespace {
+
+/// What is given; else f32 where the kernel has it, or the only one there is.
+Result<DTypes> find_dtypes(const cxxopts::ParseResult& arguments, const KernelSpec& spec) {
+  const bool has_f32 = std::ranges::find(spec.dtypes, DTypes(DType::kF32)) != spec.dtypes.end();
+  if (arguments.count("dtype") == 0 && has_f32) {
+    return DTypes(DType::kF32);
+  }
+  return choose_dtypes(spec, arguments.count("dtype") == 0 ? "" : without_blanks(arguments["dtype"].as<std::string>()));
+}
+
+}  // namespace
+
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
-  HONE_ASSIGN(const DType dtype, parse_dtype(arguments["dtype"].as<std::string>(), subject.spec.dtypes));
+  HONE_ASSIGN(const DTypes dtype, find_dtypes(arguments, subject.spec));
   HONE_ASSIGN(const Shape shape, parse_shape(subject.spec, without_blanks(arguments["shape"].as<std::string>())));
   return make_problem(subject.spec, dtype, shape);
 }

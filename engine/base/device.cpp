@@ -40,7 +40,7 @@ Result<std::array<std::int64_t, 3>> evaluate3(const KernelSpec& spec, const Pass
   return values;
 }
 
-Result<std::vector<TensorMap>> plan_tensor_maps(const KernelSpec& spec, const Pass& pass, DType dtype, const Bindings& bound) {
+Result<std::vector<TensorMap>> plan_tensor_maps(const KernelSpec& spec, const Pass& pass, const DTypes& dtype, const Bindings& bound) {
   std::vector<TensorMap> maps;
   for (const TensorMapping& mapping : pass.tensor_maps) {
     const Argument& argument = spec.arguments.at(static_cast<std::size_t>(mapping.argument));

@@ -4,7 +4,7 @@
 
 namespace hone {
 
-std::string dtypes_text(const RecordKey& key) { return key.dtypes.empty() ? std::string(name(key.problem.dtype)) : key.dtypes; }
+std::string dtypes_text(const RecordKey& key) { return key.dtypes.empty() ? name(key.problem.dtype) : key.dtypes; }
 
 Purpose purpose_within(double max_error) {
   Purpose purpose;
@@ -24,7 +24,7 @@ RecordKey record_key(const KernelSpec& spec, const Problem& problem, const Devic
   return key;
 }
 
-CompiledKey compiled_key(const KernelSpec& spec, DType dtype, std::string configuration, const DeviceInfo& device) {
+CompiledKey compiled_key(const KernelSpec& spec, const DTypes& dtype, std::string configuration, const DeviceInfo& device) {
   const auto compiler = device.environment.find("compiler");
   return {spec.source_hash, dtype, std::move(configuration), device.architecture, compiler == device.environment.end() ? "" : compiler->second};
 }

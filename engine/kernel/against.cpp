@@ -26,10 +26,10 @@ std::string_view direction_name(const Argument& argument) {
   return "";
 }
 
-std::string_view element_name(const Argument& argument) { return argument.element_is_t ? "T" : name(argument.dtype); }
-
+/// One may see as vectors what the other sees as their elements.
 bool alike(const Argument& a, const Argument& b) {
-  return a.direction == b.direction && a.zeroed == b.zeroed && element_name(a) == element_name(b);
+  const bool same_element = a.element_is_t ? b.element_is_t && a.type_parameter == b.type_parameter : !b.element_is_t && a.dtype == b.dtype;
+  return a.direction == b.direction && a.zeroed == b.zeroed && same_element;
 }
 
 class Matcher {
@@ -73,7 +73,7 @@ class Matcher {
   }
 
   Result<void> match_dtypes() {
-    std::erase_if(subject_.dtypes, [this](DType dtype) { return std::ranges::find(judge_.dtypes, dtype) == judge_.dtypes.end(); });
+    std::erase_if(subject_.dtypes, [this](const DTypes& dtype) { return std::ranges::find(judge_.dtypes, dtype) == judge_.dtypes.end(); });
     return subject_.dtypes.empty() ? Result<void>(mismatch("they have no dtype in common")) : Result<void>();
   }
 
@@ -112,7 +112,8 @@ class Matcher {
   Result<void> take(Argument& mine, const Argument& theirs) {
     if (!alike(mine, theirs)) {
       return mismatch(fmt::format("its argument '{}' is {} of {}; '{}' of {} is {} of {}", mine.name, direction_name(mine),
-                                  element_name(mine), theirs.name, judge_.name, direction_name(theirs), element_name(theirs)));
+                                  element_name(subject_, mine), theirs.name, judge_.name, direction_name(theirs),
+                                  element_name(judge_, theirs)));
     }
     mine.extent = theirs.extent.substitute(lacking_);
     mine.scalar_default = theirs.scalar_default;
@@ -122,6 +123,7 @@ class Matcher {
                                             &mine.bound.ulps, &mine.bound.fraction, &mine.bound.group}) {
       *part = *part ? std::optional((*part)->substitute(lacking_)) : std::nullopt;
     }
+    mine.exact = theirs.exact;
     return {};
   }
 
@@ -135,10 +137,10 @@ class Matcher {
     return all;
   }
 
-  static std::string described(const std::vector<const Argument*>& arguments) {
+  [[nodiscard]] std::string described(const std::vector<const Argument*>& arguments) const {
     std::vector<std::string> parts;
     for (const Argument* argument : arguments) {
-      parts.push_back(fmt::format("{} {} {}", direction_name(*argument), element_name(*argument), argument->name));
+      parts.push_back(fmt::format("{} {} {}", direction_name(*argument), element_name(judge_, *argument), argument->name));
     }
     return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
   }

@@ -26,8 +26,9 @@ struct Form {
 
 class AstReader {
  public:
-  /// `reading` names what is being read, in messages: "'valid'", "the extent of 'x'".
-  AstReader(const Unit& unit, std::string reading) : unit_(unit), reading_(std::move(reading)) {}
+  /// `reading` names what is being read, in messages: "'valid'", "the extent of 'x'". `types`: the kernel's type parameters.
+  AstReader(const Unit& unit, std::string reading, std::vector<std::string> types = {})
+      : unit_(unit), reading_(std::move(reading)), types_(std::move(types)) {}
 
   /// The value a function returns, over p.*, c.*, d.* and sizeof(T). Throws BadKernel.
   Form function(CXCursor function);
@@ -68,6 +69,7 @@ class AstReader {
   CXCursor callee(CXCursor call, CXCursor name, std::size_t arguments) const;
   void bind_template(CXCursor call, CXCursor name, CXCursor function, const Frame& outer, Frame& inner);
   Form entry_argument(CXCursor parameter) const;
+  [[nodiscard]] Expression entry_size(CXCursor type, const Frame& frame) const;
   [[nodiscard]] CXCursor definition(CXCursor function) const;
   [[nodiscard]] Statements parameters(CXCursor function) const;
 
@@ -113,6 +115,7 @@ class AstReader {
 
   const Unit& unit_;
   std::string reading_;
+  std::vector<std::string> types_;
   int depth_ = 0;               ///< of calls
   int levels_ = 0, steps_ = 0;  ///< see Level
   struct Remembered {

@@ -1,6 +1,7 @@
 // Functions, statements and calls for AstReader.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -51,6 +52,21 @@ Form AstReader::entry_argument(CXCursor parameter) const {
                                     unit_.type_name(unit_.type(parameter))));
 }
 
+/// Of one type parameter, whatever it is called, sizeof(T); of several, by their names.
+Expression AstReader::entry_size(CXCursor type, const Frame& frame) const {
+  if (types_.size() < 2) {
+    if (!frame.sizes.empty()) {
+      unit_.fail(type, fmt::format("{} may be a template on one type, the element type T", reading_));
+    }
+    return Expression::variable("sizeof(T)");
+  }
+  const std::string name = unit_.spelling(type);
+  if (std::ranges::find(types_, name) == types_.end()) {
+    unit_.fail(type, fmt::format("{} is a template on '{}', which is none of the kernel's types {}", reading_, name, fmt::join(types_, ", ")));
+  }
+  return Expression::variable(fmt::format("sizeof({})", name));
+}
+
 Form AstReader::function(CXCursor function) {
   remembered_.clear();
   conditions_.clear();
@@ -65,10 +81,7 @@ Form AstReader::function(CXCursor function) {
         frame.names.emplace_back(child, entry_argument(child));
         break;
       case CXCursor_TemplateTypeParameter:
-        if (!frame.sizes.empty()) {
-          unit_.fail(child, fmt::format("{} may be a template on one type, the element type T", reading_));
-        }
-        frame.sizes.emplace_back(child, Expression::variable("sizeof(T)"));
+        frame.sizes.emplace_back(child, entry_size(child, frame));
         break;
       case CXCursor_NonTypeTemplateParameter:
         unit_.fail(child, fmt::format("{} takes the configuration as a parameter (Config {}), not as a template argument", reading_,

@@ -1,6 +1,7 @@
 #include "hone/instantiation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,19 +13,31 @@ bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& conf
   return !enabled || enabled->boolean();  // an error: the problem has a say
 }
 
-std::string instantiation(const KernelSpec& spec, std::string_view function, DType dtype, const Configuration& configuration) {
+std::string instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes, const Configuration& configuration) {
   const std::string config = cpp_text(spec.parameters, configuration);
-  return spec.templated_on_type ? fmt::format("{}<{}, {}>", function, name(dtype), config) : fmt::format("{}<{}>", function, config);
+  return spec.templated_on_type ? fmt::format("{}<{}, {}>", function, type_arguments(dtypes), config) : fmt::format("{}<{}>", function, config);
 }
 
-std::string reference_instantiation(const KernelSpec& spec, std::string_view function, DType dtype) {
-  return spec.templated_on_type ? fmt::format("{}<{}>", function, name(dtype)) : std::string(function);
+std::string reference_instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes) {
+  return spec.templated_on_type ? fmt::format("{}<{}>", function, type_arguments(dtypes)) : std::string(function);
+}
+
+std::string template_head(const KernelSpec& spec) {
+  return !spec.templated_on_type     ? ""
+         : spec.type_names.empty() ? "template <class T> "
+                                   : fmt::format("template <class {}> ", fmt::join(spec.type_names, ", class "));
+}
+
+std::string template_arguments(const KernelSpec& spec) {
+  return !spec.templated_on_type ? "" : spec.type_names.empty() ? "<T>" : fmt::format("<{}>", fmt::join(spec.type_names, ", "));
 }
 
 namespace {
 
-std::string element_text(const Argument& argument) {
-  return argument.element_is_t ? "T" : std::string(name(argument.dtype));
+/// Of vectors their elements.
+std::string element_text(const KernelSpec& spec, Argument argument) {
+  argument.lanes = 1;
+  return argument.enumeration.empty() ? element_name(spec, argument) : argument.enumeration;
 }
 
 /// "const f32* x" for an input or output, "float alpha" for a scalar, "Problem p".
@@ -42,7 +55,7 @@ std::string declared(const KernelSpec& spec, int index, std::string_view paramet
     return fmt::format("const double* {}", parameter);
   }
   const Argument& argument = spec.arguments.at(static_cast<std::size_t>(index));
-  return fmt::format("{}{} {}", element_text(argument), argument.direction == Direction::kScalar ? "" : "*", parameter);
+  return fmt::format("{}{} {}", element_text(spec, argument), argument.direction == Direction::kScalar ? "" : "*", parameter);
 }
 
 /// A function that is called like a reference: its head, and the passes' arguments.
@@ -51,12 +64,11 @@ std::string head(const KernelSpec& spec, const ReferencePass& pass) {
   for (std::size_t k = 0; k < pass.arguments.size(); ++k) {
     parameters += ", " + declared(spec, pass.arguments[k], fmt::format("hone_a{}", k));
   }
-  const std::string prefix = spec.templated_on_type ? "template <class T> " : "";
-  return fmt::format("{}HONE_DEVICE void {}({})", prefix, pass.function, parameters);
+  return fmt::format("{}HONE_DEVICE void {}({})", template_head(spec), pass.function, parameters);
 }
 
 std::string callee(const KernelSpec& spec, std::string_view function) {
-  return spec.templated_on_type ? fmt::format("{}<T>", function) : std::string(function);
+  return std::string(function) + template_arguments(spec);
 }
 
 std::size_t place_of(std::vector<int>& arguments, int index) {

@@ -31,11 +31,11 @@ json to_json(const std::array<Expression, 3>& e) { return json::array({to_json(e
 json to_json(const Parameter& p);
 json to_json(const ProblemField& f);
 json to_json(const Constraint& c);
-json to_json(const Argument& a);
+json to_json(const KernelSpec& spec, const Argument& a);
 json to_json(const TensorMapping& m);
 json to_json(const Pass& p);
 json to_json(const ReferencePass& p);
-json to_json(const DType& dtype);
+json to_json(const DTypes& dtypes);
 json to_json(const Generator& g);
 json to_json(const Acceptance& a);
 
@@ -97,10 +97,15 @@ json to_json(const Generator& g) {
 
 json to_json(const Acceptance& a) { return {{"function", a.function}, {"extent", to_json(a.extent)}, {"arguments", a.arguments}}; }
 
-json to_json(const Argument& a) {
+std::string type_name(const KernelSpec& spec, std::size_t parameter) { return spec.type_names.empty() ? "T" : spec.type_names.at(parameter); }
+
+json to_json(const KernelSpec& spec, const Argument& a) {
   return {{"name", a.name},
           {"direction", static_cast<int>(a.direction)},
-          {"element", a.element_is_t ? "T" : std::string(name(a.dtype))},
+          {"element", a.element_is_t ? type_name(spec, a.type_parameter) : std::string(name(a.dtype))},
+          {"lanes", a.lanes},
+          {"enumeration", a.enumeration},
+          {"exact", a.exact},
           {"extent", to_json(a.extent)},
           {"zeroed", a.zeroed},
           {"scalar_default", to_json(a.scalar_default)},
@@ -126,7 +131,7 @@ json to_json(const Pass& p) {
 
 json to_json(const ReferencePass& p) { return {{"function", p.function}, {"extent", to_json(p.extent)}, {"arguments", p.arguments}}; }
 
-json to_json(const DType& dtype) { return std::string(name(dtype)); }
+json to_json(const DTypes& dtypes) { return name(dtypes); }
 
 // ---- from JSON
 
@@ -148,8 +153,8 @@ Value read_value(const json& j) {
   return expression.node().value;
 }
 
-DType read_dtype(const json& j) {
-  auto parsed = parse_dtype(j.get_ref<const std::string&>());
+DTypes read_dtypes(const json& j) {
+  auto parsed = parse_dtypes(j.get_ref<const std::string&>());
   if (!parsed) {
     throw BadSpec{parsed.error().message};
   }
@@ -272,13 +277,29 @@ Acceptance read_acceptance(const json& j) {
   return {j.at("function").get<std::string>(), read_expression(j.at("extent")), read_indices(j.at("arguments"))};
 }
 
-Argument read_argument(const json& j) {
+void read_element(const json& j, const std::vector<std::string>& type_names, Argument& a) {
+  const auto& element = j.get_ref<const std::string&>();
+  const auto named = std::ranges::find(type_names, element);
+  a.element_is_t = type_names.empty() ? element == "T" : named != type_names.end();
+  a.type_parameter = a.element_is_t ? static_cast<std::size_t>(named - type_names.begin()) : 0;
+  if (!a.element_is_t) {
+    const DTypes dtypes = read_dtypes(j);
+    if (dtypes.several()) {
+      throw BadSpec{fmt::format("'{}' is no element", element)};
+    }
+    a.dtype = dtypes.first();
+  }
+}
+
+Argument read_argument(const json& j, const std::vector<std::string>& type_names) {
   Argument a;
   j.at("name").get_to(a.name);
   a.direction = read_enum(j.at("direction"), Direction::kScalar);
-  a.element_is_t = j.at("element") == "T";
-  if (!a.element_is_t) {
-    a.dtype = read_dtype(j.at("element"));
+  read_element(j.at("element"), type_names, a);
+  if (j.contains("lanes")) {  // specs recorded before there were any lack them
+    a.lanes = read_whole<int>(j.at("lanes"));
+    j.at("enumeration").get_to(a.enumeration);
+    j.at("exact").get_to(a.exact);
   }
   a.extent = read_expression(j.at("extent"));
   j.at("zeroed").get_to(a.zeroed);
@@ -350,6 +371,19 @@ void check_tensor_maps(const Pass& pass, std::size_t arguments) {
   }
 }
 
+/// Each combination has one for each type parameter, under its name.
+void check_dtypes(const KernelSpec& spec) {
+  for (const DTypes& dtypes : spec.dtypes) {
+    std::vector<std::string> names;
+    for (const NamedDType& one : dtypes.all()) {
+      names.push_back(one.name);
+    }
+    if (names != (spec.type_names.empty() ? std::vector<std::string>{""} : spec.type_names)) {
+      throw BadSpec{fmt::format("the dtypes {} are not those of its type parameters", name(dtypes))};
+    }
+  }
+}
+
 KernelSpec read_spec(const json& j) {
   KernelSpec spec;
   j.at("name").get_to(spec.name);
@@ -359,14 +393,18 @@ KernelSpec read_spec(const json& j) {
   j.at("includes").get_to(spec.includes);
   j.at("source_hash").get_to(spec.source_hash);
   j.at("templated_on_type").get_to(spec.templated_on_type);
-  spec.dtypes = read_list(j.at("dtypes"), read_dtype);
+  if (j.contains("type_names")) {  // as above
+    j.at("type_names").get_to(spec.type_names);
+  }
+  spec.dtypes = read_list(j.at("dtypes"), read_dtypes);
+  check_dtypes(spec);
   spec.problem = read_list(j.at("problem"), read_problem_field);
   spec.parameters = read_list(j.at("parameters"), read_parameter);
   spec.constraints = read_list(j.at("constraints"), read_constraint);
   if (j.contains("expectations")) {  // as above
     spec.expectations = read_list(j.at("expectations"), read_constraint);
   }
-  spec.arguments = read_list(j.at("arguments"), read_argument);
+  spec.arguments = read_list(j.at("arguments"), [&](const json& argument) { return read_argument(argument, spec.type_names); });
   spec.passes = read_list(j.at("passes"), read_pass);
   const auto& cost = j.at("cost");
   spec.cost = {read_expression(cost.at("flops")), read_expression(cost.at("bytes")), read_expression(cost.at("sum_length"))};
@@ -400,7 +438,16 @@ KernelSpec read_spec(const json& j) {
 
 }  // namespace
 
+std::string element_name(const KernelSpec& spec, const Argument& argument) {
+  const std::string element = argument.element_is_t ? type_name(spec, argument.type_parameter) : std::string(name(argument.dtype));
+  return argument.lanes == 1 ? element : fmt::format("{} x {}", element, argument.lanes);
+}
+
 std::string KernelSpec::serialize() const {
+  json all_arguments = json::array();
+  for (const Argument& argument : arguments) {
+    all_arguments.push_back(to_json(*this, argument));
+  }
   json j{
       {"name", name},
       {"summary", summary},
@@ -409,12 +456,13 @@ std::string KernelSpec::serialize() const {
       {"includes", includes},
       {"source_hash", source_hash},
       {"templated_on_type", templated_on_type},
+      {"type_names", type_names},
       {"dtypes", to_json(dtypes)},
       {"problem", to_json(problem)},
       {"parameters", to_json(parameters)},
       {"constraints", to_json(constraints)},
       {"expectations", to_json(expectations)},
-      {"arguments", to_json(arguments)},
+      {"arguments", std::move(all_arguments)},
       {"passes", to_json(passes)},
       {"cost", {{"flops", to_json(cost.flops)}, {"bytes", to_json(cost.bytes)}, {"sum_length", to_json(cost.sum_length)}}},
       {"reference", to_json(reference)},

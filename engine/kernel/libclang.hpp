@@ -20,7 +20,7 @@ namespace hone::kernel {
   X(getTypeSpelling) X(getPointeeType) X(Cursor_getOffsetOfField) X(getTypeDeclaration) X(Cursor_getNumArguments) X(Cursor_getArgument)                             \
   X(getSpecializedCursorTemplate) X(getNumOverloadedDecls) X(getOverloadedDecl) X(getCursorBinaryOperatorKind)                           \
   X(getCursorUnaryOperatorKind) X(getIncludedFile) X(isCursorDefinition) X(equalCursors) X(Cursor_isNull) X(getCursorSemanticParent)       \
-  X(getEnumConstantDeclValue) X(getClangVersion) X(isConstQualifiedType) X(getCursorResultType) X(hashCursor)                            \
+  X(getEnumConstantDeclValue) X(getEnumDeclIntegerType) X(getClangVersion) X(isConstQualifiedType) X(getCursorResultType) X(hashCursor)                            \
   X(Cursor_getTemplateArgumentKind) X(Cursor_getNumTemplateArguments) X(Cursor_getTemplateArgumentType)                                  \
   X(Cursor_getTemplateArgumentValue) X(getFileContents)
 

@@ -1,6 +1,7 @@
 #include "engine/kernel/marks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -154,16 +155,17 @@ const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind) {
   return found == marks.end() ? nullptr : &*found;
 }
 
-std::size_t MarkTexts::add(const Mark& mark, std::string reading, std::string_view before, std::string_view after) {
+std::size_t MarkTexts::add(const Mark& mark, std::string reading, std::string_view before, std::string_view after,
+                           const std::vector<std::string>& types) {
   source_ += fmt::format("{}\n#line {} \"{}\"\n{}{}\n{}\n", before, mark.where.line, mark.where.file,
                          std::string(mark.where.column > 0 ? mark.where.column - 1 : 0, ' '), mark.text, after);
-  texts_.push_back({fmt::format("hone_text_{}", texts_.size()), std::move(reading)});
+  texts_.push_back({fmt::format("hone_text_{}", texts_.size()), std::move(reading), types});
   return texts_.size() - 1;
 }
 
 /// "template <class T> constexpr RESULT hone_text_3(Problem p, Config c)"
 std::string MarkTexts::head(std::string_view result, const Scope& scope) const {
-  const std::string types = scope.type.empty() ? "" : fmt::format("template <class {}> ", scope.type);
+  const std::string types = scope.types.empty() ? "" : fmt::format("template <class {}> ", fmt::join(scope.types, ", class "));
   const auto parameter = [](std::string_view type, const std::string& name) {
     return name.empty() ? "" : fmt::format("{} {}", type, name);
   };
@@ -173,15 +175,15 @@ std::string MarkTexts::head(std::string_view result, const Scope& scope) const {
 }
 
 std::size_t MarkTexts::add_extent(const Mark& mark, const Scope& scope, std::string reading) {
-  return add(mark, std::move(reading), head("long", scope) + " { return (long)(", "); }");
+  return add(mark, std::move(reading), head("long", scope) + " { return (long)(", "); }", scope.types);
 }
 
 std::size_t MarkTexts::add_number(const Mark& mark, const Scope& scope, std::string reading) {
-  return add(mark, std::move(reading), head("auto", scope) + " { return (", "); }");
+  return add(mark, std::move(reading), head("auto", scope) + " { return (", "); }", scope.types);
 }
 
 std::size_t MarkTexts::add_tensor_view(const Mark& mark, const Scope& scope, std::string reading) {
-  return add(mark, std::move(reading), head("TensorView", scope) + " { return {", "}; }");
+  return add(mark, std::move(reading), head("TensorView", scope) + " { return {", "}; }", scope.types);
 }
 
 std::size_t MarkTexts::add_values(const Mark& mark, const std::string& field, const std::string& type) {
@@ -214,9 +216,11 @@ Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::str
   return {};
 }
 
-Expression MarkTexts::extent(std::size_t id) const { return AstReader(*unit_, texts_[id].reading).function(texts_[id].declaration).scalar; }
+Expression MarkTexts::extent(std::size_t id) const { return tensor_view(id).scalar; }
 
-Form MarkTexts::tensor_view(std::size_t id) const { return AstReader(*unit_, texts_[id].reading).function(texts_[id].declaration); }
+Form MarkTexts::tensor_view(std::size_t id) const {
+  return AstReader(*unit_, texts_[id].reading, texts_[id].types).function(texts_[id].declaration);
+}
 
 CXCursor MarkTexts::list(std::size_t id) const {
   for (const CXCursor child : unit_->children(texts_[id].declaration)) {

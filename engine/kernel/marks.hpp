@@ -31,7 +31,8 @@ const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind);
 
 /// The names a mark's text may use, as the kernel it belongs to calls them. An empty name is not in sight.
 struct Scope {
-  std::string type, problem = std::string(1, 'p'), config;
+  std::vector<std::string> types = {};  ///< its type parameters
+  std::string problem = std::string(1, 'p'), config = {};
 };
 
 /// Collects texts, parses them together, and reads the results.
@@ -59,10 +60,12 @@ class MarkTexts {
  private:
   struct Text {
     std::string name, reading;
+    std::vector<std::string> types = {};  ///< in sight
     CXCursor declaration{};
   };
   [[nodiscard]] std::string head(std::string_view result, const Scope& scope) const;
-  std::size_t add(const Mark& mark, std::string reading, std::string_view before, std::string_view after);
+  std::size_t add(const Mark& mark, std::string reading, std::string_view before, std::string_view after,
+                  const std::vector<std::string>& types = {});
   [[nodiscard]] CXCursor list(std::size_t id) const;
 
   std::string source_;

@@ -64,9 +64,16 @@ class Scratch {
 /// The dtype that a C++ element type is; nothing for one that is not known here (a template's T, a vector type).
 std::optional<DType> dtype_of(std::string_view type) {
   constexpr std::pair<std::string_view, DType> kKnown[] = {
-      {"float", DType::kF32},          {"double", DType::kF64},       {"int", DType::kI32},
-      {"int32_t", DType::kI32},        {"half", DType::kF16},         {"__half", DType::kF16},
-      {"__nv_bfloat16", DType::kBF16}, {"nv_bfloat16", DType::kBF16},
+      {"float", DType::kF32},          {"double", DType::kF64},          {"int", DType::kI32},
+      {"half", DType::kF16},           {"__half", DType::kF16},          {"__nv_bfloat16", DType::kBF16},
+      {"nv_bfloat16", DType::kBF16},   {"__nv_fp8_e4m3", DType::kE4M3},  {"__nv_fp8_e5m2", DType::kE5M2},
+      {"bool", DType::kBool},          {"int8_t", DType::kI8},           {"signed char", DType::kI8},
+      {"uint8_t", DType::kU8},         {"unsigned char", DType::kU8},    {"int16_t", DType::kI16},
+      {"short", DType::kI16},          {"uint16_t", DType::kU16},        {"unsigned short", DType::kU16},
+      {"int32_t", DType::kI32},        {"uint32_t", DType::kU32},        {"unsigned", DType::kU32},
+      {"unsigned int", DType::kU32},   {"int64_t", DType::kI64},         {"long", DType::kI64},
+      {"long long", DType::kI64},      {"uint64_t", DType::kU64},        {"size_t", DType::kU64},
+      {"unsigned long", DType::kU64},  {"unsigned long long", DType::kU64},
   };
   const auto* const found = std::ranges::find(kKnown, type, &std::pair<std::string_view, DType>::first);
   return found == std::end(kKnown) ? std::nullopt : std::optional(found->second);
@@ -184,7 +191,7 @@ class Wrapper {
                                    name(*element), given, judge_.name, name(argument->dtype)));
       }
       if (argument->element_is_t) {
-        std::erase_if(dtypes_, [&](DType dtype) { return dtype != *element; });
+        std::erase_if(dtypes_, [&](const DTypes& dtypes) { return dtypes[argument->type_parameter] != *element; });
       }
     }
     // A type that the call deduces must be there; any other pointer becomes what the parameter wants.
@@ -232,10 +239,40 @@ class Wrapper {
     return {};
   }
 
+  /// Flat: of vectors their elements.
+  [[nodiscard]] std::string element_type(const Argument& argument) const {
+    Argument flat = argument;
+    flat.lanes = 1;
+    return element_name(judge_, flat);
+  }
+
+  [[nodiscard]] std::string types() const {
+    return !judge_.templated_on_type     ? ""
+           : judge_.type_names.empty() ? "class T"
+                                       : fmt::format("class {}", fmt::join(judge_.type_names, ", class "));
+  }
+
+  /// "DTYPES(f32, f16) ", "DTYPES(In = f16 | bf16, Out = f32) "
+  [[nodiscard]] std::string dtypes_mark() const {
+    std::vector<std::string> lists;
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, judge_.type_names.size()); ++i) {
+      std::vector<std::string> names;
+      for (const DTypes& dtypes : dtypes_) {
+        const std::string one(name(dtypes[i]));
+        if (std::ranges::find(names, one) == names.end()) {
+          names.push_back(one);
+        }
+      }
+      lists.push_back(judge_.type_names.empty() ? fmt::format("{}", fmt::join(names, ", "))
+                                                : fmt::format("{} = {}", judge_.type_names[i], fmt::join(names, " | ")));
+    }
+    return judge_.templated_on_type ? fmt::format("DTYPES({}) ", fmt::join(lists, ", ")) : "";
+  }
+
   [[nodiscard]] std::string parameters() const {
     std::string joined;
     for (const Argument& argument : judge_.arguments) {
-      const std::string element = argument.element_is_t ? "T" : std::string(name(argument.dtype));
+      const std::string element = element_type(argument);
       const std::string extent = argument.extent.text();
       switch (argument.direction) {
         case Direction::kIn:
@@ -249,10 +286,7 @@ class Wrapper {
           break;
         case Direction::kScalar:
           joined += fmt::format("SCALAR({}) {} {}, ", argument.scalar_default.text(),
-                                argument.dtype == DType::kF64   ? "double"
-                                : argument.dtype == DType::kI32 ? "int"
-                                                                : "float",
-                                argument.name);
+element, argument.name);
           break;
         case Direction::kWorkspace:
           break;
@@ -279,24 +313,20 @@ class Wrapper {
       }
     }
     return fmt::format("{}REFERENCE(1) void {}_reference(long i, {}Problem p) {{{} }}\n",
-                       judge_.templated_on_type ? "template <class T> " : "", kSubject, outputs, body);
+                       judge_.templated_on_type ? fmt::format("template <{}> ", types()) : "", kSubject, outputs, body);
   }
 
   [[nodiscard]] std::string source(const std::string& text) const {
-    std::vector<std::string> dtype_names;
-    for (const DType dtype : dtypes_) {
-      dtype_names.emplace_back(name(dtype));
-    }
     const bool on_type = judge_.templated_on_type;
     std::string made =
-        fmt::format("#include <hone/kernel.h>\nstruct Problem {{{} }};\nstruct Config {{ TUNE(0) int as_written = 0; }};\n", problem());
+        fmt::format("#include <hone/kernel.h>\n#include <hone/kernel_narrow.h>\nstruct Problem {{{} }};\nstruct Config {{ TUNE(0) int as_written = 0; }};\n", problem());
     made += fmt::format(
         "{}constexpr Launch launch(Problem p, Config c) {{\n  return {{.grid = {{{}}}, .block = {{{}}}, .shared = (long)({})}};\n}}\n",
-        on_type ? "template <class T> " : "", fmt::join(longs(plain_.grid), ", "), fmt::join(longs(plain_.block), ", "), plain_.shared);
+        on_type ? fmt::format("template <{}> ", types()) : "", fmt::join(longs(plain_.grid), ", "), fmt::join(longs(plain_.block), ", "), plain_.shared);
     made += reference();
     made += kernel::plain_surroundings(fmt::format("{}{}", kFolder, plain_.file.filename().string()), system_headers_, text);
-    made += fmt::format("template <{}Config c> KERNEL {}void {}({}Problem p) {{\n", on_type ? "class T, " : "",
-                        on_type ? fmt::format("DTYPES({}) ", fmt::join(dtype_names, ", ")) : "", kSubject, parameters());
+    made += fmt::format("template <{}Config c> KERNEL {}void {}({}Problem p) {{\n", on_type ? types() + ", " : "",
+                        dtypes_mark(), kSubject, parameters());
     made += fmt::format("#if !defined(HONE_READ)\n  hone_plain::{}({});\n#endif\n}}\n", call_, fmt::join(passed_, ", "));
     return made;
   }
@@ -311,7 +341,7 @@ class Wrapper {
 
   const PlainKernel& plain_;
   const KernelSpec& judge_;
-  std::vector<DType> dtypes_;
+  std::vector<DTypes> dtypes_;
   PlainFunction function_;
   std::string call_;
   std::vector<std::string> passed_;

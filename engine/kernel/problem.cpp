@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <span>
 
 #include "hone/names.hpp"
 
@@ -22,13 +23,19 @@ std::vector<std::string> field_names(const KernelSpec& spec) {
   return names;
 }
 
+void add_sizes(const DTypes& dtypes, Bindings& bound) {
+  for (const auto& [parameter, dtype] : dtypes.all()) {
+    bound.emplace(parameter.empty() ? "sizeof(T)" : fmt::format("sizeof({})", parameter), static_cast<std::int64_t>(size_of(dtype)));
+  }
+}
+
 /// Elements of the largest argument; 0 if an extent does not depend on the problem alone. Doubles, so that nothing overflows.
 double largest_extent(const KernelSpec& spec, const Problem& problem) {
   Bindings bound;
   for (const auto& [extent, value] : problem.shape) {
     bound.emplace("p." + extent, static_cast<double>(value));
   }
-  bound.emplace("sizeof(T)", static_cast<std::int64_t>(size_of(problem.dtype)));
+  add_sizes(problem.dtype, bound);
   double largest = 0.0;
   for (const Argument& argument : spec.arguments) {
     if (argument.direction == Direction::kScalar || argument.direction == Direction::kWorkspace) {
@@ -41,15 +48,67 @@ double largest_extent(const KernelSpec& spec, const Problem& problem) {
   return largest;
 }
 
-Result<void> check_dtype(const KernelSpec& spec, DType dtype) {
-  if (std::find(spec.dtypes.begin(), spec.dtypes.end(), dtype) != spec.dtypes.end()) {
+std::vector<std::string> dtype_names(std::span<const DTypes> all) {
+  std::vector<std::string> names;
+  for (const DTypes& one : all) {
+    names.push_back(name(one));
+  }
+  return names;
+}
+
+Result<void> check_dtype(const KernelSpec& spec, const DTypes& dtypes) {
+  if (std::find(spec.dtypes.begin(), spec.dtypes.end(), dtypes) != spec.dtypes.end()) {
     return {};
   }
-  std::vector<std::string> known;
-  for (const DType supported : spec.dtypes) {
-    known.emplace_back(name(supported));
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("kernel {}: {}", spec.name, unknown_name("dtype", name(dtypes), dtype_names(spec.dtypes)))};
+}
+
+/// Whether a combination is one that the given dtypes mean: by name, or a single one for every type parameter that may be it.
+bool fits(const KernelSpec& spec, const DTypes& combination, const DTypes& given) {
+  const auto may_be = [&](std::size_t parameter, DType dtype) {
+    return std::ranges::any_of(spec.dtypes, [&](const DTypes& other) { return other[parameter] == dtype; });
+  };
+  const auto all = combination.all();
+  for (const NamedDType& wanted : given.all()) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool meant = wanted.name.empty() ? may_be(i, wanted.dtype) : all[i].name == wanted.name;
+      if (meant && all[i].dtype != wanted.dtype) {
+        return false;
+      }
+    }
   }
-  return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: {}", spec.name, unknown_name("dtype", name(dtype), known))};
+  return true;
+}
+
+/// The names of type parameters that are given must be the kernel's, and each dtype one that it may have.
+Result<void> check_given(const KernelSpec& spec, const DTypes& given) {
+  for (const auto& [parameter, dtype] : given.all()) {
+    const auto named = std::ranges::find(spec.type_names, parameter);
+    if (!parameter.empty() && named == spec.type_names.end()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   spec.type_names.empty() ? fmt::format("kernel {} has one dtype, without a name: --dtype {}", spec.name, name(dtype))
+                                           : fmt::format("kernel {}: {}", spec.name, unknown_name("type parameter", parameter, spec.type_names))};
+    }
+    std::vector<DType> meant;
+    for (const DTypes& combination : spec.dtypes) {
+      for (const NamedDType& one : combination.all()) {
+        if ((parameter.empty() || one.name == parameter) && std::ranges::find(meant, one.dtype) == meant.end()) {
+          meant.push_back(one.dtype);
+        }
+      }
+    }
+    if (std::ranges::find(meant, dtype) == meant.end()) {
+      std::vector<std::string> known;
+      for (const DType one : meant) {
+        known.emplace_back(name(one));
+      }
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("kernel {}: {}", spec.name,
+                               unknown_name(parameter.empty() ? "dtype" : fmt::format("dtype of {}", parameter), name(dtype), known))};
+    }
+  }
+  return {};
 }
 
 /// Whether a field chooses a variant of the kernel, as its layout, instead of measuring something: a parameter has to equal it
@@ -154,7 +213,33 @@ Result<Shape> parse_shape(const KernelSpec& spec, std::string_view text) {
   return parse_shape(made);
 }
 
-Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& shape) {
+Result<DTypes> choose_dtypes(const KernelSpec& spec, std::string_view text) {
+  std::vector<DTypes> fitting = spec.dtypes;
+  if (!text.empty()) {
+    if (text.find('=') == std::string_view::npos) {  // the error of a misspelt one says which the kernel has
+      std::vector<DType> meant;
+      for (const DTypes& combination : spec.dtypes) {
+        for (const NamedDType& one : combination.all()) {
+          meant.push_back(one.dtype);
+        }
+      }
+      HONE_TRY(parse_dtype(text, meant));
+    }
+    HONE_ASSIGN(const DTypes given, parse_dtypes(text));
+    HONE_TRY(check_given(spec, given));
+    std::erase_if(fitting, [&](const DTypes& combination) { return !fits(spec, combination, given); });
+  }
+  if (fitting.size() == 1) {
+    return fitting.front();
+  }
+  const std::vector<std::string> known = dtype_names(fitting.empty() ? spec.dtypes : fitting);
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("kernel {}: {} {}", spec.name,
+                           text.empty() ? "which dtype? Give --dtype" : fmt::format("'{}' may mean several dtypes; give --dtype", text),
+                           fmt::join(known, " or "))};
+}
+
+Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtype, const Shape& shape) {
   HONE_TRY(check_dtype(spec, dtype));
   const std::vector<std::string> names = field_names(spec);
   Problem problem{dtype, {}};
@@ -189,7 +274,7 @@ Bindings bindings(const Problem& problem) {
   for (const auto& [extent, value] : problem.shape) {
     bound.emplace("p." + extent, value);
   }
-  bound.emplace("sizeof(T)", static_cast<std::int64_t>(size_of(problem.dtype)));
+  add_sizes(problem.dtype, bound);
   return bound;
 }
 

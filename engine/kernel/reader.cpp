@@ -206,7 +206,7 @@ void KernelReader::read_conditions(const std::string& function, std::vector<Cons
   if (found == found_.functions.end()) {
     return;
   }
-  AstReader reader(unit_, fmt::format("'{}'", function));
+  AstReader reader(unit_, fmt::format("'{}'", function), spec_.type_names);
   const Form form = reader.function(found->second);
   if (form.is_record) {
     unit_.fail(found->second, fmt::format("'{}' must return bool", function));
@@ -236,7 +236,7 @@ void KernelReader::read_cost() {
   if (cost == found_.functions.end()) {
     return;
   }
-  const Form form = AstReader(unit_, "'cost'").function(cost->second);
+  const Form form = AstReader(unit_, "'cost'", spec_.type_names).function(cost->second);
   if (form.field("flops") == nullptr) {
     unit_.fail(cost->second, "'cost' must return a Cost");
   }

@@ -21,8 +21,25 @@ struct Declarations {
   std::vector<CXCursor> kernels, references, generators, acceptances;
 };
 
-/// The dtype of a C++ element type, "float" or "__half"; nothing if it is none.
-std::optional<DType> dtype_of(std::string_view cpp);
+/// What a C++ type is as an element: one of the kernel's type parameters or a dtype, and how many of them a small vector has.
+struct Element {
+  int type_parameter = -1;  ///< -1: the dtype
+  DType dtype = DType::kF32;
+  int lanes = 1;
+
+  static Element of(const Argument& a) {
+    return {a.element_is_t ? static_cast<int>(a.type_parameter) : -1, a.element_is_t ? DType::kF32 : a.dtype, a.lanes};
+  }
+  void apply(Argument& a) const {
+    a.element_is_t = type_parameter >= 0;
+    a.type_parameter = a.element_is_t ? static_cast<std::size_t>(type_parameter) : 0;
+    a.dtype = dtype;
+    a.lanes = lanes;
+  }
+  friend bool operator==(const Element&, const Element&) = default;
+};
+/// By clang's spelling of the canonical type, "unsigned char", "Vector<type-parameter-0-0, 4>"; nothing if it is none.
+std::optional<Element> element_of(std::string_view cpp, std::size_t type_parameters = 0);
 
 class KernelReader {
  public:
@@ -39,7 +56,6 @@ class KernelReader {
   using Later = std::function<void()>;
   struct Shape {
     Scope scope;
-    CXCursor type_parameter{};
   };
 
   // reader.cpp
@@ -64,21 +80,31 @@ class KernelReader {
   void read_pass(CXCursor kernel);
   void read_launch(CXCursor kernel, Pass& pass);
   void read_dtypes(CXCursor kernel, const std::vector<Mark>& marks);
+  std::vector<DType> read_dtype_list(const Mark& mark, std::string_view list) const;
+  [[nodiscard]] bool includes(std::string_view header) const;
+  void check_types(CXCursor function, const Shape& shape, std::string_view who) const;
+  void combine_dtypes(const std::vector<std::vector<DType>>& lists);
   Shape shape_of(CXCursor kernel) const;
   Scope problem_scope(CXCursor function, Scope scope) const;
   bool is_struct(CXCursor declaration, std::string_view name) const;
 
   // reader_arguments.cpp
   int read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape, Pass& pass);
-  void read_scalar(CXCursor parameter, const std::vector<Mark>& marks, Argument& argument);
-  void read_element(CXCursor parameter, const Shape& shape, Argument& argument) const;
   int merge_argument(CXCursor parameter, Argument argument);
   void read_extent(CXCursor parameter, const Mark& mark, const Shape& shape, int index);
+
+  // reader_elements.cpp
+  void read_scalar(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Argument& argument);
+  void read_scalar_type(CXCursor parameter, const Shape& shape, Argument& argument) const;
+  void read_element(CXCursor parameter, const Shape& shape, Argument& argument) const;
+  [[nodiscard]] std::optional<Element> element_of_type(CXType type, const Shape& shape) const;
+  static std::string known_elements(const Shape& shape);
 
   // reader_reference.cpp
   void read_references();
   void read_reference(CXCursor function);
-  int reference_argument(CXCursor parameter, const Shape& shape) const;
+  int reference_argument(CXCursor parameter, const Shape& shape);
+  void read_output(CXCursor parameter, const Shape& shape, Argument& known);
   void check_reference_name(CXCursor function);
 
   // reader_fill.cpp: what inputs are
@@ -96,6 +122,7 @@ class KernelReader {
   int named_argument(CXCursor parameter, std::string_view whose) const;
   /// Fails unless the parameter's type is the argument's own, const or not.
   void check_element(CXCursor parameter, const Shape& shape, const Argument& argument) const;
+  void check_flat_element(CXCursor parameter, const Shape& shape, const Argument& argument) const;
   Shape shape_of_answer(CXCursor function, std::string_view whose, std::vector<CXCursor>& parameters) const;
 
   /// Runs `step`; what it cannot read becomes an error, and reading goes on.
@@ -109,6 +136,7 @@ class KernelReader {
   MarkTexts texts_;
   std::vector<Later> later_;
   std::vector<std::string> errors_;
+  std::vector<std::string> answered_;  ///< outputs that a reference wrote already: their argument's `exact` stands
   std::vector<bool> has_extent_;  ///< of spec_.arguments: whether extent was read
 };
 

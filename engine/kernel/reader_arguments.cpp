@@ -23,18 +23,6 @@ constexpr std::array<Use, 6> kUses{{{"in", Direction::kIn, false},
                                     {"workspace", Direction::kWorkspace, false},
                                     {"workspace_zeroed", Direction::kWorkspace, true}}};
 
-struct ElementName {
-  std::string_view cpp;
-  DType dtype;
-};
-constexpr std::array<ElementName, 7> kElements{{{"float", DType::kF32},
-                                                {"double", DType::kF64},
-                                                {"int", DType::kI32},
-                                                {"f16", DType::kF16},
-                                                {"__half", DType::kF16},
-                                                {"bf16", DType::kBF16},
-                                                {"__nv_bfloat16", DType::kBF16}}};
-
 /// How an argument that two passes share is used by both together; nothing if the two contradict each other.
 std::optional<Direction> together(Direction first, Direction later) {
   if (first == later) {
@@ -55,27 +43,6 @@ std::optional<Direction> together(Direction first, Direction later) {
 
 }  // namespace
 
-std::optional<DType> dtype_of(std::string_view cpp) {
-  const auto found = std::find_if(kElements.begin(), kElements.end(), [&](const ElementName& e) { return e.cpp == cpp; });
-  return found == kElements.end() ? std::nullopt : std::optional<DType>(found->dtype);
-}
-
-void KernelReader::read_element(CXCursor parameter, const Shape& shape, Argument& argument) const {
-  const CXType pointee = unit_.clang().getCanonicalType(unit_.clang().getPointeeType(unit_.type(parameter)));
-  const std::string element = unit_.type_name(pointee);
-  argument.element_is_t = !shape.scope.type.empty() && element == "type-parameter-0-0";
-  if (argument.element_is_t) {
-    return;
-  }
-  // Counters of a workspace are often unsigned; to the host they are 32 bits.
-  const auto dtype = element == "unsigned int" && argument.direction == Direction::kWorkspace ? DType::kI32 : dtype_of(element);
-  if (!dtype) {
-    unit_.fail(parameter, fmt::format("argument '{}' points to '{}'; an element is {}f32, f16, bf16, f64 or i32", argument.name, element,
-                                      shape.scope.type.empty() ? "" : shape.scope.type + ", "));
-  }
-  argument.dtype = *dtype;
-}
-
 int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape, Pass& pass) {
   if (is_struct(parameter, "Problem")) {
     return kProblemParameter;
@@ -91,7 +58,7 @@ int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape
     unit_.fail(parameter, fmt::format("a parameter of kernel '{}' has no name", unit_.spelling(kernel)));
   }
   if (!pointer) {
-    read_scalar(parameter, marks, argument);
+    read_scalar(parameter, marks, shape, argument);
     return merge_argument(parameter, std::move(argument));
   }
   const Mark* mark = nullptr;
@@ -123,31 +90,6 @@ int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape
   return index;
 }
 
-void KernelReader::read_scalar(CXCursor parameter, const std::vector<Mark>& marks, Argument& argument) {
-  argument.direction = Direction::kScalar;
-  argument.element_is_t = false;
-  const std::string type = unit_.type_name(unit_.type(parameter));
-  const auto dtype = dtype_of(type);
-  if (!dtype || (*dtype != DType::kF32 && *dtype != DType::kF64 && *dtype != DType::kI32)) {
-    unit_.fail(parameter,
-               fmt::format("parameter '{}' is of type '{}'; a kernel takes pointers, SCALAR(default) numbers (float, double, int) "
-                           "and the Problem",
-                           argument.name, type));
-  }
-  argument.dtype = *dtype;
-  const Mark* scalar = find_mark(marks, "scalar");
-  if (scalar == nullptr) {
-    const std::string other = marks.empty() ? "" : ", and its mark is for pointers";
-    unit_.fail(parameter, fmt::format("parameter '{}' is a number: it needs SCALAR(default){}", argument.name, other));
-  }
-  const std::size_t id = texts_.add_constant(*scalar, fmt::format("the default of '{}'", argument.name));
-  later_.emplace_back([this, id, name = argument.name] {
-    const auto found = std::find_if(spec_.arguments.begin(), spec_.arguments.end(), [&](const Argument& a) { return a.name == name; });
-    const Value value = texts_.constant(id);
-    found->scalar_default = found->dtype == DType::kI32 ? Value(value.integer()) : Value(value.real());
-  });
-}
-
 int KernelReader::merge_argument(CXCursor parameter, Argument argument) {
   const auto known =
       std::find_if(spec_.arguments.begin(), spec_.arguments.end(), [&](const Argument& a) { return a.name == argument.name; });
@@ -157,7 +99,7 @@ int KernelReader::merge_argument(CXCursor parameter, Argument argument) {
     return static_cast<int>(spec_.arguments.size()) - 1;
   }
   const auto direction = together(known->direction, argument.direction);
-  if (!direction || known->element_is_t != argument.element_is_t || known->dtype != argument.dtype) {
+  if (!direction || Element::of(*known) != Element::of(argument)) {
     unit_.fail(parameter,
                fmt::format("argument '{}' is declared otherwise in an earlier kernel: passes share arguments by name", argument.name));
   }
@@ -175,7 +117,9 @@ void KernelReader::read_extent(CXCursor parameter, const Mark& mark, const Shape
   const std::size_t id = texts_.add_extent(items.front(), shape.scope, fmt::format("the extent of '{}'", name));
   later_.emplace_back([this, id, index, mark, name] {
     Argument& argument = spec_.arguments[static_cast<std::size_t>(index)];
-    const Expression extent = texts_.extent(id);
+    const Expression vectors = texts_.extent(id);
+    const Expression extent =
+        argument.lanes == 1 ? vectors : Expression::make(Operator::kMultiply, {vectors, Expression::constant(argument.lanes)});
     for (const auto& variable : extent.variables()) {
       if (variable.starts_with("c.") && argument.direction != Direction::kWorkspace) {
         throw BadKernel(diagnostic(mark.where, fmt::format("the extent of '{}' uses {}: only a WORKSPACE may depend on the configuration, "

@@ -84,8 +84,8 @@ void KernelReader::read_fill(const std::vector<Mark>& items, const Shape& shape,
                                                              items[i].text)));
     }
   }
-  const bool is_integer = !argument.element_is_t && epsilon(argument.dtype) == 0.0;
-  if (const std::string why = contradiction(fill, is_integer || argument.element_is_t); !why.empty()) {
+  const bool whole = !argument.element_is_t && is_integer(argument.dtype);
+  if (const std::string why = contradiction(fill, whole || argument.element_is_t); !why.empty()) {
     throw BadKernel(diagnostic(items[1].where, fmt::format("argument '{}': {}", argument.name, why)));
   }
   spec_.arguments[static_cast<std::size_t>(index)].fill = std::move(fill);
@@ -128,7 +128,7 @@ void KernelReader::read_generator(CXCursor function) {
       if (argument.direction != Direction::kIn && argument.direction != Direction::kInOut && argument.direction != Direction::kScalar) {
         unit_.fail(parameters[i], fmt::format("'{}' is no input: a generator takes inputs, scalars, `Random&` and the Problem", argument.name));
       }
-      check_element(parameters[i], shape, argument);
+      check_flat_element(parameters[i], shape, argument);
       generator.arguments.push_back(index);
     }
   }

@@ -85,7 +85,7 @@ void KernelReader::read_acceptance(CXCursor function) {
     }
     const int index = named_argument(parameters[i], "a function that accepts results");
     const Argument& argument = spec_.arguments[static_cast<std::size_t>(index)];
-    check_element(parameters[i], shape, argument);
+    check_flat_element(parameters[i], shape, argument);
     judges = judges || argument.direction == Direction::kOut || argument.direction == Direction::kInOut;
     acceptance.arguments.push_back(index);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/kernel/reader.hpp"
+#include "hone/instantiation.hpp"
 
 namespace hone::kernel {
 
@@ -21,7 +22,7 @@ void KernelReader::read_references() {
     all_accepted = all_accepted && (!is_output(spec_.arguments[i]) || spec_.is_accepted(static_cast<int>(i)));
   }
   if (found_.references.empty() && (!all_accepted || spec_.acceptances.empty())) {
-    const std::string head = spec_.templated_on_type ? "template <class T> " : "";
+    const std::string head = template_head(spec_);
     errors_.push_back(diagnostic({spec_.file, 1, 1},
                                  fmt::format("no reference: expected `{}REFERENCE(N) void {}_reference(long i, ...)`, the right answer "
                                              "in double for each i in [0, N)",
@@ -50,16 +51,14 @@ KernelReader::Shape KernelReader::shape_of_answer(CXCursor function, std::string
   Shape shape;
   for (const CXCursor child : unit_.children(function)) {
     if (unit_.kind(child) == CXCursor_TemplateTypeParameter) {
-      shape.scope.type = unit_.spelling(child);
+      shape.scope.types.push_back(unit_.spelling(child));
     } else if (unit_.kind(child) == CXCursor_NonTypeTemplateParameter) {
       unit_.fail(child, fmt::format("{} does not depend on the configuration", whose));
     } else if (unit_.kind(child) == CXCursor_ParmDecl) {
       parameters.push_back(child);
     }
   }
-  if (shape.scope.type.empty() == spec_.templated_on_type) {
-    unit_.fail(function, fmt::format("{} and the kernel must both be templates on T, or neither", whose));
-  }
+  check_types(function, shape, fmt::format("{} and the kernel", whose));
   if (parameters.empty() || unit_.type(parameters[0]).kind != CXType_Long) {
     unit_.fail(function, fmt::format("the first parameter of {} must be `long`, the index in [0, N)", whose));
   }
@@ -85,21 +84,47 @@ void KernelReader::read_reference(CXCursor function) {
   later_.emplace_back([this, id, index] { spec_.reference[index].extent = texts_.extent(id); });
 }
 
-int KernelReader::reference_argument(CXCursor parameter, const Shape& shape) const {
+/// Doubles; of 64-bit integers, which doubles hold only up to 2^53, these themselves as well.
+void KernelReader::read_output(CXCursor parameter, const Shape& shape, Argument& known) {
+  const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
+  const auto element = element_of_type(pointee, shape);
+  const bool wide = !known.element_is_t && (known.dtype == DType::kI64 || known.dtype == DType::kU64);
+  const bool plain = element && element->type_parameter < 0 && element->lanes == 1 && unit_.clang().isConstQualifiedType(pointee) == 0;
+  const bool exact = plain && wide && element->dtype == known.dtype;
+  const bool doubles = plain && element->dtype == DType::kF64;
+  const bool again = std::ranges::find(answered_, known.name) != answered_.end();
+  if ((!exact && !doubles) || (again && exact != known.exact)) {
+    unit_.fail(parameter, fmt::format("output '{}' of the reference must be `double* {}`{}{}", known.name, known.name,
+                                      wide ? fmt::format(", or `{}* {}`", hone::name(known.dtype), known.name) : "",
+                                      again && (exact || doubles) ? ", the same in all of its passes" : ""));
+  }
+  known.exact = exact;
+  answered_.push_back(known.name);
+}
+
+int KernelReader::reference_argument(CXCursor parameter, const Shape& shape) {
   if (is_struct(parameter, "Problem")) {
     return kProblemParameter;
   }
   const int index = named_argument(parameter, "the reference");
-  const Argument& known = spec_.arguments[static_cast<std::size_t>(index)];
+  Argument& known = spec_.arguments[static_cast<std::size_t>(index)];
   if (is_output(known)) {
-    const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
-    if (unit_.type_name(unit_.clang().getCanonicalType(pointee)) != "double" || unit_.clang().isConstQualifiedType(pointee) != 0) {
-      unit_.fail(parameter, fmt::format("output '{}' of the reference must be `double* {}`", known.name, known.name));
-    }
+    read_output(parameter, shape, known);
     return index;
   }
   check_element(parameter, shape, known);
   return index;
+}
+
+/// The same for code that Hone writes around a function: it has the elements of vectors, and not their type.
+void KernelReader::check_flat_element(CXCursor parameter, const Shape& shape, const Argument& argument) const {
+  check_element(parameter, shape, argument);
+  const auto seen = argument.lanes == 1 ? std::nullopt : element_of_type(unit_.clang().getPointeeType(unit_.type(parameter)), shape);
+  if (seen && seen->lanes != 1) {
+    Argument flat = argument;
+    flat.lanes = 1;
+    unit_.fail(parameter, fmt::format("'{}' must point to the elements of its vectors here: {}*", argument.name, element_name(spec_, flat)));
+  }
 }
 
 int KernelReader::named_argument(CXCursor parameter, std::string_view whose) const {
@@ -116,14 +141,20 @@ int KernelReader::named_argument(CXCursor parameter, std::string_view whose) con
 
 void KernelReader::check_element(CXCursor parameter, const Shape& shape, const Argument& argument) const {
   if (argument.direction == Direction::kScalar) {
-    if (dtype_of(unit_.type_name(unit_.type(parameter))) != argument.dtype) {
+    Argument seen;
+    seen.name = argument.name;
+    read_scalar_type(parameter, shape, seen);
+    if (Element::of(seen) != Element::of(argument) || seen.enumeration != argument.enumeration) {
       unit_.fail(parameter, fmt::format("'{}' must have the type it has in the kernel", argument.name));
     }
     return;
   }
   Argument seen = argument;
   read_element(parameter, shape, seen);
-  if (seen.element_is_t != argument.element_is_t || seen.dtype != argument.dtype) {
+  if (seen.lanes == 1) {  // vectors may be seen as the elements that they hold
+    seen.lanes = argument.lanes;
+  }
+  if (Element::of(seen) != Element::of(argument)) {
     unit_.fail(parameter, fmt::format("{} '{}' must point to the type it points to in the kernel", is_output(argument) ? "output" : "input",
                                       argument.name));
   }

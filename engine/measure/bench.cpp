@@ -26,6 +26,7 @@ std::uint8_t guard_pattern(Direction direction, std::size_t index) {
 constexpr std::size_t kSkew = 16;  // what a kernel may rely on; the second place is aligned to no more
 
 constexpr std::uint8_t kOwnPattern = 0x1d;
+constexpr std::uint8_t kUnwrittenInteger = 0x8b;
 constexpr std::uint8_t kUnwritten = 0xff;  // a NaN in double: an element the reference forgets is no right answer
 
 /// "the reference f", of several passes "the reference f, g": what is wrong in the end is any one's doing.
@@ -47,6 +48,20 @@ Result<std::size_t> element_count(const KernelSpec& spec, const Argument& argume
   }
   return static_cast<std::size_t>(extent.integer());
 }
+
+/// The default, or what a profile makes of it. An enumeration keeps to its default: the next number may be none of it.
+void set_scalar(InputProfile profile, const Argument& argument, DType dtype, std::byte* to) {
+  const Value& usual = argument.scalar_default;
+  const double varied = argument.enumeration.empty() ? measure::scalar(profile, dtype, usual.real()) : usual.real();
+  if (is_integer(dtype) && varied == usual.real()) {
+    measure::encode(dtype, usual.integer(), to);
+  } else {
+    measure::encode(dtype, varied, to);
+  }
+}
+
+/// Conversions to 8-bit floats stop at the largest number, as CUDA's do.
+bool saturates(DType dtype) { return dtype == DType::kE4M3 || dtype == DType::kE5M2; }
 
 }  // namespace
 
@@ -107,7 +122,7 @@ Result<void> Bench::Impl::size_slots() {
     HONE_ASSIGN(slot.tolerance, tolerance(slot.argument->bound, slot.element, sum_length.real(), bound, max_error_));
     HONE_TRY(size_judgement(slot, bound));
     if (slot.is(Direction::kScalar)) {
-      measure::encode(slot.element, measure::scalar(profile_, slot.element, slot.argument->scalar_default.real()), slot.scalar.data());
+      set_scalar(profile_, *slot.argument, slot.element, slot.scalar.data());
     } else if (!slot.is(Direction::kWorkspace)) {
       HONE_ASSIGN(slot.count, element_count(spec_, *slot.argument, bound, 1));
     }
@@ -149,6 +164,10 @@ std::vector<measure::GuardedArena::Payload> Bench::Impl::own_payloads() {
     }
     if (slot.is_output()) {
       made.push_back({slot.answer_bytes(), kOwnPattern, sizeof(double)});
+      own_owners_.push_back({&slot, true});
+    }
+    if (slot.is_output() && slot.argument->exact) {
+      made.push_back({slot.bytes(), kOwnPattern, size_of(slot.element)});
       own_owners_.push_back({&slot, true});
     }
   }
@@ -197,6 +216,10 @@ Result<void> Bench::Impl::allocate() {
     if (slot.is_output()) {
       slot.expected = reinterpret_cast<double*>(own_arena_.payload(next_own++));
       slot.reference_address = slot.expected;
+    }
+    if (slot.is_output() && slot.argument->exact) {
+      slot.exact = own_arena_.payload(next_own++);
+      slot.reference_address = slot.exact;
     }
   }
   try_second_place();
@@ -254,6 +277,10 @@ Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
       HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.expected, slot.answer_bytes()));
       own_.push_back({{slot.expected, slot.answer_bytes()}, sum, &slot, true, nullptr, 0});
     }
+    if (slot.exact != nullptr) {
+      HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.exact, slot.bytes()));
+      own_.push_back({{slot.exact, slot.bytes()}, sum, &slot, true, nullptr, 0});
+    }
   }
   answer_seed_ = seed;
   return {};
@@ -283,10 +310,40 @@ Result<void> Bench::Impl::launch_reference() {
   if (on_reference_) {
     on_reference_(false);
   }
+  for (Slot& slot : slots_) {
+    if (slot.exact != nullptr) {
+      HONE_TRY(round_exact(slot));
+    }
+  }
   return {};
 }
 
+/// What the reference goes on with or fills. A whole number that none writes by chance is what it left out.
+Result<void> Bench::Impl::start_exact(Slot& slot) {
+  if (slot.is(Direction::kInOut)) {
+    return device_.copy(slot.exact, slot.original, slot.bytes());
+  }
+  return device_.fill(slot.exact, slot.bytes(), slot.argument->zeroed ? std::uint8_t{0} : kUnwrittenInteger);
+}
+
+/// The answer in double, for all but the validation: what timing spoils, and what messages say.
+Result<void> Bench::Impl::round_exact(Slot& slot) {
+  const std::size_t width = size_of(slot.element);
+  std::vector<std::byte> held(slot.bytes());
+  std::vector<double> rounded(slot.count);
+  HONE_TRY(device_.download(held, slot.exact));
+  for (std::size_t i = 0; i < slot.count; ++i) {
+    const auto element = std::span(held).subspan(i * width, width);
+    const bool unwritten = !slot.argument->zeroed && std::ranges::all_of(element, [](std::byte b) { return b == std::byte{kUnwrittenInteger}; });
+    rounded[i] = unwritten ? std::nan("") : measure::decode(slot.element, element.data());
+  }
+  return device_.upload(slot.expected, std::as_bytes(std::span(rounded)));
+}
+
 Result<void> Bench::Impl::start_expected(Slot& slot) {
+  if (slot.exact != nullptr) {
+    return start_exact(slot);
+  }
   if (slot.is(Direction::kInOut)) {
     return convert_original(slot);
   }
@@ -320,14 +377,14 @@ Result<void> Bench::Impl::check_expected(Slot& slot) {
                  fmt::format("{}: {} leaves out or makes NaN {} of {} elements of argument '{}', the first at index {}", spec_.file,
                              reference_name(spec_), itself.mismatches, slot.count, slot.argument->name, itself.first_mismatch)};
   }
-  if (profile_ != InputProfile::kUsual) {
+  if (profile_ != InputProfile::kUsual || saturates(slot.element)) {
     HONE_TRY(round_overflow(slot));
   }
   HONE_ASSIGN(slot.rms, device_.root_mean_square(slot.expected, slot.count));
   return {};
 }
 
-/// What is beyond the output's type is infinite in it.
+/// What is beyond the output's type is infinite in it, or the largest number of one that saturates.
 Result<void> Bench::Impl::round_overflow(Slot& slot) {
   std::vector<double> answer(slot.count);
   HONE_TRY(device_.download(std::as_writable_bytes(std::span(answer)), slot.expected));
@@ -336,7 +393,7 @@ Result<void> Bench::Impl::round_overflow(Slot& slot) {
     std::array<std::byte, sizeof(double)> held{};
     measure::encode(slot.element, value, held.data());
     const double rounded = measure::decode(slot.element, held.data());
-    if (std::isinf(rounded) && !std::isinf(value)) {
+    if (saturates(slot.element) ? std::fabs(value) > range_of(slot.element).most : std::isinf(rounded) && !std::isinf(value)) {
       value = rounded;
       overflows = true;
     }

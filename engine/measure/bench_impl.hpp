@@ -27,6 +27,7 @@ struct Bench::Impl {
     Tolerance tolerance;
     std::byte* original = nullptr;    ///< kInOut: what it is restored from
     double* expected = nullptr;       ///< kOut, kInOut: the reference's answer
+    std::byte* exact = nullptr;       ///< the same as the reference wrote it, where it wrote 64-bit integers
     double rms = 0.0;                 ///< of that answer
     std::optional<measure::FillPlan> fill{};  ///< of an input that its mark describes
     double fraction = 1.0;                    ///< of an output: the share that must be right
@@ -120,6 +121,8 @@ struct Bench::Impl {
   [[nodiscard]] std::optional<std::size_t> slot_of(std::size_t argument) const;
   Result<void> launch_reference();
   Result<void> start_expected(Slot& slot);
+  Result<void> start_exact(Slot& slot);
+  Result<void> round_exact(Slot& slot);
   Result<void> convert_original(Slot& slot);
   Result<void> check_expected(Slot& slot);
   Result<void> round_overflow(Slot& slot);
@@ -152,6 +155,7 @@ struct Bench::Impl {
   Result<void> write_late(std::size_t place);
   Result<Verdict> compare_outputs(const Run& which, double& max_error);
   Result<Comparison> compare_slot(const Slot& slot, const void* address);
+  Result<Comparison> compare_exact(const Slot& slot, const void* address);
   Result<Verdict> compare_runs(const std::vector<std::uint64_t>& first, const Run& second, double& max_error);
   Result<Verdict> describe(const Slot& slot, const Comparison& comparison, const Run& which);
   Result<std::vector<std::uint64_t>> output_checksums(std::size_t place);

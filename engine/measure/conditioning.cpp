@@ -50,11 +50,15 @@ void perturb(DType dtype, std::span<std::byte> elements, double step, std::uint6
       return perturb<std::uint16_t>(elements, 0x7c00, seed);
     case DType::kBF16:
       return perturb<std::uint16_t>(elements, 0x7f80, seed);
-    case DType::kI32:
-      return;
-    case DType::kF32:
-    case DType::kF64:
+    case DType::kE4M3:
+      return perturb<std::uint8_t>(elements, 0x78, seed);
+    case DType::kE5M2:
+      return perturb<std::uint8_t>(elements, 0x7c, seed);
+    default:
       break;
+  }
+  if (is_integer(dtype)) {
+    return;
   }
   const std::size_t width = size_of(dtype);
   for (std::size_t i = 0; i * width < elements.size(); ++i) {
@@ -89,7 +93,12 @@ double Bench::Impl::perturbation_step() const {
 /// For all outputs, by the reference on changed inputs; what the device holds afterwards is what it held before.
 Result<void> Bench::Impl::measure_sensitivity() {
   std::vector<std::vector<double>> answers(slots_.size());
+  std::vector<std::vector<std::byte>> exact(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].exact != nullptr) {
+      exact[i].resize(slots_[i].bytes());
+      HONE_TRY(device_.download(exact[i], slots_[i].exact));
+    }
     if (slots_[i].is_output()) {
       answers[i].resize(slots_[i].count);
       HONE_TRY(device_.download(std::as_writable_bytes(std::span(answers[i])), slots_[i].expected));
@@ -109,6 +118,9 @@ Result<void> Bench::Impl::measure_sensitivity() {
       squares = std::sqrt(squares / kDraws);
     }
     HONE_TRY(device_.upload(slots_[i].expected, std::as_bytes(std::span(answers[i]))));
+    if (slots_[i].exact != nullptr) {
+      HONE_TRY(device_.upload(slots_[i].exact, exact[i]));
+    }
   }
   return {};
 }
@@ -153,7 +165,7 @@ Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, const void
   }
   HONE_ASSIGN(const Value length, spec_.cost.sum_length.evaluate(bindings(problem_)));
   const double n = std::max(1.0, length.real());
-  const bool narrow = slot.element == DType::kF16 || slot.element == DType::kBF16 || perturbation_step() > epsilon(DType::kF32);
+  const bool narrow = size_of(slot.element) < sizeof(float) || perturbation_step() > epsilon(DType::kF32);
   const double accumulator = epsilon(slot.element == DType::kF64 ? DType::kF64 : DType::kF32) * (slot.element == DType::kF64 ? 2.0 : 1.0);
   const double per_change = kMargin * (kWalk * std::sqrt(n) + (narrow ? kTruncation * n : 0.0)) * accumulator / perturbation_step();
   const double margin = profile_ == InputProfile::kUsual ? 1.0 : kProvokedMargin;

@@ -15,8 +15,6 @@
 namespace hone::measure {
 namespace {
 
-bool is_integer(DType dtype) { return epsilon(dtype) == 0.0; }
-
 /// Uniform in [0, 1), 53 bits.
 double unit(std::uint64_t seed, std::uint64_t i) { return static_cast<double>(random_bits(seed, i) >> 11) * 0x1p-53; }
 
@@ -53,8 +51,9 @@ class Draw {
  public:
   Draw(const FillPlan& plan, InputProfile profile, DType element, std::size_t count, std::uint64_t seed)
       : plan_(plan), profile_(profile), integer_(is_integer(element)), count_(count), seed_(seed) {
-    low_ = plan.ranged ? plan.low : integer_ ? -128.0 : -1.0;
-    below_ = plan.ranged ? plan.below : integer_ ? 128.0 : 1.0;
+    const bool is_signed = range_of(element).least < 0.0;
+    low_ = plan.ranged ? plan.low : !integer_ ? -1.0 : is_signed ? -128.0 : 0.0;
+    below_ = plan.ranged ? plan.below : !integer_ ? 1.0 : is_signed ? 128.0 : element == DType::kBool ? 2.0 : 256.0;
     if (plan.permutation) {
       low_ = 0.0;
       below_ = static_cast<double>(count);

@@ -48,7 +48,7 @@ bool differs(InputProfile profile, const KernelSpec& spec) {
   }
   return std::ranges::any_of(spec.arguments, [&](const Argument& argument) {
     const double usual = argument.direction == Direction::kScalar ? argument.scalar_default.real() : 0.0;
-    return argument.direction == Direction::kScalar && measure::scalar(profile, argument.dtype, usual) != usual;
+    return argument.direction == Direction::kScalar && argument.enumeration.empty() && measure::scalar(profile, argument.dtype, usual) != usual;
   });
 }
 
@@ -58,7 +58,11 @@ namespace {
 // An exponential of it overflows in every type, its square and long sums of that do not in f32.
 constexpr double kLarge = 1024.0;
 // Its square is no longer seen beside one, and is still a normal number in f32.
-constexpr double kTiny = 0x1p-20, kTinyF16 = 0x1p-12;
+constexpr double kTiny = 0x1p-20, kTinyF16 = 0x1p-12, kTinyE4M3 = 0x1p-5, kTinyE5M2 = 0x1p-12;
+
+double tiny_of(DType dtype) {
+  return dtype == DType::kF16 ? kTinyF16 : dtype == DType::kE4M3 ? kTinyE4M3 : dtype == DType::kE5M2 ? kTinyE5M2 : kTiny;
+}
 
 /// Element i of one that mixes all: mostly usual, here and there large, tiny, zero of either sign or equal to the one before.
 double mixed(std::uint64_t seed, std::size_t i, double tiny) {
@@ -84,7 +88,7 @@ double mixed(std::uint64_t seed, std::size_t i, double tiny) {
 
 double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_t count, std::uint64_t seed) {
   const double usual = static_cast<double>(random_element(seed, i));
-  const double tiny = dtype == DType::kF16 ? kTinyF16 : kTiny;
+  const double tiny = tiny_of(dtype);
   switch (profile) {
     case InputProfile::kMixed:
       return mixed(seed, i, tiny);
@@ -111,17 +115,18 @@ double real_element(InputProfile profile, DType dtype, std::size_t i, std::size_
   }
 }
 
-double integer_element(InputProfile profile, std::size_t i, std::size_t count, std::uint64_t seed) {
+double integer_element(InputProfile profile, DType dtype, std::size_t i, std::size_t count, std::uint64_t seed) {
+  const double values = dtype == DType::kBool ? 2.0 : 256.0, least = range_of(dtype).least < 0.0 ? -128.0 : 0.0;
   switch (profile) {
     case InputProfile::kZero:
     case InputProfile::kNegativeZero:
       return 0.0;
     case InputProfile::kEqual:
-      return random_integer(seed, 0);
+      return usual_element(dtype, seed, 0);
     case InputProfile::kOrdered:
-      return std::floor(256.0 * static_cast<double>(i) / static_cast<double>(count)) - 128.0;
+      return std::floor(values * static_cast<double>(i) / static_cast<double>(count)) + least;
     default:
-      return random_integer(seed, i);
+      return usual_element(dtype, seed, i);
   }
 }
 
@@ -131,14 +136,14 @@ std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count
   const std::size_t width = size_of(dtype);
   std::vector<std::byte> drawn(count * width);
   for (std::size_t i = 0; i < count; ++i) {
-    encode(dtype, dtype == DType::kI32 ? integer_element(profile, i, count, seed) : real_element(profile, dtype, i, count, seed),
+    encode(dtype, is_integer(dtype) ? integer_element(profile, dtype, i, count, seed) : real_element(profile, dtype, i, count, seed),
            drawn.data() + i * width);
   }
   return drawn;
 }
 
 double scalar(InputProfile profile, DType dtype, double usual) {
-  const bool is_real = dtype != DType::kI32;
+  const bool is_real = !is_integer(dtype);
   switch (profile) {
     case InputProfile::kOtherScalars:
       return is_real ? (usual == 0.0 ? 0.5 : 0.75 * usual) : (usual == 0.0 ? 1.0 : usual > 1.0 ? usual - 1.0 : usual);

@@ -38,7 +38,7 @@ Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, 
   if (allowed.absolute < 0.0 || allowed.relative < 0.0 || ulps < 0.0) {
     return Error{ErrorCode::kBadKernel, "a tolerance is below 0"};
   }
-  if (epsilon(dtype) == 0.0) {
+  if (is_integer(dtype)) {
     allowed.absolute += ulps;
   } else if (bound.ulps) {  // and half of one for the reference's own rounding
     allowed.relative += (ulps + 0.5) * epsilon(dtype);

@@ -53,7 +53,7 @@ Result<void> spoil_by_host(Device& device, std::span<const Watch> watches, const
       HONE_ASSIGN(const double expected, answer(device, watch, i));
       HONE_ASSIGN(const double other, answer(device, watch, random_bits(~spots.seed, i) % watch.count));
       std::array<std::byte, sizeof(double)> held{};
-      encode(watch.element, decoy(expected, other, allowed(watch, expected)), held.data());
+      encode(watch.element, decoy(expected, other, allowed(watch, expected), range_of(watch.element).most), held.data());
       return device.upload(at(watch, i), std::span(held).first(size_of(watch.element)));
     });
     HONE_TRY(spoiled);

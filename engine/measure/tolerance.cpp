@@ -12,7 +12,8 @@
 //
 // Rounding the result to the dtype: at most eps / 2 of it. Tensor cores truncate while they accumulate, which pulls every result towards
 // zero by up to about 2^-24 * n / 24 of it; a share of eps / 8 in the narrow types (the only ones tensor cores take) covers n = 2^16.
-// Below the smallest normal number the step no longer shrinks: f16 results under 6e-5, as in a long softmax, are off by up to 2^-25.
+// Below the smallest normal number the step no longer shrinks: f16 results under 6e-5, as in a long softmax, are off by up to 2^-25, e4m3
+// results under 2^-6 by up to 2^-10.
 #include <algorithm>
 #include <cmath>
 
@@ -22,18 +23,17 @@ namespace hone {
 
 Tolerance tolerance(DType dtype, double sum_length) {
   constexpr double kAccumulation = 4.0, kOperations = 8.0, kTruncation = 0.125;
-  constexpr double kHalfSubnormalStepF16 = 0x1p-25;
-  if (dtype == DType::kI32) {
+  if (is_integer(dtype)) {
     return {};
   }
   // Of a f64 kernel double accumulation is expected, and then the reference, in double itself, is as far off as the kernel.
   const double accumulator = dtype == DType::kF64 ? 2.0 * epsilon(DType::kF64) : epsilon(DType::kF32);
   const double walk = accumulator * std::sqrt(std::max(1.0, sum_length));
-  const bool narrow = dtype == DType::kF16 || dtype == DType::kBF16;
+  const bool narrow = size_of(dtype) < sizeof(float);
   Tolerance allowed;
   allowed.relative = (0.5 + (narrow ? kTruncation : 0.0)) * epsilon(dtype) + kOperations * accumulator + walk;
   allowed.absolute_rms = kAccumulation * walk;
-  allowed.absolute = dtype == DType::kF16 ? kHalfSubnormalStepF16 : 0.0;
+  allowed.absolute = has_narrow_range(dtype) ? 0.5 * subnormal_step(dtype) : 0.0;
   return allowed;
 }
 

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/element.hpp"
@@ -21,7 +24,7 @@ constexpr std::size_t kSmallProblem = std::size_t{1} << 17;
 /// What memory that a kernel must write holds before a run: NaN in the float types, and another pattern in the second run, so that a result
 /// which depends on it differs. (0x7f7f7f7f is no NaN in f32 and bf16, but it need not be: the first run's is.)
 std::uint8_t poison(DType dtype, bool second) {
-  if (dtype == DType::kI32) {
+  if (is_integer(dtype)) {
     return second ? 0x5a : 0xa5;
   }
   return second ? 0x7f : 0xff;
@@ -194,10 +197,13 @@ Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, const void* addre
     return as_set;
   }
   HONE_ASSIGN(Comparison comparison, device_.compare(address, slot.element, slot.expected, slot.count, allowed));
+  const bool is_bound = slot.argument->bound.gives_distance() || max_error_ > 0.0 || is_integer(slot.element);
+  if (slot.exact != nullptr && comparison.mismatches == 0 && !slot.argument->bound.gives_distance()) {
+    HONE_ASSIGN(comparison, compare_exact(slot, address));
+  }
   forgive(slot, comparison);
   const bool is_small = std::ranges::all_of(slots_, [](const Slot& other) { return !other.has_fixed_memory() || other.count <= kSmallProblem; });
   const bool worth_it = comparison.max_error < kMaybeRounding || slot.count < kFewResults || is_small;
-  const bool is_bound = slot.argument->bound.gives_distance() || max_error_ > 0.0 || epsilon(slot.element) == 0.0;
   if (comparison.mismatches == 0 || comparison.not_finite > 0 || is_bound || !worth_it) {
     return comparison;
   }
@@ -208,6 +214,30 @@ Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, const void* addre
   }
   forgive(slot, again);
   return again;
+}
+
+/// What doubles cannot tell apart: every bit.
+Result<Comparison> Bench::Impl::compare_exact(const Slot& slot, const void* address) {
+  Comparison comparison;
+  comparison.elements = slot.count;
+  const std::array<Region, 2> both{{{address, slot.bytes()}, {slot.exact, slot.bytes()}}};
+  HONE_ASSIGN(const std::vector<std::uint64_t> sums, device_.checksums(both));
+  if (sums[0] == sums[1]) {
+    return comparison;
+  }
+  std::vector<std::byte> actual(slot.bytes()), expected(slot.bytes());
+  HONE_TRY(device_.download(actual, address));
+  HONE_TRY(device_.download(expected, slot.exact));
+  const std::size_t width = size_of(slot.element);
+  for (std::size_t i = 0; i < slot.count; ++i) {
+    if (std::memcmp(actual.data() + i * width, expected.data() + i * width, width) != 0 && comparison.mismatches++ == 0) {
+      comparison.first_mismatch = i;
+      comparison.first_actual = measure::decode(slot.element, actual.data() + i * width);
+      comparison.first_expected = measure::decode(slot.element, expected.data() + i * width);
+      comparison.max_error = std::numeric_limits<double>::max();
+    }
+  }
+  return comparison;
 }
 
 Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Comparison& comparison, const Run& which) {
@@ -249,7 +279,7 @@ bool Bench::Impl::sums_in_any_order() const {
     if (slot.is_accepted || slot.argument->bound.set) {  // several results are right
       return true;
     }
-    return !slot.is(Direction::kScalar) && slot.argument->zeroed && slot.element != DType::kI32 && slot.count > 0;
+    return !slot.is(Direction::kScalar) && slot.argument->zeroed && !is_integer(slot.element) && slot.count > 0;
   });
 }
 

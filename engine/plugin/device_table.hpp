@@ -13,7 +13,8 @@
 namespace hone::plugin_host {
 
 static_assert(static_cast<int>(DType::kF32) == HONE_F32 && static_cast<int>(DType::kBF16) == HONE_BF16 &&
-              static_cast<int>(DType::kI32) == HONE_I32);
+              static_cast<int>(DType::kI32) == HONE_I32 && static_cast<int>(DType::kI8) == HONE_I8 &&
+              static_cast<int>(DType::kBool) == HONE_BOOL && static_cast<int>(DType::kU4x2) == HONE_U4X2);
 
 inline Error device_error(const hone_device& table, std::string_view function, ErrorCode code, std::string_view what) {
   return Error{code, fmt::format("device {}: {}: {}", table.name, function, what)};

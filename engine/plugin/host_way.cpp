@@ -68,9 +68,7 @@ Result<void> randomize_by_host(Device& device, void* destination, DType dtype, s
   std::vector<std::byte> held(std::min(kPiece, count) * width);
   return in_pieces(count, [&](std::size_t begin, std::size_t size) {
     for (std::size_t i = 0; i < size; ++i) {
-      const double drawn = dtype == DType::kI32 ? static_cast<double>(random_integer(seed, begin + i))
-                                                : static_cast<double>(random_element(seed, begin + i));
-      measure::encode(dtype, drawn, held.data() + i * width);
+      measure::encode(dtype, measure::usual_element(dtype, seed, begin + i), held.data() + i * width);
     }
     return device.upload(at(destination, begin * width), std::span(held).first(size * width));
   });

@@ -40,7 +40,7 @@ class RequestView {
                 .source = request.reference ? keep(answer_code(spec_).source) : spec_.source.c_str(),
                 .headers = headers_.data(),
                 .header_count = headers_.size(),
-                .dtype = static_cast<std::int32_t>(request.dtype),
+                .dtype = static_cast<std::int32_t>(request.dtype.first()),
                 .problem_fields = fields_.data(),
                 .problem_field_count = fields_.size(),
                 .units = units_.data(),
@@ -64,7 +64,7 @@ class RequestView {
     units_.push_back({configuration, kept.data(), kept.size(), kept_options.data(), kept_options.size()});
   }
 
-  void add_reference(DType dtype) {
+  void add_reference(const DTypes& dtype) {
     std::vector<hone_function> functions;
     const auto& passes = passes_.emplace_back(answer_code(spec_).passes);
     for (const ReferencePass& pass : passes) {
@@ -73,7 +73,7 @@ class RequestView {
     add(nullptr, std::move(functions), {});
   }
 
-  void add_configuration(DType dtype, const Configuration& configuration) {
+  void add_configuration(const DTypes& dtype, const Configuration& configuration) {
     std::vector<hone_function> functions;
     for (const Pass& pass : spec_.passes) {
       functions.push_back({keep(instantiation(spec_, pass.function, dtype, configuration)), pass.arguments.data(), pass.arguments.size()});

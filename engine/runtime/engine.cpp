@@ -31,10 +31,30 @@ struct Kernel::State {
   /// An argument the caller passes, or a workspace of ours.
   struct Slot {
     bool passed = false;
-    Passed kind = Passed::kPointer;
+    bool scalar = false;
+    DType dtype = DType::kF32;
     void* workspace = nullptr;
     std::size_t zeroed_bytes = 0;  ///< cleared on the stream before each launch
   };
+
+  /// A scalar must be of the type; of pointers those are refused that can be no mistake: to numbers of another size or sort.
+  static bool accepts(const Slot& slot, Passed passed) {
+    using Kind = Passed::Kind;
+    if (passed.pointer == slot.scalar) {
+      return false;
+    }
+    const bool whole = is_integer(slot.dtype), packed = slot.dtype == DType::kI4x2 || slot.dtype == DType::kU4x2;
+    const bool has_cpp_type = whole ? !packed : slot.dtype == DType::kF32 || slot.dtype == DType::kF64;
+    const Kind kind = slot.dtype == DType::kBool              ? Kind::kBoolean
+                      : !whole                                ? Kind::kReal
+                      : range_of(slot.dtype).least < 0.0 ? Kind::kSigned
+                                                              : Kind::kUnsigned;
+    const bool exact = passed.size == size_of(slot.dtype) && (passed.kind == kind || (!has_cpp_type && passed.kind != Kind::kReal));
+    // void*, structs of vectors, classes for half, and bytes for anything.
+    const bool unknown = passed.kind == Kind::kOther || (passed.size == 1 && passed.kind != Kind::kBoolean);
+    const bool same_size = passed.size == size_of(slot.dtype) && (passed.kind == Kind::kReal) == (has_cpp_type && !whole);
+    return slot.scalar ? exact : unknown || same_size;
+  }
 
   Result<void> clear(void* stream, const Slot& slot, void* address) const {
     return slot.zeroed_bytes == 0 ? Result<void>() : device->fill_on(stream, address, slot.zeroed_bytes, 0);
@@ -87,11 +107,12 @@ Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const P
       HONE_TRY(state.clear(stream, slot, slot.workspace));
       continue;
     }
-    if (kinds[next] != slot.kind) {
-      return bad_argument(state.name, next, "its type is not the one in the kernel file");
+    if (!State::accepts(slot, kinds[next])) {
+      return bad_argument(state.name, next,
+                          fmt::format("its type is not the one in the kernel file, {}{}", name(slot.dtype), slot.scalar ? "" : "*"));
     }
     values[i] = addresses[next];
-    if (slot.kind == Passed::kPointer && *static_cast<const std::uintptr_t*>(addresses[next]) % kAlignment != 0) {
+    if (!slot.scalar && *static_cast<const std::uintptr_t*>(addresses[next]) % kAlignment != 0) {
       return bad_argument(state.name, next, "the pointer is not aligned to 16 bytes, which the tuned configurations assume");
     }
     HONE_TRY(state.clear(stream, slot, *static_cast<void* const*>(addresses[next])));
@@ -173,11 +194,8 @@ struct Engine::Impl {
     }
     for (const LaunchArgument& argument : arguments) {
       Kernel::State::Slot slot{.passed = argument.direction != Direction::kWorkspace};
-      if (argument.direction == Direction::kScalar) {
-        slot.kind = argument.dtype == DType::kF64   ? Kernel::Passed::kF64
-                    : argument.dtype == DType::kI32 ? Kernel::Passed::kI32
-                                                    : Kernel::Passed::kF32;
-      }
+      slot.scalar = argument.direction == Direction::kScalar;
+      slot.dtype = argument.dtype;
       slot.zeroed_bytes = argument.zeroed ? argument.bytes : 0;
       if (!slot.passed) {
         HONE_ASSIGN(auto buffer, device->allocate(argument.bytes));
@@ -229,10 +247,18 @@ Result<void> Engine::add_kernel(KernelSpec spec) {
   return {};
 }
 
-Result<Kernel> Engine::kernel(std::string_view kernel, DType dtype, const Shape& shape) {
+Result<Kernel> Engine::kernel(std::string_view kernel, const Shape& shape) {
+  std::unique_lock lock(impl_->mutex);
+  HONE_ASSIGN(const KernelSpec* const spec, impl_->find_spec(kernel));
+  HONE_ASSIGN(const DTypes only, choose_dtypes(*spec, ""));
+  lock.unlock();
+  return this->kernel(kernel, only, shape);
+}
+
+Result<Kernel> Engine::kernel(std::string_view kernel, const DTypes& dtypes, const Shape& shape) {
   const std::lock_guard lock(impl_->mutex);
   HONE_ASSIGN(const KernelSpec* const spec, impl_->find_spec(kernel));
-  HONE_ASSIGN(Problem problem, make_problem(*spec, dtype, shape));
+  HONE_ASSIGN(Problem problem, make_problem(*spec, dtypes, shape));
   HONE_ASSIGN(const Impl::Entry* const entry, impl_->find_entry(*spec, problem));
   auto state = std::make_shared<Kernel::State>();
   state->device = impl_->device.get();

@@ -10,7 +10,7 @@ namespace {
 /// No device holds as many, and their bytes do not overflow.
 constexpr std::int64_t kMostElements = 1'000'000'000'000'000;
 
-Result<Compiled> compile(const KernelSpec& spec, DType dtype, const Configuration& configuration, const Registry::Found& device,
+Result<Compiled> compile(const KernelSpec& spec, const DTypes& dtype, const Configuration& configuration, const Registry::Found& device,
                          Store* store) {
   const CompiledKey key = compiled_key(spec, dtype, text(spec.parameters, configuration), device.info);
   if (store != nullptr) {

@@ -111,7 +111,7 @@ Result<std::vector<Configuration>> check_sample(const KernelSpec& spec, const Pr
   }
 }
 
-Problem reduced_problem(const KernelSpec& spec, DType dtype, std::int64_t elements, double operations) {
+Problem reduced_problem(const KernelSpec& spec, const DTypes& dtype, std::int64_t elements, double operations) {
   Problem problem{dtype, {}};
   for (const ProblemField& field : spec.problem) {
     problem.shape.emplace_back(field.name, field.default_value);

@@ -6,7 +6,7 @@ namespace {
 constexpr std::size_t kMostTrials = 1000;  // of one problem on one device
 
 Prior prior_of(const History& history, const SearchSpace& space) {
-  Prior prior{history.product, std::string(name(history.problem.dtype)), text(history.problem.shape), {}};
+  Prior prior{history.product, name(history.problem.dtype), text(history.problem.shape), {}};
   for (Trial trial : history.trials) {
     if (const std::optional<Count> position = space.index(trial.configuration)) {
       trial.position = *position;

@@ -291,7 +291,7 @@ class Verifier {
       if (!request_.kernel.empty() && spec.name != request_.kernel) {
         continue;
       }
-      for (const DType dtype : spec.dtypes) {
+      for (const DTypes& dtype : spec.dtypes) {
         HONE_ASSIGN(const std::vector<Record> records,
                     store_.records_of(record_key(spec, Problem{dtype, {}}, request_.device.info), spec.parameters));
         for (const Record& record : records) {

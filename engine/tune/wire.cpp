@@ -115,7 +115,7 @@ Result<Problem> read_problem(const Message& message) {
     return *fields.error();
   }
   Problem problem;
-  HONE_ASSIGN(problem.dtype, parse_dtype(dtype));
+  HONE_ASSIGN(problem.dtype, parse_dtypes(dtype));
   HONE_ASSIGN(problem.shape, parse_shape(shape));
   return problem;
 }

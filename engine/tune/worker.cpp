@@ -62,7 +62,7 @@ class CompilingWorker {
   }
 
   KernelSpec spec_;
-  DType dtype_ = DType::kF32;
+  DTypes dtype_;
   std::unique_ptr<Compiler> compiler_;
 };
 

@@ -50,9 +50,9 @@ std::string pass_symbol(std::size_t configuration, std::size_t pass) { return fm
 
 std::string reference_symbol(std::size_t pass) { return fmt::format("hone_reference_{}", pass); }
 
-std::string configurations_source(const KernelSpec& spec, DType dtype, std::span<const Configuration> configurations) {
+std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, std::span<const Configuration> configurations) {
   std::string source = preamble(spec, spec.source);
-  const std::string type = spec.templated_on_type ? fmt::format("{}, ", name(dtype)) : "";
+  const std::string type = spec.templated_on_type ? fmt::format("{}, ", type_arguments(dtypes)) : "";
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
       if (!can_run(spec, spec.passes[pass], configurations[i])) {
@@ -66,8 +66,8 @@ std::string configurations_source(const KernelSpec& spec, DType dtype, std::span
   return source;
 }
 
-std::string reference_source(const KernelSpec& spec, DType dtype) {
-  const std::string type = spec.templated_on_type ? fmt::format("<{}>", name(dtype)) : "";
+std::string reference_source(const KernelSpec& spec, const DTypes& dtypes) {
+  const std::string type = spec.templated_on_type ? fmt::format("<{}>", type_arguments(dtypes)) : "";
   const AnswerCode code = answer_code(spec);
   std::string source = preamble(spec, code.source);
   for (std::size_t pass = 0; pass < code.passes.size(); ++pass) {

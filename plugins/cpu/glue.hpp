@@ -18,7 +18,7 @@ std::string pass_symbol(std::size_t configuration, std::size_t pass);
 /// "hone_reference_1": pass 1 of the reference.
 std::string reference_symbol(std::size_t pass);
 
-std::string configurations_source(const KernelSpec& spec, DType dtype, std::span<const Configuration> configurations);
-std::string reference_source(const KernelSpec& spec, DType dtype);
+std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, std::span<const Configuration> configurations);
+std::string reference_source(const KernelSpec& spec, const DTypes& dtypes);
 
 }  // namespace hone::cpu

@@ -3,4 +3,5 @@
 
 #define HONE_CPU_RUNTIME
 #include "hone/kernel_cpu.h"
+#include "hone/kernel_narrow.h"
 #undef HONE_CPU_RUNTIME

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "hone/random.h"
-#include "plugins/cpu/kernel_abi.hpp"
+#include "plugins/cpu/elements.hpp"
 #include "plugins/cpu/sanitizer.hpp"
 
 namespace hone::cpu {
@@ -57,29 +57,8 @@ Error out_of_memory(std::size_t bytes) {
   return Error{ErrorCode::kDevice, fmt::format("cpu: not enough memory for a buffer of {} bytes", bytes)};
 }
 
-template <class Store>
-void fill_random(ThreadPool& pool, std::size_t count, Store&& store) {
-  pool.parallel_for(static_cast<std::int64_t>(count), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      store(static_cast<std::size_t>(i));
-    }
-  });
-}
-
 double element(const void* from, DType dtype, std::size_t i) {
-  switch (dtype) {
-    case DType::kF32:
-      return static_cast<const float*>(from)[i];
-    case DType::kF16:
-      return hone_half_to_float(static_cast<const unsigned short*>(from)[i]);
-    case DType::kBF16:
-      return hone_bfloat_to_float(static_cast<const unsigned short*>(from)[i]);
-    case DType::kF64:
-      return static_cast<const double*>(from)[i];
-    case DType::kI32:
-      return static_cast<const int*>(from)[i];
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+  return visit_elements(dtype, [&](auto elements) { return elements.get(from, i); });
 }
 
 /// |actual - expected| / allowed; above 1 is a mismatch. A NaN on either side never passes, an infinity only equals itself.
@@ -123,23 +102,7 @@ void merge(Comparison& into, const Comparison& part) {
 }
 
 void store(void* to, DType dtype, std::size_t i, double value) {
-  switch (dtype) {
-    case DType::kF32:
-      static_cast<float*>(to)[i] = static_cast<float>(value);
-      break;
-    case DType::kF16:
-      static_cast<unsigned short*>(to)[i] = hone_float_to_half(static_cast<float>(value));
-      break;
-    case DType::kBF16:
-      static_cast<unsigned short*>(to)[i] = hone_float_to_bfloat(static_cast<float>(value));
-      break;
-    case DType::kF64:
-      static_cast<double*>(to)[i] = value;
-      break;
-    case DType::kI32:
-      static_cast<int*>(to)[i] = static_cast<int>(std::clamp(value, -0x1p31, 0x1p31 - 1.0));
-      break;
-  }
+  visit_elements(dtype, [&](auto elements) { elements.set(to, i, value); });
 }
 
 }  // namespace
@@ -171,21 +134,13 @@ Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) {
 }
 
 void randomize(ThreadPool& pool, void* destination, DType dtype, std::size_t count, std::uint64_t seed) {
-  switch (dtype) {
-    case DType::kF32:
-      return fill_random(pool, count, [=](std::size_t i) { static_cast<float*>(destination)[i] = random_element(seed, i); });
-    case DType::kF16:
-      return fill_random(
-          pool, count, [=](std::size_t i) { static_cast<unsigned short*>(destination)[i] = hone_float_to_half(random_element(seed, i)); });
-    case DType::kBF16:
-      return fill_random(pool, count, [=](std::size_t i) {
-        static_cast<unsigned short*>(destination)[i] = hone_float_to_bfloat(random_element(seed, i));
-      });
-    case DType::kF64:
-      return fill_random(pool, count, [=](std::size_t i) { static_cast<double*>(destination)[i] = random_element(seed, i); });
-    case DType::kI32:
-      return fill_random(pool, count, [=](std::size_t i) { static_cast<int*>(destination)[i] = random_integer(seed, i); });
-  }
+  visit_elements(dtype, [&](auto elements) {
+    pool.parallel_for(static_cast<std::int64_t>(count), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        elements.set(destination, i, usual_element(elements, seed, i));
+      }
+    });
+  });
 }
 
 double root_mean_square(const double* values, std::size_t count) {
@@ -205,7 +160,8 @@ void spoil(std::span<const Watch> watches, const Spots& spots) {
     for (std::size_t k = 0; watch.spoiled && k < std::min(watch.count, spots.most); ++k) {
       const std::size_t i = spot(spots.seed, k, watch.count, spots.most);
       const double expected = watch.expected[i], other = watch.expected[random_bits(~spots.seed, i) % watch.count];
-      store(watch.address, watch.element, i, decoy(expected, other, watch.relative * std::fabs(expected) + watch.absolute));
+      const double allowed = watch.relative * std::fabs(expected) + watch.absolute;
+      store(watch.address, watch.element, i, decoy(expected, other, allowed, range_of(watch.element).most));
     }
   }
 }

@@ -57,9 +57,9 @@ constexpr std::string_view kParameterType =
 std::string answering_source(const KernelSpec& spec) {
   const AnswerCode code = answer_code(spec);
   std::string text = code.source + std::string(kParameterType);
-  const std::string prefix = spec.templated_on_type ? "template <class T> " : "";
+  const std::string prefix = template_head(spec);
   for (std::size_t pass = 0; pass < code.passes.size(); ++pass) {
-    const std::string callee = code.passes[pass].function + (spec.templated_on_type ? "<T>" : "");
+    const std::string callee = code.passes[pass].function + template_arguments(spec);
     std::string parameters, arguments;
     for (std::size_t i = 0; i < code.passes[pass].arguments.size(); ++i) {
       parameters += fmt::format(", typename hone_parameter<{}, decltype(&{})>::type a{}", i, callee, i);

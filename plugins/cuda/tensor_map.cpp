@@ -11,8 +11,25 @@ namespace {
 /// CUtensorMapDataType
 int element_code(DType dtype) {
   switch (dtype) {
+    case DType::kI8:
+    case DType::kU8:
+    case DType::kBool:
+    case DType::kE4M3:
+    case DType::kE5M2:
+    case DType::kI4x2:
+    case DType::kU4x2:
+      return 0;  // bytes, whatever they mean
+    case DType::kI16:
+    case DType::kU16:
+      return 1;
+    case DType::kU32:
+      return 2;
     case DType::kI32:
       return 3;
+    case DType::kU64:
+      return 4;
+    case DType::kI64:
+      return 5;
     case DType::kF16:
       return 6;
     case DType::kF32:

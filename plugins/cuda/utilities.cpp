@@ -42,7 +42,8 @@ constexpr unsigned int kBlock = 256;
 constexpr std::size_t kBlocksPerMultiprocessor = 8, kLateBlocks = 16;
 
 static_assert(static_cast<int>(DType::kF32) == 0 && static_cast<int>(DType::kF16) == 1 && static_cast<int>(DType::kBF16) == 2 &&
-                  static_cast<int>(DType::kF64) == 3 && static_cast<int>(DType::kI32) == 4,
+                  static_cast<int>(DType::kF64) == 3 && static_cast<int>(DType::kI32) == 4 && static_cast<int>(DType::kI8) == 5 &&
+                  static_cast<int>(DType::kBool) == 12 && static_cast<int>(DType::kU4x2) == 16,
               "utility.cu numbers the dtypes in this order");
 
 Result<std::shared_ptr<const Artifact>> compile_utility(std::string_view architecture) {

@@ -1,9 +1,8 @@
 // What a cuda device does itself: random inputs, comparison with the reference, checksums, emptying the L2. Compiled with NVRTC on first
 // use.
 #include <hone/kernel.h>
+#include <hone/kernel_narrow.h>
 #include <hone/random.h>
-
-using u64 = unsigned long long;
 
 // The same layout as in utilities.cpp.
 struct Summary {
@@ -16,7 +15,7 @@ struct Summary {
 };
 
 // As in hone::DType.
-enum { kF32, kF16, kBF16, kF64, kI32 };
+enum { kF32, kF16, kBF16, kF64, kI32, kI8, kU8, kI16, kU16, kU32, kI64, kU64, kBool, kE4M3, kE5M2, kI4x2, kU4x2 };
 
 __device__ double element(const void* from, int dtype, u64 i) {
   switch (dtype) {
@@ -24,7 +23,16 @@ __device__ double element(const void* from, int dtype, u64 i) {
     case kF16: return static_cast<float>(static_cast<const f16*>(from)[i]);
     case kBF16: return static_cast<float>(static_cast<const bf16*>(from)[i]);
     case kF64: return static_cast<const f64*>(from)[i];
-    default: return static_cast<const i32*>(from)[i];
+    case kI32: return static_cast<const i32*>(from)[i];
+    case kI8: return static_cast<const i8*>(from)[i];
+    case kI16: return static_cast<const i16*>(from)[i];
+    case kU16: return static_cast<const u16*>(from)[i];
+    case kU32: return static_cast<const u32*>(from)[i];
+    case kI64: return static_cast<double>(static_cast<const i64*>(from)[i]);
+    case kU64: return static_cast<double>(static_cast<const u64*>(from)[i]);
+    case kE4M3: return static_cast<float>(static_cast<const e4m3*>(from)[i]);
+    case kE5M2: return static_cast<float>(static_cast<const e5m2*>(from)[i]);
+    default: return static_cast<const u8*>(from)[i];
   }
 }
 
@@ -33,16 +41,57 @@ __device__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; 
 __device__ u64 first_index() { return static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ u64 stride() { return static_cast<u64>(gridDim.x) * blockDim.x; }
 
+// To integers toward zero, and no further than their bounds, as conversions do in PTX.
+__device__ void set_element(void* to, int dtype, u64 i, double x) {
+  switch (dtype) {
+    case kF32: static_cast<f32*>(to)[i] = static_cast<float>(x); break;
+    case kF16: static_cast<f16*>(to)[i] = f16(static_cast<float>(x)); break;
+    case kBF16: static_cast<bf16*>(to)[i] = bf16(static_cast<float>(x)); break;
+    case kF64: static_cast<f64*>(to)[i] = x; break;
+    case kI32: static_cast<i32*>(to)[i] = __double2int_rz(x); break;
+    case kI8: static_cast<i8*>(to)[i] = static_cast<i8>(__double2int_rz(fmin(fmax(x, -128.0), 127.0))); break;
+    case kI16: static_cast<i16*>(to)[i] = static_cast<i16>(__double2int_rz(fmin(fmax(x, -32768.0), 32767.0))); break;
+    case kU16: static_cast<u16*>(to)[i] = static_cast<u16>(__double2int_rz(fmin(fmax(x, 0.0), 65535.0))); break;
+    case kU32: static_cast<u32*>(to)[i] = __double2uint_rz(x); break;
+    case kI64: static_cast<i64*>(to)[i] = __double2ll_rz(x); break;
+    case kU64: static_cast<u64*>(to)[i] = __double2ull_rz(x); break;
+    case kBool: static_cast<u8*>(to)[i] = x >= 1; break;
+    case kE4M3: static_cast<e4m3*>(to)[i] = e4m3(static_cast<float>(x)); break;
+    case kE5M2: static_cast<e5m2*>(to)[i] = e5m2(static_cast<float>(x)); break;
+    default: static_cast<u8*>(to)[i] = static_cast<u8>(__double2int_rz(fmin(fmax(x, 0.0), 255.0))); break;
+  }
+}
+
+__device__ double largest(int dtype) {
+  switch (dtype) {
+    case kF16: return 65504;
+    case kI32: return 2147483647;
+    case kI8: return 127;
+    case kI16: return 32767;
+    case kU16: return 65535;
+    case kU32: return 4294967295;
+    case kI64: return 9223372036854775807.0;
+    case kU64: return 18446744073709551615.0;
+    case kU8: case kI4x2: case kU4x2: return 255;
+    case kBool: return 1;
+    case kE4M3: return e4m3::largest;
+    case kE5M2: return e5m2::largest;
+    default: return 3.4028234663852886e38;
+  }
+}
+
+__device__ double usual_element(int dtype, u64 seed, u64 i) {
+  switch (dtype) {
+    case kI32: case kI8: case kI16: case kI64: return hone::random_integer(seed, i);
+    case kU8: case kU16: case kU32: case kU64: case kI4x2: case kU4x2: return hone::random_unsigned(seed, i);
+    case kBool: return hone::random_boolean(seed, i);
+    default: return hone::random_element(seed, i);
+  }
+}
+
 extern "C" __global__ void hone_randomize(void* to, int dtype, u64 count, u64 seed) {
   for (u64 i = first_index(); i < count; i += stride()) {
-    const float x = hone::random_element(seed, i);
-    switch (dtype) {
-      case kF32: static_cast<f32*>(to)[i] = x; break;
-      case kF16: static_cast<f16*>(to)[i] = f16(x); break;
-      case kBF16: static_cast<bf16*>(to)[i] = bf16(x); break;
-      case kF64: static_cast<f64*>(to)[i] = x; break;
-      default: static_cast<i32*>(to)[i] = hone::random_integer(seed, i); break;
-    }
+    set_element(to, dtype, i, usual_element(dtype, seed, i));
   }
 }
 
@@ -188,16 +237,6 @@ struct Watch {
   int dtype, spoiled;
 };
 
-__device__ void set_element(void* to, int dtype, u64 i, double x) {
-  switch (dtype) {
-    case kF32: static_cast<f32*>(to)[i] = static_cast<float>(x); break;
-    case kF16: static_cast<f16*>(to)[i] = f16(static_cast<float>(x)); break;
-    case kBF16: static_cast<bf16*>(to)[i] = bf16(static_cast<float>(x)); break;
-    case kF64: static_cast<f64*>(to)[i] = x; break;
-    default: static_cast<i32*>(to)[i] = static_cast<i32>(x); break;
-  }
-}
-
 // blockIdx.y is the watch.
 extern "C" __global__ void hone_spoil(const Watch* watches, u64 seed, u64 most) {
   const Watch watch = watches[blockIdx.y];
@@ -208,7 +247,7 @@ extern "C" __global__ void hone_spoil(const Watch* watches, u64 seed, u64 most) 
   for (u64 k = first_index(); k < spots; k += stride()) {
     const u64 i = hone::spot(seed, k, watch.count, most);
     const double expected = watch.expected[i], other = watch.expected[hone::random_bits(~seed, i) % watch.count];
-    set_element(watch.address, watch.dtype, i, hone::decoy(expected, other, watch.relative * fabs(expected) + watch.absolute));
+    set_element(watch.address, watch.dtype, i, hone::decoy(expected, other, watch.relative * fabs(expected) + watch.absolute, largest(watch.dtype)));
   }
 }
 

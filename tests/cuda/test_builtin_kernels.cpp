@@ -19,7 +19,7 @@ TEST_CASE("every built-in kernel's default configuration and reference compile f
       return;
     }
     for (const KernelSpec& spec : builtin_kernels()) {
-      for (const DType dtype : spec.dtypes) {
+      for (const DTypes& dtype : spec.dtypes) {
         CAPTURE(device.architecture);
         CAPTURE(spec.name);
         CAPTURE(std::string(name(dtype)));

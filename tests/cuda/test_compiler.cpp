@@ -132,7 +132,7 @@ TEST_CASE("the reference becomes a kernel over its indices") {
     return;
   }
   const KernelSpec spec = twice_spec();
-  for (const DType dtype : spec.dtypes) {
+  for (const DTypes& dtype : spec.dtypes) {
     const auto compiled = compile_reference(*compiler, spec, dtype);
     REQUIRE_MESSAGE(compiled.ok(), compiled.error().message);
     REQUIRE(compiled->symbols.size() == 1);

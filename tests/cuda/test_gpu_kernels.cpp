@@ -6,7 +6,7 @@ using namespace test;
 
 TEST_CASE_FIXTURE(Gpu, "every built-in kernel's default configuration is right, and is timed") {
   for (const KernelSpec& spec : builtin_kernels()) {
-    for (const DType dtype : spec.dtypes) {
+    for (const DTypes& dtype : spec.dtypes) {
       CAPTURE(spec.name);
       CAPTURE(std::string(name(dtype)));
       const auto problem = make_problem(spec, dtype, {});

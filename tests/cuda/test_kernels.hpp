@@ -104,7 +104,7 @@ inline DeviceInfo compile_target(std::string architecture) {
 }
 
 inline std::vector<Result<Compiled>> compile(Compiler& compiler, const KernelSpec& spec, std::vector<Configuration> configurations,
-                                             DType dtype = DType::kF32) {
+                                             const DTypes& dtype = DType::kF32) {
   CompileRequest request;
   request.spec = &spec;
   request.dtype = dtype;
@@ -112,7 +112,7 @@ inline std::vector<Result<Compiled>> compile(Compiler& compiler, const KernelSpe
   return compiler.compile(request);
 }
 
-inline Result<Compiled> compile_reference(Compiler& compiler, const KernelSpec& spec, DType dtype = DType::kF32) {
+inline Result<Compiled> compile_reference(Compiler& compiler, const KernelSpec& spec, const DTypes& dtype = DType::kF32) {
   CompileRequest request;
   request.spec = &spec;
   request.dtype = dtype;
@@ -138,7 +138,7 @@ inline Result<SearchSpace> space_of(const KernelSpec& spec, const Problem& probl
 }
 
 /// What runs where nothing was tuned: the default, or the nearest to it that is valid; of a kernel for other devices, the default.
-inline Configuration untuned(const KernelSpec& spec, DType dtype, const DeviceInfo& device) {
+inline Configuration untuned(const KernelSpec& spec, const DTypes& dtype, const DeviceInfo& device) {
   const auto space = space_of(spec, make_problem(spec, dtype, {}).value(), device);
   const Configuration standard = default_configuration(spec);
   return !space || space->size() == 0 ? standard : space->at(default_position(*space, standard));

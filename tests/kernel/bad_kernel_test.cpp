@@ -174,8 +174,8 @@ TEST_CASE("rules of kernels and their arguments") {
           "add.cu:9:41: error: the extent of 'y' uses c.block: only a WORKSPACE may"},
          {&Lines::kernel, "KERNEL void add(IN() const T* x, OUT(p.n) T* y, Problem p) {}",
           "add.cu:9:20: error: the mark of argument 'x' needs its number of elements"},
-         {&Lines::kernel, "KERNEL void add(IN(p.n) const short* x, OUT(p.n) T* y, Problem p) {}",
-          "add.cu:9:38: error: argument 'x' points to 'short'; an element is T, f32"},
+         {&Lines::kernel, "KERNEL void add(IN(p.n) const Problem* x, OUT(p.n) T* y, Problem p) {}",
+          "add.cu:9:40: error: argument 'x' points to 'Problem'; an element is T, f32"},
          {&Lines::kernel, "KERNEL DTYPES(f32, f8) void add(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {}", "add.cu:9:15: error: "},
          {&Lines::launch, "",
           "add.cu:9:13: error: kernel 'add' has no launch: expected `constexpr Launch launch_add(Problem p, Config c)`"}});

@@ -127,7 +127,7 @@ TEST_CASE("a file's name, summary, includes and extents") {
   CHECK(spec.includes[0].first == "product_tiles.h");
   CHECK(spec.includes[0].second == kTiles);
   CHECK(spec.source_hash.size() == 32);
-  CHECK(spec.dtypes == std::vector<DType>{DType::kF32, DType::kF64});
+  CHECK(spec.dtypes == std::vector<hone::DTypes>{DType::kF32, DType::kF64});
   REQUIRE(spec.problem.size() == 2);
   CHECK(spec.problem[0].name == "m");
   CHECK(spec.problem[0].default_value == 1024);
@@ -434,7 +434,7 @@ template <Config c> KERNEL void count(IN(p.n) const int* x, OUT(1) int* y, Probl
   REQUIRE(spec.ok());
   CHECK(spec->summary == "Counts. Quickly.");
   CHECK_FALSE(spec->templated_on_type);
-  CHECK(spec->dtypes == std::vector<DType>{DType::kI32});
+  CHECK(spec->dtypes == std::vector<hone::DTypes>{DType::kI32});
   CHECK(spec->parameters[0].cpp_type == "Config::Path");
   CHECK(spec->constraints.empty());
   CHECK(spec->passes[0].grid[0].text() == "p.n + p.n");

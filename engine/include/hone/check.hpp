@@ -59,7 +59,7 @@ Result<std::vector<Configuration>> check_sample(const KernelSpec& spec, const Pr
 
 /// The kernel's default problem for `dtype`, its largest extents halved until no argument has more than `elements` elements and a run does
 /// no more than `operations`.
-Problem reduced_problem(const KernelSpec& spec, DType dtype, std::int64_t elements, double operations);
+Problem reduced_problem(const KernelSpec& spec, const DTypes& dtype, std::int64_t elements, double operations);
 
 /// Nothing is stored. Errors: an unknown sanitizer, an empty space, no compiler, no worker, kCancelled. A kernel that fails is no error:
 /// the report says so.

@@ -57,7 +57,7 @@ struct Compiled {
 
 struct CompileRequest {
   const KernelSpec* spec = nullptr;
-  DType dtype = DType::kF32;
+  DTypes dtype;
   std::vector<Configuration> configurations;  ///< empty with `reference`
   bool reference = false;                     ///< compile the reference instead
 };

@@ -4,8 +4,10 @@
 //   auto engine = hone::Engine::open().value();
 //   auto softmax = engine.kernel("softmax", hone::DType::kF16, {{"rows", 4096}, {"cols", 1024}}).value();
 //   softmax.launch(stream, x, y);
+// Of a kernel with several type parameters: engine.kernel("gemm", {{"In", hone::DType::kE4M3}, {"Out", hone::DType::kBF16}}, {{"m", 1024}}).
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -84,15 +86,32 @@ class Kernel {
 
  private:
   friend class Engine;
-  enum class Passed : std::uint8_t { kPointer, kF32, kF64, kI32, kOther };
+  /// The type of what is passed, as far as it can be held against a dtype.
+  struct Passed {
+    enum class Kind : std::uint8_t { kOther, kReal, kSigned, kUnsigned, kBoolean };
+    bool pointer = false;
+    Kind kind = Kind::kOther;  ///< of what a pointer points to; classes and void are others
+    std::uint16_t size = 0;
+  };
 
   template <class T>
   static constexpr Passed passed() {
-    return std::is_pointer_v<T>              ? Passed::kPointer
-           : std::is_same_v<T, float>        ? Passed::kF32
-           : std::is_same_v<T, double>       ? Passed::kF64
-           : std::is_same_v<T, std::int32_t> ? Passed::kI32
-                                             : Passed::kOther;
+    if constexpr (std::is_pointer_v<T>) {
+      Passed pointee = passed<std::remove_cv_t<std::remove_pointer_t<T>>>();
+      pointee.pointer = true;
+      return pointee;
+    } else if constexpr (std::is_enum_v<T> && !std::is_same_v<T, std::byte>) {
+      return passed<std::underlying_type_t<T>>();
+    } else if constexpr (std::is_void_v<T> || std::is_function_v<T>) {
+      return {};
+    } else {
+      constexpr auto kKind = std::is_same_v<T, bool>          ? Passed::Kind::kBoolean
+                             : std::is_floating_point_v<T>    ? Passed::Kind::kReal
+                             : !std::is_integral_v<T>         ? Passed::Kind::kOther
+                             : std::is_signed_v<T>            ? Passed::Kind::kSigned
+                                                              : Passed::Kind::kUnsigned;
+      return {false, kKind, static_cast<std::uint16_t>(sizeof(T))};
+    }
   }
 
   Result<void> launch_passed(void* stream, void* const* addresses, const Passed* kinds, std::size_t count) const;
@@ -118,7 +137,9 @@ class Engine {
 
   /// Looks up, loads and prepares. The first call for a problem loads code and may compile; later ones are a map lookup.
   /// Errors: an unknown kernel, dtype or shape name; no valid configuration; code that is in no store and no compiler to make it.
-  Result<Kernel> kernel(std::string_view kernel, DType dtype, const Shape& shape);
+  Result<Kernel> kernel(std::string_view kernel, const DTypes& dtypes, const Shape& shape);
+  /// The same of a kernel that has one dtype.
+  Result<Kernel> kernel(std::string_view kernel, const Shape& shape);
   /// What EngineOptions::tune_misses has come to so far.
   [[nodiscard]] MissReport misses() const;
 

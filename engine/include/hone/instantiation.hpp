@@ -13,11 +13,11 @@ namespace hone {
 /// place among the compiled symbols holds an empty one.
 bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& configuration);
 
-/// "softmax<f32, Config{256, 4, true}>"
-std::string instantiation(const KernelSpec& spec, std::string_view function, DType dtype, const Configuration& configuration);
+/// "softmax<f32, Config{256, 4, true}>", "gemm<e4m3, bf16, Config{...}>"
+std::string instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes, const Configuration& configuration);
 
 /// "softmax_reference<f32>", or the name alone where it is no template.
-std::string reference_instantiation(const KernelSpec& spec, std::string_view function, DType dtype);
+std::string reference_instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes);
 
 /// The code that the right answer takes: one source, and its functions in the order of Compiled::symbols.
 struct AnswerCode {
@@ -25,6 +25,10 @@ struct AnswerCode {
   std::vector<ReferencePass> passes;  ///< of the reference, the generators and the acceptances
 };
 AnswerCode answer_code(const KernelSpec& spec);
+
+/// Of code around the kernel file's own functions: "template <class In, class Out> " and "<In, Out>"; empty where it has no type parameter.
+std::string template_head(const KernelSpec& spec);
+std::string template_arguments(const KernelSpec& spec);
 
 /// Values of parameters marked OPTION, in the order of the parameters; 0 leaves the option out.
 std::vector<std::string> compile_options(const KernelSpec& spec, const Configuration& configuration);

@@ -21,7 +21,7 @@
 //                            looks to the tensor memory accelerator (see TensorView; over p, c, sizeof(T)). The device makes the map
 // functions:
 //   KERNEL                   a __global__ function; several in one file are passes that run in order
-//   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16
+//   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16. Of several types, each: DTYPES(In = f16 | f32, Out = f32)
 //   LAUNCH_BOUNDS(...)       __launch_bounds__
 //   REFERENCE(N)             the right answer in double, called once for each index in [0, N); several in one file run in order, on the
 //                            same outputs
@@ -147,7 +147,14 @@ template <class I> HONE_BOTH constexpr I max_of(I a, I b) { return a < b ? b : a
 // ---- element types ---------------------------------------------------------------------------------------------------------------------
 using f32 = float;
 using f64 = double;
+using i8 = signed char;
+using u8 = unsigned char;
+using i16 = short;
+using u16 = unsigned short;
 using i32 = int;
+using u32 = unsigned;
+using i64 = long long;  // as CUDA's atomics and intrinsics have it
+using u64 = unsigned long long;
 
 /// IEEE half and bfloat16: storage with conversions from and to float, rounded to nearest even. Arithmetic happens in float.
 /// Layout-compatible with __half and __nv_bfloat16, without the 10 ms their headers cost in every compile.

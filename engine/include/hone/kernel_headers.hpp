@@ -11,7 +11,7 @@ struct KernelHeader {
   std::string_view name, text;
 };
 
-/// kernel.h, kernel_hopper.h, kernel_read.h, kernel_cpu.h and random.h.
+/// kernel.h, kernel_narrow.h, kernel_hopper.h, kernel_read.h, kernel_cpu.h and random.h.
 std::span<const KernelHeader> kernel_headers();
 
 /// The text of one of them; empty if there is no header of that name.

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "hone/dtype.hpp"
+#include "hone/dtypes.hpp"
 #include "hone/expression.hpp"
 
 namespace hone {
@@ -80,15 +80,19 @@ struct Bound {
 struct Argument {
   std::string name;
   Direction direction = Direction::kIn;
-  bool element_is_t = true;           ///< the element type is the kernel's T
+  bool element_is_t = true;           ///< the element type is a type parameter of the kernel,
+  std::size_t type_parameter = 0;     ///< this one of them
   DType dtype = DType::kF32;          ///< otherwise: this
-  Expression extent;                  ///< elements, over p.*, c.* (workspaces) and sizeof(T)
+  int lanes = 1;                      ///< of a pointer to vectors: 4 of float4 and of Vector<T, 4>
+  Expression extent;                  ///< elements (of a vector: each of its lanes), over p.*, c.* (workspaces) and sizeof(T)
+  bool exact = false;                 ///< of 64-bit integers: the reference writes them as what they are, not as doubles
   bool zeroed = false;                ///< must be zero before each launch (OUT_ZEROED, WORKSPACE_ZEROED)
   Value scalar_default;               ///< kScalar
   Fill fill = {};                     ///< kIn, kInOut
   Bound bound = {};                   ///< kOut, kInOut
+  std::string enumeration = {};       ///< kScalar: the enumeration it is of, in the source; its dtype is what that is stored as
 
-  [[nodiscard]] DType element(DType t) const { return element_is_t ? t : dtype; }
+  [[nodiscard]] DType element(const DTypes& types) const { return element_is_t ? types[type_parameter] : dtype; }
 };
 
 /// Parameters of a pass that are none of the spec's arguments.
@@ -155,7 +159,8 @@ struct KernelSpec {
   std::vector<std::pair<std::string, std::string>> includes;  ///< (name as included, text) of the file's own headers
   std::string source_hash;          ///< of the tokens of source, includes and Hone's own headers: 32 hex digits
   bool templated_on_type = true;    ///< template <class T, Config c>, else template <Config c>
-  std::vector<DType> dtypes;        ///< those it can be tuned for
+  std::vector<std::string> type_names = {};  ///< template <class In, class Out, Config c>: "In", "Out". Empty with one type, or none
+  std::vector<DTypes> dtypes;       ///< those it can be tuned for; of several types each combination
   std::vector<ProblemField> problem;
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints;
@@ -185,6 +190,8 @@ struct KernelSpec {
 std::string fill_text(const KernelSpec& spec, int argument);
 /// How an output is judged, in words. Empty where it is held against the reference with the usual tolerance.
 std::string bound_text(const KernelSpec& spec, int argument);
+/// The element of an argument as a kernel file has it: "T", "In", "f32", "f32 x 4".
+std::string element_name(const KernelSpec& spec, const Argument& argument);
 
 Result<KernelSpec> parse_kernel_spec(std::string_view json);
 

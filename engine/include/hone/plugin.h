@@ -196,7 +196,13 @@ typedef struct hone_strategy {
  * this call failed and the device is as it was. */
 enum { HONE_LOST = 2 };
 
-enum { HONE_F32 = 0, HONE_F16 = 1, HONE_BF16 = 2, HONE_F64 = 3, HONE_I32 = 4 };
+/* Those up to HONE_I32 are in every version; a device that does not know a later one answers with an error. HONE_BOOL is a byte, 0 or 1;
+ * HONE_E4M3 and HONE_E5M2 are 8-bit floats; HONE_I4X2 and HONE_U4X2 are bytes, of which nobody looks at the halves. */
+enum {
+  HONE_F32 = 0, HONE_F16 = 1, HONE_BF16 = 2, HONE_F64 = 3, HONE_I32 = 4,
+  HONE_I8 = 5, HONE_U8 = 6, HONE_I16 = 7, HONE_U16 = 8, HONE_U32 = 9, HONE_I64 = 10, HONE_U64 = 11, HONE_BOOL = 12,
+  HONE_E4M3 = 13, HONE_E5M2 = 14, HONE_I4X2 = 15, HONE_U4X2 = 16
+};
 
 typedef struct hone_text {
   const char *name, *text;
@@ -254,7 +260,7 @@ typedef struct hone_compile_request {
   const char *kernel, *file, *source; /* its name, its path for messages, its text */
   const hone_text* headers;           /* what it may include: "hone/kernel.h" and its kin, and the file's own, as it names them */
   size_t header_count;
-  int32_t dtype;
+  int32_t dtype; /* of several type parameters that of the first; the functions are named with all of them */
   const char* const* problem_fields; /* of struct Problem, each a long */
   size_t problem_field_count;
   const hone_unit* units;
@@ -377,7 +383,8 @@ typedef struct hone_device {
   int32_t (*copy)(void* device, void* destination, const void* source, size_t bytes, hone_message* message);
   /* On `stream` without waiting, if there is one; else done on return. */
   int32_t (*fill)(void* device, void* stream, void* destination, size_t bytes, uint8_t pattern, hone_message* message);
-  /* Element i becomes random_element(seed, i) of hone/random.h, of HONE_I32 random_integer(seed, i): the same on every device. */
+  /* Element i becomes random_element(seed, i) of hone/random.h, of signed integers random_integer(seed, i), of unsigned ones and of HONE_I4X2
+   * and HONE_U4X2 random_unsigned(seed, i), of HONE_BOOL random_boolean(seed, i): the same on every device. */
   int32_t (*randomize)(void* device, void* destination, int32_t dtype, size_t count, uint64_t seed, hone_message* message);
   /* `expected` is in device memory. A NaN never passes, an infinity equals itself alone. */
   int32_t (*compare)(void* device, const void* actual, int32_t dtype, const double* expected, size_t count, const hone_tolerance* tolerance,

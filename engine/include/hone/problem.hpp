@@ -1,5 +1,5 @@
 #pragma once
-// A problem is what the caller fixes: a dtype and a shape.
+// A problem is what the caller fixes: its dtypes and a shape.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace hone {
 using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 
 struct Problem {
-  DType dtype = DType::kF32;
+  DTypes dtype;
   Shape shape;
   friend bool operator==(const Problem&, const Problem&) = default;
 };
@@ -27,7 +27,7 @@ std::string text(const Shape& shape);
 /// Completes `shape` with the kernel's defaults, puts it into the kernel's order and checks it.
 /// Errors: an unknown extent (the known ones are listed), one given twice, one below 1, a dtype the kernel does not support,
 /// an argument so large that its bytes overflow.
-Result<Problem> make_problem(const KernelSpec& spec, DType dtype, const Shape& shape);
+Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape);
 
 /// Why a field cannot have this value; empty if it can.
 std::string why_not(const ProblemField& field, std::int64_t value);
@@ -41,7 +41,11 @@ std::vector<std::int64_t> packed(const KernelSpec& spec, const Problem& problem)
 /// parse_shape() of a text that may have enumerators, and true and false, in place of numbers. Errors: as there, and no enumerator of the field.
 Result<Shape> parse_shape(const KernelSpec& spec, std::string_view text);
 
-/// p.NAME and sizeof(T), for expressions of this problem.
+/// The dtypes that `text` means for a kernel: "bf16", "In=e4m3,Out=bf16", or as much of it as leaves one combination; nothing where it has one.
+/// Of several types a single one, "bf16", goes to each type parameter that may have it. Errors list what there is.
+Result<DTypes> choose_dtypes(const KernelSpec& spec, std::string_view text);
+
+/// p.NAME and sizeof(T) (of several types sizeof(In), ...), for expressions of this problem.
 Bindings bindings(const Problem& problem);
 
 /// Small ragged problems on which a configuration is validated besides the real one: extents of 1, primes, one off a power of two. Fields

@@ -28,6 +28,12 @@ HONE_HOST_DEVICE constexpr int random_integer(unsigned long long seed, unsigned 
   return static_cast<int>(random_bits(seed, i) >> 56) - 128;
 }
 
+/// Of unsigned elements, and of bytes of 4-bit integers: uniform in [0, 255]. Of bool: either.
+HONE_HOST_DEVICE constexpr int random_unsigned(unsigned long long seed, unsigned long long i) {
+  return static_cast<int>(random_bits(seed, i) >> 56);
+}
+HONE_HOST_DEVICE constexpr bool random_boolean(unsigned long long seed, unsigned long long i) { return random_bits(seed, i) >> 63 != 0; }
+
 /// The k-th element of `count` that is spoiled before a run, k below min(count, most): all of them, or a sample that `seed` draws.
 HONE_HOST_DEVICE constexpr unsigned long long spot(unsigned long long seed, unsigned long long k, unsigned long long count,
                                                    unsigned long long most) {
@@ -35,14 +41,15 @@ HONE_HOST_DEVICE constexpr unsigned long long spot(unsigned long long seed, unsi
 }
 
 /// A wrong value that looks right where `expected` is right within `allowed`: another element's answer or, where that is the same, the
-/// double of this one.
-HONE_HOST_DEVICE constexpr double decoy(double expected, double other, double allowed) {
+/// double of this one (the half, where the type's largest number is in the way).
+HONE_HOST_DEVICE constexpr double decoy(double expected, double other, double allowed, double largest) {
   constexpr double kClearly = 16.0;
   const double difference = other > expected ? other - expected : expected - other;
   if (difference > kClearly * allowed) {
     return other;
   }
-  const double doubled = expected == 0.0 ? 1.0 : 2.0 * expected;
+  const bool too_large = 2.0 * expected > largest || -2.0 * expected > largest;
+  const double doubled = expected == 0.0 ? 1.0 : (too_large ? 0.5 : 2.0) * expected;
   const double step = doubled > expected ? doubled - expected : expected - doubled;
   return step > kClearly * allowed ? doubled : expected + 2.0 * kClearly * allowed;
 }

@@ -31,7 +31,7 @@ Purpose purpose_within(double max_error);
 struct RecordKey {
   std::string kernel, source_hash;
   Problem problem;
-  std::string dtypes;  ///< by name ("bf16", later "In=e4m3,Out=bf16"); empty: the problem's
+  std::string dtypes;  ///< by name ("bf16", "In=e4m3,Out=bf16"); empty: the problem's
   Purpose purpose;
   std::string layout = "contiguous";
   int alignment = 16;
@@ -97,7 +97,7 @@ struct SessionKey {
 struct SessionInfo {
   std::int64_t id = 0;
   std::string kernel, source_hash, device_id, product, strategy, strategy_parameters, budget;
-  Problem problem;                  ///< its dtype only where `dtypes` is a single one that this Hone knows
+  Problem problem;                  ///< its dtype only where `dtypes` are ones that this Hone knows
   std::string dtypes;
   Purpose purpose;
   std::uint64_t seed = 0;
@@ -112,7 +112,7 @@ struct SessionInfo {
 /// Cached compilation of one configuration.
 struct CompiledKey {
   std::string source_hash;
-  DType dtype = DType::kF32;
+  DTypes dtype;
   std::string configuration;  ///< canonical text; "reference" for the reference
   std::string architecture, compiler;
 };
@@ -120,7 +120,7 @@ struct CompiledKey {
 /// The key under which the winner for a problem on a device is recorded.
 RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Purpose& purpose = {});
 /// The key of compiled code: of a configuration's text, or "reference".
-CompiledKey compiled_key(const KernelSpec& spec, DType dtype, std::string configuration, const DeviceInfo& device);
+CompiledKey compiled_key(const KernelSpec& spec, const DTypes& dtype, std::string configuration, const DeviceInfo& device);
 
 class Store {
  public:
