@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -220,9 +219,9 @@ Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, const void* addre
 Result<Comparison> Bench::Impl::compare_exact(const Slot& slot, const void* address) {
   Comparison comparison;
   comparison.elements = slot.count;
-  const std::array<Region, 2> both{{{address, slot.bytes()}, {slot.exact, slot.bytes()}}};
-  HONE_ASSIGN(const std::vector<std::uint64_t> sums, device_.checksums(both));
-  if (sums[0] == sums[1]) {
+  HONE_ASSIGN(const std::uint64_t sum, device_.checksum(address, slot.bytes()));
+  HONE_ASSIGN(const std::uint64_t right, device_.checksum(slot.exact, slot.bytes()));
+  if (sum == right) {
     return comparison;
   }
   std::vector<std::byte> actual(slot.bytes()), expected(slot.bytes());
