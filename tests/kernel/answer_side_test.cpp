@@ -22,7 +22,7 @@ std::string file(const std::string& input, const std::string& rest = "", const s
          input + " const i32* index, OUT(p.n) T* y, SCALAR(2) float scale, Problem p) {}\n";
 }
 
-KernelSpec read(const std::string& text) {
+KernelSpec read_answer_side(const std::string& text) {
   const Folder folder;
   auto spec = read_kernel_file(folder.write("add.cu", text));
   REQUIRE_MESSAGE(spec.ok(), spec.error().message);
@@ -38,7 +38,7 @@ TEST_CASE("the mark of an input says what its elements are") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(file("IN(p.n, .low = 1, .below = p.rows, .sorted)"));
+  const KernelSpec spec = read_answer_side(file("IN(p.n, .low = 1, .below = p.rows, .sorted)"));
   const Fill& fill = spec.arguments[1].fill;
   CHECK(fill.low->text() == "1");
   CHECK(fill.below->text() == "p.rows");
@@ -69,7 +69,7 @@ TEST_CASE("a generator fills its input, element by element or by itself") {
   const std::string element = "template <class T> INPUT(index) i32 index_input(long i, Random& random, Problem p) { return (i32)random.integer(0, p.rows); }";
   const std::string itself =
       "template <class T> INPUT(index, p.n / 2) void index_pairs(long i, i32* index, const T* x, float scale, Random& random, Problem p) { index[2 * i] = 0; }";
-  const KernelSpec spec = read(file("IN(p.n)", element + "\n" + itself));
+  const KernelSpec spec = read_answer_side(file("IN(p.n)", element + "\n" + itself));
   REQUIRE(spec.generators.size() == 2);
   CHECK(spec.generators[0].returns_element);
   CHECK(spec.generators[0].target == 1);
@@ -98,13 +98,13 @@ TEST_CASE("TOLERANCE says how far an output may be off") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(file("IN(p.n)", "", "TOLERANCE(y, .absolute = 1e-3 * p.n, .ulps = 2, .fraction = 0.999) "));
+  const KernelSpec spec = read_answer_side(file("IN(p.n)", "", "TOLERANCE(y, .absolute = 1e-3 * p.n, .ulps = 2, .fraction = 0.999) "));
   const Bound& bound = spec.arguments[2].bound;
   CHECK(bound.ulps->text() == "2");
   CHECK(bound.fraction->text() == "0.999");
   CHECK(bound.absolute.has_value());
   CHECK_FALSE(bound.set);
-  CHECK(read(file("IN(p.n)", "", "TOLERANCE(y, .set, .group = p.rows) ")).arguments[2].bound.set);
+  CHECK(read_answer_side(file("IN(p.n)", "", "TOLERANCE(y, .set, .group = p.rows) ")).arguments[2].bound.set);
   CHECK(error_of(file("IN(p.n)", "", "TOLERANCE(x, .ulps = 2) ")).find("TOLERANCE names an output") != std::string::npos);
   CHECK(error_of(file("IN(p.n)", "", "TOLERANCE(y) ")).find("TOLERANCE names an output") != std::string::npos);
   CHECK(error_of(file("IN(p.n)", "", "TOLERANCE(y, .ulp = 2) ")).find("'.ulp = 2' is no tolerance") != std::string::npos);
@@ -116,7 +116,7 @@ TEST_CASE("a function may accept outputs; a file whose outputs are all accepted 
   }
   const std::string accept =
       "template <class T> ACCEPT(p.n) bool add_accept(long i, const T* x, const T* y, const double* expected_y, Problem p) { return true; }";
-  const KernelSpec spec = read(file("IN(p.n)", accept));
+  const KernelSpec spec = read_answer_side(file("IN(p.n)", accept));
   REQUIRE(spec.acceptances.size() == 1);
   CHECK(spec.acceptances[0].arguments == std::vector<int>{0, 2, spec.expected(2), kProblemParameter});
   CHECK(spec.is_accepted(2));
@@ -125,7 +125,7 @@ TEST_CASE("a function may accept outputs; a file whose outputs are all accepted 
   std::string alone = file("IN(p.n)", accept);
   const auto begin = alone.find("template <class T> REFERENCE");
   alone.erase(begin, alone.find('\n', begin) - begin);
-  CHECK(read(alone).reference.empty());
+  CHECK(read_answer_side(alone).reference.empty());
   CHECK(error_of(file("IN(p.n)", "template <class T> ACCEPT(p.n) bool f(long i, const T* x) { return true; }")).find("takes no output") !=
         std::string::npos);
   CHECK(error_of(file("IN(p.n)", "template <class T> ACCEPT(p.n) int f(long i, const T* y) { return 1; }")).find("returns bool") != std::string::npos);
