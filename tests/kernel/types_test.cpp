@@ -29,7 +29,7 @@ std::string templated(const std::string& types, const std::string& marks, const 
          "template <" + types + ", Config c> KERNEL " + marks + " void add(" + parameters + ", Problem p) {}\n";
 }
 
-KernelSpec read(const std::string& text) {
+KernelSpec read_typed(const std::string& text) {
   const reader_test::Folder folder;
   auto spec = read_kernel_file(folder.write("add.cu", text));
   REQUIRE_MESSAGE(spec.ok(), (spec.ok() ? "" : spec.error().message));
@@ -48,7 +48,7 @@ TEST_CASE("every C++ spelling of a type is the dtype that it is") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(fixed(
+  const KernelSpec spec = read_typed(fixed(
       "IN(p.n) const signed char* a, IN(p.n) const unsigned char* b, IN(p.n) const short* c_, IN(p.n) const uint16_t* d, "
       "IN(p.n) const unsigned* e, IN(p.n) const long* f, IN(p.n) const long long* g, IN(p.n) const size_t* h, IN(p.n) const bool* i_, "
       "IN(p.n) const e4m3* j, IN(p.n) const e5m2* k, IN(p.n) const i4x2* l, IN(p.n) const u4x2* m, IN(p.n) const int8_t* n, "
@@ -68,7 +68,7 @@ TEST_CASE("scalars are of any of them, and of enumerations, which are stored as 
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(fixed(
+  const KernelSpec spec = read_typed(fixed(
       "SCALAR(3) long a, SCALAR(true) bool b, SCALAR(Layout::columns) Layout d, SCALAR(kB) Small e, SCALAR(0.5) f16 f, SCALAR(7) u8 g"));
   CHECK(argument(spec, "a").dtype == DType::kI64);
   CHECK(argument(spec, "a").scalar_default.integer() == 3);
@@ -87,7 +87,7 @@ TEST_CASE("a pointer to vectors counts vectors, and its extent is that of their 
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(templated("class T", "DTYPES(f32, i8)",
+  const KernelSpec spec = read_typed(templated("class T", "DTYPES(f32, i8)",
                                          "IN(p.n) const float4* a, IN(p.n + 1) const Vector<T, 2>* b, IN(p.n) const uchar2* d, "
                                          "IN(p.n) const Vector<f32, 4>* e, OUT(p.n) T* y"));
   const Bindings bound = bindings(make_problem(spec, DType::kF32, {{"n", 10}}).value());
@@ -121,7 +121,7 @@ TEST_CASE("of several types each combination is one of the kernel's dtypes, by n
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(std::string(kTypesHead) +
+  const KernelSpec spec = read_typed(std::string(kTypesHead) +
                                "template <class In, class Out> constexpr bool valid(Problem p, Config c) { return sizeof(In) <= sizeof(Out); }\n"
                                "template <class Out> constexpr Cost cost(Problem p) { return {.bytes = 1.0 * p.n * sizeof(Out)}; }\n"
                                "template <class In, class Out> REFERENCE(p.n) void add_reference(long i, const In* x, double* y, Problem p) {}\n"
@@ -152,7 +152,7 @@ TEST_CASE("dtypes are chosen by as much as says which") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(templated("class In, class Out", "DTYPES(In = f16 | bf16 | e4m3, Out = bf16 | f32)",
+  const KernelSpec spec = read_typed(templated("class In, class Out", "DTYPES(In = f16 | bf16 | e4m3, Out = bf16 | f32)",
                                          "IN(p.n) const In* x, OUT(p.n) Out* y"));
   const auto chosen = [&](std::string_view text) {
     const auto dtypes = choose_dtypes(spec, text);
@@ -167,7 +167,7 @@ TEST_CASE("dtypes are chosen by as much as says which") {
   CHECK(chosen("A=f16").find("unknown type parameter 'A'") != std::string::npos);
   CHECK(chosen("f64").find("unknown dtype 'f64'") != std::string::npos);
 
-  const KernelSpec alone = read(fixed("IN(p.n) const u8* x"));
+  const KernelSpec alone = read_typed(fixed("IN(p.n) const u8* x"));
   CHECK(name(choose_dtypes(alone, "").value()) == "u8");
   CHECK(choose_dtypes(alone, "T=u8").error().message.find("has one dtype, without a name: --dtype u8") != std::string::npos);
 }
@@ -209,10 +209,10 @@ TEST_CASE("outputs of 64-bit integers may be exact in the reference, and no othe
     return std::string(kTypesHead) + "REFERENCE(p.n) void add_reference(long i, " + reference + " y, Problem p) {}\n" +
            "template <Config c> KERNEL void add(OUT(p.n) " + kernel + " y, Problem p) {}\n";
   };
-  CHECK(read(with("i64*", "i64*")).arguments.at(0).exact);
-  CHECK(read(with("size_t*", "unsigned long long*")).arguments.at(0).exact);
-  CHECK_FALSE(read(with("i64*", "double*")).arguments.at(0).exact);
-  CHECK(parse_kernel_spec(read(with("i64*", "i64*")).serialize()).value().arguments.at(0).exact);
+  CHECK(read_typed(with("i64*", "i64*")).arguments.at(0).exact);
+  CHECK(read_typed(with("size_t*", "unsigned long long*")).arguments.at(0).exact);
+  CHECK_FALSE(read_typed(with("i64*", "double*")).arguments.at(0).exact);
+  CHECK(parse_kernel_spec(read_typed(with("i64*", "i64*")).serialize()).value().arguments.at(0).exact);
   CHECK(error_of(with("i64*", "u64*")).find("output 'y' of the reference must be `double* y`, or `i64* y`") != std::string::npos);
   CHECK(error_of(with("i32*", "i32*")).find("output 'y' of the reference must be `double* y`") != std::string::npos);
 }
