@@ -193,6 +193,17 @@ TEST_CASE("CUDA's own headers are there for kernels that want them") {
   CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
 }
 
+TEST_CASE("INFINITY and NAN are there without CUDA's headers, as the reader and the cpu device have them") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  KernelSpec spec = twice_spec();
+  spec.source += "__device__ float bound_of(bool known) { return known ? INFINITY : NAN; }\n";
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0})});
+  CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+}
+
 TEST_CASE("the device's own code compiles for every supported family") {
   if (const auto found = hone::cuda::nvrtc(); !found) {
     MESSAGE("not run: " << found.error().message);

@@ -82,8 +82,13 @@
 #include <hone/kernel_read.h>
 #elif !defined(__CUDACC__)
 #include <hone/kernel_cpu.h>
-#elif defined(__CUDACC_RTC__) && !defined(INFINITY)
-#define INFINITY __int_as_float(0x7f800000)  // NVRTC has no <math.h>; nvcc includes it by itself
+#elif defined(__CUDACC_RTC__)  // NVRTC has no <math.h>; nvcc includes it by itself
+#if !defined(INFINITY)
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#if !defined(NAN)
+#define NAN __int_as_float(0x7fffffff)
+#endif
 #endif
 
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------
