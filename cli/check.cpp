@@ -46,9 +46,9 @@ std::string given_text(const cxxopts::ParseResult& arguments, const std::string&
   return arguments.count(option) > 0 ? arguments[option].as<std::string>() : "";
 }
 
-Result<KernelSpec> checked_kernel(const std::string& kernel) {
+Result<KernelSpec> checked_kernel(const std::string& kernel, const ReadOptions& options) {
   if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
-    HONE_ASSIGN(KernelSpec spec, read_kernel_file(kernel));
+    HONE_ASSIGN(KernelSpec spec, read_kernel_file(kernel, options));
     print_warnings(spec);
     return spec;
   }
@@ -94,14 +94,14 @@ Result<KernelSpec> checked_spec(const cxxopts::ParseResult& arguments) {
                  fmt::format("{} has none of Hone's marks, so nothing says what it computes: --against KERNEL does", kernel)};
   }
   if (against.empty()) {
-    return checked_kernel(kernel);
+    return checked_kernel(kernel, find_flags(arguments));
   }
-  HONE_ASSIGN(const KernelSpec judge, checked_kernel(against));
+  HONE_ASSIGN(const KernelSpec judge, checked_kernel(against, {}));
   if (plain) {
     HONE_ASSIGN(const PlainKernel described, plain_kernel(arguments));
     return wrapped(described, judge);
   }
-  HONE_ASSIGN(KernelSpec subject, checked_kernel(kernel));
+  HONE_ASSIGN(KernelSpec subject, checked_kernel(kernel, find_flags(arguments)));
   return held_against(std::move(subject), judge);
 }
 
@@ -216,6 +216,7 @@ void add_check_options(cxxopts::Options& options) {
                                                                                cxxopts::value<std::string>(), "EXPR")(
       "arguments", "the same: what its parameters get, in order: arguments of KERNEL, p.*, numbers (default: by their names)",
       cxxopts::value<std::string>(), "LIST");
+  add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("FILE");
 }

@@ -62,6 +62,11 @@ std::string conditions_text(const char* title, const std::vector<Constraint>& co
   return lines;
 }
 
+/// The families of devices that can run it, as far as the file tells.
+std::vector<std::string> runs_on(const KernelSpec& spec) {
+  return spec.cuda_headers.empty() ? std::vector<std::string>{"cuda", "cpu"} : std::vector<std::string>{"cuda"};
+}
+
 Json describe_json(const KernelSpec& spec) {
   Json parameters = Json::array();
   for (const Parameter& parameter : spec.parameters) {
@@ -80,7 +85,9 @@ Json describe_json(const KernelSpec& spec) {
                          {"filled", fill_text(spec, static_cast<int>(i))},
                          {"judged", bound_text(spec, static_cast<int>(i))}});
   }
-  return {{"name", spec.name},           {"summary", spec.summary},
+  return {{"runs_on", runs_on(spec)},    {"cuda_headers", spec.cuda_headers},
+          {"flags", spec.flags},
+          {"name", spec.name},           {"summary", spec.summary},
           {"file", spec.file},           {"source_hash", spec.source_hash},
           {"dtypes", dtype_names(spec)}, {"shape", json(default_shape(spec))},
           {"parameters", parameters},    {"constraints", conditions_json(spec.constraints)},
@@ -88,8 +95,11 @@ Json describe_json(const KernelSpec& spec) {
 }
 
 std::string describe_text(const KernelSpec& spec) {
-  std::string lines = fmt::format("{}{}{}\n\ndtypes  {}\nshape   {}\n\nparameters\n", spec.name, spec.summary.empty() ? "" : ": ",
-                                  spec.summary, fmt::join(dtype_names(spec), ", "), text(default_shape(spec)));
+  std::string lines = fmt::format("{}{}{}\n\ndtypes  {}\nshape   {}\nruns on {}{}\n", spec.name, spec.summary.empty() ? "" : ": ", spec.summary,
+                                  fmt::join(dtype_names(spec), ", "), text(default_shape(spec)), fmt::join(runs_on(spec), ", "),
+                                  spec.cuda_headers.empty() ? "" : fmt::format(" (includes {})", fmt::join(spec.cuda_headers, ", ")));
+  lines += spec.flags.empty() ? "" : fmt::format("flags   {}\n", fmt::join(spec.flags, " "));
+  lines += "\nparameters\n";
   std::vector<std::vector<std::string>> rows;
   for (const Parameter& parameter : spec.parameters) {
     rows.push_back({"  " + parameter.name,
@@ -131,6 +141,7 @@ int kernels(int argc, char** argv) {
       "spec",
       "write what was read to a file: an application that gives it to hone::parse_kernel_spec and Engine::add_kernel needs no libclang",
       cxxopts::value<std::string>(), "FILE");
+  add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("[KERNEL]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

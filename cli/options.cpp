@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <istream>
+#include <iterator>
 #include <ranges>
 #include <vector>
 
@@ -81,9 +84,23 @@ std::string misread(const std::string& message, int argc, char** argv) {
       continue;
     }
     const std::string_view option = equals != std::string_view::npos ? word.substr(0, equals) : argv[i - 1];
+    const bool whole = value.find_first_not_of("0123456789", value.starts_with("-") ? 1 : 0) == std::string_view::npos;
+    if (option.starts_with("-") && whole) {
+      return fmt::format("{} is a whole number from 0 on{}; it cannot be {}", option, value.starts_with("-") ? "" : ", and not as large", value);
+    }
     return option.starts_with("-") ? fmt::format("{} does not take '{}'", option, value) : fmt::format("'{}' is no number that fits here", value);
   }
   return message;
+}
+
+/// An option that may be given several times, each time with any text: a comma in a macro's value is a part of it.
+struct Texts {
+  std::vector<std::string> all;
+};
+std::istream& operator>>(std::istream& in, Texts& texts) {
+  texts.all.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  in.clear();
+  return in;
 }
 
 bool is_recorded(const std::string& kernel) { return kernel.ends_with(".json") || kernel.ends_with(".json.gz"); }
@@ -132,8 +149,40 @@ void add_problem_options(cxxopts::Options& options) {
       cxxopts::value<std::string>(), "TYPE")(
       "shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)", cxxopts::value<std::string>()->default_value(""),
       "SHAPE");
+  add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("KERNEL\n\n  KERNEL: a built-in kernel (hone kernels lists them), or the path of a kernel file of your own");
+}
+
+void add_flag_options(cxxopts::Options& options) {
+  options.add_options()("I,include", "a folder with headers of the kernel file's own (repeatable)", cxxopts::value<Texts>(), "DIR")(
+      "D,define", "a macro for the kernel file, NAME or NAME=VALUE (repeatable)", cxxopts::value<Texts>(), "MACRO")(
+      "flag", "an option of CUDA's compiler, e.g. --flag --use_fast_math (repeatable)", cxxopts::value<Texts>(), "OPTION")(
+      "cuda-include", "a folder with CUDA's, CCCL's or CUTLASS's headers, before those that are found (repeatable; also HONE_CUDA_INCLUDE)",
+      cxxopts::value<Texts>(), "DIR");
+}
+
+ReadOptions find_flags(const cxxopts::ParseResult& arguments) {
+  const auto given = [&](const std::string& option) {
+    return arguments.count(option) > 0 ? arguments[option].as<Texts>().all : std::vector<std::string>{};
+  };
+  ReadOptions options;
+  for (const auto& [option, dash] : {std::pair{"include", "-I"}, std::pair{"define", "-D"}}) {
+    for (const std::string& value : given(option)) {
+      options.flags.emplace_back(fmt::format("{}'{}'", dash, value));
+    }
+  }
+  for (const std::string& flag : given("flag")) {
+    options.flags.push_back(flag);
+  }
+  std::string folders = fmt::format("{}", fmt::join(given("cuda-include"), ":"));
+  if (const char* const before = std::getenv("HONE_CUDA_INCLUDE"); before != nullptr && !folders.empty()) {
+    folders += fmt::format(":{}", before);
+  }
+  if (!folders.empty()) {
+    ::setenv("HONE_CUDA_INCLUDE", folders.c_str(), 1);
+  }
+  return options;
 }
 
 void add_store_option(cxxopts::Options& options) {
@@ -197,7 +246,7 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
     return subject;
   }
   if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
-    HONE_ASSIGN(subject.spec, read_kernel_file_in_worker(kernel));
+    HONE_ASSIGN(subject.spec, read_kernel_file_in_worker(kernel, find_flags(arguments)));
     print_warnings(subject.spec);
     return subject;
   }

@@ -49,6 +49,11 @@ Result<double> find_accuracy(const cxxopts::ParseResult& arguments);
 void add_timing_option(cxxopts::Options& options);
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments);
 
+/// -I, -D, --flag, --cuda-include: what a kernel file is read and compiled with.
+void add_flag_options(cxxopts::Options& options);
+/// Makes the folders of --cuda-include known to this process's workers, too.
+ReadOptions find_flags(const cxxopts::ParseResult& arguments);
+
 /// A kernel, by the name of a built-in one or by the path of a file (.cu, or a recorded space: .json, .json.gz).
 struct Subject {
   KernelSpec spec;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "hone/kernel_headers.hpp"
+#include "hone/standard_headers.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -33,34 +35,12 @@ float2 __bfloat1622float2(__nv_bfloat162); __nv_bfloat162 __float22bfloat162_rn(
 __nv_bfloat162 __floats2bfloat162_rn(float, float); __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16);
 )";
 constexpr std::string_view kNothingMore = "#include <hone/kernel_read.h>\n";
-constexpr std::string_view kStandard = R"(#include <hone/kernel_read.h>
-namespace std {
-using ::size_t; using ::ptrdiff_t; using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::intptr_t;
-using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t;
-}
-)";
-
-constexpr std::array<KernelHeader, 20> kStubs{{
+constexpr std::array<KernelHeader, 5> kStubs{{
     {"cuda_fp16.h", kHalfTypes},
     {"cuda_bf16.h", kHalfTypes},
     {"cuda_fp16.hpp", kHalfTypes},
     {"cuda_bf16.hpp", kHalfTypes},
-    {"cuda_runtime.h", kNothingMore},
-    {"cuda.h", kNothingMore},
     {"cuda_pipeline.h", kNothingMore},
-    {"math_constants.h", kNothingMore},
-    {"device_launch_parameters.h", kNothingMore},
-    {"math.h", kNothingMore},
-    {"float.h", kNothingMore},
-    {"limits.h", kNothingMore},
-    {"stdint.h", kNothingMore},
-    {"stddef.h", kNothingMore},
-    {"cstdint", kStandard},
-    {"cstddef", kStandard},
-    {"cmath", kStandard},
-    {"cfloat", kStandard},
-    {"climits", kStandard},
-    {"vector_types.h", kNothingMore},
 }};
 
 std::vector<SourceFile> virtual_headers() {
@@ -70,6 +50,9 @@ std::vector<SourceFile> virtual_headers() {
   }
   for (const auto& stub : kStubs) {
     files.push_back({fmt::format("{}/{}", kHeaderRoot, stub.name), std::string(stub.text)});
+  }
+  for (const auto& [name, text] : standard_headers()) {
+    files.push_back({fmt::format("{}/{}", kHeaderRoot, name), std::string(text)});
   }
   return files;
 }
@@ -82,6 +65,36 @@ bool is_for_device_compiler(std::string_view message) {
   return message.starts_with("use of undeclared identifier '__") || message.starts_with("no matching function for call to '__") ||
          message.ends_with(" in asm") || message.find("asm constraint") != std::string_view::npos ||
          message.find("in inline asm") != std::string_view::npos;
+}
+
+/// "'cub/cub.cuh' file not found"
+bool is_about_cuda_header(std::string_view message) {
+  const std::size_t end = message.find('\'', 1);
+  return message.starts_with('\'') && message.ends_with("file not found") && is_cuda_header(message.substr(1, end - 1));
+}
+
+/// CUDA's own headers that the files include are empty for the reader, wherever they are: they are not made for it, and take it a second.
+std::vector<SourceFile> closed_headers(const SourceFile& main, const std::vector<SourceFile>& others) {
+  std::vector<SourceFile> closed;
+  const auto add = [&](std::string_view text) {
+    constexpr std::string_view kInclude = "#include";
+    for (std::size_t at = text.find(kInclude); at != std::string_view::npos; at = text.find(kInclude, at + 1)) {
+      std::string_view name = text.substr(at + kInclude.size(), 100);
+      name.remove_prefix(std::min(name.find_first_of("<\"\n"), name.size()));
+      if (name.empty() || name[0] == '\n') {
+        continue;
+      }
+      name = name.substr(1, name.find(name[0] == '<' ? '>' : '"', 1) - 1);
+      if (is_cuda_header(name)) {
+        closed.push_back({fmt::format("{}/{}", kHeaderRoot, name), "#pragma once\n#include <hone/kernel_read.h>\n"});
+      }
+    }
+  };
+  add(main.text);
+  for (const SourceFile& other : others) {
+    add(other.text);
+  }
+  return closed;
 }
 
 CXChildVisitResult collect(CXCursor cursor, CXCursor /*parent*/, CXClientData into) {
@@ -110,14 +123,15 @@ Unit::~Unit() {
 }
 
 Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vector<SourceFile>& others,
-                                          const std::vector<std::string>& include_dirs, std::string user_path, std::string shown_as) {
+                                          const std::vector<std::string>& arguments, std::string user_path, std::string shown_as) {
   const auto& clang = libclang();
   if (!clang) {
     return clang.error();
   }
   static const std::vector<SourceFile> headers = virtual_headers();
+  const std::vector<SourceFile> closed = closed_headers(main, others);
   std::vector<CXUnsavedFile> files{unsaved(main)};
-  for (const auto* list : {&headers, &others}) {
+  for (const auto* list : {&headers, &others, &closed}) {
     for (const auto& file : *list) {
       files.push_back(unsaved(file));
     }
@@ -125,9 +139,8 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
   const std::string root(kHeaderRoot);
   std::vector<const char*> options{"-x", "c++", "-std=c++20", "-DHONE_READ", "-nostdinc", "-nostdinc++", "-ferror-limit=0",
                                    "-I", root.c_str()};
-  for (const auto& directory : include_dirs) {
-    options.push_back("-I");
-    options.push_back(directory.c_str());
+  for (const auto& argument : arguments) {
+    options.push_back(argument.c_str());
   }
   std::unique_ptr<Unit> unit(new Unit(*clang, main, std::move(user_path), std::move(shown_as)));
   const auto code = clang->parseTranslationUnit2(unit->index_, main.path.c_str(), options.data(), static_cast<int>(options.size()),
@@ -140,13 +153,73 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
   return unit;
 }
 
+std::vector<std::string> Unit::cuda_headers() const {
+  std::vector<std::string> names;
+  for (const CXCursor child : children(root())) {
+    std::string name = kind(child) == CXCursor_InclusionDirective ? spelling(child) : std::string{};
+    if (is_cuda_header(name) && std::ranges::find(names, name) == names.end()) {
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
+std::vector<Unit::Range> Unit::ranges_read() const {
+  std::vector<Range> ranges;
+  for (const CXCursor child : children(root())) {
+    const CXCursorKind what = kind(child);
+    const bool function = what == CXCursor_FunctionDecl || what == CXCursor_FunctionTemplate;
+    if ((!function && what != CXCursor_StructDecl) || !is_users(child)) {
+      continue;
+    }
+    const std::string name = spelling(child);
+    bool read = !function ? name == "Problem" || name == "Config"
+                          : name == "valid" || name == "likely" || name == "cost" || name == "launch" || name.starts_with("launch_");
+    std::size_t end = end_offset(child);
+    for (const CXCursor part : children(child)) {
+      const std::string mark = function && kind(part) == CXCursor_AnnotateAttr ? spelling(part) : std::string{};
+      read = read || mark == "hone:kernel" || mark.starts_with("hone:reference");
+      if (mark == "hone:kernel" || kind(part) == CXCursor_CompoundStmt) {
+        end = kind(part) == CXCursor_CompoundStmt && !name.starts_with("launch") && name != "valid" && name != "likely" && name != "cost"
+                  ? offset(part)
+                  : end;
+      }
+    }
+    if (read) {
+      ranges.push_back({physical_file(child), offset(child), end});
+    }
+  }
+  return ranges;
+}
+
+bool Unit::is_in(const std::vector<Range>& ranges, CXSourceLocation where) const {
+  CXFile file = nullptr;
+  unsigned at = 0;
+  clang_.getExpansionLocation(where, &file, nullptr, nullptr, &at);
+  const std::string path = file == nullptr ? std::string{} : clang_.take(clang_.getFileName(file));
+  const bool marks = path == main_.path && path.starts_with(kHeaderRoot);
+  return marks || std::ranges::any_of(ranges, [&](const Range& r) { return r.file == path && r.begin <= at && at < r.end; });
+}
+
 std::vector<std::string> Unit::errors() const {
   std::vector<std::string> errors, fatal;
-  for (unsigned i = 0; i < clang_.getNumDiagnostics(unit_); ++i) {
+  const unsigned count = clang_.getNumDiagnostics(unit_);
+  if (count == 0) {
+    return errors;
+  }
+  std::optional<bool> closed;  // looked up at the first error: most files have warnings alone
+  std::vector<Range> ranges;
+  for (unsigned i = 0; i < count; ++i) {
     CXDiagnostic found = clang_.getDiagnostic(unit_, i);
     const std::string message = clang_.take(clang_.getDiagnosticSpelling(found));
     const auto severity = clang_.getDiagnosticSeverity(found);
-    if (severity >= CXDiagnostic_Error && !is_for_device_compiler(message)) {
+    if (severity >= CXDiagnostic_Error && !closed) {
+      closed = !cuda_headers().empty();
+      ranges = *closed ? ranges_read() : std::vector<Range>{};
+    }
+    const bool left = closed.value_or(false) && (is_about_cuda_header(message) ||
+                                 (severity == CXDiagnostic_Error && !is_in(ranges, clang_.getDiagnosticLocation(found))));
+    if (severity >= CXDiagnostic_Error && !left && !is_for_device_compiler(message)) {
       (severity == CXDiagnostic_Fatal ? fatal : errors).push_back(diagnostic(presumed(clang_.getDiagnosticLocation(found)), message));
     }
     clang_.disposeDiagnostic(found);

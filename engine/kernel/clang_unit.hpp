@@ -38,17 +38,21 @@ inline constexpr std::string_view kHeaderRoot = "/hone-headers";
 
 class Unit {
  public:
-  /// Parses `main` as C++20 in the reader's dialect. Locations in the file `user_path` are shown as being in `shown_as`.
+  /// Parses `main` as C++20 in the reader's dialect, with the arguments -I, -D and -U given. Locations in the file `user_path` are shown as being in `shown_as`.
   static Result<std::unique_ptr<Unit>> parse(const SourceFile& main, const std::vector<SourceFile>& others,
-                                             const std::vector<std::string>& include_dirs, std::string user_path, std::string shown_as);
+                                             const std::vector<std::string>& arguments, std::string user_path, std::string shown_as);
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
   ~Unit();
 
-  /// Clang's errors, each "file:line:column: error: text"; without those about intrinsics the reader does not know.
+  /// Clang's errors, each "file:line:column: error: text"; without those about intrinsics the reader does not know. In a file that includes
+  /// CUDA's own headers (see cuda_headers) only those in what the reader reads: bodies are for the device compiler to judge.
   [[nodiscard]] std::vector<std::string> errors() const;
   /// Where the user's text has a name that is deprecated, as clang words it: file:line:column: warning: text.
   [[nodiscard]] std::vector<std::string> warnings() const;
+
+  /// Headers of CUDA, CCCL or CUTLASS that the file includes, as it names them. The reader does not open them.
+  [[nodiscard]] std::vector<std::string> cuda_headers() const;
 
   [[nodiscard]] CXCursor root() const { return clang_.getTranslationUnitCursor(unit_); }
   [[nodiscard]] std::vector<CXCursor> children(CXCursor cursor) const;
@@ -85,6 +89,13 @@ class Unit {
  private:
   Unit(const Libclang& clang, SourceFile main, std::string user_path, std::string shown_as);
   [[nodiscard]] Location presumed(CXSourceLocation where) const;
+  struct Range {
+    std::string file;
+    std::size_t begin, end;
+  };
+  /// Where the declarations stand that the reader reads: all but the bodies of kernels and of functions that they call.
+  [[nodiscard]] std::vector<Range> ranges_read() const;
+  [[nodiscard]] bool is_in(const std::vector<Range>& ranges, CXSourceLocation where) const;
 
   const Libclang& clang_;
   SourceFile main_;

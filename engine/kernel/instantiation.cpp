@@ -13,9 +13,12 @@ bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& conf
   return !enabled || enabled->boolean();  // an error: the problem has a say
 }
 
-std::string instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes, const Configuration& configuration) {
-  const std::string config = cpp_text(spec.parameters, configuration);
-  return spec.templated_on_type ? fmt::format("{}<{}, {}>", function, type_arguments(dtypes), config) : fmt::format("{}<{}>", function, config);
+std::string instantiation(const KernelSpec& spec, const Pass& pass, const DTypes& dtypes, const Configuration& configuration) {
+  std::string arguments = spec.templated_on_type ? type_arguments(dtypes) : "";
+  if (pass.takes_config) {
+    arguments += (arguments.empty() ? "" : ", ") + cpp_text(spec.parameters, configuration);
+  }
+  return arguments.empty() ? pass.function : fmt::format("{}<{}>", pass.function, arguments);
 }
 
 std::string reference_instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes) {
@@ -125,18 +128,38 @@ AnswerCode answer_code(const KernelSpec& spec) {
   return code;
 }
 
+bool is_macro_option(std::string_view option) { return option.starts_with("-D") || option.starts_with("-U"); }
+
+std::string compile_option(const Parameter& parameter, const Value& value) {
+  std::string option = parameter.compile_option;
+  const std::size_t at = option.find("{}");
+  if (at == std::string::npos) {
+    return option;
+  }
+  // The preprocessor compares numbers.
+  const bool flag = parameter.kind == ParameterKind::kBoolean && is_macro_option(option);
+  return option.replace(at, 2, flag ? (value.boolean() ? "1" : "0") : value.text());
+}
+
 std::vector<std::string> compile_options(const KernelSpec& spec, const Configuration& configuration) {
-  std::vector<std::string> options;
+  std::vector<std::string> options = spec.flags;
   for (std::size_t i = 0; i < spec.parameters.size(); ++i) {
+    const Parameter& parameter = spec.parameters[i];
     const Value& value = configuration.values.at(i);
-    std::string option = spec.parameters[i].compile_option;
-    if (option.empty() || !value.boolean()) {
-      continue;
+    if (!parameter.compile_option.empty() && (value.boolean() || is_macro_option(parameter.compile_option))) {
+      options.push_back(compile_option(parameter, value));
     }
-    if (const std::size_t at = option.find("{}"); at != std::string::npos) {
-      option.replace(at, 2, value.text());
+  }
+  return options;
+}
+
+std::vector<std::string> reference_options(const KernelSpec& spec) {
+  std::vector<std::string> options = spec.flags;
+  std::erase_if(options, [](const std::string& flag) { return !is_macro_option(flag); });
+  for (const Parameter& parameter : spec.parameters) {
+    if (is_macro_option(parameter.compile_option)) {
+      options.push_back(compile_option(parameter, parameter.default_value));
     }
-    options.push_back(std::move(option));
   }
   return options;
 }

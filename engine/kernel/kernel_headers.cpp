@@ -5,16 +5,18 @@
 
 namespace hone {
 namespace embedded {
-extern const std::string_view kernel_h, kernel_narrow_h, kernel_hopper_h, kernel_read_h, kernel_cpu_h, random_h;
+extern const std::string_view kernel_h, kernel_narrow_h, kernel_hopper_h, kernel_read_h, kernel_cpu_h, kernel_numbers_h, standard_h, random_h;
 }
 
 std::span<const KernelHeader> kernel_headers() {
-  static const std::array<KernelHeader, 6> headers{{
+  static const std::array<KernelHeader, 8> headers{{
       {"hone/kernel.h", embedded::kernel_h},
       {"hone/kernel_narrow.h", embedded::kernel_narrow_h},
       {"hone/kernel_hopper.h", embedded::kernel_hopper_h},
       {"hone/kernel_read.h", embedded::kernel_read_h},
       {"hone/kernel_cpu.h", embedded::kernel_cpu_h},
+      {"hone/kernel_numbers.h", embedded::kernel_numbers_h},
+      {"hone/standard.h", embedded::standard_h},
       {"hone/random.h", embedded::random_h},
   }};
   return headers;

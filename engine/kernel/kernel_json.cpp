@@ -126,7 +126,7 @@ json to_json(const Pass& p) {
           {"grid", to_json(p.grid)},       {"block", to_json(p.block)},
           {"cluster", to_json(p.cluster)}, {"shared_bytes", to_json(p.shared_bytes)},
           {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)},
-          {"overlap", to_json(p.overlap)}};
+          {"overlap", to_json(p.overlap)}, {"takes_config", p.takes_config}};
 }
 
 json to_json(const ReferencePass& p) { return {{"function", p.function}, {"extent", to_json(p.extent)}, {"arguments", p.arguments}}; }
@@ -345,6 +345,7 @@ Pass read_pass(const json& j) {
   if (j.contains("overlap")) {  // as above
     p.overlap = read_expression(j.at("overlap"));
   }
+  p.takes_config = j.value("takes_config", true);
   return p;
 }
 
@@ -423,6 +424,8 @@ KernelSpec read_spec(const json& j) {
   if (j.contains("warnings")) {
     j.at("warnings").get_to(spec.warnings);
   }
+  spec.flags = j.value("flags", std::vector<std::string>{});
+  spec.cuda_headers = j.value("cuda_headers", std::vector<std::string>{});
   if (j.contains("judge")) {
     spec.judge = std::make_shared<const KernelSpec>(read_spec(j.at("judge")));
   }
@@ -468,6 +471,8 @@ std::string KernelSpec::serialize() const {
       {"reference", to_json(reference)},
       {"generators", to_json(generators)},
       {"acceptances", to_json(acceptances)},
+      {"flags", flags},
+      {"cuda_headers", cuda_headers},
   };
   if (!warnings.empty()) {
     j["warnings"] = warnings;

@@ -196,10 +196,10 @@ std::size_t MarkTexts::add_constant(const Mark& mark, std::string reading) {
   return add(mark, std::move(reading), fmt::format("constexpr double hone_text_{} = (double)(", texts_.size()), ");");
 }
 
-Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::string>& include_dirs, const std::string& shown_as) {
+Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::string>& arguments, const std::string& shown_as) {
   const std::string absolute = std::filesystem::absolute(user.path).lexically_normal().string();
   const SourceFile texts{fmt::format("{}/marks.cpp", kHeaderRoot), fmt::format("#include \"{}\"\n{}", absolute, source_)};
-  HONE_ASSIGN(unit_, Unit::parse(texts, {{absolute, user.text}}, include_dirs, absolute, shown_as));
+  HONE_ASSIGN(unit_, Unit::parse(texts, {{absolute, user.text}}, arguments, absolute, shown_as));
   if (const auto errors = unit_->errors(); !errors.empty()) {
     return Error{ErrorCode::kBadKernel, fmt::format("{}", fmt::join(errors, "\n"))};
   }

@@ -131,6 +131,10 @@ Result<Shape> parse_shape(std::string_view text) {
     std::int64_t value = 0;
     const std::string_view digits = equals == std::string_view::npos ? std::string_view() : part.substr(equals + 1);
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (status == std::errc::result_out_of_range) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("shape: '{}' is beyond what an extent can be: at most {}", part,
+                                                            std::numeric_limits<std::int64_t>::max())};
+    }
     if (equals == 0 || digits.empty() || status != std::errc() || end != digits.data() + digits.size()) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("shape: '{}' is not of the form name=number, e.g. rows=512,cols=2048", part)};
     }

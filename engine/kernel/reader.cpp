@@ -9,10 +9,13 @@
 
 #include "engine/kernel/code_text.hpp"
 #include "engine/kernel/comments.hpp"
+#include "engine/kernel/flags.hpp"
 #include "engine/kernel/hints.hpp"
+#include "engine/kernel/tuned_macros.hpp"
 #include "hone/digest.hpp"
 #include "hone/kernel_file.hpp"
 #include "hone/kernel_headers.hpp"
+#include "hone/standard_headers.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -48,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> own_includes(const Unit& unit) 
     const std::string path = file == nullptr ? std::string{} : unit.clang().take(unit.clang().getFileName(file));
     std::string name = unit.spelling(child);
     const bool known = std::any_of(includes.begin(), includes.end(), [&](const auto& i) { return i.first == name; });
-    if (path.empty() || path.starts_with(kHeaderRoot) || known) {
+    if (path.empty() || path.starts_with(kHeaderRoot) || known || is_cuda_header(name)) {
       continue;
     }
     if (auto text = read_text(path)) {
@@ -139,6 +142,9 @@ std::string source_hash(const KernelSpec& whole, const Unit& unit, const std::op
   for (const auto& [name, text] : spec.includes) {
     all += name + '\0' + significant(text) + '\0';
   }
+  for (const std::string& flag : spec.flags) {
+    all += flag + '\0';
+  }
   return digest(all + hone_includes(unit) + code_text(kernel_header("hone/kernel.h")));
 }
 
@@ -168,14 +174,28 @@ void KernelReader::attempt(const std::function<void()>& step) {
   }
 }
 
+/// A declaration and the definition it is of are one: the marks are on the first.
+void KernelReader::add_kernel(CXCursor function) {
+  const std::string name = unit_.spelling(function);
+  if (std::ranges::none_of(found_.kernels, [&](CXCursor known) { return unit_.spelling(known) == name; })) {
+    found_.kernels.push_back(function);
+  }
+}
+
 void KernelReader::find_declarations() {
   for (const CXCursor child : unit_.children(unit_.root())) {
     const auto kind = unit_.kind(child);
     const bool function = kind == CXCursor_FunctionDecl || kind == CXCursor_FunctionTemplate;
-    if ((!function && kind != CXCursor_StructDecl) || unit_.clang().isCursorDefinition(child) == 0 || !unit_.is_users(child)) {
+    if ((!function && kind != CXCursor_StructDecl) || !unit_.is_users(child)) {
       continue;
     }
     const std::string name = unit_.spelling(child);
+    if (unit_.clang().isCursorDefinition(child) == 0) {
+      if (function && find_mark(marks_of(unit_, file_, child), "kernel") != nullptr) {
+        add_kernel(child);
+      }
+      continue;
+    }
     if (kind == CXCursor_StructDecl) {
       if (name == "Problem" || name == "Config") {
         (name == "Problem" ? found_.problem : found_.config) = child;
@@ -185,7 +205,7 @@ void KernelReader::find_declarations() {
     }
     const auto marks = marks_of(unit_, file_, child);
     if (find_mark(marks, "kernel") != nullptr) {
-      found_.kernels.push_back(child);
+      add_kernel(child);
     } else if (find_mark(marks, "reference") != nullptr) {
       found_.references.push_back(child);
     } else if (find_mark(marks, "input") != nullptr) {
@@ -243,7 +263,7 @@ void KernelReader::read_cost() {
   spec_.cost = {form.field("flops")->scalar, form.field("bytes")->scalar, form.field("sum_length")->scalar};
 }
 
-void KernelReader::read(const std::vector<std::string>& include_dirs) {
+void KernelReader::read(const std::vector<std::string>& arguments) {
   find_declarations();
   if (!found_.has_problem || !found_.has_config) {
     errors_.push_back(diagnostic({spec_.file, 1, 1}, found_.has_problem ? "no `struct Config`: it holds the parameters the tuner chooses"
@@ -262,7 +282,7 @@ void KernelReader::read(const std::vector<std::string>& include_dirs) {
   attempt([&] { read_conditions("valid", spec_.constraints); });
   attempt([&] { read_conditions("likely", spec_.expectations); });
   attempt([&] { read_cost(); });
-  if (auto parsed = texts_.parse(file_, include_dirs, spec_.file); !parsed) {
+  if (auto parsed = texts_.parse(file_, arguments, spec_.file); !parsed) {
     errors_.push_back(parsed.error().message);
     return;
   }
@@ -274,8 +294,52 @@ void KernelReader::read(const std::vector<std::string>& include_dirs) {
 }  // namespace hone::kernel
 
 namespace hone {
+namespace {
 
-Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std::vector<std::string>& include_dirs) {
+/// One reading of the file, into `spec`, which has its text and flags.
+Result<void> read_into(KernelSpec& spec, const kernel::SourceFile& source, const std::vector<std::string>& arguments) {
+  HONE_ASSIGN(const auto unit, kernel::Unit::parse(source, {}, arguments, spec.file, spec.file));
+  if (const auto errors = unit->errors(); !errors.empty()) {
+    auto all = kernel::hints(source, errors);
+    all.insert(all.end(), errors.begin(), errors.end());
+    return kernel::bad_kernel(all);
+  }
+  spec.includes = kernel::own_includes(*unit);
+  spec.cuda_headers = unit->cuda_headers();
+  spec.warnings = unit->warnings();
+  kernel::KernelReader reader(*unit, source, spec);
+  reader.read(arguments);
+  if (!reader.errors().empty()) {
+    return kernel::bad_kernel(reader.errors());
+  }
+  spec.source_hash = kernel::source_hash(spec, *unit, reader.expectations());
+  return {};
+}
+
+/// Macros that are tuned are for bodies: what was read must be the same whatever their values.
+Result<void> check_tuned_macros(const KernelSpec& spec, const kernel::SourceFile& source, const std::vector<std::string>& arguments) {
+  for (const std::vector<std::string>& macros : kernel::other_macros(spec)) {
+    KernelSpec other;
+    other.file = spec.file;
+    other.source = spec.source;
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), macros.begin(), macros.end());
+    if (!read_into(other, source, all)) {
+      continue;  // these values do not belong together: the device compiler will say so
+    }
+    if (const std::string found = kernel::difference(spec, other); !found.empty()) {
+      return Error{ErrorCode::kBadKernel,
+                   fmt::format("{}:1:1: error: {} depends on a macro that an OPTION(\"-D...\") defines. Macros that are tuned are for the bodies "
+                               "of kernels; elsewhere write the parameter, as in c.tile",
+                               spec.file, found)};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const ReadOptions& options) {
   HONE_TRY(check_kernel_file(file));
   auto text = kernel::read_text(file);
   if (!text) {
@@ -286,20 +350,19 @@ Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std
   spec.source = std::move(*text);
   spec.summary = kernel::leading_comment(spec.source);
   const kernel::SourceFile source{spec.file, spec.source};
-  HONE_ASSIGN(const auto unit, kernel::Unit::parse(source, {}, include_dirs, spec.file, spec.file));
-  if (const auto errors = unit->errors(); !errors.empty()) {
-    auto all = kernel::hints(source, errors);
-    all.insert(all.end(), errors.begin(), errors.end());
-    return kernel::bad_kernel(all);
+  kernel::Flags flags;
+  HONE_TRY(kernel::add_flags_of_file(source, flags));
+  HONE_TRY(kernel::add_flags(options.flags, std::filesystem::current_path(), flags));
+  spec.flags = flags.others;
+  std::vector<std::string> arguments = flags.for_reading();
+  const std::size_t given = arguments.size();
+  HONE_ASSIGN(const std::vector<std::string> macros, kernel::tuned_macros(source, arguments));
+  arguments.insert(arguments.end(), macros.begin(), macros.end());
+  HONE_TRY(read_into(spec, source, arguments));
+  if (!macros.empty()) {
+    arguments.resize(given);
+    HONE_TRY(check_tuned_macros(spec, source, arguments));
   }
-  spec.warnings = unit->warnings();
-  spec.includes = kernel::own_includes(*unit);
-  kernel::KernelReader reader(*unit, source, spec);
-  reader.read(include_dirs);
-  if (!reader.errors().empty()) {
-    return kernel::bad_kernel(reader.errors());
-  }
-  spec.source_hash = kernel::source_hash(spec, *unit, reader.expectations());
   return spec;
 }
 

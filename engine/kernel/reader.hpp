@@ -46,7 +46,7 @@ class KernelReader {
   KernelReader(const Unit& unit, const SourceFile& file, KernelSpec& spec) : unit_(unit), file_(file), spec_(spec) {}
 
   /// Reads everything; what breaks a rule is in errors() afterwards.
-  void read(const std::vector<std::string>& include_dirs);
+  void read(const std::vector<std::string>& arguments);
   [[nodiscard]] const std::vector<std::string>& errors() const { return errors_; }
   /// The file's `likely`, if it has one.
   [[nodiscard]] std::optional<CXCursor> expectations() const;
@@ -56,10 +56,12 @@ class KernelReader {
   using Later = std::function<void()>;
   struct Shape {
     Scope scope;
+    bool takes_config = true;
   };
 
   // reader.cpp
   void find_declarations();
+  void add_kernel(CXCursor function);
   void read_conditions(const std::string& function, std::vector<Constraint>& conditions);
   void read_cost();
 
@@ -78,6 +80,8 @@ class KernelReader {
   // reader_kernels.cpp
   void read_kernels();
   void read_pass(CXCursor kernel);
+  void check_result(CXCursor function);
+  void check_shared(CXCursor kernel, const Pass& pass);
   void read_launch(CXCursor kernel, Pass& pass);
   void read_dtypes(CXCursor kernel, const std::vector<Mark>& marks);
   std::vector<DType> read_dtype_list(const Mark& mark, std::string_view list) const;

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "engine/kernel/reader.hpp"
+#include "hone/instantiation.hpp"
 
 namespace hone::kernel {
 
@@ -24,6 +25,18 @@ KernelReader::Shape KernelReader::shape_of(CXCursor kernel) const {
     if (kind == CXCursor_TemplateTypeParameter || kind == CXCursor_NonTypeTemplateParameter || kind == CXCursor_TemplateTemplateParameter) {
       parameters.push_back(child);
     }
+  }
+  // Somebody else's function, or one that knows the configuration as macros.
+  const bool macros = std::ranges::any_of(spec_.parameters, [](const Parameter& p) { return is_macro_option(p.compile_option); });
+  const bool on_types = macros && std::ranges::all_of(parameters, [&](CXCursor p) { return unit_.kind(p) == CXCursor_TemplateTypeParameter; });
+  if (parameters.empty() || on_types) {
+    shape.takes_config = false;
+    shape.scope.config = std::string(1, 'c');
+    for (const CXCursor parameter : parameters) {
+      shape.scope.types.push_back(unit_.spelling(parameter));
+    }
+    shape.scope = problem_scope(kernel, shape.scope);
+    return shape;
   }
   const bool fits = !parameters.empty() && unit_.kind(parameters.back()) == CXCursor_NonTypeTemplateParameter &&
                     is_struct(parameters.back(), "Config") &&
@@ -60,7 +73,8 @@ void KernelReader::read_kernels() {
     return;
   }
   const CXCursor first = found_.kernels.front();
-  if (std::none_of(found_.kernels.begin(), found_.kernels.end(), [&](CXCursor k) { return unit_.spelling(k) == spec_.name; })) {
+  const bool foreign = unit_.kind(first) == CXCursor_FunctionDecl;  // its author did not name it after this file
+  if (!foreign && std::none_of(found_.kernels.begin(), found_.kernels.end(), [&](CXCursor k) { return unit_.spelling(k) == spec_.name; })) {
     error(first, fmt::format("no kernel has the file's name, '{}'; the first one is called '{}'", spec_.name, unit_.spelling(first)));
   }
   attempt([&] {
@@ -178,10 +192,21 @@ void KernelReader::check_types(CXCursor function, const Shape& shape, std::strin
   }
 }
 
+/// Compilers would refuse a kernel that returns something, or, the host's, drop its result and crash.
+void KernelReader::check_result(CXCursor function) {
+  const CXType result = unit_.clang().getCanonicalType(unit_.clang().getCursorResultType(function));
+  if (result.kind != CXType_Void) {
+    error(function, fmt::format("'{}' returns '{}'; it must return void: results go through arguments", unit_.spelling(function),
+                                unit_.type_name(result)));
+  }
+}
+
 void KernelReader::read_pass(CXCursor kernel) {
   const Shape shape = shape_of(kernel);
   Pass pass;
   pass.function = unit_.spelling(kernel);
+  pass.takes_config = shape.takes_config;
+  check_result(kernel);
   check_types(kernel, shape, fmt::format("kernel '{}' and the first kernel", pass.function));
   for (const CXCursor child : unit_.children(kernel)) {
     if (unit_.kind(child) == CXCursor_ParmDecl) {
@@ -191,6 +216,24 @@ void KernelReader::read_pass(CXCursor kernel) {
   attempt([&] { read_launch(kernel, pass); });
   attempt([&] { read_tolerances(kernel, {.types = shape.scope.types, .problem = shape.scope.problem, .config = ""}); });
   spec_.passes.push_back(std::move(pass));
+}
+
+/// SHARED_DYNAMIC in a kernel that is launched without any is a crash that names nothing.
+void KernelReader::check_shared(CXCursor kernel, const Pass& pass) {
+  const bool none = pass.shared_bytes.is_constant() && pass.shared_bytes.node().value.integer() == 0;
+  if (!none || file_.text.find("SHARED_DYNAMIC") == std::string::npos) {
+    return;
+  }
+  const std::string file = unit_.physical_file(kernel);
+  const std::size_t begin = unit_.offset(kernel), end = unit_.end_offset(kernel);
+  for (const CXCursor child : unit_.children(unit_.root())) {
+    if (unit_.kind(child) == CXCursor_MacroExpansion && unit_.spelling(child) == "SHARED_DYNAMIC" && unit_.physical_file(child) == file &&
+        begin <= unit_.offset(child) && unit_.offset(child) < end) {
+      unit_.fail(child, fmt::format("kernel '{}' uses dynamic shared memory, and its launch has none: say how many bytes, as in .shared = "
+                                    "c.block * sizeof(float)",
+                                    pass.function));
+    }
+  }
 }
 
 void KernelReader::read_launch(CXCursor kernel, Pass& pass) {
@@ -217,6 +260,7 @@ void KernelReader::read_launch(CXCursor kernel, Pass& pass) {
   pass.cooperative = form.field("cooperative")->scalar;
   pass.enabled = form.field("enabled")->scalar;
   pass.overlap = form.field("overlap")->scalar;
+  check_shared(kernel, pass);
 }
 
 }  // namespace hone::kernel

@@ -70,6 +70,7 @@ void KernelReader::read_reference(CXCursor function) {
   std::vector<CXCursor> parameters;
   Shape shape = shape_of_answer(function, "the reference", parameters);
   check_reference_name(function);
+  check_result(function);
   const std::size_t index = spec_.reference.size();
   spec_.reference.push_back({.function = unit_.spelling(function), .extent = {}});
   for (std::size_t i = 1; i < parameters.size(); ++i) {
@@ -111,6 +112,11 @@ int KernelReader::reference_argument(CXCursor parameter, const Shape& shape) {
   if (is_output(known)) {
     read_output(parameter, shape, known);
     return index;
+  }
+  const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
+  const bool written = unit_.type_name(unit_.clang().getCanonicalType(pointee)) == "double" && unit_.clang().isConstQualifiedType(pointee) == 0;
+  if (written && known.dtype != DType::kF64) {
+    unit_.fail(parameter, fmt::format("the reference writes '{0}', and in the kernel it is an input, marked IN: is its mark OUT or INOUT?", known.name));
   }
   check_element(parameter, shape, known);
   return index;

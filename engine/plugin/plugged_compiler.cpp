@@ -11,6 +11,7 @@
 #include "hone/digest.hpp"
 #include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
+#include "hone/standard_headers.hpp"
 
 namespace hone::plugin_host {
 namespace {
@@ -30,6 +31,9 @@ class RequestView {
     }
     for (const auto& [included, text] : spec_.includes) {
       headers_.push_back({included.c_str(), text.c_str()});
+    }
+    for (auto& [included, text] : standard_headers(spec_, false)) {
+      headers_.push_back({keep(std::move(included)), keep(std::move(text))});
     }
     for (const ProblemField& field : spec_.problem) {
       fields_.push_back(field.name.c_str());
@@ -70,13 +74,17 @@ class RequestView {
     for (const ReferencePass& pass : passes) {
       functions.push_back({keep(reference_instantiation(spec_, pass.function, dtype)), pass.arguments.data(), pass.arguments.size()});
     }
-    add(nullptr, std::move(functions), {});
+    std::vector<const char*> options;
+    for (std::string& option : reference_options(spec_)) {
+      options.push_back(keep(std::move(option)));
+    }
+    add(nullptr, std::move(functions), std::move(options));
   }
 
   void add_configuration(const DTypes& dtype, const Configuration& configuration) {
     std::vector<hone_function> functions;
     for (const Pass& pass : spec_.passes) {
-      functions.push_back({keep(instantiation(spec_, pass.function, dtype, configuration)), pass.arguments.data(), pass.arguments.size()});
+      functions.push_back({keep(instantiation(spec_, pass, dtypes, configuration)), pass.arguments.data(), pass.arguments.size()});
     }
     std::vector<const char*> options;
     for (std::string& option : compile_options(spec_, configuration)) {

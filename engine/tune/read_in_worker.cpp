@@ -16,13 +16,13 @@ constexpr double kReadSeconds = 20.0;  // a file takes milliseconds; a cold libc
 
 }  // namespace
 
-Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const std::vector<std::string>& include_dirs) {
+Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options) {
   HONE_TRY(check_kernel_file(file));
   HONE_ASSIGN(const std::filesystem::path executable, find_worker());
   boost::asio::io_context context;
   HONE_ASSIGN(const std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, executable));
   std::optional<Result<wire::ReadResult>> answer;
-  worker->request<wire::ReadResult>({{"op", "read"}, {"file", file.string()}, {"include_dirs", include_dirs}}, RequestLimits::all(kReadSeconds),
+  worker->request<wire::ReadResult>({{"op", "read"}, {"file", file.string()}, {"flags", options.flags}}, RequestLimits::all(kReadSeconds),
                                     wire::read_reading, [&answer](Result<wire::ReadResult> reply) { answer = std::move(reply); });
   while (!answer) {
     context.restart();

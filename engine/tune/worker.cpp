@@ -116,7 +116,7 @@ class Worker {
   /// A kernel file is read as the compiler is run: within limits.
   static Message read(const Message& request) {
     limit_this_process(kReaderMemory);
-    const Result<KernelSpec> spec = read_kernel_file(request.at("file").get<std::string>(), request.at("include_dirs"));
+    const Result<KernelSpec> spec = read_kernel_file(request.at("file").get<std::string>(), {request.at("flags")});
     if (!spec) {
       return failure(spec.error());
     }

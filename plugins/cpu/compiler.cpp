@@ -6,12 +6,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "hone/digest.hpp"
 #include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
+#include "hone/standard_headers.hpp"
 #include "plugins/cpu/cuda_headers.hpp"
+#include "plugins/cpu/dynamic_shared.hpp"
 #include "plugins/cpu/glue.hpp"
 #include "plugins/cpu/process.hpp"
 #include "plugins/cpu/temporary_directory.hpp"
@@ -25,8 +28,8 @@ constexpr std::size_t kMostLog = 8000;
 
 /// -fno-gnu-unique and hidden names keep two kernels of one process apart; -fno-strict-aliasing and -ffp-contract=fast are what CUDA's
 /// compilers do; local-dynamic makes one look-up of thread-local storage (threadIdx, __shared__) do for a whole function.
-std::vector<std::string> command(const HostCompiler& host, bool sanitized, const fs::path& directory, const fs::path& source,
-                                 const fs::path& object) {
+std::vector<std::string> command(const HostCompiler& host, bool sanitized, const std::vector<std::string>& macros, const fs::path& directory,
+                                 const fs::path& source, const fs::path& object) {
   std::vector<std::string> argv{host.path, "-std=c++20"};
   if (sanitized) {
     for (const char* flag : {"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}) {
@@ -43,6 +46,7 @@ std::vector<std::string> command(const HostCompiler& host, bool sanitized, const
   if (host.version.find("clang") == std::string::npos) {
     argv.emplace_back("-fno-gnu-unique");
   }
+  argv.insert(argv.end(), macros.begin(), macros.end());
   argv.insert(argv.end(), {"-I", directory.string(), "-I", source.parent_path().string(), "-o", object.string(), source.string()});
   return argv;
 }
@@ -98,7 +102,10 @@ Result<void> write_headers(const KernelSpec& spec, const fs::path& root, const f
   }
   for (const auto& [included, text] : spec.includes) {
     const fs::path normal = fs::path(included).lexically_normal();
-    HONE_TRY(write_file(directory / normal.relative_path(), text));
+    HONE_TRY(write_file(directory / normal.relative_path(), with_dynamic_shared(text)));
+  }
+  for (const auto& [name, text] : standard_headers(spec, false)) {
+    HONE_TRY(write_file(root / name, text));
   }
   return {};
 }
@@ -122,25 +129,64 @@ class CpuCompiler final : public Compiler {
   CpuCompiler(HostCompiler host, bool sanitized) : host_(std::move(host)), sanitized_(sanitized) { remove_abandoned_directories(); }
 
   std::vector<Result<Compiled>> compile(const CompileRequest& request) override {
-    std::vector<Result<Compiled>> results;
-    if (request.reference) {
-      results.push_back(compile_reference(request));
-      return results;
+    if (!request.spec->cuda_headers.empty()) {
+      return {request.reference ? 1 : request.configurations.size(), Result<Compiled>(only_for_cuda(*request.spec))};
     }
-    compile_batch(request, request.configurations, results);
-    return results;
+    if (request.reference) {
+      return {compile_reference(request)};
+    }
+    std::vector<std::optional<Result<Compiled>>> outcomes(request.configurations.size());
+    for (const auto& [macros, members] : groups(request)) {
+      std::vector<Configuration> batch;
+      for (const std::size_t member : members) {
+        batch.push_back(request.configurations[member]);
+      }
+      std::vector<Result<Compiled>> results;
+      compile_batch(request, macros, batch, results);
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        outcomes[members[i]] = std::move(results[i]);
+      }
+    }
+    std::vector<Result<Compiled>> all;
+    for (std::optional<Result<Compiled>>& outcome : outcomes) {
+      all.push_back(std::move(*outcome));
+    }
+    return all;
   }
 
  private:
+  using Groups = std::map<std::vector<std::string>, std::vector<std::size_t>>;
+
+  static Error only_for_cuda(const KernelSpec& spec) {
+    return {ErrorCode::kCompile, fmt::format("{} includes <{}>, which only CUDA's compiler can read: this kernel runs on cuda devices, and the cpu "
+                                             "device cannot run it",
+                                             spec.file, spec.cuda_headers.front())};
+  }
+
+  /// Macros of a command line; other options are those of CUDA's compiler.
+  static std::vector<std::string> macros_of(std::vector<std::string> options) {
+    std::erase_if(options, [](const std::string& option) { return !is_macro_option(option); });
+    return options;
+  }
+
+  /// Configurations by their macros: one program has one value of each.
+  static Groups groups(const CompileRequest& request) {
+    Groups grouped;
+    for (std::size_t i = 0; i < request.configurations.size(); ++i) {
+      grouped[macros_of(compile_options(*request.spec, request.configurations[i]))].push_back(i);
+    }
+    return grouped;
+  }
+
   /// An artifact, the compiler's complaint (kCompile), or why it could not run.
-  Result<std::shared_ptr<const Artifact>> build(const KernelSpec& spec, const std::string& source) {
+  Result<std::shared_ptr<const Artifact>> build(const KernelSpec& spec, const std::vector<std::string>& macros, const std::string& source) {
     HONE_ASSIGN(const TemporaryDirectory temporary, TemporaryDirectory::create());
     const fs::path& root = temporary.path();
     const fs::path directory = source_directory(spec, root);
     const fs::path source_path = directory / "hone_unit.cpp", object_path = root / "hone_unit.so";
     HONE_TRY(write_headers(spec, root, directory));
     HONE_TRY(write_file(source_path, source));
-    HONE_ASSIGN(ProcessResult run, run_process(command(host_, sanitized_, root, source_path, object_path)));
+    HONE_ASSIGN(ProcessResult run, run_process(command(host_, sanitized_, macros, root, source_path, object_path)));
     if (!run.succeeded) {
       return Error{ErrorCode::kCompile, readable(std::move(run.output), root, directory)};
     }
@@ -152,7 +198,7 @@ class CpuCompiler final : public Compiler {
 
   Result<Compiled> compile_reference(const CompileRequest& request) {
     Compiled compiled;
-    HONE_ASSIGN(compiled.artifact, build(*request.spec, reference_source(*request.spec, request.dtype)));
+    HONE_ASSIGN(compiled.artifact, build(*request.spec, reference_options(*request.spec), reference_source(*request.spec, request.dtypes)));
     for (std::size_t pass = 0; pass < answer_code(*request.spec).passes.size(); ++pass) {
       compiled.symbols.push_back(reference_symbol(pass));
     }
@@ -160,12 +206,13 @@ class CpuCompiler final : public Compiler {
   }
 
   /// Appends one result per configuration. What fails is halved until each offender stands alone.
-  void compile_batch(const CompileRequest& request, std::span<const Configuration> batch, std::vector<Result<Compiled>>& results) {
+  void compile_batch(const CompileRequest& request, const std::vector<std::string>& macros, std::span<const Configuration> batch,
+                     std::vector<Result<Compiled>>& results) {
     if (batch.empty()) {
       return;
     }
     const KernelSpec& spec = *request.spec;
-    const auto artifact = build(spec, configurations_source(spec, request.dtype, batch));
+    const auto artifact = build(spec, macros, configurations_source(spec, request.dtypes, batch));
     if (artifact) {
       for (std::size_t i = 0; i < batch.size(); ++i) {
         Compiled compiled;
@@ -183,8 +230,8 @@ class CpuCompiler final : public Compiler {
       results.insert(results.end(), batch.size(), Result<Compiled>(artifact.error()));
       return;
     }
-    compile_batch(request, batch.first(batch.size() / 2), results);
-    compile_batch(request, batch.subspan(batch.size() / 2), results);
+    compile_batch(request, macros, batch.first(batch.size() / 2), results);
+    compile_batch(request, macros, batch.subspan(batch.size() / 2), results);
   }
 
   HostCompiler host_;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "hone/instantiation.hpp"
+#include "plugins/cpu/dynamic_shared.hpp"
 
 namespace hone::cpu {
 namespace {
@@ -24,7 +25,7 @@ std::string string_literal(std::string_view text) {
 
 /// The kernel file as it is, under its own name; then the rest under ours.
 std::string preamble(const KernelSpec& spec, const std::string& source) {
-  return fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), source, kGlueName);
+  return fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), with_dynamic_shared(source), kGlueName);
 }
 
 std::string problem_statement(const KernelSpec& spec) {
@@ -52,15 +53,14 @@ std::string reference_symbol(std::size_t pass) { return fmt::format("hone_refere
 
 std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, std::span<const Configuration> configurations) {
   std::string source = preamble(spec, spec.source);
-  const std::string type = spec.templated_on_type ? fmt::format("{}, ", type_arguments(dtypes)) : "";
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
       if (!can_run(spec, spec.passes[pass], configurations[i])) {
         continue;
       }
-      fmt::format_to(std::back_inserter(source), "{}{}(void* const* hone_arguments, const long* hone_problem) {{ {} {}<{}{}>({}); }}\n",
-                     kExport, pass_symbol(i, pass), problem_statement(spec), spec.passes[pass].function, type,
-                     cpp_text(spec.parameters, configurations[i]), call_arguments(spec.passes[pass].arguments));
+      fmt::format_to(std::back_inserter(source), "{}{}(void* const* hone_arguments, const long* hone_problem) {{ {} {}({}); }}\n", kExport,
+                     pass_symbol(i, pass), problem_statement(spec), instantiation(spec, spec.passes[pass], dtypes, configurations[i]),
+                     call_arguments(spec.passes[pass].arguments));
     }
   }
   return source;

@@ -9,6 +9,7 @@
 #include "hone/digest.hpp"
 #include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
+#include "hone/standard_headers.hpp"
 #include "plugins/cuda/compiler_log.hpp"
 
 namespace hone::cuda {
@@ -31,13 +32,14 @@ std::vector<Instance> instances_of(const CompileRequest& request) {
     for (std::size_t pass = 0; pass < answer_code(spec).passes.size(); ++pass) {
       reference.expressions.push_back(reference_instantiation(spec, reference_kernel_name(pass), request.dtype));
     }
+    reference.options = reference_options(spec);
     return {std::move(reference)};
   }
   std::vector<Instance> instances;
   for (const Configuration& configuration : request.configurations) {
     Instance instance;
     for (const Pass& pass : spec.passes) {
-      instance.expressions.push_back(can_run(spec, pass, configuration) ? instantiation(spec, pass.function, request.dtype, configuration) : "");
+      instance.expressions.push_back(can_run(spec, pass, configuration) ? instantiation(spec, pass, request.dtypes, configuration) : "");
     }
     instance.options = compile_options(spec, configuration);
     instances.push_back(std::move(instance));
@@ -73,6 +75,22 @@ std::string answering_source(const KernelSpec& spec) {
         prefix, reference_kernel_name(pass), parameters, callee, arguments);
   }
   return text;
+}
+
+// Where CUDA's own headers come from, for a file that includes one that is not there.
+std::string advice(std::string_view log) {
+  constexpr std::string_view kMissing = "could not open source file \"";
+  const std::size_t at = log.find(kMissing);
+  if (at == std::string_view::npos) {
+    return "";
+  }
+  const std::string_view rest = log.substr(at + kMissing.size());
+  const std::string_view name = rest.substr(0, rest.find('"'));
+  const bool cuda = is_cuda_header(name) || name.starts_with("cuda_");
+  return cuda ? fmt::format("\n{} comes with the CUDA toolkit, CCCL or CUTLASS: name its folder with --cuda-include or HONE_CUDA_INCLUDE, set "
+                            "CUDA_HOME, or pip install nvidia-cuda-runtime, nvidia-cuda-cccl or nvidia-cutlass",
+                            name)
+              : fmt::format("\n{}: the headers of the host are not for device code; those of a file's own are found beside it or with -I", name);
 }
 
 // Resources of a configuration: the largest over its passes.
@@ -133,7 +151,7 @@ class Batch {
       }
       program_.options = options;
     }
-    return Error{ErrorCode::kCompile, errors.empty() ? fmt::format("{}: NVRTC failed: {}", program_.name, log) : errors};
+    return Error{ErrorCode::kCompile, (errors.empty() ? fmt::format("{}: NVRTC failed: {}", program_.name, log) : errors) + advice(log)};
   }
 
   void fail(std::span<const std::size_t> members, const Error& error) {
@@ -202,6 +220,8 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
   program.source = request.reference ? answering_source(spec) : spec.source;
   program.headers = own_headers();
   program.headers.insert(program.headers.end(), spec.includes.begin(), spec.includes.end());
+  const auto standard = standard_headers(spec, !nvrtc_.includes.empty());
+  program.headers.insert(program.headers.end(), standard.begin(), standard.end());
   Outcomes outcomes(instances.size());
   for (const auto& [options, members] : groups(instances)) {
     program.options = base_options(nvrtc_, architecture_);

@@ -72,7 +72,22 @@ fs::path folder_of(const void* symbol) {
   return fs::weakly_canonical(found.dli_fname, ignored).parent_path();
 }
 
-std::vector<std::string> toolkit_includes(const fs::path& library_folder) {
+// The folders of HONE_CUDA_INCLUDE, parted by colons as in PATH.
+std::vector<fs::path> named_folders() {
+  std::vector<fs::path> folders;
+  const std::string named = environment("HONE_CUDA_INCLUDE");
+  for (std::size_t at = 0; at < named.size();) {
+    const std::size_t end = std::min(named.find(':', at), named.size());
+    if (end > at) {
+      folders.emplace_back(named.substr(at, end - at));
+    }
+    at = end + 1;
+  }
+  return folders;
+}
+
+// Where CUDA's headers, CCCL's and CUTLASS's may be, first choice first.
+std::vector<fs::path> include_candidates(const fs::path& library_folder) {
   std::vector<fs::path> candidates;
   if (!library_folder.empty()) {
     candidates = {library_folder / "../include", library_folder / "../../../include", library_folder / "../../cuda_runtime/include"};
@@ -83,19 +98,45 @@ std::vector<std::string> toolkit_includes(const fs::path& library_folder) {
     }
   }
   candidates.emplace_back("/usr/local/cuda/include");
+  for (const fs::path& site : site_packages()) {
+    for (const fs::path& wheel : folders(site / "nvidia", "cu")) {  // cu13, cuda_runtime, cuda_cccl, ...
+      candidates.push_back(wheel / "include");
+    }
+    candidates.push_back(site / "cutlass_library/source/include");
+  }
+  return candidates;
+}
+
+// A toolkit has all of these; wheels have one or some.
+std::vector<std::string> toolkit_includes(const fs::path& library_folder) {
+  std::vector<std::string> includes;
   std::error_code ignored;
-  for (const fs::path& candidate : candidates) {
-    // /usr/include holds the host's own headers, which NVRTC cannot read.
-    const fs::path folder = fs::weakly_canonical(candidate, ignored);
-    if (folder != "/usr/include" && fs::exists(folder / "cuda_fp16.h", ignored)) {
-      std::vector<std::string> includes{"-I" + folder.string()};
-      if (fs::exists(folder / "cccl", ignored)) {
-        includes.push_back("-I" + (folder / "cccl").string());
-      }
-      return includes;
+  const auto add = [&](const fs::path& folder) {
+    if (const std::string option = "-I" + folder.string(); std::find(includes.begin(), includes.end(), option) == includes.end()) {
+      includes.push_back(option);
+    }
+  };
+  for (const fs::path& folder : named_folders()) {
+    add(folder);
+    if (fs::exists(folder / "cccl", ignored)) {
+      add(folder / "cccl");
     }
   }
-  return {};
+  const std::vector<fs::path> candidates = include_candidates(library_folder);
+  for (const char* header : {"cuda_fp16.h", "cooperative_groups.h", "cub/cub.cuh", "cute/tensor.hpp"}) {
+    const auto has = [&](const fs::path& folder) { return fs::exists(folder / header, ignored); };
+    const bool named = std::ranges::any_of(includes, [&](const std::string& option) { return has(option.substr(2)); });
+    for (auto candidate = candidates.begin(); candidate != candidates.end() && !named; ++candidate) {
+      // /usr/include holds the host's own headers, which NVRTC cannot read.
+      const fs::path folder = fs::weakly_canonical(*candidate, ignored);
+      if (folder == "/usr/include" || (!has(folder) && !has(folder / "cccl"))) {
+        continue;
+      }
+      add(has(folder) ? folder : folder / "cccl");
+      break;
+    }
+  }
+  return includes;
 }
 
 // NVRTC opens its builtins by their bare name, which the loader finds for an installed toolkit but not for a wheel. Once the library

@@ -60,7 +60,10 @@ bool is_small(const KernelSpec& spec) {
 }
 
 void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Configuration& configuration, const hone::DeviceInfo& info) {
-  static_cast<void>(hone::instantiation(spec, spec.name, problem.dtype, configuration));
+  for (const hone::Pass& pass : spec.passes) {
+    static_cast<void>(hone::instantiation(spec, pass, problem.dtypes, configuration));
+  }
+  static_cast<void>(hone::reference_options(spec));
   static_cast<void>(hone::compile_options(spec, configuration));
   const std::string text = hone::text(spec.parameters, configuration);
   const auto arguments = hone::launch_arguments(spec, problem, configuration);

@@ -13,8 +13,8 @@ namespace hone {
 /// place among the compiled symbols holds an empty one.
 bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& configuration);
 
-/// "softmax<f32, Config{256, 4, true}>", "gemm<e4m3, bf16, Config{...}>"
-std::string instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes, const Configuration& configuration);
+/// "softmax<f32, Config{256, 4, true}>", "gemm<e4m3, bf16, Config{...}>", or what of it the pass is a template on
+std::string instantiation(const KernelSpec& spec, const Pass& pass, const DTypes& dtypes, const Configuration& configuration);
 
 /// "softmax_reference<f32>", or the name alone where it is no template.
 std::string reference_instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes);
@@ -30,7 +30,14 @@ AnswerCode answer_code(const KernelSpec& spec);
 std::string template_head(const KernelSpec& spec);
 std::string template_arguments(const KernelSpec& spec);
 
-/// Values of parameters marked OPTION, in the order of the parameters; 0 leaves the option out.
+/// The file's flags, then the values of parameters marked OPTION, in the order of the parameters. 0 leaves an option out, but not a macro.
 std::vector<std::string> compile_options(const KernelSpec& spec, const Configuration& configuration);
+
+/// The option that a value of a parameter becomes, and whether it defines a macro.
+std::string compile_option(const Parameter& parameter, const Value& value);
+bool is_macro_option(std::string_view option);
+
+/// What the reference is compiled with: macros alone (a fast way to divide would be no reference), those of parameters as in the default.
+std::vector<std::string> reference_options(const KernelSpec& spec);
 
 }  // namespace hone

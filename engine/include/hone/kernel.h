@@ -11,6 +11,9 @@
 //   OPTION("--flag={}")      behind TUNE: the value is passed to the device compiler as this option; 0 leaves the option out
 // struct Problem fields (long, bool, enumerations):
 //   RANGE(0)  RANGE(1, 64)   what an extent may be at least, and at most; without it at least 1
+//   OPTION("-DNAME={}")      behind TUNE: the value is the macro NAME in the kernel's code, for all compilers; 0 is a value like others
+// anywhere in the file:
+//   FLAGS("-I../include --use_fast_math");   options of the compilers, as on the command: -I, -D and -U for all, others for CUDA's alone
 // kernel parameters (N elements; an expression over p, c and sizeof(T)):
 //   IN(N) OUT(N) INOUT(N)    read, written, both. INOUT is restored before every run
 //   IN(N, .low = 0, .below = p.bins)   what an input's elements are: also .sorted, .distinct, .permutation, .normal, .zeros = 0.9
@@ -20,7 +23,8 @@
 //   TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm}, .swizzle = 128)   on a `const __grid_constant__ TensorMap`: how argument a
 //                            looks to the tensor memory accelerator (see TensorView; over p, c, sizeof(T)). The device makes the map
 // functions:
-//   KERNEL                   a __global__ function; several in one file are passes that run in order
+//   KERNEL                   a __global__ function; several in one file are passes that run in order. On a declaration that is no template:
+//                            somebody else's function, in a file that this one includes, launched as it is
 //   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16. Of several types, each: DTYPES(In = f16 | f32, Out = f32)
 //   LAUNCH_BOUNDS(...)       __launch_bounds__
 //   REFERENCE(N)             the right answer in double, called once for each index in [0, N); several in one file run in order, on the
@@ -28,6 +32,7 @@
 //   TOLERANCE(y, .ulps = 1)  behind REFERENCE(N): how far output y may be from that; also .absolute, .relative, .fraction = 0.999, .set
 //   INPUT(x, N)              fills input x: T x_input(long i, Random& random, Problem p) gives element i
 //   ACCEPT(N)                bool: whether the result is right at an index in [0, N), where several answers are
+#define FLAGS(...)
 #if defined(HONE_READ)
 #define HONE_MARK(text) __attribute__((annotate(text)))
 #define TUNE(...) HONE_MARK("hone:tune:" #__VA_ARGS__)
@@ -89,6 +94,9 @@
 #if !defined(NAN)
 #define NAN __int_as_float(0x7fffffff)
 #endif
+#endif
+#if !defined(HONE_READ) && (!defined(__CUDACC__) || defined(__CUDACC_RTC__))
+#include <hone/kernel_numbers.h>
 #endif
 
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------

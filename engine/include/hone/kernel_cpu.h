@@ -286,6 +286,7 @@ inline void __nanosleep(unsigned) { hone_cpu_runtime->yield(hone_cpu_handle); }
 inline void __trap() { __builtin_trap(); }
 #if defined(__x86_64__)
 inline long long clock64() { return static_cast<long long>(__builtin_ia32_rdtsc()); }
+inline int clock() { return static_cast<int>(clock64()); }
 #endif
 
 // ---- atomics ---------------------------------------------------------------------------------------------------------------------------
@@ -412,6 +413,51 @@ inline unsigned __brev(unsigned bits) {
 inline int __mulhi(int a, int b) { return static_cast<int>((static_cast<long long>(a) * b) >> 32); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32); }
 
+inline long long __mul64hi(long long a, long long b) { return static_cast<long long>((static_cast<__int128>(a) * b) >> 64); }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+inline int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
+inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
+inline unsigned __sad(int a, int b, unsigned c) { return (a < b ? b - a : a - b) + c; }
+inline unsigned long long __brevll(unsigned long long bits) {
+  return (static_cast<unsigned long long>(__brev(static_cast<unsigned>(bits))) << 32) | __brev(static_cast<unsigned>(bits >> 32));
+}
+inline unsigned hone_cpu_high(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((((static_cast<unsigned long long>(high) << 32) | low) << shift) >> 32);
+}
+inline unsigned hone_cpu_low(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>(((static_cast<unsigned long long>(high) << 32) | low) >> shift);
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) { return hone_cpu_high(low, high, shift & 31u); }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) { return hone_cpu_low(low, high, shift & 31u); }
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) { return shift >= 32u ? low : hone_cpu_high(low, high, shift); }
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) { return shift >= 32u ? high : hone_cpu_low(low, high, shift); }
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const unsigned long long bytes = (static_cast<unsigned long long>(y) << 32) | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned which = (selector >> (4 * i)) & 15u;
+    unsigned byte = static_cast<unsigned>(bytes >> (8 * (which & 7u))) & 255u;
+    byte = (which & 8u) != 0u ? ((byte & 128u) != 0u ? 255u : 0u) : byte;  // the sign of it, eight times
+    result |= byte << (8 * i);
+  }
+  return result;
+}
+inline int __dp4a(int a, int b, int c) {
+  for (int i = 0; i < 4; ++i) {
+    c += static_cast<signed char>(a >> (8 * i)) * static_cast<signed char>(b >> (8 * i));
+  }
+  return c;
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  for (int i = 0; i < 4; ++i) {
+    c += ((a >> (8 * i)) & 255u) * ((b >> (8 * i)) & 255u);
+  }
+  return c;
+}
+inline unsigned __vadd4(unsigned a, unsigned b) { return ((a & 0x7f7f7f7fu) + (b & 0x7f7f7f7fu)) ^ ((a ^ b) & 0x80808080u); }
+
 // ---- mathematics -----------------------------------------------------------------------------------------------------------------------
 // name(double) and namef(float) are the C library's; CUDA overloads name for float as well.
 #define HONE_CPU_MATH1(name)                \
@@ -448,6 +494,14 @@ HONE_CPU_MATH1(trunc)
 HONE_CPU_MATH1(round)
 HONE_CPU_MATH1(rint)
 HONE_CPU_MATH1(fabs)
+HONE_CPU_MATH1(acosh)
+HONE_CPU_MATH1(asinh)
+HONE_CPU_MATH1(atanh)
+HONE_CPU_MATH1(lgamma)
+HONE_CPU_MATH1(tgamma)
+HONE_CPU_MATH1(nearbyint)
+HONE_CPU_MATH2(fdim)
+HONE_CPU_MATH2(remainder)
 HONE_CPU_MATH2(fmin)
 HONE_CPU_MATH2(fmax)
 HONE_CPU_MATH2(pow)
@@ -460,6 +514,9 @@ extern "C" float fmaf(float, float, float) noexcept;
 extern "C" int abs(int) noexcept;
 extern "C" long labs(long) noexcept;
 extern "C" int printf(const char*, ...);
+extern "C" void* memcpy(void*, const void*, size_t) noexcept;
+extern "C" void* memset(void*, int, size_t) noexcept;
+#define assert(condition) static_cast<void>((condition) ? 0 : (__builtin_trap(), 0))
 inline float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 inline long abs(long x) { return x < 0 ? -x : x; }
 inline long long abs(long long x) { return x < 0 ? -x : x; }
@@ -468,6 +525,25 @@ inline double abs(double x) { return __builtin_fabs(x); }
 inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 inline float rsqrt(float x) { return rsqrtf(x); }
+inline double exp10(double x) { return __builtin_pow(10.0, x); }
+inline float ldexpf(float x, int e) { return __builtin_ldexpf(x, e); }
+inline double ldexp(double x, int e) { return __builtin_ldexp(x, e); }
+inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+inline float sinpif(float x) { return sinf(3.14159265358979323846f * x); }
+inline float cospif(float x) { return cosf(3.14159265358979323846f * x); }
+inline float fdividef(float x, float y) { return x / y; }
+inline float normcdff(float x) { return 0.5f * erfcf(-0.70710678118654752440f * x); }
+inline double normcdf(double x) { return 0.5 * erfc(-0.70710678118654752440 * x); }
+inline bool signbit(float x) { return __builtin_signbit(x) != 0; }
+inline bool signbit(double x) { return __builtin_signbit(x) != 0; }
+inline void sincosf(float x, float* s, float* c) { *s = sinf(x), *c = cosf(x); }
+inline void sincos(double x, double* s, double* c) { *s = sin(x), *c = cos(x); }
+inline void __sincosf(float x, float* s, float* c) { sincosf(x, s, c); }
+inline float __exp2f(float x) { return exp2f(x); }
+inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+inline double __dadd_rn(double x, double y) { return x + y; }
+inline double __dmul_rn(double x, double y) { return x * y; }
+inline float __double2float_rn(double x) { return static_cast<float>(x); }
 inline float exp10f(float x) { return __builtin_powf(10.0f, x); }
 inline bool isnan(float x) { return __builtin_isnan(x); }
 inline bool isnan(double x) { return __builtin_isnan(x); }
@@ -513,5 +589,8 @@ inline float __frsqrt_rn(float x) { return 1.0f / __builtin_sqrtf(x); }
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
 inline int __float2int_rn(float x) { return static_cast<int>(__builtin_rintf(x)); }
+inline unsigned __float2uint_rn(float x) { return static_cast<unsigned>(__builtin_rintf(x)); }
+inline int __float2int_rd(float x) { return static_cast<int>(__builtin_floorf(x)); }
+inline int __float2int_ru(float x) { return static_cast<int>(__builtin_ceilf(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 #endif  // !HONE_CPU_RUNTIME

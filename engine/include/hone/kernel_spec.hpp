@@ -26,7 +26,7 @@ struct Parameter {
   std::vector<std::string> labels = {};    ///< kEnumeration: a label per value; otherwise empty
   std::string cpp_type = "int";       ///< the field's type in the source
   Value default_value;                ///< the initializer; the safe choice
-  std::string compile_option = {};    ///< e.g. "--maxrregcount={}"; empty if the parameter is not a compile option
+  std::string compile_option = {};    ///< e.g. "--maxrregcount={}", "-DTILE={}"; empty if the parameter is not a compile option
   std::string comment = {};           ///< the trailing or leading comment in the source
 };
 
@@ -119,6 +119,7 @@ struct Pass {
   Expression cooperative;                     ///< boolean
   Expression enabled = Expression::constant(true);  ///< boolean; false: this pass is skipped for the configuration
   Expression overlap = Expression::constant(false);  ///< boolean; it may begin while what was launched before it runs
+  bool takes_config = true;                   ///< a template on the Config; else its code knows the configuration by macros alone
 };
 
 struct Cost {
@@ -172,6 +173,8 @@ struct KernelSpec {
   std::vector<Generator> generators = {};    ///< in the order of the file; an input may have several, which run one after the other
   std::vector<Acceptance> acceptances = {};  ///< outputs that one of them takes are judged by it alone
   std::vector<std::string> warnings = {};  ///< deprecated names in the file: file:line:column: warning: text
+  std::vector<std::string> flags = {};         ///< of the file's FLAGS and of whoever read it: "-DNAME=1", "--use_fast_math"; never -I
+  std::vector<std::string> cuda_headers = {};  ///< that it includes and only CUDA's compiler can read: it runs on cuda devices alone
   std::shared_ptr<const KernelSpec> judge;  ///< the kernel whose reference it is held against, see held_against(); null: its own
 
   /// JSON text that parse_kernel_spec reads back; carries the source.
@@ -195,10 +198,15 @@ std::string element_name(const KernelSpec& spec, const Argument& argument);
 
 Result<KernelSpec> parse_kernel_spec(std::string_view json);
 
+/// What is given to a kernel file from outside, as to a compiler.
+struct ReadOptions {
+  std::vector<std::string> flags = {};  ///< "-Iinclude", "-DNAME=1", "--use_fast_math"; several words in one text, or an option and its value in two
+};
+
 /// Reads a user's kernel file with libclang (opened at run time, version 17 or later).
 /// Errors: kNotFound (no such file), kUnavailable (no libclang: says what to install), kBadKernel (clang's diagnostics
 /// or a rule of the format broken; always file:line:column: error: text).
-Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const std::vector<std::string>& include_dirs = {});
+Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const ReadOptions& options = {});
 
 /// The libclang that read_kernel_file would use: path and version, or why there is none.
 struct LibclangInfo {

@@ -18,6 +18,6 @@ Result<std::filesystem::path> find_worker();
 int serve_worker(int socket, Registry registry);
 
 /// read_kernel_file in a worker process, with a deadline and limits of memory: for a file that nobody vouches for.
-Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const std::vector<std::string>& include_dirs = {});
+Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options = {});
 
 }  // namespace hone
