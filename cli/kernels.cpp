@@ -85,13 +85,13 @@ Json describe_json(const KernelSpec& spec) {
                          {"filled", fill_text(spec, static_cast<int>(i))},
                          {"judged", bound_text(spec, static_cast<int>(i))}});
   }
-  return {{"runs_on", runs_on(spec)},    {"cuda_headers", spec.cuda_headers},
-          {"flags", spec.flags},
-          {"name", spec.name},           {"summary", spec.summary},
+  return {{"name", spec.name},           {"summary", spec.summary},
           {"file", spec.file},           {"source_hash", spec.source_hash},
           {"dtypes", dtype_names(spec)}, {"shape", json(default_shape(spec))},
           {"parameters", parameters},    {"constraints", conditions_json(spec.constraints)},
-          {"arguments", arguments},      {"expectations", conditions_json(spec.expectations)}};
+          {"arguments", arguments},      {"expectations", conditions_json(spec.expectations)},
+          {"runs_on", runs_on(spec)},    {"cuda_headers", spec.cuda_headers},
+          {"flags", spec.flags}};
 }
 
 std::string describe_text(const KernelSpec& spec) {

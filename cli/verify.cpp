@@ -27,7 +27,7 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   request.specs = builtin_kernels();
   if (arguments.count("kernel") > 0) {
     for (const std::string& file : arguments["kernel"].as<std::vector<std::string>>()) {
-      HONE_ASSIGN(KernelSpec spec, read_kernel_file(file));
+      HONE_ASSIGN(KernelSpec spec, read_kernel_file(file, find_flags(arguments)));
       print_warnings(spec);
       request.specs.push_back(std::move(spec));
     }
@@ -39,7 +39,7 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   if (one) {
     request.kernel = arguments["name"].as<std::string>();
     if (request.kernel.ends_with(".cu") || request.kernel.find('/') != std::string::npos) {
-      HONE_ASSIGN(KernelSpec spec, read_kernel_file(request.kernel));
+      HONE_ASSIGN(KernelSpec spec, read_kernel_file(request.kernel, find_flags(arguments)));
       print_warnings(spec);
       request.kernel = spec.name;
       request.specs.push_back(std::move(spec));
@@ -129,6 +129,7 @@ int verify(int argc, char** argv) {
   add_store_option(options);
   add_timing_option(options);
   add_plugin_option(options);
+  add_flag_options(options);
   options.parse_positional({"name"});
   options.positional_help("[KERNEL]\n\n  KERNEL: a built-in kernel, or the path of a kernel file");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

@@ -174,6 +174,14 @@ void KernelReader::attempt(const std::function<void()>& step) {
   }
 }
 
+/// Clang drops KERNEL from a declaration that comes behind the definition, but not the marks of its parameters.
+bool KernelReader::declares_kernel(CXCursor function) const {
+  const std::vector<CXCursor> parts = unit_.children(function);
+  return find_mark(marks_of(unit_, file_, function), "kernel") != nullptr || std::ranges::any_of(parts, [&](CXCursor part) {
+           return unit_.kind(part) == CXCursor_ParmDecl && !marks_of(unit_, file_, part).empty();
+         });
+}
+
 /// A declaration and the definition it is of are one: the marks are on the first.
 void KernelReader::add_kernel(CXCursor function) {
   const std::string name = unit_.spelling(function);
@@ -191,7 +199,7 @@ void KernelReader::find_declarations() {
     }
     const std::string name = unit_.spelling(child);
     if (unit_.clang().isCursorDefinition(child) == 0) {
-      if (function && find_mark(marks_of(unit_, file_, child), "kernel") != nullptr) {
+      if (function && declares_kernel(child)) {
         add_kernel(child);
       }
       continue;

@@ -62,6 +62,7 @@ class KernelReader {
   // reader.cpp
   void find_declarations();
   void add_kernel(CXCursor function);
+  [[nodiscard]] bool declares_kernel(CXCursor function) const;
   void read_conditions(const std::string& function, std::vector<Constraint>& conditions);
   void read_cost();
 

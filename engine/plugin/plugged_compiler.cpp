@@ -84,7 +84,7 @@ class RequestView {
   void add_configuration(const DTypes& dtype, const Configuration& configuration) {
     std::vector<hone_function> functions;
     for (const Pass& pass : spec_.passes) {
-      functions.push_back({keep(instantiation(spec_, pass, dtypes, configuration)), pass.arguments.data(), pass.arguments.size()});
+      functions.push_back({keep(instantiation(spec_, pass, dtype, configuration)), pass.arguments.data(), pass.arguments.size()});
     }
     std::vector<const char*> options;
     for (std::string& option : compile_options(spec_, configuration)) {

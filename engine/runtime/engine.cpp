@@ -233,8 +233,8 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   return Engine(std::move(impl));
 }
 
-Result<void> Engine::add_kernel_file(const std::filesystem::path& file) {
-  HONE_ASSIGN(KernelSpec spec, read_kernel_file(file));
+Result<void> Engine::add_kernel_file(const std::filesystem::path& file, const ReadOptions& options) {
+  HONE_ASSIGN(KernelSpec spec, read_kernel_file(file, options));
   return add_kernel(std::move(spec));
 }
 

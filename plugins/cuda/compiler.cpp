@@ -39,7 +39,7 @@ std::vector<Instance> instances_of(const CompileRequest& request) {
   for (const Configuration& configuration : request.configurations) {
     Instance instance;
     for (const Pass& pass : spec.passes) {
-      instance.expressions.push_back(can_run(spec, pass, configuration) ? instantiation(spec, pass, request.dtypes, configuration) : "");
+      instance.expressions.push_back(can_run(spec, pass, configuration) ? instantiation(spec, pass, request.dtype, configuration) : "");
     }
     instance.options = compile_options(spec, configuration);
     instances.push_back(std::move(instance));

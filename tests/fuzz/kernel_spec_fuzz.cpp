@@ -61,7 +61,7 @@ bool is_small(const KernelSpec& spec) {
 
 void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Configuration& configuration, const hone::DeviceInfo& info) {
   for (const hone::Pass& pass : spec.passes) {
-    static_cast<void>(hone::instantiation(spec, pass, problem.dtypes, configuration));
+    static_cast<void>(hone::instantiation(spec, pass, problem.dtype, configuration));
   }
   static_cast<void>(hone::reference_options(spec));
   static_cast<void>(hone::compile_options(spec, configuration));

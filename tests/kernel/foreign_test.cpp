@@ -152,7 +152,8 @@ TEST_CASE("headers of CUDA, CCCL and CUTLASS are left to CUDA's compiler, and wi
   CHECK(hone::parse_kernel_spec(spec->serialize())->cuda_headers == spec->cuda_headers);
   // What Hone reads is judged as ever.
   const std::string error = error_of(file(includes, "TUNE(64) int block = 64;", body(scan), "{.grid = {p.m}, .block = {c.block}}"));
-  CHECK(error == "add.cu:11:65: error: no member named 'm' in 'Problem'");
+  CHECK(error.starts_with("add.cu:11:"));
+  CHECK(error.ends_with("error: no member named 'm' in 'Problem'"));
 }
 
 TEST_CASE("C++'s freestanding headers are there, and what is not in them is an error of the file") {

@@ -131,8 +131,8 @@ class Engine {
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
 
-  /// Makes a kernel file outside Hone known by its name. Needs libclang; a spec serialized at build time does not.
-  Result<void> add_kernel_file(const std::filesystem::path& file);
+  /// Makes a kernel file outside Hone known by its name; `options` as for `hone tune`, whose records are found with the same alone. Needs libclang; a spec serialized at build time does not.
+  Result<void> add_kernel_file(const std::filesystem::path& file, const ReadOptions& options = {});
   Result<void> add_kernel(KernelSpec spec);
 
   /// Looks up, loads and prepares. The first call for a problem loads code and may compile; later ones are a map lookup.
