@@ -79,7 +79,7 @@ std::string answering_source(const KernelSpec& spec) {
 
 // Where CUDA's own headers come from, for a file that includes one that is not there.
 std::string advice(std::string_view log) {
-  constexpr std::string_view kMissing = "could not open source file \"";
+  constexpr std::string_view kMissing = "open source file \"";  // "cannot" or "could not"
   const std::size_t at = log.find(kMissing);
   if (at == std::string_view::npos) {
     return "";

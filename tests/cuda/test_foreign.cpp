@@ -28,7 +28,7 @@ bool has_header(const char* header) {
                        return std::filesystem::exists(std::filesystem::path(option.substr(2)) / header);
                      });
   if (!found) {
-    MESSAGE("not run: " << header << " is not on this machine");
+    MESSAGE("not run: " << std::string(header) << " is not on this machine");
   }
   return found;
 }
