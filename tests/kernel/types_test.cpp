@@ -138,7 +138,7 @@ TEST_CASE("of several types each combination is one of the kernel's dtypes, by n
   CHECK(argument(spec, "x").extent.evaluate(bindings(problem)).value().integer() == 64);
   CHECK(spec.cost.bytes.evaluate(bindings(problem)).value().real() == 256.0);
   CHECK(spec.constraints.at(0).condition.text() == "sizeof(In) <= sizeof(Out)");
-  CHECK(instantiation(spec, "add", problem.dtype, {{Value(32)}}) == "add<e4m3, f32, Config{32}>");
+  CHECK(instantiation(spec, spec.passes.at(0), problem.dtype, {{Value(32)}}) == "add<e4m3, f32, Config{32}>");
   CHECK(reference_instantiation(spec, "add_reference", problem.dtype) == "add_reference<e4m3, f32>");
 
   const KernelSpec again = parse_kernel_spec(spec.serialize()).value();
