@@ -174,14 +174,6 @@ std::string why_not(const ProblemField& field, std::int64_t value) {
   return field.most && value > *field.most ? fmt::format("it is at most {}", *field.most) : "";
 }
 
-std::string text(const ProblemField& field, std::int64_t value) {
-  if (field.kind == FieldKind::kFlag) {
-    return value != 0 ? "true" : "false";
-  }
-  const auto label = std::ranges::find(field.labels, value, &std::pair<std::string, std::int64_t>::second);
-  return label != field.labels.end() ? label->first : fmt::format("{}", value);
-}
-
 std::vector<std::int64_t> packed(const KernelSpec& spec, const Problem& problem) {
   std::vector<std::int64_t> words;
   for (std::size_t i = 0; i < problem.shape.size(); ++i) {

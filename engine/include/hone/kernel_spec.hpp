@@ -169,7 +169,7 @@ struct KernelSpec {
   std::vector<Argument> arguments;  ///< in order of first appearance over the passes
   std::vector<Pass> passes;
   Cost cost;
-  std::vector<ReferencePass> reference;  ///< at least one; they run in order, each on what the one before it left in the outputs
+  std::vector<ReferencePass> reference;  ///< they run in order, each on what the one before it left in the outputs; none where all outputs are accepted
   std::vector<Generator> generators = {};    ///< in the order of the file; an input may have several, which run one after the other
   std::vector<Acceptance> acceptances = {};  ///< outputs that one of them takes are judged by it alone
   std::vector<std::string> warnings = {};  ///< deprecated names in the file: file:line:column: warning: text

@@ -32,9 +32,6 @@ Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtypes, const
 /// Why a field cannot have this value; empty if it can.
 std::string why_not(const ProblemField& field, std::int64_t value);
 
-/// A field's value as people write it: a number, true or false, an enumerator.
-std::string text(const ProblemField& field, std::int64_t value);
-
 /// The Problem as kernels take it by value, in words of 8 bytes.
 std::vector<std::int64_t> packed(const KernelSpec& spec, const Problem& problem);
 
