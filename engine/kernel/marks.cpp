@@ -150,6 +150,17 @@ std::string take_name(Mark& item) {
   return taken;
 }
 
+bool take_elements(Mark& item) {
+  Mark named = item;
+  drop_space(named);
+  if (!named.text.starts_with(".elements")) {
+    return false;
+  }
+  take_name(named);
+  item = std::move(named);
+  return true;
+}
+
 const Mark* find_mark(const std::vector<Mark>& marks, std::string_view kind) {
   const auto found = std::find_if(marks.begin(), marks.end(), [&](const Mark& m) { return m.kind == kind; });
   return found == marks.end() ? nullptr : &*found;

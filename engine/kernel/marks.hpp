@@ -23,6 +23,8 @@ struct Mark {
 std::vector<Mark> marks_of(const Unit& unit, const SourceFile& main, CXCursor declaration);
 /// The pieces of a mark that says more than one thing: what stands before the first `, .name`, and each `.name = value` with its place.
 std::vector<Mark> items_of(const Mark& mark);
+/// `.elements = N` instead of N: the elements of vectors count, not the vectors. Takes the name out of the item.
+bool take_elements(Mark& item);
 /// "a" of `a, .size = ...`: what stands before the first comma, which goes with it.
 std::string take_argument(Mark& mark);
 /// "low" of `.low = 0`; what stands behind the equals sign is left in `item`, nothing where there is none.

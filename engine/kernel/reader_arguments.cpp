@@ -85,6 +85,9 @@ int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape
                            argument.name));
   }
   read_element(parameter, shape, argument);
+  if (Mark first = items_of(*mark).front(); take_elements(first)) {
+    argument.lanes = 1;
+  }
   const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
   // A pass that only reads a workspace marks it as the pass that writes it does.
   const bool writes = argument.direction == Direction::kOut || argument.direction == Direction::kInOut;
@@ -119,6 +122,7 @@ void KernelReader::read_extent(CXCursor parameter, const Mark& mark, const Shape
     throw BadKernel(diagnostic(mark.where, fmt::format("the mark of argument '{}' needs its number of elements", name)));
   }
   std::vector<Mark> items = items_of(mark);
+  take_elements(items.front());
   take_then(items, index);
   read_fill(items, shape, index);
   const std::size_t id = texts_.add_extent(items.front(), shape.scope, fmt::format("the extent of '{}'", name));

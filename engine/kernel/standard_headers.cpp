@@ -72,7 +72,7 @@ void add_headers(std::string_view text, bool toolkit, std::vector<std::pair<std:
 }  // namespace
 
 bool is_cuda_header(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kFolders{"cub/",     "cuda/", "thrust/",  "nv/",          "cute/",
+  constexpr std::array<std::string_view, 11> kFolders{"cub/",     "cuda/", "thrust/",  "nv/",          "cute/", "cccl/",
                                                       "cutlass/", "crt/",  "libcxx/", "cooperative_groups/", "cutlass_extensions/"};
   constexpr std::array<std::string_view, 10> kFiles{"cooperative_groups.h", "mma.h",     "cuda_fp8.h",       "cuda_fp6.h", "cuda_fp4.h",
                                                     "curand_kernel.h",      "curand.h", "cuComplex.h", "cuda_awbarrier.h", "cuda_awbarrier_primitives.h"};

@@ -123,7 +123,8 @@ std::vector<std::string> toolkit_includes(const fs::path& library_folder) {
     }
   }
   const std::vector<fs::path> candidates = include_candidates(library_folder);
-  for (const char* header : {"cuda_fp16.h", "cooperative_groups.h", "cub/cub.cuh", "cute/tensor.hpp"}) {
+  // mma.h of one folder includes crt/mma.h, which may be in another; CUTLASS asks a toolkit of CUDA 13 for cccl/cuda/...
+  for (const char* header : {"cuda_fp16.h", "cooperative_groups.h", "crt/mma.h", "cub/cub.cuh", "cccl/cub/cub.cuh", "cute/tensor.hpp"}) {
     const auto has = [&](const fs::path& folder) { return fs::exists(folder / header, ignored); };
     const bool named = std::ranges::any_of(includes, [&](const std::string& option) { return has(option.substr(2)); });
     for (auto candidate = candidates.begin(); candidate != candidates.end() && !named; ++candidate) {

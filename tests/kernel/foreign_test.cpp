@@ -52,6 +52,24 @@ std::string around_theirs(const std::string& launch = "{.grid = {ceil_div(p.n, (
 
 }  // namespace
 
+TEST_CASE("of a vector whose lanes are a macro the elements are counted") {
+  if (!can_read()) {
+    return;
+  }
+  const Folder folder;
+  folder.write("theirs.cu", "#if WIDTH == 1\n#define Many float\n#else\n#define Many float2\n#endif\n__global__ void widened(Many* out, const Many* in, int n) {}\n");
+  const auto with = [&](const std::string& extent) {
+    return foreign_file("", R"(TUNE(1, 2) OPTION("-DWIDTH={}") int wide = 1;)",
+                        "#include \"theirs.cu\"\nKERNEL void widened(OUT(" + extent + ") Many* y, IN(" + extent + ") const Many* x, SCALAR(1024) int n);",
+                        "{.grid = {1}, .block = {32}}");
+  };
+  const auto spec = read_kernel_file(folder.write("add.cu", with(".elements = p.n")));
+  REQUIRE_MESSAGE(spec.ok(), spec.error().message);
+  CHECK(spec->arguments[0].lanes == 1);
+  CHECK(spec->arguments[0].extent.text() == "p.n");
+  CHECK(read_kernel_file(folder.write("add.cu", with("p.n"))).error().message.find("depends on a macro") != std::string::npos);
+}
+
 TEST_CASE("FLAGS of a file and those given to it reach the reader and belong to the kernel") {
   if (!can_read()) {
     return;
