@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 
 #include "engine/space/group_builder.hpp"
@@ -27,6 +29,36 @@ std::string fixed_values(const std::vector<const Constraint*>& constraints, cons
   return texts.empty() ? "" : fmt::format(" (here {})", fmt::join(texts, ", "));
 }
 
+/// The innermost sum or product of fixed values that 64 bits do not hold: C++ leaves undefined what it is, and constraints then fail without
+/// anybody seeing why.
+std::optional<Expression> overflowing(const Expression& expression, const Bindings& fixed) {
+  const Expression::Node& node = expression.node();
+  for (const Expression& operand : node.operands) {
+    if (auto found = overflowing(operand, fixed)) {
+      return found;
+    }
+  }
+  if (node.op != Operator::kAdd && node.op != Operator::kSubtract && node.op != Operator::kMultiply) {
+    return std::nullopt;
+  }
+  const Result<Value> whole = expression.evaluate(fixed), left = node.operands[0].evaluate(fixed), right = node.operands[1].evaluate(fixed);
+  if (!whole || !left || !right || whole->kind() == Value::Kind::kReal) {
+    return std::nullopt;  // real, or not of fixed values alone
+  }
+  const double a = left->real(), b = right->real();
+  const double real = node.op == Operator::kAdd ? a + b : node.op == Operator::kSubtract ? a - b : a * b;
+  return std::abs(real) >= 0x1p63 ? std::optional(expression) : std::nullopt;
+}
+
+std::string overflow_hint(const std::vector<const Constraint*>& constraints, const Bindings& fixed) {
+  for (const Constraint* constraint : constraints) {
+    if (const auto found = overflowing(constraint->condition, fixed)) {
+      return fmt::format("; {} is beyond 64 bits: begin such a product with 1.0", found->text());
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 Error contradiction(const std::vector<Condition>& culprits, const Bindings& fixed) {
@@ -41,9 +73,9 @@ Error contradiction(const std::vector<Condition>& culprits, const Bindings& fixe
     texts.push_back(constraint->line > 0 ? fmt::format("'{}' (line {})", constraint->text, constraint->line)
                                          : fmt::format("'{}'", constraint->text));
   }
-  return {ErrorCode::kEmptySpace, fmt::format("no configuration is valid: {} {}{}; change the shape, the values listed or the constraint{}",
+  return {ErrorCode::kEmptySpace, fmt::format("no configuration is valid: {} {}{}; change the shape, the values listed or the constraint{}{}",
                                               fmt::join(texts, " and "), texts.size() == 1 ? "cannot be met" : "cannot be met together",
-                                              fixed_values(constraints, fixed), texts.size() == 1 ? "" : "s")};
+                                              fixed_values(constraints, fixed), texts.size() == 1 ? "" : "s", overflow_hint(constraints, fixed))};
 }
 
 std::vector<Condition> minimal_conflict(Terms& terms, const std::vector<ParameterId>& order, std::vector<Condition> conditions) {

@@ -51,6 +51,19 @@ TEST_CASE("every example is tuned on the cpu device") {
   }
 }
 
+TEST_CASE("kernels on CUDA's own headers are read without them, and run on cuda devices alone") {
+  for (const std::string name : {"wmma_gemm", "grid_norm", "block_scan", "cute_gemm"}) {
+    CAPTURE(name);
+    const std::string file = HONE_SOURCE_DIR "/examples/kernels/" + name + ".cu";
+    const auto read = run({"kernels", file, "--json"}).json();
+    CHECK(read["runs_on"] == nlohmann::json({"cuda"}));
+    const TemporaryDirectory directory;
+    const Ended tuned = run({"tune", file, "--device", "cpu", "--budget", "1trials", "--store", directory / "S.db"});
+    CHECK(tuned.exit != 0);
+    CHECK(tuned.err.find("only CUDA's compiler can read: this kernel runs on cuda devices") != std::string::npos);
+  }
+}
+
 TEST_CASE("an index that is cut to 8 bits is found by indices that mean something") {
   const std::string error = error_after("embedding", "n=50,cols=64,rows=3000", "index[row] * p.cols", "(unsigned char)index[row] * p.cols");
   CHECK(error.find("argument 'y'") != std::string::npos);

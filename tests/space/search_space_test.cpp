@@ -52,6 +52,17 @@ TEST_CASE("A trillion combinations with constraints among them are counted exact
   CHECK(space->index(space->at(space->size() - 1)) == space->size() - 1);
 }
 
+TEST_CASE("A constraint that fails because a product of fixed values is beyond 64 bits says so") {
+  const auto cubed = make(Operator::kMultiply, make(Operator::kMultiply, variable("p.n"), variable("p.n")), variable("p.n"));
+  const auto message = [&](std::int64_t n) {
+    const auto space = SearchSpace::build({parameter("x", {1, 2})}, {constraint(make(Operator::kEqual, cubed, variable("c.x")))}, {{"p.n", n}});
+    REQUIRE(!space.ok());
+    return space.error().message;
+  };
+  CHECK(mentions(message(3000000), "p.n * p.n * p.n is beyond 64 bits: begin such a product with 1.0"));
+  CHECK_FALSE(mentions(message(1000), "beyond 64 bits"));
+}
+
 TEST_CASE("Spaces beyond 64 bits are counted and addressed") {
   std::vector<Parameter> parameters;
   for (int i = 0; i < 30; ++i) {
