@@ -163,6 +163,34 @@ Result<void> Device::invert(std::span<const Region> /*regions*/, bool /*late*/) 
   return Error{ErrorCode::kUnavailable, "on device " + info().id + " kernels do not overlap"};
 }
 
+namespace {
+
+/// The Problem as launches take it.
+void set_problem(const KernelSpec& spec, const Problem& problem, PassLaunch& launch) {
+  launch.problem = packed(spec, problem);
+  for (std::size_t i = 0; i < problem.shape.size(); ++i) {
+    if (i >= spec.problem.size() || !spec.problem[i].is_static()) {
+      launch.fields.push_back(problem.shape[i].second);
+    }
+  }
+}
+
+/// Copies to constant memory come before the first pass, which then overlaps with nothing: it waits for them.
+Result<void> plan_constants(const KernelSpec& spec, const Problem& problem, std::vector<PassLaunch>& plan) {
+  for (std::size_t i = 0; i < spec.arguments.size() && !plan.empty(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.capacity) {
+      HONE_ASSIGN(const std::int64_t elements, constant_elements(spec, argument, problem));
+      const auto bytes = elements * static_cast<std::int64_t>(size_of(argument.element(problem.dtype)));
+      plan.front().constants.push_back({static_cast<int>(i), argument.name, std::max<std::int64_t>(0, bytes)});
+      plan.front().overlap = false;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration,
                                             const DeviceInfo& info) {
   Bindings bound = bindings(problem);
@@ -181,7 +209,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     PassLaunch launch;
     launch.symbol = i;
     launch.arguments = pass.arguments;
-    launch.problem = packed(spec, problem);
+    set_problem(spec, problem, launch);
     HONE_ASSIGN(launch.grid, evaluate3(spec, pass, "grid", pass.grid, bound));
     HONE_ASSIGN(launch.block, evaluate3(spec, pass, "block", pass.block, bound));
     HONE_ASSIGN(launch.cluster, evaluate3(spec, pass, "cluster", pass.cluster, bound));
@@ -200,6 +228,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     HONE_ASSIGN(launch.tensor_maps, plan_tensor_maps(spec, pass, problem.dtype, bound));
     plan.push_back(std::move(launch));
   }
+  HONE_TRY(plan_constants(spec, problem, plan));
   return plan;
 }
 
@@ -207,7 +236,7 @@ Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
   const Bindings bound = bindings(problem);
   AnswerPlan plan;
   std::size_t symbol = 0;
-  for (const ReferencePass& pass : answer_code(spec).passes) {
+  for (const ReferencePass& pass : answer_code(spec, problem.shape).passes) {
     const auto bad = [&](std::string_view why) {
       return Error{ErrorCode::kBadKernel, fmt::format("{}: the extent of {}: {}", spec.file, pass.function, why)};
     };
@@ -221,11 +250,14 @@ Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
     PassLaunch launch;
     launch.symbol = symbol++;
     launch.arguments = pass.arguments;
-    launch.problem = packed(spec, problem);
+    set_problem(spec, problem, launch);
     launch.extent = extent->integer();
     const bool refers = launch.symbol < spec.reference.size(), generates = launch.symbol < spec.reference.size() + spec.generators.size();
     (refers ? plan.reference : generates ? plan.generators : plan.acceptances).push_back(std::move(launch));
   }
+  // A function that the kernel calls too may read the array itself.
+  HONE_TRY(plan_constants(spec, problem, plan.reference));
+  HONE_TRY(plan_constants(spec, problem, plan.acceptances));
   return plan;
 }
 
