@@ -358,7 +358,8 @@ Shape other_values(const KernelSpec& spec) {
     if (!field.is_static()) {
       continue;
     }
-    std::int64_t value = field.default_value == 0 ? 1 : 2 * field.default_value;
+    constexpr std::int64_t kLarge = 1 << 30;
+    std::int64_t value = field.default_value > kLarge ? field.default_value / 2 : field.default_value == 0 ? 1 : 2 * field.default_value;
     if (field.kind == FieldKind::kFlag) {
       value = 1 - field.default_value;
     } else if (field.kind == FieldKind::kEnumeration) {
