@@ -14,7 +14,7 @@ using reader_test::error_of;
 namespace {
 
 /// A file around the fields of its Problem; `more` stands before `launch`.
-std::string file_of(const std::string& fields, const std::string& more = "", const std::string& grid = "p.n") {
+std::string static_file(const std::string& fields, const std::string& more = "", const std::string& grid = "p.n") {
   return "#include <hone/kernel.h>\nenum class Layout { kRows, kColumns = 5 };\nstruct Problem {\n" + fields +
          "\n};\nstruct Config { TUNE(32, 64) int block = 32; };\n" + more +
          "constexpr Launch launch(Problem p, Config c) { return {.grid = {" + grid + "}, .block = {c.block}}; }\n" +
@@ -22,11 +22,11 @@ std::string file_of(const std::string& fields, const std::string& more = "", con
          "template <Config c> KERNEL void add(OUT(p.n) float* y, Problem p) {}\n";
 }
 
-constexpr const char* kFields =
+constexpr const char* kStaticFields =
     "  long n = 64;\n  RANGE(2, 512) STATIC long head =\n      64 + 64;  // elements of a head\n  STATIC bool causal = false; bool other = true;\n"
     "  STATIC Layout layout = Layout::kColumns;";
 
-KernelSpec read(const std::string& text) {
+KernelSpec read_static(const std::string& text) {
   const reader_test::Folder folder;
   auto spec = read_kernel_file(folder.write("add.cu", text));
   REQUIRE_MESSAGE(spec.ok(), (spec.ok() ? "" : spec.error().message));
@@ -43,7 +43,7 @@ TEST_CASE("a STATIC field is a field of the Problem like others, and no part of 
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(file_of(kFields));
+  const KernelSpec spec = read_static(static_file(kStaticFields));
   REQUIRE(spec.problem.size() == 5);
   CHECK(spec.problem[1].name == "head");
   CHECK(spec.problem[1].is_static());
@@ -63,7 +63,7 @@ TEST_CASE("what is read follows a STATIC field wherever it is named") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(file_of(kFields,
+  const KernelSpec spec = read_static(static_file(kStaticFields,
                                        "constexpr long kHalf = Problem::head / 2;\nconstexpr long twice(Problem q) { return 2 * q.head; }\n"
                                        "constexpr bool valid(Problem p, Config c) { return p.layout == Layout::kColumns || Problem::causal; }\n",
                                        "kHalf + twice(p) + p.head"));
@@ -78,7 +78,7 @@ TEST_CASE("the source for a problem has its values in place, on the same lines")
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(file_of(kFields));
+  const KernelSpec spec = read_static(static_file(kStaticFields));
   const std::string source = source_for(spec, {{"n", 7}, {"head", 32}, {"causal", 1}, {"layout", 0}});
   CHECK(std::ranges::count(source, '\n') == std::ranges::count(spec.source, '\n'));
   CHECK(source.find("STATIC long head =\n      32L;") != std::string::npos);
@@ -97,7 +97,7 @@ TEST_CASE("code of one value is not found for another") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(file_of(kFields));
+  const KernelSpec spec = read_static(static_file(kStaticFields));
   const auto key = [&](const Shape& shape) {
     return compiled_key(spec, make_problem(spec, spec.dtypes.front(), shape).value(), "block=32", {}).source_hash;
   };
@@ -107,7 +107,7 @@ TEST_CASE("code of one value is not found for another") {
   CHECK_FALSE(same_code(spec, {{"head", 64}}, {{"head", 32}}));
   CHECK(same_code(spec, {{"n", 1}, {"head", 64}}, {{"n", 2}, {"head", 64}}));
   // Keys of files without any are what they were.
-  const KernelSpec plain = read(file_of("  long n = 64;"));
+  const KernelSpec plain = read_static(static_file("  long n = 64;"));
   CHECK(compiled_key(plain, make_problem(plain, plain.dtypes.front(), {}).value(), "block=32", {}).source_hash == plain.source_hash);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("small problems keep the values of STATIC fields") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read(file_of("  STATIC long head = 96;\n  long n = 1 << 20;"));
+  const KernelSpec spec = read_static(static_file("  STATIC long head = 96;\n  long n = 1 << 20;"));
   const Problem problem = make_problem(spec, spec.dtypes.front(), {{"head", 80}}).value();
   std::vector<Problem> small = ragged_problems(spec, problem, 64);
   for (Problem& one : regular_problems(spec, problem, 64)) {
@@ -132,19 +132,19 @@ TEST_CASE("a STATIC field that cannot be compiled in, or not be followed, is ref
   if (!can_read()) {
     return;
   }
-  CHECK(error_of(file_of("  long n = 64;\n  STATIC long head{64};")).find("add.cu:5:15: error: STATIC field 'head' needs its value in the form STATIC") == 0);
-  CHECK(error_of(file_of("  long n = 64;\n  STATIC int head = 64;")).find("extent 'head' of struct Problem must be a long") != std::string::npos);
-  CHECK(error_of(file_of("  long n = 64;\n  STATIC long head = 64;", "enum { kHalf = Problem::head / 2 };\n", "kHalf")).find("the grid of kernel 'add' depends on a STATIC field by way of") !=
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head{64};")).find("add.cu:5:15: error: STATIC field 'head' needs its value in the form STATIC") == 0);
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC int head = 64;")).find("extent 'head' of struct Problem must be a long") != std::string::npos);
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "enum { kHalf = Problem::head / 2 };\n", "kHalf")).find("the grid of kernel 'add' depends on a STATIC field by way of") !=
         std::string::npos);
-  CHECK(error_of(file_of("  long n = 64;\n  STATIC long head = 64;", "", "(long)sizeof(Vector<float, Problem::head>)")).find("depends on a STATIC field") !=
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "", "(long)sizeof(Vector<float, Problem::head>)")).find("depends on a STATIC field") !=
         std::string::npos);
-  CHECK(error_of(file_of("  STATIC long head = 64;\n  long n = head;")).find("must be a constant") != std::string::npos);
-  std::string config = file_of("  long n = 64;");
+  CHECK(error_of(static_file("  STATIC long head = 64;\n  long n = head;")).find("must be a constant") != std::string::npos);
+  std::string config = static_file("  long n = 64;");
   config.replace(config.find("TUNE(32"), 0, "STATIC int wide = 3; ");
   CHECK(error_of(config).find("'wide' of struct Config is STATIC, which is for what the caller fixes") != std::string::npos);
   const reader_test::Folder folder;
   folder.write("problem.h", "struct Problem { long n = 64; STATIC long head = 64; };\n");
-  std::string text = file_of("");
+  std::string text = static_file("");
   text.replace(text.find("struct Problem {\n\n};"), std::string("struct Problem {\n\n};").size(), "#include \"problem.h\"");
   CHECK(read_kernel_file(folder.write("add.cu", text)).error().message.find("must stand in the kernel file itself") != std::string::npos);
 }
