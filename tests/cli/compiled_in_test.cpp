@@ -6,16 +6,16 @@
 namespace hone::test {
 namespace {
 
-std::string example(const std::string& name) { return HONE_SOURCE_DIR "/examples/kernels/" + name + ".cu"; }
+std::string example_file(const std::string& name) { return HONE_SOURCE_DIR "/examples/kernels/" + name + ".cu"; }
 
-Ended tune(const std::string& file, const std::string& shape, const std::string& store, const std::string& dtype) {
+Ended tune_file(const std::string& file, const std::string& shape, const std::string& store, const std::string& dtype) {
   return run({"tune", file, "--device", "cpu", "--dtype", dtype, "--shape", shape, "--budget", "3trials", "--seed", "1", "--store", store, "--json"});
 }
 
 /// The default of an example in which `from` is replaced.
-Ended run_changed(const std::string& name, const std::string& from, const std::string& to, const Arguments& more) {
+Ended run_with(const std::string& name, const std::string& from, const std::string& to, const Arguments& more) {
   const TemporaryDirectory directory;
-  std::string text = contents(example(name));
+  std::string text = contents(example_file(name));
   const std::size_t at = text.find(from);
   REQUIRE_MESSAGE(at != std::string::npos, from);
   text.replace(at, from.size(), to);
@@ -29,8 +29,8 @@ Ended run_changed(const std::string& name, const std::string& from, const std::s
 
 TEST_CASE("an extent that is compiled in is tuned for each value, and serves no other") {
   const TemporaryDirectory directory;
-  const std::string store = directory / "S.db", file = example("rotary");
-  const Ended small = tune(file, "tokens=8,heads=3,head=64", store, "f32");
+  const std::string store = directory / "S.db", file = example_file("rotary");
+  const Ended small = tune_file(file, "tokens=8,heads=3,head=64", store, "f32");
   REQUIRE_MESSAGE(small.exit == 0, small.err);
   CHECK(small.json()["outcomes"]["ok"] == 3);
   // The default of another value, from the same store: code of head=64 gives wrong results for it.
@@ -44,32 +44,32 @@ TEST_CASE("an extent that is compiled in is tuned for each value, and serves no 
   const Ended none = best("tokens=8,heads=3,head=32");
   CHECK((none.exit != 0 || none.json()["source"] == "default"));
   // Each has a record of its own then.
-  const Ended second = tune(file, "tokens=8,heads=3,head=32", store, "f32");
+  const Ended second = tune_file(file, "tokens=8,heads=3,head=32", store, "f32");
   REQUIRE_MESSAGE(second.exit == 0, second.err);
   CHECK(second.json()["outcomes"]["ok"] == 3);
   CHECK(best("tokens=9,heads=3,head=32").json()["tuned_shape"]["head"] == 32);
 }
 
 TEST_CASE("code that has the default's value in it is refused for another") {
-  const Ended ended = run_changed("rotary", "kHalf = Problem::head / 2", "kHalf = 64", {"--shape", "tokens=8,heads=3,head=32", "--dtype", "f32"});
+  const Ended ended = run_with("rotary", "kHalf = Problem::head / 2", "kHalf = 64", {"--shape", "tokens=8,heads=3,head=32", "--dtype", "f32"});
   CHECK(ended.exit != 0);
   CHECK((ended.out + ended.err).find("argument 'y'") != std::string::npos);
 }
 
 TEST_CASE("a table in constant memory is filled, read and checked") {
   const TemporaryDirectory directory;
-  const Ended ended = tune(example("lookup"), "n=6400", directory / "S.db", "");
+  const Ended ended = tune_file(example_file("lookup"), "n=6400", directory / "S.db", "");
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   CHECK(ended.json()["outcomes"]["ok"] == 3);
   // One that ignores it, one that reads another entry.
   for (const char* const wrong : {"line[e] = line[e];", "line[e] = table[line[e] ^ 128];"}) {
     CAPTURE(wrong);
-    const Ended refused = run_changed("lookup", "line[e] = c.shared ? copy[line[e]] : table[line[e]];", wrong, {"--shape", "n=6400"});
+    const Ended refused = run_with("lookup", "line[e] = c.shared ? copy[line[e]] : table[line[e]];", wrong, {"--shape", "n=6400"});
     CHECK(refused.exit != 0);
     CHECK((refused.out + refused.err).find("argument 'y'") != std::string::npos);
   }
   // A function that the kernel and the reference call may read the table by itself.
-  const Ended shared = run_changed("lookup", "REFERENCE(p.n) void lookup_reference(long i, const u8* x, const u8* table, double* y, Problem p) { y[i] = table[x[i]]; }",
+  const Ended shared = run_with("lookup", "REFERENCE(p.n) void lookup_reference(long i, const u8* x, const u8* table, double* y, Problem p) { y[i] = table[x[i]]; }",
                                    "HONE_DEVICE u8 entry(int k) { return table[k]; }\n"
                                    "REFERENCE(p.n) void lookup_reference(long i, const u8* x, double* y, Problem p) { y[i] = entry(x[i]); }",
                                    {"--shape", "n=6400"});
@@ -100,7 +100,7 @@ TEST_CASE("somebody else's array in constant memory is taken as it is") {
 
 TEST_CASE("an exported plan says what is copied to constant memory") {
   const TemporaryDirectory directory;
-  const Ended ended = run({"export", example("lookup"), "--device", "cpu", "--config", "default", "--shape", "n=6400", "--out", directory / "plan", "--store",
+  const Ended ended = run({"export", example_file("lookup"), "--device", "cpu", "--config", "default", "--shape", "n=6400", "--out", directory / "plan", "--store",
                            directory / "S.db", "--json"});
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   const auto constants = ended.json()["constants"];
