@@ -86,6 +86,8 @@ Json pass_json(const LaunchPlan& plan, const PassLaunch& pass) {
   for (const int index : pass.arguments) {
     if (index == kProblemParameter) {
       parameters.push_back({{"kind", "problem"}});
+    } else if (index == kRunIndexParameter) {
+      parameters.push_back({{"kind", "run_index"}, {"value", pass.run_index}});
     } else if (index == kTensorMapParameter) {
       parameters.push_back(tensor_map_json(plan, pass.tensor_maps.at(next_map++)));
     } else {

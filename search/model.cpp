@@ -25,6 +25,12 @@ void Model::renew(std::vector<std::vector<float>> elsewhere) {
   renewed_ = true;
 }
 
+void Model::forget() {
+  y_.clear();
+  next_fit_ = 0;
+  renewed_ = true;
+}
+
 void Model::learn(const std::vector<Known>& known, plugin::Random& random) {
   for (; awaited_ > 0 && !renewed_; --awaited_) {
     posterior_.pop();

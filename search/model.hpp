@@ -44,6 +44,8 @@ class Model {
 
   /// To be called when the candidates have changed. `elsewhere`: by source, log time above its best at each candidate.
   void renew(std::vector<std::vector<float>> elsewhere);
+  /// To be called when what is known will be other outcomes the next time, not the same and more.
+  void forget();
   /// Takes in what became known, at least one good outcome; fits where due. What was awaited is forgotten.
   void learn(const std::vector<Known>& known, plugin::Random& random);
   /// Awaited configurations count as known at their predicted time.

@@ -18,6 +18,9 @@ constexpr float kNoGain = 1e-12F;
 constexpr std::size_t kLeaders = 3, kPromising = 3, kParents = 8;
 constexpr std::size_t kRecalled = 3;  // initial configurations that follow sources: more of one that misleads costs more than more of a good one gains
 constexpr double kStrong = 2.0;  // log odds against sources at which they are dropped: that another shape or device says something is usual
+// A proposal takes time in proportion to what a model knows. Beyond so many outcomes more of them change little: it goes on with fewer, the best
+// and some of the others.
+constexpr std::size_t kMostLessons = 1024, kKeptLessons = 640;
 constexpr std::size_t kWeighed = 30;  // known configurations up to which it is asked anew whether sources help
 
 /// Expected improvement on `target`, in the units of the mean; the normal tail after Abramowitz and Stegun 26.2.17, to 7.5e-8.
@@ -50,7 +53,7 @@ Surrogate::Surrogate(const plugin::Context& context, const SurrogateSettings& se
 /// Known and awaited configurations stay candidates, so that the sources' values at them are at hand.
 void Surrogate::renew_candidates() {
   std::vector<plugin::Position> wanted;
-  for (const Known& known : known_) {
+  for (const Known& known : lessons_) {
     wanted.push_back(known.position);
   }
   for (const Pending& pending : pending_) {
@@ -103,6 +106,7 @@ void Surrogate::tell(std::span<const plugin::Observation> observations) {
     std::erase_if(pending_, [&](const Pending& pending) { return pending.position == position; });
     take(position);
     known_.push_back({position, space_.at(position), observation.objective()});
+    lessons_.push_back(known_.back());
     failed_ = failed_ || !observation.timed();
     ++fruitless_;
     const bool improved = observation.eligible() && (!has_best() || observation.time_us < known_[best_].time_us);
@@ -188,10 +192,23 @@ plugin::Position Surrogate::farthest() {
   return chosen ? candidates_.position(*chosen) : taken_.any(random_);
 }
 
+/// The better half of those that stay are the best, the others a random choice: what is far from the best still says where not to look.
+void Surrogate::thin_lessons() {
+  std::ranges::stable_sort(lessons_, {}, &Known::time_us);
+  for (std::size_t i = kKeptLessons / 2; i < kKeptLessons; ++i) {
+    std::swap(lessons_[i], lessons_[i + random_.index(lessons_.size() - i)]);
+  }
+  lessons_.resize(kKeptLessons);
+  alone_.model->forget();
+  if (guided_.model) {
+    guided_.model->forget();
+  }
+}
+
 /// Brought up to what is known.
 void Surrogate::teach(Member& member) {
   if (member.learned < known_.size()) {
-    member.model->learn(known_, random_);
+    member.model->learn(lessons_, random_);
     member.learned = known_.size();
   }
 }
@@ -208,6 +225,9 @@ bool Surrogate::sources_help() {
 
 /// The model that decides this time, brought up to what is known and awaited.
 Model& Surrogate::model_in_turn() {
+  if (lessons_.size() > kMostLessons) {
+    thin_lessons();
+  }
   const bool due = known_.size() >= next_renewal_;
   if (!candidates_.complete() && (due || !renewed_for_best_)) {
     next_renewal_ = due ? settings_.model.next_fit(known_.size()) : next_renewal_;
@@ -227,7 +247,7 @@ plugin::Position Surrogate::most_promising(Model& model) {
   std::vector<float> gain(mean.size());
   expected_improvement(mean.data(), variance.data(), model.best(), gain.size(), gain.data());
   if (settings_.feasibility && failed_) {
-    const std::vector<float> share = model.feasibility(known_);
+    const std::vector<float> share = model.feasibility(lessons_);
     std::ranges::transform(gain, share, gain.begin(), std::multiplies<>());
   }
   std::optional<std::size_t> chosen = largest_free(gain);

@@ -61,6 +61,7 @@ class Surrogate {
   /// The first of the largest values, of those candidates that are free.
   [[nodiscard]] std::optional<std::size_t> largest_free(const std::vector<float>& values) const;
   void renew_candidates();
+  void thin_lessons();
   void take(plugin::Position position);
   [[nodiscard]] std::vector<plugin::Position> leaders(std::size_t most) const;
   /// More is awaited than known: what a model says then is about its own guesses, and chance does better.
@@ -78,6 +79,7 @@ class Surrogate {
   std::vector<float> nearest_;      ///< squared distance of each candidate to the design so far
   std::size_t covered_ = 0;         ///< known configurations that `nearest_` takes into account
   std::vector<Known> known_;
+  std::vector<Known> lessons_;  ///< those of them that models learn from: all, or where they are many a choice
   std::vector<Pending> pending_;
   std::size_t best_ = static_cast<std::size_t>(-1);
   bool renewed_for_best_ = true, failed_ = false;

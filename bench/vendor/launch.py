@@ -57,7 +57,7 @@ class Plan:
         by_name = {argument["name"]: argument for argument in self.arguments}
         for launch in self.passes:
             for parameter in launch["parameters"]:
-                if parameter["kind"] != "problem" and parameter["argument"] not in by_name:
+                if "argument" in parameter and parameter["argument"] not in by_name:
                     raise ValueError(f"{file}: {launch['symbol']} takes '{parameter['argument']}', which is no argument")
 
     def of_role(self, *roles):
@@ -151,6 +151,8 @@ class Launch:
             for parameter in launch["parameters"]:
                 if parameter["kind"] == "problem":
                     places.append(ctypes.addressof(problem))
+                elif parameter["kind"] == "run_index":
+                    places.append(self._hold(ctypes.c_int32(parameter["value"])))
                 elif parameter["kind"] == "tensor_map":
                     holder, place = encode_tensor_map(parameter, addresses[parameter["argument"]])
                     self.keep.append(holder)

@@ -104,6 +104,83 @@ bool has_dependent_launches(const DeviceInfo& info) {
   return capability != info.properties.end() && capability->second >= 90;
 }
 
+/// The Problem as launches take it.
+void set_problem(const KernelSpec& spec, const Problem& problem, PassLaunch& launch) {
+  launch.problem = packed(spec, problem);
+  for (std::size_t i = 0; i < problem.shape.size(); ++i) {
+    if (i >= spec.problem.size() || !spec.problem[i].is_static()) {
+      launch.fields.push_back(problem.shape[i].second);
+    }
+  }
+}
+
+/// One run of a pass.
+Result<PassLaunch> plan_pass(const KernelSpec& spec, const Problem& problem, std::size_t index, const DeviceInfo& info, const Bindings& bound) {
+  const Pass& pass = spec.passes[index];
+  PassLaunch launch;
+  launch.symbol = index;
+  launch.arguments = pass.arguments;
+  set_problem(spec, problem, launch);
+  HONE_ASSIGN(launch.grid, evaluate3(spec, pass, "grid", pass.grid, bound));
+  HONE_ASSIGN(launch.block, evaluate3(spec, pass, "block", pass.block, bound));
+  HONE_ASSIGN(launch.cluster, evaluate3(spec, pass, "cluster", pass.cluster, bound));
+  const Result<Value> shared = pass.shared_bytes.evaluate(bound);
+  const Result<Value> cooperative = pass.cooperative.evaluate(bound);
+  const Result<Value> overlap = pass.overlap.evaluate(bound);
+  if (!shared || !cooperative) {
+    return launch_error(spec, pass, shared ? "cooperative" : "shared", shared ? cooperative.error() : shared.error());
+  }
+  if (!overlap) {
+    return launch_error(spec, pass, "overlap", overlap.error());
+  }
+  launch.shared_bytes = std::max<std::int64_t>(0, shared->integer());
+  launch.cooperative = cooperative->boolean();
+  launch.overlap = overlap->boolean() && has_dependent_launches(info);
+  HONE_ASSIGN(launch.tensor_maps, plan_tensor_maps(spec, pass, problem.dtype, bound));
+  return launch;
+}
+
+Result<std::int32_t> count_runs(const KernelSpec& spec, const Pass& pass, const Bindings& bound) {
+  const Result<Value> repeat = pass.repeat.evaluate(bound);
+  if (!repeat) {
+    return launch_error(spec, pass, "repeat", repeat.error());
+  }
+  if (repeat->integer() < 1 || repeat->integer() > kMostRepeats) {
+    return launch_error(spec, pass, "repeat", {ErrorCode::kLaunch, fmt::format("{} is {}; a pass can run 1 to {} times", pass.repeat.text(),
+                                                                               repeat->integer(), kMostRepeats)});
+  }
+  return static_cast<std::int32_t>(repeat->integer());
+}
+
+/// Which argument stands for `argument` in that run.
+int argument_of_run(const Pass& pass, int argument, std::int32_t run, std::int32_t runs) {
+  const auto written = [&](const Alternation& a, std::int32_t which) { return (runs - 1 - which) % 2 == 0 ? a.result : a.spare; };
+  for (const Alternation& alternation : pass.alternations) {
+    if (argument == alternation.result) {
+      return written(alternation, run);
+    }
+    if (argument == alternation.first && run > 0) {
+      return written(alternation, run - 1);
+    }
+  }
+  return argument;
+}
+
+PassLaunch run_of(PassLaunch launch, const Pass& pass, std::int32_t run, std::int32_t runs) {
+  launch.run_index = run;
+  for (int& argument : launch.arguments) {
+    const int meant = argument_of_run(pass, argument, run, runs);
+    if (meant != argument) {
+      launch.exchanged.push_back({argument, meant});
+    }
+    argument = meant;
+  }
+  for (TensorMap& map : launch.tensor_maps) {
+    map.argument = argument_of_run(pass, map.argument, run, runs);
+  }
+  return launch;
+}
+
 }  // namespace
 
 std::span<const std::string_view> device_property_names() { return kProperties; }
@@ -165,16 +242,6 @@ Result<void> Device::invert(std::span<const Region> /*regions*/, bool /*late*/) 
 
 namespace {
 
-/// The Problem as launches take it.
-void set_problem(const KernelSpec& spec, const Problem& problem, PassLaunch& launch) {
-  launch.problem = packed(spec, problem);
-  for (std::size_t i = 0; i < problem.shape.size(); ++i) {
-    if (i >= spec.problem.size() || !spec.problem[i].is_static()) {
-      launch.fields.push_back(problem.shape[i].second);
-    }
-  }
-}
-
 /// Copies to constant memory come before the first pass, which then overlaps with nothing: it waits for them.
 Result<void> plan_constants(const KernelSpec& spec, const Problem& problem, std::vector<PassLaunch>& plan) {
   for (std::size_t i = 0; i < spec.arguments.size() && !plan.empty(); ++i) {
@@ -206,27 +273,11 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     if (!enabled->boolean()) {
       continue;
     }
-    PassLaunch launch;
-    launch.symbol = i;
-    launch.arguments = pass.arguments;
-    set_problem(spec, problem, launch);
-    HONE_ASSIGN(launch.grid, evaluate3(spec, pass, "grid", pass.grid, bound));
-    HONE_ASSIGN(launch.block, evaluate3(spec, pass, "block", pass.block, bound));
-    HONE_ASSIGN(launch.cluster, evaluate3(spec, pass, "cluster", pass.cluster, bound));
-    const Result<Value> shared = pass.shared_bytes.evaluate(bound);
-    const Result<Value> cooperative = pass.cooperative.evaluate(bound);
-    const Result<Value> overlap = pass.overlap.evaluate(bound);
-    if (!shared || !cooperative) {
-      return launch_error(spec, pass, shared ? "cooperative" : "shared", shared ? cooperative.error() : shared.error());
+    HONE_ASSIGN(PassLaunch launch, plan_pass(spec, problem, i, info, bound));
+    HONE_ASSIGN(const std::int32_t runs, count_runs(spec, pass, bound));
+    for (std::int32_t run = 0; run < runs; ++run) {
+      plan.push_back(run_of(launch, pass, run, runs));
     }
-    if (!overlap) {
-      return launch_error(spec, pass, "overlap", overlap.error());
-    }
-    launch.shared_bytes = std::max<std::int64_t>(0, shared->integer());
-    launch.cooperative = cooperative->boolean();
-    launch.overlap = overlap->boolean() && has_dependent_launches(info);
-    HONE_ASSIGN(launch.tensor_maps, plan_tensor_maps(spec, pass, problem.dtype, bound));
-    plan.push_back(std::move(launch));
   }
   HONE_TRY(plan_constants(spec, problem, plan));
   return plan;

@@ -39,6 +39,7 @@ json to_json(const ReferencePass& p);
 json to_json(const DTypes& dtypes);
 json to_json(const Generator& g);
 json to_json(const Acceptance& a);
+json to_json(const Alternation& a);
 
 template <class T>
 json to_json(const std::vector<T>& items) {
@@ -127,12 +128,15 @@ json to_json(const TensorMapping& m) {
           {"offset", to_json(m.offset)}};
 }
 
+json to_json(const Alternation& a) { return {{"first", a.first}, {"result", a.result}, {"spare", a.spare}}; }
+
 json to_json(const Pass& p) {
   return {{"function", p.function},        {"arguments", p.arguments},    {"tensor_maps", to_json(p.tensor_maps)},
           {"grid", to_json(p.grid)},       {"block", to_json(p.block)},
           {"cluster", to_json(p.cluster)}, {"shared_bytes", to_json(p.shared_bytes)},
           {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)},
-          {"overlap", to_json(p.overlap)}, {"takes_config", p.takes_config}};
+          {"overlap", to_json(p.overlap)}, {"takes_config", p.takes_config},
+          {"repeat", to_json(p.repeat)},   {"alternations", to_json(p.alternations)}};
 }
 
 json to_json(const ReferencePass& p) { return {{"function", p.function}, {"extent", to_json(p.extent)}, {"arguments", p.arguments}}; }
@@ -368,6 +372,12 @@ Pass read_pass(const json& j) {
   if (j.contains("overlap")) {  // as above
     p.overlap = read_expression(j.at("overlap"));
   }
+  if (j.contains("repeat")) {  // as above
+    p.repeat = read_expression(j.at("repeat"));
+    p.alternations = read_list(j.at("alternations"), [](const json& a) {
+      return Alternation{read_whole<int>(a.at("first")), read_whole<int>(a.at("result")), read_whole<int>(a.at("spare"))};
+    });
+  }
   p.takes_config = j.value("takes_config", true);
   return p;
 }
@@ -457,7 +467,10 @@ KernelSpec read_spec(const json& j) {
     check_indices(pass.arguments, kProblemParameter, (spec.judge ? spec.judge->arguments : spec.arguments).size());
   }
   for (const auto& pass : spec.passes) {
-    check_indices(pass.arguments, kTensorMapParameter, spec.arguments.size());
+    check_indices(pass.arguments, kRunIndexParameter, spec.arguments.size());
+    for (const Alternation& alternation : pass.alternations) {
+      check_indices({alternation.first, alternation.result, alternation.spare}, 0, spec.arguments.size());
+    }
     check_tensor_maps(pass, spec.arguments.size());
   }
   return spec;

@@ -108,6 +108,17 @@ class KernelReader {
   Expression read_capacity(CXCursor variable, const Argument& argument, int lanes);
   void check_capacity(const Mark& mark, const Argument& argument) const;
 
+  // reader_alternation.cpp: passes that repeat with exchanged buffers
+  struct Then {
+    std::size_t pass = 0;
+    int first = 0;       ///< the input
+    std::string result;  ///< and what it is from the second run on
+    Mark item;
+  };
+  void take_then(std::vector<Mark>& items, int index);
+  void add_alternation(const Then& then);
+  void finish_alternation(const Then& then, const Alternation& alternation);
+
   // reader_elements.cpp
   void read_scalar(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Argument& argument);
   void read_scalar_type(CXCursor parameter, const Shape& shape, Argument& argument) const;
@@ -150,6 +161,7 @@ class KernelReader {
   Declarations found_;
   MarkTexts texts_;
   std::vector<Later> later_;
+  std::vector<Then> thens_;
   std::vector<std::string> errors_;
   std::vector<std::string> answered_;  ///< outputs that a reference wrote already: their argument's `exact` stands
   std::vector<bool> has_extent_;  ///< of spec_.arguments: whether extent was read

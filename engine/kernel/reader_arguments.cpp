@@ -48,6 +48,12 @@ int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape
     return kProblemParameter;
   }
   const auto marks = marks_of(unit_, file_, parameter);
+  if (find_mark(marks, "run_index") != nullptr) {
+    if (unit_.clang().getCanonicalType(unit_.type(parameter)).kind != CXType_Int) {
+      unit_.fail(parameter, fmt::format("'{}' is a RUN_INDEX, the number of a repeated pass's run: its type must be int", unit_.spelling(parameter)));
+    }
+    return kRunIndexParameter;
+  }
   if (is_struct(parameter, "TensorMap")) {
     return read_tensor_map(parameter, marks, shape, pass);
   }
@@ -112,7 +118,8 @@ void KernelReader::read_extent(CXCursor parameter, const Mark& mark, const Shape
   if (mark.text.find_first_not_of(" \t\n") == std::string::npos) {
     throw BadKernel(diagnostic(mark.where, fmt::format("the mark of argument '{}' needs its number of elements", name)));
   }
-  const std::vector<Mark> items = items_of(mark);
+  std::vector<Mark> items = items_of(mark);
+  take_then(items, index);
   read_fill(items, shape, index);
   const std::size_t id = texts_.add_extent(items.front(), shape.scope, fmt::format("the extent of '{}'", name));
   later_.emplace_back([this, id, index, mark, name] {

@@ -86,6 +86,9 @@ void KernelReader::read_kernels() {
   for (const CXCursor kernel : found_.kernels) {
     attempt([&] { read_pass(kernel); });
   }
+  for (const Then& then : thens_) {
+    attempt([&] { add_alternation(then); });
+  }
   if (!spec_.templated_on_type && !spec_.arguments.empty() && spec_.dtypes.empty()) {
     spec_.dtypes = {DTypes(spec_.arguments.front().dtype)};
   }
@@ -260,6 +263,7 @@ void KernelReader::read_launch(CXCursor kernel, Pass& pass) {
   pass.cooperative = form.field("cooperative")->scalar;
   pass.enabled = form.field("enabled")->scalar;
   pass.overlap = form.field("overlap")->scalar;
+  pass.repeat = form.field("repeat")->scalar;
   check_shared(kernel, pass);
 }
 

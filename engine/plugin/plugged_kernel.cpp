@@ -65,6 +65,10 @@ Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const 
     if (!pass.tensor_maps.empty()) {
       return device_error(table, "load", ErrorCode::kLaunch, "tensor maps do not cross the plugin interface; only cuda devices have them");
     }
+    if (!pass.exchanged.empty() || std::ranges::find(pass.arguments, kRunIndexParameter) != pass.arguments.end()) {
+      return device_error(table, "load", ErrorCode::kLaunch,
+                          "RUN_INDEX and .then do not cross the plugin interface; only cuda and cpu devices have them");
+    }
     passes.push_back(pass_to_c(pass, compiled.symbols[pass.symbol]));
   }
   std::vector<std::int64_t> fields;

@@ -45,11 +45,15 @@ std::string problem_statement(const KernelSpec& spec) {
   return statement;
 }
 
-std::string call_arguments(const std::vector<int>& arguments) {
+/// `run_index`: where among the arguments that of a repeated pass lies.
+std::string call_arguments(const std::vector<int>& arguments, std::size_t run_index) {
   std::string joined;
   for (const int argument : arguments) {
     joined += joined.empty() ? "" : ", ";
-    joined += argument == kProblemParameter ? "hone_p" : argument == kTensorMapParameter ? "TensorMap{}" : fmt::format("HoneCpuArgument{{hone_arguments[{}]}}", argument);
+    joined += argument == kProblemParameter     ? "hone_p"
+              : argument == kTensorMapParameter ? "TensorMap{}"
+                                                : fmt::format("HoneCpuArgument{{hone_arguments[{}]}}",
+                                                              argument == kRunIndexParameter ? run_index : static_cast<std::size_t>(argument));
   }
   return joined;
 }
@@ -71,7 +75,7 @@ std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, 
       }
       fmt::format_to(std::back_inserter(source), "{}{}(void* const* hone_arguments, const long* hone_problem) {{ {} {}({}); }}\n", kExport,
                      pass_symbol(i, pass), problem_statement(spec), instantiation(spec, spec.passes[pass], dtypes, configurations[i]),
-                     call_arguments(spec.passes[pass].arguments));
+                     call_arguments(spec.passes[pass].arguments, spec.arguments.size()));
     }
   }
   return source;
@@ -82,7 +86,7 @@ std::string reference_source(const KernelSpec& spec, const DTypes& dtypes, const
   const AnswerCode code = answer_code(spec, shape);
   std::string source = preamble(spec, code.source);
   for (std::size_t pass = 0; pass < code.passes.size(); ++pass) {
-    const std::string arguments = call_arguments(code.passes[pass].arguments);
+    const std::string arguments = call_arguments(code.passes[pass].arguments, spec.arguments.size());
     fmt::format_to(std::back_inserter(source),
                    "{}{}(long hone_begin, long hone_end, void* const* hone_arguments, const long* hone_problem) {{ {}\n"
                    "for (long hone_i = hone_begin; hone_i < hone_end; ++hone_i) {{ {}{}(hone_i{}{}); }} }}\n",

@@ -18,6 +18,8 @@ struct LoadedPass {
   HoneCpuPass pass = nullptr;
   HoneCpuIndex grid{}, block{};
   std::size_t shared_bytes = 0;
+  std::vector<std::array<int, 2>> exchanged = {};  ///< as in PassLaunch
+  std::int32_t run_index = 0;
 };
 
 std::vector<long> problem_fields(const Problem& problem) {
@@ -53,8 +55,14 @@ class CpuKernel final : public LoadedKernel {
 
   Result<void> launch(void* /*stream*/, std::span<void* const> arguments) const override {
     copy_constants(constants_, arguments);
+    std::vector<void*> of_run;  // their order, and the run_index's place behind them, are compiled in
     for (const LoadedPass& pass : passes_) {
-      HONE_TRY(launch_pass(pass, arguments));
+      of_run.assign(arguments.begin(), arguments.end());
+      for (const auto& [index, instead] : pass.exchanged) {
+        of_run.at(static_cast<std::size_t>(index)) = arguments[static_cast<std::size_t>(instead)];
+      }
+      of_run.push_back(const_cast<std::int32_t*>(&pass.run_index));  // the kernel only reads it
+      HONE_TRY(launch_pass(pass, of_run));
     }
     return {};
   }
@@ -172,6 +180,8 @@ Result<LoadedPass> load_pass(const Module& module, const Compiled& compiled, con
                                                  pass.block.y, pass.block.z, kMostThreads)};
   }
   pass.shared_bytes = static_cast<std::size_t>(plan.shared_bytes);
+  pass.exchanged = plan.exchanged;
+  pass.run_index = plan.run_index;
   const std::string& symbol = compiled.symbols.at(plan.symbol);
   pass.pass = reinterpret_cast<HoneCpuPass>(module.find(symbol));
   if (pass.pass == nullptr) {
@@ -190,7 +200,7 @@ Result<std::unique_ptr<LoadedKernel>> make_loaded_kernel(std::shared_ptr<Executo
   for (const PassLaunch& launch : plan) {
     HONE_ASSIGN(LoadedPass pass, load_pass(*module, compiled, launch));
     resources.shared_bytes = std::max(resources.shared_bytes, launch.shared_bytes);
-    passes.push_back(pass);
+    passes.push_back(std::move(pass));
   }
   HONE_ASSIGN(std::vector<LoadedConstant> constants, load_constants(*module, plan));
   return std::unique_ptr<LoadedKernel>(std::make_unique<CpuKernel>(std::move(executor), std::move(module), resources, std::move(passes),

@@ -57,6 +57,7 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
     return bad_launch(fmt::format("{} has {} parameters; at most {} are supported", pass.symbol, launch.arguments.size(), kMostParameters));
   }
   pass.extent = launch.extent;
+  pass.run_index = launch.run_index;
   pass.parameter_count = launch.arguments.size();
   std::copy(launch.arguments.begin(), launch.arguments.end(), pass.parameters.begin());
   if (launch.tensor_maps.size() > kMostTensorMaps) {
@@ -255,7 +256,9 @@ Result<void> CudaKernel::launch_passes(void* stream, std::span<void* const> argu
       } else if (index == kTensorMapParameter) {
         parameters[i] = &maps[next_map++];
       } else {
-        const void* own = index == kExtentParameter ? static_cast<const void*>(&pass.extent) : problem_.data();
+        const void* own = index == kExtentParameter      ? static_cast<const void*>(&pass.extent)
+                          : index == kRunIndexParameter ? static_cast<const void*>(&pass.run_index)
+                                                         : problem_.data();
         parameters[i] = const_cast<void*>(own);  // the driver only reads it
       }
     }

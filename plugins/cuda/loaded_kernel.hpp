@@ -14,8 +14,8 @@ namespace hone::cuda {
 
 inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = 16;
 
-/// Besides hone::kProblemParameter and hone::kTensorMapParameter: the number of indices, of a reference's pass.
-inline constexpr int kExtentParameter = -3;
+/// Besides the parameters of hone::Pass: the number of indices, of a reference's pass.
+inline constexpr int kExtentParameter = -5;
 
 class CudaKernel final : public LoadedKernel {
  public:
@@ -45,6 +45,7 @@ class CudaKernel final : public LoadedKernel {
     std::size_t parameter_count = 0;
     std::vector<TensorMapEncoding> tensor_maps;  ///< one for each kTensorMapParameter, in order
     std::int64_t extent = 0;                     ///< of a reference's pass
+    std::int32_t run_index = 0;
     std::string symbol;
     bool overlaps = false;
   };

@@ -15,7 +15,8 @@ struct Example {
 const std::vector<Example> kExamples{{"histogram", "n=5000,bins=300"},          {"embedding", "n=50,cols=64,rows=3000"},
                                      {"segmented_sum", "n=5000,segments=300"},  {"scatter", "n=1000,places=3000"},
                                      {"top_k", "rows=8,cols=100,k=5"},          {"adamw", "n=5000"},
-                                     {"strided_gemm", "m=20,n=30,k=40,gap=5,accumulate=true,layout=kTransposed"}};
+                                     {"strided_gemm", "m=20,n=30,k=40,gap=5,accumulate=true,layout=kTransposed"},
+                                     {"hotspot", "rows=40,cols=50,steps=7"}};
 
 std::string source(const std::string& name) { return contents(HONE_SOURCE_DIR "/examples/kernels/" + name + ".cu"); }
 
@@ -102,6 +103,21 @@ TEST_CASE("what lies between the rows of a strided output must stay as it is") {
   const std::string shape = "m=20,n=30,k=40,gap=5,accumulate=false,layout=kNormal";
   CHECK(error_after("strided_gemm", shape, "if (row < p.m && col < p.n) out[at]", "if (row < p.m && col < p.n + p.gap) out[at]").find("argument 'out'") !=
         std::string::npos);
+}
+
+TEST_CASE("a pass that repeats on the wrong one of its buffers, or does not know its last run, is refused") {
+  const std::string shape = "rows=40,cols=50,steps=7";
+  CHECK(error_after("hotspot", shape, ", .then = y", "").find("argument 'y'") != std::string::npos);
+  // Two steps in each of four launches are eight.
+  std::string text = source("hotspot");
+  text.replace(text.find("int fused = 1;"), 14, "int fused = 2;");
+  const TemporaryDirectory directory;
+  CHECK(tune(directory, "hotspot", text, shape).exit == 0);
+  const std::string rest = "(int)min_of(p.steps - (long)run * c.fused, (long)c.fused)";
+  text.replace(text.find(rest), rest.size(), "c.fused");
+  const Ended refused = tune(directory, "hotspot", text, shape);
+  CHECK(refused.exit != 0);
+  CHECK(refused.err.find("argument 'y'") != std::string::npos);
 }
 
 TEST_CASE("flags and enumerators of a problem go by their names, and others are refused") {

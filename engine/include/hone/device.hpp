@@ -92,7 +92,9 @@ struct PassLaunch {
   std::int64_t shared_bytes = 0;
   bool cooperative = false;
   bool overlap = false;         ///< begin while what was launched before it runs; never on devices without dependent launches
-  std::vector<int> arguments;   ///< as in Pass
+  std::vector<int> arguments;   ///< as in Pass; of one that repeats, those of this run
+  std::vector<std::array<int, 2>> exchanged = {};  ///< what differs from Pass::arguments: the argument there, and that of this run
+  std::int32_t run_index = 0;   ///< which run of its pass it is: the value of kRunIndexParameter
   std::vector<TensorMap> tensor_maps;  ///< as in Pass
   std::size_t symbol = 0;       ///< index into Compiled::symbols
   std::vector<std::int64_t> problem;  ///< the Problem by value; empty: its fields are longs in their order
@@ -101,8 +103,11 @@ struct PassLaunch {
   std::int64_t extent = 0;      ///< of a reference's pass: it is called for [0, extent), in a geometry of the device's own
 };
 
-/// Evaluates a kernel's launch expressions and tensor maps; disabled passes are left out. All that a launch needs besides code and addresses.
-/// Errors: an expression that fails, a dimension below 1, a tensor map that the hardware does not have.
+/// How often a pass can run: each run is a launch of its own, and a number beyond is a mistake.
+inline constexpr std::int64_t kMostRepeats = 4096;
+
+/// Evaluates a kernel's launch expressions and tensor maps; disabled passes are left out, and one that repeats is there as often. All that a launch needs besides code and addresses.
+/// Errors: an expression that fails, a dimension or number of runs below 1 (or above kMostRepeats), a tensor map that the hardware does not have.
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const DeviceInfo& info);
 
 /// What an AnswerCode launches, in its order.

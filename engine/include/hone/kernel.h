@@ -54,6 +54,7 @@
 #define WORKSPACE_ZEROED(...) HONE_MARK("hone:workspace_zeroed:" #__VA_ARGS__)
 #define SCALAR(...) HONE_MARK("hone:scalar:" #__VA_ARGS__)
 #define TENSOR_MAP(...) HONE_MARK("hone:tensor_map:" #__VA_ARGS__)
+#define RUN_INDEX HONE_MARK("hone:run_index")
 #define KERNEL HONE_MARK("hone:kernel")
 #define DTYPES(...) HONE_MARK("hone:dtypes:" #__VA_ARGS__)
 #define REFERENCE(...) HONE_MARK("hone:reference:" #__VA_ARGS__)
@@ -74,6 +75,7 @@
 #define WORKSPACE_ZEROED(...)
 #define SCALAR(...)
 #define TENSOR_MAP(...)
+#define RUN_INDEX
 #define DTYPES(...)
 #define TOLERANCE(...)
 #define RANGE(...)
@@ -124,6 +126,7 @@ struct Launch {
   bool cooperative = false;
   bool enabled = true;
   bool overlap = false;
+  long repeat = 1;
 };
 
 /// flops of one run, the fewest bytes it must move, and the length of the longest sum behind one output (it sets the tolerance).

@@ -108,6 +108,7 @@ struct Argument {
 /// Parameters of a pass that are none of the spec's arguments.
 inline constexpr int kProblemParameter = -1;    ///< the Problem, by value
 inline constexpr int kTensorMapParameter = -2;  ///< the next of the pass's tensor maps, by value
+inline constexpr int kRunIndexParameter = -3;  ///< which run of a repeated pass it is, an int from 0 on
 
 /// How an argument looks to the tensor memory accelerator: TensorView of <hone/kernel.h>, axis by axis from x.
 struct TensorMapping {
@@ -119,16 +120,24 @@ struct TensorMapping {
   Expression offset;        ///< elements of the argument before the array
 };
 
+/// Of a pass that repeats: its first run reads `first`, each later one what the run before it wrote as `result`. Only the last run writes
+/// `result` itself; those before it alternate between it and `spare`, so that no run reads what it writes.
+struct Alternation {
+  int first = 0, result = 0, spare = 0;  ///< indices into KernelSpec::arguments
+};
+
 /// One __global__ function and its launch geometry. A kernel of several passes runs them in order on one stream.
 struct Pass {
   std::string function;
-  std::vector<int> arguments;                 ///< indices into KernelSpec::arguments, kProblemParameter or kTensorMapParameter
+  std::vector<int> arguments;                 ///< indices into KernelSpec::arguments, or one of the parameters above
   std::vector<TensorMapping> tensor_maps = {};  ///< one for each kTensorMapParameter, in order
   std::array<Expression, 3> grid, block, cluster;  ///< cluster (1, 1, 1): no cluster launch
   Expression shared_bytes;                    ///< dynamic shared memory
   Expression cooperative;                     ///< boolean
   Expression enabled = Expression::constant(true);  ///< boolean; false: this pass is skipped for the configuration
   Expression overlap = Expression::constant(false);  ///< boolean; it may begin while what was launched before it runs
+  Expression repeat = Expression::constant(1);       ///< how many times in a row it runs
+  std::vector<Alternation> alternations = {};
   bool takes_config = true;                   ///< a template on the Config; else its code knows the configuration by macros alone
 };
 
@@ -153,7 +162,7 @@ struct Generator {
   bool returns_element = true;      ///< element i of the target; else it writes by itself
   std::vector<int> arguments = {};  ///< behind the index, in the function's order: inputs, kProblemParameter, kRandomParameter
 };
-inline constexpr int kRandomParameter = -3;
+inline constexpr int kRandomParameter = -4;
 
 /// A function that says whether the result at an index in [0, extent) is right: of outputs that several answers are right for.
 struct Acceptance {
