@@ -113,6 +113,18 @@ Json passes_json(const LaunchPlan& plan) {
   return list;
 }
 
+Json constants_json(const LaunchPlan& plan) {
+  Json list = Json::array();
+  for (const PassLaunch& pass : plan.passes) {
+    for (const ConstantCopy& copy : pass.constants) {
+      list.push_back({{"symbol", copy.symbol},
+                      {"argument", plan.arguments.at(static_cast<std::size_t>(copy.argument)).name},
+                      {"bytes", copy.bytes}});
+    }
+  }
+  return list;
+}
+
 Result<Json> cost_json(const KernelSpec& spec, const Problem& problem) {
   HONE_ASSIGN(const Value flops, spec.cost.flops.evaluate(bindings(problem)));
   HONE_ASSIGN(const Value bytes, spec.cost.bytes.evaluate(bindings(problem)));
@@ -147,6 +159,7 @@ Result<Json> plan_json(const Subject& subject, const Target& target, const Launc
       {"cost", cost},
       {"problem", problem_json(subject.spec, target.problem)},
       {"arguments", arguments_json(plan)},
+      {"constants", constants_json(plan)},
       {"passes", passes_json(plan)}};
 }
 

@@ -28,6 +28,17 @@ Shape default_shape(const KernelSpec& spec) {
   return shape;
 }
 
+/// Fields that are compiled in.
+std::vector<std::string> static_names(const KernelSpec& spec) {
+  std::vector<std::string> names;
+  for (const ProblemField& field : spec.problem) {
+    if (field.is_static()) {
+      names.push_back(field.name);
+    }
+  }
+  return names;
+}
+
 std::vector<std::string> value_names(const Parameter& parameter) {
   std::vector<std::string> names;
   for (const Value& value : parameter.values) {
@@ -38,7 +49,7 @@ std::vector<std::string> value_names(const Parameter& parameter) {
 
 std::string_view direction_name(const Argument& argument) {
   constexpr std::array<std::string_view, 5> kDirections{"in", "out", "inout", "workspace", "scalar"};
-  return kDirections.at(static_cast<std::size_t>(argument.direction));
+  return argument.capacity ? "constant" : kDirections.at(static_cast<std::size_t>(argument.direction));
 }
 
 Json conditions_json(const std::vector<Constraint>& conditions) {
@@ -88,6 +99,7 @@ Json describe_json(const KernelSpec& spec) {
   return {{"name", spec.name},           {"summary", spec.summary},
           {"file", spec.file},           {"source_hash", spec.source_hash},
           {"dtypes", dtype_names(spec)}, {"shape", json(default_shape(spec))},
+          {"static", static_names(spec)},
           {"parameters", parameters},    {"constraints", conditions_json(spec.constraints)},
           {"arguments", arguments},      {"expectations", conditions_json(spec.expectations)},
           {"runs_on", runs_on(spec)},    {"cuda_headers", spec.cuda_headers},
@@ -98,6 +110,7 @@ std::string describe_text(const KernelSpec& spec) {
   std::string lines = fmt::format("{}{}{}\n\ndtypes  {}\nshape   {}\nruns on {}{}\n", spec.name, spec.summary.empty() ? "" : ": ", spec.summary,
                                   fmt::join(dtype_names(spec), ", "), text(default_shape(spec)), fmt::join(runs_on(spec), ", "),
                                   spec.cuda_headers.empty() ? "" : fmt::format(" (includes {})", fmt::join(spec.cuda_headers, ", ")));
+  lines += static_names(spec).empty() ? "" : fmt::format("static  {}\n", fmt::join(static_names(spec), ", "));
   lines += spec.flags.empty() ? "" : fmt::format("flags   {}\n", fmt::join(spec.flags, " "));
   lines += "\nparameters\n";
   std::vector<std::vector<std::string>> rows;

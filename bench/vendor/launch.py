@@ -51,6 +51,7 @@ class Plan:
             raise ValueError(f"{file}: not a launch plan of version {VERSION}")
         self.arguments = self.json["arguments"]
         self.passes = self.json["passes"]
+        self.constants = self.json.get("constants", [])
         self.problem = bytes.fromhex(self.json["problem"]["bytes"])
         self.code = self.file.parent / self.json["code"]["file"]
         by_name = {argument["name"]: argument for argument in self.arguments}
@@ -87,6 +88,12 @@ class Code:
         self.image = plan.code.read_bytes()
         check(driver().cuModuleLoadData(ctypes.byref(self.module), self.image), f"load {plan.code.name}")
         self.functions = [self._function(launch) for launch in plan.passes]
+        self.constants = [(self._variable(copy["symbol"]), copy["argument"], copy["bytes"]) for copy in plan.constants]
+
+    def _variable(self, symbol):
+        address, size = ctypes.c_uint64(), ctypes.c_size_t()
+        check(driver().cuModuleGetGlobal_v2(ctypes.byref(address), ctypes.byref(size), self.module, symbol.encode()), f"find {symbol}")
+        return address
 
     def _function(self, launch):
         function, symbol = ctypes.c_void_p(), launch["symbol"]
@@ -137,6 +144,7 @@ class Launch:
         problem = ctypes.create_string_buffer(plan.problem, len(plan.problem))
         self.keep.append(problem)
         self.zeroed = [(addresses[argument["name"]], argument["bytes"]) for argument in plan.arguments if argument.get("zeroed")]
+        self.copies = [(address, addresses[argument], size) for address, argument, size in code.constants]
         self.launches = []
         for function, launch in zip(code.functions, plan.passes):
             places = []
@@ -174,6 +182,8 @@ class Launch:
         api = driver()
         for address, size in self.zeroed:
             check(api.cuMemsetD8Async(ctypes.c_uint64(address), 0, ctypes.c_size_t(size), ctypes.c_void_p(stream)), "clear an argument")
+        for to, address, size in self.copies:
+            check(api.cuMemcpyDtoDAsync_v2(to, ctypes.c_uint64(address), ctypes.c_size_t(size), ctypes.c_void_p(stream)), "copy to constant memory")
         for function, config, parameters in self.launches:
             config.stream = stream
             status = api.cuLaunchKernelEx(ctypes.byref(config), function, parameters, None)

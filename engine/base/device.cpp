@@ -104,13 +104,23 @@ bool has_dependent_launches(const DeviceInfo& info) {
   return capability != info.properties.end() && capability->second >= 90;
 }
 
+/// The Problem as launches take it.
+void set_problem(const KernelSpec& spec, const Problem& problem, PassLaunch& launch) {
+  launch.problem = packed(spec, problem);
+  for (std::size_t i = 0; i < problem.shape.size(); ++i) {
+    if (i >= spec.problem.size() || !spec.problem[i].is_static()) {
+      launch.fields.push_back(problem.shape[i].second);
+    }
+  }
+}
+
 /// One run of a pass.
 Result<PassLaunch> plan_pass(const KernelSpec& spec, const Problem& problem, std::size_t index, const DeviceInfo& info, const Bindings& bound) {
   const Pass& pass = spec.passes[index];
   PassLaunch launch;
   launch.symbol = index;
   launch.arguments = pass.arguments;
-  launch.problem = packed(spec, problem);
+  set_problem(spec, problem, launch);
   HONE_ASSIGN(launch.grid, evaluate3(spec, pass, "grid", pass.grid, bound));
   HONE_ASSIGN(launch.block, evaluate3(spec, pass, "block", pass.block, bound));
   HONE_ASSIGN(launch.cluster, evaluate3(spec, pass, "cluster", pass.cluster, bound));
@@ -230,6 +240,24 @@ Result<void> Device::invert(std::span<const Region> /*regions*/, bool /*late*/) 
   return Error{ErrorCode::kUnavailable, "on device " + info().id + " kernels do not overlap"};
 }
 
+namespace {
+
+/// Copies to constant memory come before the first pass, which then overlaps with nothing: it waits for them.
+Result<void> plan_constants(const KernelSpec& spec, const Problem& problem, std::vector<PassLaunch>& plan) {
+  for (std::size_t i = 0; i < spec.arguments.size() && !plan.empty(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.capacity) {
+      HONE_ASSIGN(const std::int64_t elements, constant_elements(spec, argument, problem));
+      const auto bytes = elements * static_cast<std::int64_t>(size_of(argument.element(problem.dtype)));
+      plan.front().constants.push_back({static_cast<int>(i), argument.name, std::max<std::int64_t>(0, bytes)});
+      plan.front().overlap = false;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration,
                                             const DeviceInfo& info) {
   Bindings bound = bindings(problem);
@@ -251,6 +279,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
       plan.push_back(run_of(launch, pass, run, runs));
     }
   }
+  HONE_TRY(plan_constants(spec, problem, plan));
   return plan;
 }
 
@@ -258,7 +287,7 @@ Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
   const Bindings bound = bindings(problem);
   AnswerPlan plan;
   std::size_t symbol = 0;
-  for (const ReferencePass& pass : answer_code(spec).passes) {
+  for (const ReferencePass& pass : answer_code(spec, problem.shape).passes) {
     const auto bad = [&](std::string_view why) {
       return Error{ErrorCode::kBadKernel, fmt::format("{}: the extent of {}: {}", spec.file, pass.function, why)};
     };
@@ -272,11 +301,14 @@ Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
     PassLaunch launch;
     launch.symbol = symbol++;
     launch.arguments = pass.arguments;
-    launch.problem = packed(spec, problem);
+    set_problem(spec, problem, launch);
     launch.extent = extent->integer();
     const bool refers = launch.symbol < spec.reference.size(), generates = launch.symbol < spec.reference.size() + spec.generators.size();
     (refers ? plan.reference : generates ? plan.generators : plan.acceptances).push_back(std::move(launch));
   }
+  // A function that the kernel calls too may read the array itself.
+  HONE_TRY(plan_constants(spec, problem, plan.reference));
+  HONE_TRY(plan_constants(spec, problem, plan.acceptances));
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "hone/static_fields.hpp"
 #include "hone/store.hpp"
 
 namespace hone {
@@ -24,9 +25,9 @@ RecordKey record_key(const KernelSpec& spec, const Problem& problem, const Devic
   return key;
 }
 
-CompiledKey compiled_key(const KernelSpec& spec, const DTypes& dtype, std::string configuration, const DeviceInfo& device) {
+CompiledKey compiled_key(const KernelSpec& spec, const Problem& problem, std::string configuration, const DeviceInfo& device) {
   const auto compiler = device.environment.find("compiler");
-  return {spec.source_hash, dtype, std::move(configuration), device.architecture, compiler == device.environment.end() ? "" : compiler->second};
+  return {code_hash(spec, problem), problem.dtype, std::move(configuration), device.architecture, compiler == device.environment.end() ? "" : compiler->second};
 }
 
 }  // namespace hone

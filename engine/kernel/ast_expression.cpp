@@ -77,9 +77,13 @@ AstReader::Level::Level(AstReader& of, CXCursor where) : of_(of) {
   ++of.steps_;
 }
 
-Value AstReader::constant(CXCursor expression) {
+Expression AstReader::number(CXCursor expression) {
   Frame frame;
-  const Expression value = scalar(expression, frame);
+  return scalar(expression, frame);
+}
+
+Value AstReader::constant(CXCursor expression) {
+  const Expression value = number(expression);
   if (!value.is_constant()) {
     unit_.fail(expression, fmt::format("{} must be a constant", reading_));
   }

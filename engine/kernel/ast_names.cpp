@@ -18,6 +18,9 @@ Form AstReader::named(CXCursor e, Frame& frame) {
   if (unit_.kind(target) == CXCursor_EnumConstantDecl) {
     return Expression::constant(static_cast<std::int64_t>(unit_.clang().getEnumConstantDeclValue(target)));
   }
+  if (unit_.is_static_field(target)) {  // a constant of the code, and a variable of the space
+    return Expression::variable("p." + unit_.spelling(target));
+  }
   if (unit_.kind(target) == CXCursor_VarDecl) {
     const bool fixed = unit_.clang().isConstQualifiedType(unit_.clang().getCursorType(target)) != 0;
     const auto initializer = unit_.expressions(target);

@@ -274,6 +274,11 @@ std::vector<CXCursor> Unit::fields(CXCursor record) const {
   return result;
 }
 
+bool Unit::is_static_field(CXCursor cursor) const {
+  const auto marked = [&](CXCursor child) { return kind(child) == CXCursor_AnnotateAttr && spelling(child) == "hone:static"; };
+  return kind(cursor) == CXCursor_VarDecl && std::ranges::any_of(children(cursor), marked);
+}
+
 Location Unit::presumed(CXSourceLocation where) const {
   CXString file;
   Location location;

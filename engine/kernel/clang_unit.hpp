@@ -67,6 +67,8 @@ class Unit {
   /// The struct that a type names, or a null cursor.
   [[nodiscard]] CXCursor record(CXType type) const;
   [[nodiscard]] std::vector<CXCursor> fields(CXCursor record) const;
+  /// Whether it is a member declared STATIC.
+  [[nodiscard]] bool is_static_field(CXCursor cursor) const;
 
   /// Where the cursor is for people: #line directives count.
   [[nodiscard]] Location location(CXCursor cursor) const;

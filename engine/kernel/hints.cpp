@@ -15,7 +15,8 @@ namespace {
 const std::vector<std::string>& marks() {
   static const std::vector<std::string> all{
       "TUNE",   "OPTION", "IN",         "OUT",           "INOUT",     "OUT_ZEROED", "WORKSPACE", "WORKSPACE_ZEROED",
-      "SCALAR", "KERNEL", "TENSOR_MAP", "LAUNCH_BOUNDS", "REFERENCE", "DTYPES"};
+      "SCALAR", "KERNEL", "TENSOR_MAP", "LAUNCH_BOUNDS", "REFERENCE", "DTYPES",
+      "STATIC", "CONSTANT"};
   return all;
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "hone/static_fields.hpp"
+
 namespace hone {
 
 bool can_run(const KernelSpec& spec, const Pass& pass, const Configuration& configuration) {
@@ -114,8 +116,8 @@ ReferencePass add_acceptance(const KernelSpec& spec, std::size_t number, std::st
 
 }  // namespace
 
-AnswerCode answer_code(const KernelSpec& spec) {
-  AnswerCode code{spec.source, spec.reference};
+AnswerCode answer_code(const KernelSpec& spec, const Shape& shape) {
+  AnswerCode code{source_for(spec, shape), spec.reference};
   if (!spec.generators.empty() || !spec.acceptances.empty()) {
     code.source += "\n";
   }

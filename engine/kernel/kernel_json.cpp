@@ -10,6 +10,7 @@
 
 #include "engine/base/json_depth.hpp"
 #include "hone/kernel_spec.hpp"
+#include "hone/static_fields.hpp"
 
 namespace hone {
 namespace {
@@ -61,6 +62,9 @@ json to_json(const ProblemField& f) {
   if (f.most) {
     j["most"] = *f.most;
   }
+  if (f.initializer) {
+    j["static"] = {{"line", f.initializer->line}, {"column", f.initializer->column}, {"text", f.initializer->text}};
+  }
   return j;
 }
 
@@ -101,7 +105,7 @@ json to_json(const Acceptance& a) { return {{"function", a.function}, {"extent",
 std::string type_name(const KernelSpec& spec, std::size_t parameter) { return spec.type_names.empty() ? "T" : spec.type_names.at(parameter); }
 
 json to_json(const KernelSpec& spec, const Argument& a) {
-  return {{"name", a.name},
+  json j{{"name", a.name},
           {"direction", static_cast<int>(a.direction)},
           {"element", a.element_is_t ? type_name(spec, a.type_parameter) : std::string(name(a.dtype))},
           {"lanes", a.lanes},
@@ -112,6 +116,8 @@ json to_json(const KernelSpec& spec, const Argument& a) {
           {"scalar_default", to_json(a.scalar_default)},
           {"fill", to_json(a.fill)},
           {"bound", to_json(a.bound)}};
+  put(j, "capacity", a.capacity);
+  return j;
 }
 
 json to_json(const TensorMapping::Axes& axes) { return to_json(std::vector<Expression>(axes.begin(), axes.end())); }
@@ -239,7 +245,20 @@ ProblemField read_problem_field(const json& j) {
       throw BadSpec{fmt::format("field {} of the Problem cannot lie at {} with {} bytes", f.name, f.offset, f.width)};
     }
   }
+  if (j.contains("static")) {
+    const json& place = j.at("static");
+    f.initializer = Initializer{read_whole<int>(place.at("line")), read_whole<int>(place.at("column")), place.at("text").get<std::string>()};
+  }
   return f;
+}
+
+/// What is compiled has another text there, so it must be where the source says so.
+void check_static_fields(const KernelSpec& spec) {
+  for (const ProblemField& field : spec.problem) {
+    if (field.is_static() && find_initializer(spec.source, *field.initializer) == std::string::npos) {
+      throw BadSpec{fmt::format("the source has no initializer of static field {} in line {}", field.name, field.initializer->line)};
+    }
+  }
 }
 
 Constraint read_constraint(const json& j) {
@@ -311,6 +330,10 @@ Argument read_argument(const json& j, const std::vector<std::string>& type_names
   if (j.contains("fill")) {  // as above
     a.fill = read_fill(j.at("fill"));
     a.bound = read_bound(j.at("bound"));
+  }
+  a.capacity = read_optional(j, "capacity");
+  if (a.capacity && a.direction != Direction::kIn) {
+    throw BadSpec{fmt::format("argument {} is in constant memory and no input", a.name)};
   }
   return a;
 }
@@ -410,6 +433,7 @@ KernelSpec read_spec(const json& j) {
   spec.dtypes = read_list(j.at("dtypes"), read_dtypes);
   check_dtypes(spec);
   spec.problem = read_list(j.at("problem"), read_problem_field);
+  check_static_fields(spec);
   spec.parameters = read_list(j.at("parameters"), read_parameter);
   spec.constraints = read_list(j.at("constraints"), read_constraint);
   if (j.contains("expectations")) {  // as above

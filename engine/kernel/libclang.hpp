@@ -17,7 +17,7 @@ namespace hone::kernel {
   X(getExpansionLocation) X(getFileName) X(tokenize) X(disposeTokens) X(getTokenSpelling) X(getNumDiagnostics) X(getDiagnostic)          \
   X(disposeDiagnostic) X(getDiagnosticSeverity) X(getDiagnosticSpelling) X(getDiagnosticLocation) X(Cursor_Evaluate)                     \
   X(EvalResult_getKind) X(EvalResult_getAsLongLong) X(EvalResult_getAsDouble) X(EvalResult_dispose) X(Type_getSizeOf)                    \
-  X(getTypeSpelling) X(getPointeeType) X(Cursor_getOffsetOfField) X(getTypeDeclaration) X(Cursor_getNumArguments) X(Cursor_getArgument)                             \
+  X(getTypeSpelling) X(getPointeeType) X(getArrayElementType) X(getArraySize) X(Cursor_getOffsetOfField) X(getTypeDeclaration) X(Cursor_getNumArguments) X(Cursor_getArgument)                             \
   X(getSpecializedCursorTemplate) X(getNumOverloadedDecls) X(getOverloadedDecl) X(getCursorBinaryOperatorKind)                           \
   X(getCursorUnaryOperatorKind) X(getIncludedFile) X(isCursorDefinition) X(equalCursors) X(Cursor_isNull) X(getCursorSemanticParent)       \
   X(getEnumConstantDeclValue) X(getEnumDeclIntegerType) X(getClangVersion) X(isConstQualifiedType) X(getCursorResultType) X(hashCursor)                            \

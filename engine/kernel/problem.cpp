@@ -11,6 +11,7 @@
 #include <span>
 
 #include "hone/names.hpp"
+#include "hone/static_fields.hpp"
 
 namespace hone {
 namespace {
@@ -174,10 +175,38 @@ std::string why_not(const ProblemField& field, std::int64_t value) {
   return field.most && value > *field.most ? fmt::format("it is at most {}", *field.most) : "";
 }
 
+Result<std::int64_t> constant_elements(const KernelSpec& spec, const Argument& argument, const Problem& problem) {
+  const Bindings bound = bindings(problem);
+  HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
+  HONE_ASSIGN(const Value capacity, argument.capacity->evaluate(bound));
+  if (elements.integer() > capacity.integer()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: CONSTANT '{}' has {} elements ({}), and its array holds {}", spec.file, argument.name,
+                                                          elements.integer(), argument.extent.text(), capacity.integer())};
+  }
+  return elements.integer();
+}
+
+namespace {
+
+/// Whether what is in constant memory fits there.
+Result<void> check_constants(const KernelSpec& spec, const Problem& problem) {
+  for (const Argument& argument : spec.arguments) {
+    if (argument.capacity) {
+      HONE_TRY(constant_elements(spec, argument, problem));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 std::vector<std::int64_t> packed(const KernelSpec& spec, const Problem& problem) {
-  std::vector<std::int64_t> words;
+  std::vector<std::int64_t> words(problem.shape.empty() ? 0 : 1, 0);  // a struct without members has a byte
   for (std::size_t i = 0; i < problem.shape.size(); ++i) {
     const ProblemField* const field = i < spec.problem.size() ? &spec.problem[i] : nullptr;
+    if (field != nullptr && field->is_static()) {
+      continue;
+    }
     const std::size_t at = field != nullptr && field->offset >= 0 ? static_cast<std::size_t>(field->offset) : 8 * i;
     const std::size_t width = field != nullptr ? static_cast<std::size_t>(field->width) : 8;
     words.resize(std::max(words.size(), (at + width + 7) / 8), 0);
@@ -262,6 +291,7 @@ Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtype, const 
   if (largest_extent(spec, problem) > kMostElements) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: shape {} makes an argument of more than 1e15 elements", spec.name, text(problem.shape))};
   }
+  HONE_TRY(check_constants(spec, problem));
   return problem;
 }
 
@@ -279,8 +309,9 @@ namespace {
 /// Halves the largest extents until no argument has more than `limit_elements`.
 void shrink(const KernelSpec& spec, Problem& problem, std::int64_t limit_elements) {
   while (largest_extent(spec, problem) > static_cast<double>(limit_elements)) {
-    const auto largest = std::ranges::max_element(problem.shape, {}, [](const auto& extent) { return extent.second; });
-    if (largest->second <= 1) {
+    const auto largest =
+        std::ranges::max_element(problem.shape, {}, [&](const auto& extent) { return is_compiled_in(spec, extent.first) ? 0 : extent.second; });
+    if (is_compiled_in(spec, largest->first) || largest->second <= 1) {
       return;
     }
     largest->second = largest->second / 2 + largest->second % 2;
@@ -293,19 +324,22 @@ std::vector<std::size_t> free_axes(const KernelSpec& spec, const Problem& proble
   for (std::size_t axis = 0; axis < problem.shape.size(); ++axis) {
     const auto field = std::ranges::find(spec.problem, problem.shape[axis].first, &ProblemField::name);
     const bool is_extent = field == spec.problem.end() || field->kind == FieldKind::kExtent;
-    if (is_extent && !chooses_variant(spec, problem.shape[axis].first)) {
+    if (is_extent && !chooses_variant(spec, problem.shape[axis].first) && !is_compiled_in(spec, problem.shape[axis].first)) {
       axes.push_back(axis);
     }
   }
   return axes;
 }
 
-/// False where an extent is out of its range, or a constraint that depends on the extents alone (`p.k <= p.cols`) leaves no configuration.
+/// False where an extent is out of its range, an array in constant memory too small, or a constraint that depends on the extents alone (`p.k <= p.cols`) leaves no configuration.
 bool makes_sense(const KernelSpec& spec, const Problem& problem) {
   for (std::size_t i = 0; i < std::min(spec.problem.size(), problem.shape.size()); ++i) {
     if (!why_not(spec.problem[i], problem.shape[i].second).empty()) {
       return false;
     }
+  }
+  if (!check_constants(spec, problem)) {
+    return false;
   }
   const Bindings bound = bindings(problem);
   return std::ranges::none_of(spec.constraints, [&](const Constraint& constraint) {

@@ -16,6 +16,7 @@
 #include "hone/kernel_file.hpp"
 #include "hone/kernel_headers.hpp"
 #include "hone/standard_headers.hpp"
+#include "hone/static_fields.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -282,6 +283,7 @@ void KernelReader::read(const std::vector<std::string>& arguments) {
   read_config();
   const std::size_t before = errors_.size();
   read_kernels();
+  read_constants();
   if (errors_.size() == before) {  // a reference is held against arguments that could be read
     read_generators();
     read_acceptances();
@@ -347,6 +349,54 @@ Result<void> check_tuned_macros(const KernelSpec& spec, const kernel::SourceFile
 
 }  // namespace
 
+namespace {
+
+/// Other values for all STATIC fields.
+Shape other_values(const KernelSpec& spec) {
+  Shape shape;
+  for (const ProblemField& field : spec.problem) {
+    if (!field.is_static()) {
+      continue;
+    }
+    constexpr std::int64_t kLarge = 1 << 30;
+    std::int64_t value = field.default_value > kLarge ? field.default_value / 2 : field.default_value == 0 ? 1 : 2 * field.default_value;
+    if (field.kind == FieldKind::kFlag) {
+      value = 1 - field.default_value;
+    } else if (field.kind == FieldKind::kEnumeration) {
+      value = field.labels.front().second == field.default_value ? field.labels.back().second : field.labels.front().second;
+    } else if (field.most && value > *field.most) {
+      value = field.least;
+    }
+    shape.emplace_back(field.name, value);
+  }
+  return shape;
+}
+
+/// What is read is read once, with p.* in it: a size of a type or an enumerator that a STATIC field went into would keep the default's value.
+Result<void> check_static_fields(const KernelSpec& spec, const kernel::SourceFile& source, const std::vector<std::string>& arguments) {
+  const Shape values = other_values(spec);
+  if (values.empty()) {
+    return {};
+  }
+  KernelSpec other;
+  other.file = spec.file;
+  other.source = source_for(spec, values);
+  if (!read_into(other, {source.path, other.source}, arguments)) {
+    return {};  // these values do not belong together: the device compiler will say so
+  }
+  for (std::size_t i = 0; i < std::min(spec.problem.size(), other.problem.size()); ++i) {
+    other.problem[i].default_value = spec.problem[i].default_value;
+  }
+  if (const std::string found = kernel::difference(spec, other); !found.empty()) {
+    return Error{ErrorCode::kBadKernel, fmt::format("{}:1:1: error: {} depends on a STATIC field by way of something that is read as a number (the size of "
+                                                    "a type, an enumerator): write it with the field itself, as in p.{}",
+                                                    spec.file, found, values.front().first)};
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const ReadOptions& options) {
   HONE_TRY(check_kernel_file(file));
   auto text = kernel::read_text(file);
@@ -367,6 +417,7 @@ Result<KernelSpec> read_kernel_file(const std::filesystem::path& file, const Rea
   HONE_ASSIGN(const std::vector<std::string> macros, kernel::tuned_macros(source, arguments));
   arguments.insert(arguments.end(), macros.begin(), macros.end());
   HONE_TRY(read_into(spec, source, arguments));
+  HONE_TRY(check_static_fields(spec, source, arguments));
   if (!macros.empty()) {
     arguments.resize(given);
     HONE_TRY(check_tuned_macros(spec, source, arguments));

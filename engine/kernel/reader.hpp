@@ -19,6 +19,7 @@ struct Declarations {
   bool has_problem = false, has_config = false;
   std::map<std::string, CXCursor> functions;  ///< valid, likely, launch, launch_NAME, cost
   std::vector<CXCursor> kernels, references, generators, acceptances;
+  std::vector<std::pair<CXCursor, CXCursor>> constants;  ///< a CONSTANT, and the declaration behind it
 };
 
 /// What a C++ type is as an element: one of the kernel's type parameters or a dtype, and how many of them a small vector has.
@@ -62,6 +63,7 @@ class KernelReader {
   // reader.cpp
   void find_declarations();
   void add_kernel(CXCursor function);
+  void find_constants();
   [[nodiscard]] bool declares_kernel(CXCursor function) const;
   void read_conditions(const std::string& function, std::vector<Constraint>& conditions);
   void read_cost();
@@ -69,6 +71,8 @@ class KernelReader {
   // reader_fields.cpp: struct Problem and struct Config
   void read_problem();
   ProblemField problem_field(CXCursor field);
+  [[nodiscard]] std::vector<CXCursor> problem_members() const;
+  [[nodiscard]] Initializer static_initializer(CXCursor field, CXCursor expression) const;
   static void read_range(const Mark& mark, ProblemField& field);
   void read_config();
   void read_parameter(CXCursor field);
@@ -97,6 +101,12 @@ class KernelReader {
   int read_argument(CXCursor kernel, CXCursor parameter, const Shape& shape, Pass& pass);
   int merge_argument(CXCursor parameter, Argument argument);
   void read_extent(CXCursor parameter, const Mark& mark, const Shape& shape, int index);
+
+  // reader_constants.cpp
+  void read_constants();
+  void read_constant(const Mark& mark, CXCursor variable);
+  Expression read_capacity(CXCursor variable, const Argument& argument, int lanes);
+  void check_capacity(const Mark& mark, const Argument& argument) const;
 
   // reader_alternation.cpp: passes that repeat with exchanged buffers
   struct Then {

@@ -19,6 +19,9 @@ void KernelReader::take_then(std::vector<Mark>& items, int index) {
     if (direction != Direction::kIn && direction != Direction::kWorkspace) {
       throw BadKernel(diagnostic(items[i].where, ".then is of an IN, or of a WORKSPACE that an earlier pass wrote: the first run reads it"));
     }
+    if (spec_.arguments[static_cast<std::size_t>(index)].capacity) {
+      throw BadKernel(diagnostic(items[i].where, ".then is for memory that a kernel writes: constant memory is copied once, before the first pass"));
+    }
     thens_.push_back({spec_.passes.size(), index, take_argument(item), items[i]});
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
     return;

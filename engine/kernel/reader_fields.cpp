@@ -48,9 +48,41 @@ ProblemField KernelReader::problem_field(CXCursor field) {
     unit_.fail(field, fmt::format("extent '{}' of struct Problem must be a long, not '{}'; a flag is a bool, a choice an enumeration", read.name,
                                   unit_.type_name(unit_.type(field))));
   }
+  if (unit_.is_static_field(field)) {
+    return read;
+  }
   read.offset = static_cast<int>(unit_.clang().Cursor_getOffsetOfField(field) / 8);
   read.width = static_cast<int>(unit_.clang().Type_getSizeOf(type));
   return read;
+}
+
+/// Its fields, and those that are STATIC, in the order of the file.
+std::vector<CXCursor> KernelReader::problem_members() const {
+  std::vector<CXCursor> members = unit_.children(found_.problem);
+  std::erase_if(members, [&](CXCursor child) { return unit_.kind(child) != CXCursor_FieldDecl && !unit_.is_static_field(child); });
+  return members;
+}
+
+/// What is compiled for a problem has its value here.
+Initializer KernelReader::static_initializer(CXCursor field, CXCursor expression) const {
+  const std::string name = unit_.spelling(field);
+  if (unit_.physical_file(field) != file_.path) {
+    unit_.fail(field, fmt::format("STATIC field '{}' must stand in the kernel file itself, not in a header", name));
+  }
+  const std::string_view text = file_.text;
+  const std::size_t begin = unit_.offset(expression), end = unit_.end_offset(expression);
+  const std::size_t before = begin == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\n", begin - 1);
+  const std::size_t after = text.find_first_not_of(" \t\r\n", end);
+  const bool plain = begin < end && before != std::string_view::npos && text[before] == '=' && after != std::string_view::npos && text[after] == ';';
+  if (!plain) {
+    unit_.fail(field, fmt::format("STATIC field '{}' needs its value in the form STATIC {} {} = 128; one to a declaration", name,
+                                  unit_.type_name(unit_.clang().getCursorType(field)), name));
+  }
+  const std::size_t newline = text.rfind('\n', begin - 1);
+  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
+  return {.line = 1 + static_cast<int>(std::ranges::count(text.substr(0, begin), '\n')),
+          .column = 1 + static_cast<int>(begin - line_begin),
+          .text = std::string(text.substr(begin, end - begin))};
 }
 
 void KernelReader::read_range(const Mark& mark, ProblemField& field) {
@@ -72,7 +104,7 @@ void KernelReader::read_range(const Mark& mark, ProblemField& field) {
 }
 
 void KernelReader::read_problem() {
-  for (const CXCursor field : unit_.fields(found_.problem)) {
+  for (const CXCursor field : problem_members()) {
     attempt([&] {
       ProblemField read = problem_field(field);
       const auto initializer = unit_.expressions(field);
@@ -86,10 +118,13 @@ void KernelReader::read_problem() {
       if (const std::string why = why_not(read, read.default_value); !why.empty()) {
         unit_.fail(field, fmt::format("the default of '{}' is {}; {}", read.name, read.default_value, why));
       }
+      if (unit_.is_static_field(field)) {
+        read.initializer = static_initializer(field, initializer.back());
+      }
       spec_.problem.push_back(std::move(read));
     });
   }
-  if (unit_.fields(found_.problem).empty()) {
+  if (problem_members().empty()) {
     error(found_.problem, "struct Problem is empty: it holds the extents the caller fixes, as in `long rows = 4096;`");
   }
 }
@@ -183,6 +218,11 @@ void KernelReader::read_parameter(CXCursor field) {
 }
 
 void KernelReader::read_config() {
+  for (const CXCursor member : unit_.children(found_.config)) {
+    if (unit_.is_static_field(member)) {
+      error(member, fmt::format("'{}' of struct Config is STATIC, which is for what the caller fixes: for fields of struct Problem", unit_.spelling(member)));
+    }
+  }
   for (const CXCursor field : unit_.fields(found_.config)) {
     attempt([&] { read_parameter(field); });
   }

@@ -142,6 +142,9 @@ std::string difference(const KernelSpec& one, const KernelSpec& other) {
   }
   for (std::size_t i = 0; i < one.arguments.size(); ++i) {
     found.push_back(difference(one.arguments[i].extent, other.arguments[i].extent, fmt::format("the extent of '{}'", one.arguments[i].name)));
+    if (one.arguments[i].capacity && other.arguments[i].capacity) {
+      found.push_back(difference(*one.arguments[i].capacity, *other.arguments[i].capacity, fmt::format("the array of '{}'", one.arguments[i].name)));
+    }
   }
   for (std::size_t i = 0; i < one.reference.size(); ++i) {
     found.push_back(difference(one.reference[i].extent, other.reference[i].extent, "the extent of the reference"));

@@ -12,6 +12,7 @@
 #include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
 #include "hone/standard_headers.hpp"
+#include "hone/static_fields.hpp"
 
 namespace hone::plugin_host {
 namespace {
@@ -21,7 +22,7 @@ class RequestView {
  public:
   explicit RequestView(const CompileRequest& request) : spec_(*request.spec) {
     if (request.reference) {
-      add_reference(request.dtype);
+      add_reference(request.dtype, request.shape);
     }
     for (const Configuration& configuration : request.configurations) {
       add_configuration(request.dtype, configuration);
@@ -36,12 +37,14 @@ class RequestView {
       headers_.push_back({keep(std::move(included)), keep(std::move(text))});
     }
     for (const ProblemField& field : spec_.problem) {
-      fields_.push_back(field.name.c_str());
+      if (!field.is_static()) {
+        fields_.push_back(field.name.c_str());
+      }
     }
     request_ = {.struct_size = sizeof(hone_compile_request),
                 .kernel = spec_.name.c_str(),
                 .file = spec_.file.c_str(),
-                .source = request.reference ? keep(answer_code(spec_).source) : spec_.source.c_str(),
+                .source = request.reference ? keep(answer_code(spec_, request.shape).source) : keep(source_for(spec_, request.shape)),
                 .headers = headers_.data(),
                 .header_count = headers_.size(),
                 .dtype = static_cast<std::int32_t>(request.dtype.first()),
@@ -68,9 +71,9 @@ class RequestView {
     units_.push_back({configuration, kept.data(), kept.size(), kept_options.data(), kept_options.size()});
   }
 
-  void add_reference(const DTypes& dtype) {
+  void add_reference(const DTypes& dtype, const Shape& shape) {
     std::vector<hone_function> functions;
-    const auto& passes = passes_.emplace_back(answer_code(spec_).passes);
+    const auto& passes = passes_.emplace_back(answer_code(spec_, shape).passes);
     for (const ReferencePass& pass : passes) {
       functions.push_back({keep(reference_instantiation(spec_, pass.function, dtype)), pass.arguments.data(), pass.arguments.size()});
     }

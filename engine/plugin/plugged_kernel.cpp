@@ -1,5 +1,7 @@
 #include "engine/plugin/plugged_kernel.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/plugin/table.hpp"
@@ -20,6 +22,21 @@ hone_pass pass_to_c(const PassLaunch& pass, const std::string& symbol) {
   made.arguments = pass.arguments.data();
   made.argument_count = pass.arguments.size();
   made.extent = pass.extent;
+  return made;
+}
+
+Result<std::vector<hone_constant>> constants_to_c(const hone_device& table, std::span<const PassLaunch> plan) {
+  std::vector<hone_constant> made;
+  for (const PassLaunch& pass : plan) {
+    for (const ConstantCopy& constant : pass.constants) {
+      if (table.copies_constants == 0) {
+        return device_error(table, "load", ErrorCode::kLaunch,
+                            fmt::format("the kernel has '{}' in constant memory (CONSTANT), and this device does not copy anything there",
+                                        constant.symbol));
+      }
+      made.push_back({constant.symbol.c_str(), constant.argument, static_cast<std::size_t>(constant.bytes)});
+    }
+  }
   return made;
 }
 
@@ -58,6 +75,10 @@ Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const 
   for (const auto& [field, value] : problem.shape) {
     fields.push_back(value);
   }
+  if (!plan.empty() && !plan.front().problem.empty()) {
+    fields = plan.front().fields;
+  }
+  HONE_ASSIGN(const std::vector<hone_constant> constants, constants_to_c(table, plan));
   const hone_load_request request{.struct_size = sizeof(hone_load_request),
                                   .bytes = compiled.artifact->bytes.data(),
                                   .byte_count = compiled.artifact->bytes.size(),
@@ -66,7 +87,10 @@ Result<std::unique_ptr<LoadedKernel>> PluggedKernel::load(std::shared_ptr<const 
                                   .pass_count = passes.size(),
                                   .problem = fields.data(),
                                   .problem_count = fields.size(),
-                                  .pass_stride = sizeof(hone_pass)};
+                                  .pass_stride = sizeof(hone_pass),
+                                  .constants = constants.data(),
+                                  .constant_count = constants.size(),
+                                  .constant_stride = sizeof(hone_constant)};
   HONE_ASSIGN(void* const handle, make(table, "load", ErrorCode::kLaunch, [&](void** made, hone_message* message) {
                 return table.load(device->handle(), &request, made, message);
               }));

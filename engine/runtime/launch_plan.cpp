@@ -4,15 +4,17 @@
 
 #include <algorithm>
 
+#include "hone/static_fields.hpp"
+
 namespace hone {
 namespace {
 
 /// No device holds as many, and their bytes do not overflow.
 constexpr std::int64_t kMostElements = 1'000'000'000'000'000;
 
-Result<Compiled> compile(const KernelSpec& spec, const DTypes& dtype, const Configuration& configuration, const Registry::Found& device,
+Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const Registry::Found& device,
                          Store* store) {
-  const CompiledKey key = compiled_key(spec, dtype, text(spec.parameters, configuration), device.info);
+  const CompiledKey key = compiled_key(spec, problem, text(spec.parameters, configuration), device.info);
   if (store != nullptr) {
     HONE_ASSIGN(std::optional<Compiled> cached, store->find_compiled(key));
     if (cached) {
@@ -20,7 +22,7 @@ Result<Compiled> compile(const KernelSpec& spec, const DTypes& dtype, const Conf
     }
   }
   HONE_ASSIGN(const std::unique_ptr<Compiler> compiler, device.plugin->compiler(device.info));
-  auto compiled = compiler->compile({.spec = &spec, .dtype = dtype, .configurations = {configuration}, .reference = false});
+  auto compiled = compiler->compile({.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .shape = problem.shape});
   if (compiled.front() && store != nullptr) {
     // Keeping it only saves the next process a compilation; a store that is read-only is no reason to fail.
     const Result<void> kept = store->put_compiled(key, *compiled.front());
@@ -32,13 +34,14 @@ Result<Compiled> compile(const KernelSpec& spec, const DTypes& dtype, const Conf
 /// By the record's artifact, which needs no compiler of the same version, or any compiler at all.
 Result<Compiled> code_of(const KernelSpec& spec, const Problem& problem, const Choice& choice, const Registry::Found& device,
                          Store* store) {
-  if (choice.record && store != nullptr && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
+  const bool is_for_it = choice.record && same_code(spec, choice.record->problem.shape, problem.shape);
+  if (is_for_it && store != nullptr && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
     Result<Compiled> kept = store->load_code(*choice.record);
     if (kept || kept.error().code != ErrorCode::kNotFound) {
       return kept;
     }
   }
-  return compile(spec, problem.dtype, choice.configuration, device, store);
+  return compile(spec, problem, choice.configuration, device, store);
 }
 
 }  // namespace

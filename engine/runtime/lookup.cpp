@@ -5,6 +5,7 @@
 
 #include "hone/search_space.hpp"
 #include "hone/session.hpp"
+#include "hone/static_fields.hpp"
 
 namespace hone {
 
@@ -37,7 +38,7 @@ Result<std::optional<Record>> nearest_record(const KernelSpec& spec, const Probl
     return shape_distance(a.problem.shape, problem.shape) < shape_distance(b.problem.shape, problem.shape);
   });
   for (Record& record : records) {
-    if (!valid_for(spec, problem, key.device, record.configuration)) {
+    if (!same_code(spec, record.problem.shape, problem.shape) || !valid_for(spec, problem, key.device, record.configuration)) {
       continue;
     }
     if (lookup.launch && !may_launch(record)) {

@@ -7,6 +7,7 @@
 #include "hone/check.hpp"
 #include "hone/restriction.hpp"
 #include "hone/session.hpp"
+#include "hone/static_fields.hpp"
 
 namespace hone {
 namespace {
@@ -127,8 +128,9 @@ Problem reduced_problem(const KernelSpec& spec, const DTypes& dtype, std::int64_
            });
   };
   while (too_large()) {
-    const auto largest = std::ranges::max_element(problem.shape, {}, &Shape::value_type::second);
-    if (largest == problem.shape.end() || largest->second <= 1) {
+    const auto largest =
+        std::ranges::max_element(problem.shape, {}, [&](const auto& extent) { return is_compiled_in(spec, extent.first) ? 0 : extent.second; });
+    if (largest == problem.shape.end() || is_compiled_in(spec, largest->first) || largest->second <= 1) {
       break;
     }
     largest->second = (largest->second + 1) / 2;

@@ -229,7 +229,7 @@ class LiveEvaluator final : public Evaluator {
 
  private:
   [[nodiscard]] CompiledKey key_of(std::string configuration) const {
-    return compiled_key(request_.spec, request_.problem.dtype, std::move(configuration), request_.device.info);
+    return compiled_key(request_.spec, request_.problem, std::move(configuration), request_.device.info);
   }
 
   Result<std::optional<Compiled>> find_cached(const CompiledKey& key) const {

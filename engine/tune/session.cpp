@@ -385,7 +385,7 @@ class Session {
     record.trials = static_cast<std::int64_t>(trials_.size());
     record.artifact = winner.artifact;
     HONE_ASSIGN(const auto compiled,
-                store_.find_compiled(compiled_key(request_.spec, request_.problem.dtype, record.configuration_text, request_.device.info)));
+                store_.find_compiled(compiled_key(request_.spec, request_.problem, record.configuration_text, request_.device.info)));
     if (compiled) {
       record.symbols = compiled->symbols;
     }

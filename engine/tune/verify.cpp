@@ -113,7 +113,7 @@ class Verification {
   }
 
   [[nodiscard]] CompiledKey key_of(const std::string& configuration) const {
-    return compiled_key(tuning_.spec, tuning_.problem.dtype, configuration, request_.device.info);
+    return compiled_key(tuning_.spec, tuning_.problem, configuration, request_.device.info);
   }
 
   /// The code that a launch of the record would run is what is looked at, not what its source compiles to now.
@@ -138,7 +138,7 @@ class Verification {
       return true;
     }
     const auto compiled = (*compiler)->compile(
-        {.spec = &tuning_.spec, .dtype = tuning_.problem.dtype, .configurations = {record_.configuration}, .reference = false});
+        {.spec = &tuning_.spec, .dtype = tuning_.problem.dtype, .configurations = {record_.configuration}, .shape = tuning_.problem.shape});
     if (compiled.front()) {
       return true;
     }

@@ -12,6 +12,7 @@
 #include "engine/tune/measuring_worker.hpp"
 #include "engine/tune/process_limits.hpp"
 #include "engine/tune/stopwatch.hpp"
+#include "hone/against.hpp"
 #include "hone/configuration.hpp"
 #include "hone/plugin_loader.hpp"
 
@@ -25,17 +26,19 @@ class CompilingWorker {
   static Result<std::unique_ptr<CompilingWorker>> create(const DevicePlugin& plugin, const DeviceInfo& info, const Message& setup) {
     auto worker = std::unique_ptr<CompilingWorker>(new CompilingWorker);
     HONE_ASSIGN(worker->spec_, parse_kernel_spec(setup.at("spec").get<std::string>()));
-    worker->dtype_ = wire::problem_from(setup.at("problem")).dtype;
+    worker->problem_ = wire::problem_from(setup.at("problem"));
     HONE_ASSIGN(worker->compiler_, plugin.compiler(info));
     return worker;
   }
 
   Message compile(const Message& request) {
     const bool reference = request.at("reference");
-    CompileRequest compile{.spec = reference && spec_.judge ? spec_.judge.get() : &spec_,
-                           .dtype = dtype_,
+    const bool judged = reference && spec_.judge;
+    CompileRequest compile{.spec = judged ? spec_.judge.get() : &spec_,
+                           .dtype = problem_.dtype,
                            .configurations = {},
-                           .reference = reference};
+                           .reference = reference,
+                           .shape = judged ? judged_problem(*spec_.judge, problem_).shape : problem_.shape};
     for (const Message& configuration : request.at("configurations")) {
       compile.configurations.push_back(parse_configuration(spec_.parameters, configuration.get<std::string>()).value());
     }
@@ -62,7 +65,7 @@ class CompilingWorker {
   }
 
   KernelSpec spec_;
-  DTypes dtype_;
+  Problem problem_;
   std::unique_ptr<Compiler> compiler_;
 };
 

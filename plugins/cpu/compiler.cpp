@@ -198,8 +198,8 @@ class CpuCompiler final : public Compiler {
 
   Result<Compiled> compile_reference(const CompileRequest& request) {
     Compiled compiled;
-    HONE_ASSIGN(compiled.artifact, build(*request.spec, reference_options(*request.spec), reference_source(*request.spec, request.dtype)));
-    for (std::size_t pass = 0; pass < answer_code(*request.spec).passes.size(); ++pass) {
+    HONE_ASSIGN(compiled.artifact, build(*request.spec, reference_options(*request.spec), reference_source(*request.spec, request.dtype, request.shape)));
+    for (std::size_t pass = 0; pass < answer_code(*request.spec, request.shape).passes.size(); ++pass) {
       compiled.symbols.push_back(reference_symbol(pass));
     }
     return compiled;
@@ -212,7 +212,7 @@ class CpuCompiler final : public Compiler {
       return;
     }
     const KernelSpec& spec = *request.spec;
-    const auto artifact = build(spec, macros, configurations_source(spec, request.dtype, batch));
+    const auto artifact = build(spec, macros, configurations_source(spec, request.dtype, request.shape, batch));
     if (artifact) {
       for (std::size_t i = 0; i < batch.size(); ++i) {
         Compiled compiled;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "hone/instantiation.hpp"
+#include "hone/static_fields.hpp"
 #include "plugins/cpu/dynamic_shared.hpp"
 
 namespace hone::cpu {
@@ -23,15 +24,23 @@ std::string string_literal(std::string_view text) {
   return escaped + "\"";
 }
 
-/// The kernel file as it is, under its own name; then the rest under ours.
+/// The kernel file as it is, under its own name; then the rest under ours. Variables need not be visible outside: functions are.
 std::string preamble(const KernelSpec& spec, const std::string& source) {
-  return fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), with_dynamic_shared(source), kGlueName);
+  std::string text =
+      fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), with_dynamic_shared(source), kGlueName);
+  for (const Argument& argument : spec.arguments) {
+    if (argument.capacity) {
+      fmt::format_to(std::back_inserter(text), "extern \"C\" __attribute__((visibility(\"default\"))) void* {}() {{ return (void*)&{}; }}\n",
+                     constant_symbol(argument.name), argument.name);
+    }
+  }
+  return text;
 }
 
 std::string problem_statement(const KernelSpec& spec) {
   std::string statement = "Problem hone_p{};";
   for (std::size_t i = 0; i < spec.problem.size(); ++i) {
-    statement += fmt::format(" hone_p.{} = (decltype(hone_p.{}))hone_problem[{}];", spec.problem[i].name, spec.problem[i].name, i);
+    statement += spec.problem[i].is_static() ? "" : fmt::format(" hone_p.{} = (decltype(hone_p.{}))hone_problem[{}];", spec.problem[i].name, spec.problem[i].name, i);
   }
   return statement;
 }
@@ -55,8 +64,10 @@ std::string pass_symbol(std::size_t configuration, std::size_t pass) { return fm
 
 std::string reference_symbol(std::size_t pass) { return fmt::format("hone_reference_{}", pass); }
 
-std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, std::span<const Configuration> configurations) {
-  std::string source = preamble(spec, spec.source);
+std::string constant_symbol(std::string_view variable) { return fmt::format("hone_constant_{}", variable); }
+
+std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape, std::span<const Configuration> configurations) {
+  std::string source = preamble(spec, source_for(spec, shape));
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {
       if (!can_run(spec, spec.passes[pass], configurations[i])) {
@@ -70,9 +81,9 @@ std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, 
   return source;
 }
 
-std::string reference_source(const KernelSpec& spec, const DTypes& dtypes) {
+std::string reference_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape) {
   const std::string type = spec.templated_on_type ? fmt::format("<{}>", type_arguments(dtypes)) : "";
-  const AnswerCode code = answer_code(spec);
+  const AnswerCode code = answer_code(spec, shape);
   std::string source = preamble(spec, code.source);
   for (std::size_t pass = 0; pass < code.passes.size(); ++pass) {
     const std::string arguments = call_arguments(code.passes[pass].arguments, spec.arguments.size());

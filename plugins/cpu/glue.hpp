@@ -18,7 +18,10 @@ std::string pass_symbol(std::size_t configuration, std::size_t pass);
 /// "hone_reference_1": pass 1 of the reference.
 std::string reference_symbol(std::size_t pass);
 
-std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, std::span<const Configuration> configurations);
-std::string reference_source(const KernelSpec& spec, const DTypes& dtypes);
+/// "hone_constant_filter": a function that gives the address of a variable of the source.
+std::string constant_symbol(std::string_view variable);
+
+std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape, std::span<const Configuration> configurations);
+std::string reference_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape);
 
 }  // namespace hone::cpu

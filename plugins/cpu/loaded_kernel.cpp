@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+
+#include "plugins/cpu/glue.hpp"
 
 namespace hone::cpu {
 namespace {
@@ -27,17 +30,31 @@ std::vector<long> problem_fields(const Problem& problem) {
   return fields;
 }
 
+struct LoadedConstant {
+  void* variable = nullptr;
+  std::size_t argument = 0, bytes = 0;
+};
+
+/// What constant memory is on a GPU is a variable of the kernel's own here.
+void copy_constants(const std::vector<LoadedConstant>& constants, std::span<void* const> arguments) {
+  for (const LoadedConstant& constant : constants) {
+    std::memcpy(constant.variable, *static_cast<void* const*>(arguments[constant.argument]), constant.bytes);
+  }
+}
+
 class CpuKernel final : public LoadedKernel {
  public:
   CpuKernel(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module, Resources resources, std::vector<LoadedPass> passes,
-            std::vector<long> problem)
+            std::vector<LoadedConstant> constants, std::vector<long> problem)
       : executor_(std::move(executor)),
         module_(std::move(module)),
         resources_(resources),
         passes_(std::move(passes)),
+        constants_(std::move(constants)),
         problem_(std::move(problem)) {}
 
   Result<void> launch(void* /*stream*/, std::span<void* const> arguments) const override {
+    copy_constants(constants_, arguments);
     std::vector<void*> of_run;  // their order, and the run_index's place behind them, are compiled in
     for (const LoadedPass& pass : passes_) {
       of_run.assign(arguments.begin(), arguments.end());
@@ -76,6 +93,7 @@ class CpuKernel final : public LoadedKernel {
   std::shared_ptr<const Module> module_;
   Resources resources_;
   std::vector<LoadedPass> passes_;
+  std::vector<LoadedConstant> constants_;
   std::vector<long> problem_;
 };
 
@@ -87,10 +105,15 @@ struct LoadedReferencePass {
 class CpuReference final : public LoadedKernel {
  public:
   CpuReference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module, std::vector<LoadedReferencePass> passes,
-               std::vector<long> problem)
-      : executor_(std::move(executor)), module_(std::move(module)), passes_(std::move(passes)), problem_(std::move(problem)) {}
+               std::vector<LoadedConstant> constants, std::vector<long> problem)
+      : executor_(std::move(executor)),
+        module_(std::move(module)),
+        passes_(std::move(passes)),
+        constants_(std::move(constants)),
+        problem_(std::move(problem)) {}
 
   Result<void> launch(void* /*stream*/, std::span<void* const> arguments) const override {
+    copy_constants(constants_, arguments);
     for (const LoadedReferencePass& pass : passes_) {
       executor_->pool.parallel_for(
           pass.extent, 1, [&](std::int64_t begin, std::int64_t end) { pass.function(begin, end, arguments.data(), problem_.data()); });
@@ -104,11 +127,27 @@ class CpuReference final : public LoadedKernel {
   std::shared_ptr<Executor> executor_;
   std::shared_ptr<const Module> module_;
   std::vector<LoadedReferencePass> passes_;
+  std::vector<LoadedConstant> constants_;
   std::vector<long> problem_;
 };
 
 Error missing_symbol(std::string_view symbol) {
   return Error{ErrorCode::kLaunch, fmt::format("the compiled kernel has no function '{}'; tune again to replace it", symbol)};
+}
+
+Result<std::vector<LoadedConstant>> load_constants(const Module& module, const std::vector<PassLaunch>& plan) {
+  std::vector<LoadedConstant> constants;
+  for (const PassLaunch& pass : plan) {
+    for (const ConstantCopy& constant : pass.constants) {
+      const std::string symbol = constant_symbol(constant.symbol);
+      const auto address = reinterpret_cast<void* (*)()>(module.find(symbol));
+      if (address == nullptr) {
+        return missing_symbol(symbol);
+      }
+      constants.push_back({address(), static_cast<std::size_t>(constant.argument), static_cast<std::size_t>(constant.bytes)});
+    }
+  }
+  return constants;
 }
 
 Result<HoneCpuIndex> index3(std::string_view what, const std::array<std::int64_t, 3>& extents) {
@@ -163,8 +202,9 @@ Result<std::unique_ptr<LoadedKernel>> make_loaded_kernel(std::shared_ptr<Executo
     resources.shared_bytes = std::max(resources.shared_bytes, launch.shared_bytes);
     passes.push_back(std::move(pass));
   }
-  return std::unique_ptr<LoadedKernel>(
-      std::make_unique<CpuKernel>(std::move(executor), std::move(module), resources, std::move(passes), problem_fields(problem)));
+  HONE_ASSIGN(std::vector<LoadedConstant> constants, load_constants(*module, plan));
+  return std::unique_ptr<LoadedKernel>(std::make_unique<CpuKernel>(std::move(executor), std::move(module), resources, std::move(passes),
+                                                                   std::move(constants), problem_fields(problem)));
 }
 
 Result<std::unique_ptr<LoadedKernel>> make_loaded_reference(std::shared_ptr<Executor> executor, std::shared_ptr<const Module> module,
@@ -179,8 +219,9 @@ Result<std::unique_ptr<LoadedKernel>> make_loaded_reference(std::shared_ptr<Exec
     }
     passes.push_back({function, launch.extent});
   }
-  return std::unique_ptr<LoadedKernel>(
-      std::make_unique<CpuReference>(std::move(executor), std::move(module), std::move(passes), problem_fields(problem)));
+  HONE_ASSIGN(std::vector<LoadedConstant> constants, load_constants(*module, plan));
+  return std::unique_ptr<LoadedKernel>(std::make_unique<CpuReference>(std::move(executor), std::move(module), std::move(passes),
+                                                                      std::move(constants), problem_fields(problem)));
 }
 
 }  // namespace hone::cpu

@@ -10,6 +10,7 @@
 #include "hone/instantiation.hpp"
 #include "hone/kernel_headers.hpp"
 #include "hone/standard_headers.hpp"
+#include "hone/static_fields.hpp"
 #include "plugins/cuda/compiler_log.hpp"
 
 namespace hone::cuda {
@@ -29,7 +30,7 @@ std::vector<Instance> instances_of(const CompileRequest& request) {
   const KernelSpec& spec = *request.spec;
   if (request.reference) {
     Instance reference;
-    for (std::size_t pass = 0; pass < answer_code(spec).passes.size(); ++pass) {
+    for (std::size_t pass = 0; pass < answer_code(spec, request.shape).passes.size(); ++pass) {
       reference.expressions.push_back(reference_instantiation(spec, reference_kernel_name(pass), request.dtype));
     }
     reference.options = reference_options(spec);
@@ -56,8 +57,8 @@ constexpr std::string_view kParameterType =
 
 // The kernel's source and, for each pass of its reference, a kernel that calls it once for each index. Its parameters take their types from the function's own
 // signature, so whatever the author wrote (double* for outputs, T const* for inputs, scalars) is what the kernel takes.
-std::string answering_source(const KernelSpec& spec) {
-  const AnswerCode code = answer_code(spec);
+std::string answering_source(const KernelSpec& spec, const Shape& shape) {
+  const AnswerCode code = answer_code(spec, shape);
   std::string text = code.source + std::string(kParameterType);
   const std::string prefix = template_head(spec);
   for (std::size_t pass = 0; pass < code.passes.size(); ++pass) {
@@ -217,7 +218,7 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
   const std::vector<Instance> instances = instances_of(request);
   ProgramRequest program;
   program.name = spec.file;
-  program.source = request.reference ? answering_source(spec) : spec.source;
+  program.source = request.reference ? answering_source(spec, request.shape) : source_for(spec, request.shape);
   program.headers = own_headers();
   program.headers.insert(program.headers.end(), spec.includes.begin(), spec.includes.end());
   const auto standard = standard_headers(spec, !nvrtc_.includes.empty());

@@ -61,6 +61,7 @@ void bind_kernels(SharedLibrary& library, DriverApi& api) {
   library.bind(api.library_load_data, "cuLibraryLoadData");
   library.bind(api.library_unload, "cuLibraryUnload");
   library.bind(api.library_get_kernel, "cuLibraryGetKernel");
+  library.bind(api.library_get_global, "cuLibraryGetGlobal");
   library.bind(api.kernel_get_function, "cuKernelGetFunction");
   library.bind(api.kernel_get_attribute, "cuKernelGetAttribute");
   library.bind(api.kernel_set_attribute, "cuKernelSetAttribute");
@@ -187,6 +188,18 @@ Result<KernelHandle> Library::kernel(const std::string& symbol) const {
   KernelHandle found = nullptr;
   if (const Status status = context_->api().library_get_kernel(&found, handle_, symbol.c_str()); status != status::kSuccess) {
     return driver_error(context_->api(), status, fmt::format("no kernel '{}' in the compiled code", symbol), ErrorCode::kLaunch);
+  }
+  return found;
+}
+
+Result<Address> Library::variable(const std::string& symbol, std::size_t bytes) const {
+  Address found{};
+  std::size_t size = 0;
+  if (const Status status = context_->api().library_get_global(&found, &size, handle_, symbol.c_str()); status != status::kSuccess) {
+    return driver_error(context_->api(), status, fmt::format("no variable '{}' in the compiled code", symbol), ErrorCode::kLaunch);
+  }
+  if (size < bytes) {
+    return Error{ErrorCode::kLaunch, fmt::format("variable '{}' of the compiled code has {} bytes; {} are to be copied there", symbol, size, bytes)};
   }
   return found;
 }

@@ -64,6 +64,8 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   [[nodiscard]] Result<KernelHandle> kernel(const std::string& symbol) const;
+  /// A variable in the current context. Errors, kLaunch: there is none, or it has fewer bytes.
+  [[nodiscard]] Result<Address> variable(const std::string& symbol, std::size_t bytes) const;
 
  private:
   Library(std::shared_ptr<PrimaryContext> context, LibraryHandle handle) : context_(std::move(context)), handle_(handle) {}

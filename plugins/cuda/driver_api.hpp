@@ -138,6 +138,7 @@ struct DriverApi {
                               void** values, unsigned int count);
   Status (*library_unload)(LibraryHandle);
   Status (*library_get_kernel)(KernelHandle*, LibraryHandle, const char* name);
+  Status (*library_get_global)(Address*, std::size_t* bytes, LibraryHandle, const char* name);
   Status (*kernel_get_function)(FunctionHandle*, KernelHandle);
   Status (*kernel_get_attribute)(int*, int attribute, KernelHandle, DeviceOrdinal);
   Status (*kernel_set_attribute)(int attribute, int value, KernelHandle, DeviceOrdinal);

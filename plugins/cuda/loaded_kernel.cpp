@@ -42,6 +42,7 @@ Result<std::unique_ptr<CudaKernel>> CudaKernel::create(std::shared_ptr<PrimaryCo
   }
   for (const PassLaunch& launch : *request.plan) {
     HONE_TRY(kernel->add_pass(launch, request));
+    HONE_TRY(kernel->add_constants(launch));
   }
   return kernel;
 }
@@ -103,6 +104,18 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
   HONE_TRY(set_limits(pass, launch, *request.info));
   HONE_TRY(read_resources(pass, *request.info));
   passes_.push_back(std::move(pass));
+  return {};
+}
+
+Result<void> CudaKernel::add_constants(const PassLaunch& launch) {
+  for (const ConstantCopy& copy : launch.constants) {
+    if (copy.bytes > 0) {
+      const auto bytes = static_cast<std::size_t>(copy.bytes);
+      HONE_ASSIGN(const Address variable, library_->variable(copy.symbol, bytes));
+      constants_.push_back({variable, static_cast<std::size_t>(copy.argument), bytes, copy.symbol});
+    }
+    argument_count_ = std::max(argument_count_, static_cast<std::size_t>(copy.argument + 1));
+  }
   return {};
 }
 
@@ -202,6 +215,23 @@ Result<void> CudaKernel::encode(const Pass& pass, std::span<void* const> argumen
   return {};
 }
 
+Result<void> CudaKernel::copy_constants(StreamHandle stream, std::span<void* const> arguments) const {
+  for (const Constant& constant : constants_) {
+    const Address from = *static_cast<const Address*>(arguments[constant.argument]);
+    const auto copy = [&] { return context_->api().memcpy_dtod_async(constant.variable, from, constant.bytes, stream); };
+    Status status = copy();
+    if (status == status::kInvalidContext) {  // the thread has none
+      const ContextScope scope(*context_);
+      status = scope.status() == status::kSuccess ? copy() : scope.status();
+    }
+    if (status != status::kSuccess) {
+      return driver_error(context_->api(), status, fmt::format("{} bytes cannot be copied to '{}'", constant.bytes, constant.symbol),
+                          ErrorCode::kLaunch);
+    }
+  }
+  return {};
+}
+
 Result<void> CudaKernel::launch(void* stream, std::span<void* const> arguments) const {
   return launch_passes(stream, arguments, 0, passes_.size());
 }
@@ -210,6 +240,9 @@ Result<void> CudaKernel::launch_passes(void* stream, std::span<void* const> argu
   if (arguments.size() < argument_count_) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("the kernel takes {} arguments; {} were passed", argument_count_, arguments.size())};
+  }
+  if (first == 0) {
+    HONE_TRY(copy_constants(static_cast<StreamHandle>(stream), arguments));
   }
   for (const Pass& pass : std::span(passes_).subspan(first, count)) {
     std::array<void*, kMostParameters> parameters;

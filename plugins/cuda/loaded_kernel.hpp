@@ -50,12 +50,21 @@ class CudaKernel final : public LoadedKernel {
     bool overlaps = false;
   };
 
+  /// What is copied to constant memory before the first pass.
+  struct Constant {
+    Address variable{};
+    std::size_t argument = 0, bytes = 0;
+    std::string symbol;
+  };
+
   CudaKernel(std::shared_ptr<PrimaryContext> context, std::shared_ptr<Library> library)
       : context_(std::move(context)), library_(std::move(library)) {}
   Result<void> add_pass(const PassLaunch& launch, const Request& request);
+  Result<void> add_constants(const PassLaunch& launch);
   Result<void> set_limits(const Pass& pass, const PassLaunch& launch, const DeviceInfo& info);
   Result<void> read_resources(const Pass& pass, const DeviceInfo& info);
   [[nodiscard]] Result<void> encode(const Pass& pass, std::span<void* const> arguments, EncodedTensorMap* maps) const;
+  [[nodiscard]] Result<void> copy_constants(StreamHandle stream, std::span<void* const> arguments) const;
   [[nodiscard]] Status enqueue(const Pass& pass, FunctionHandle function, StreamHandle stream, void** parameters) const;
   [[nodiscard]] Status enqueue_elsewhere(const Pass& pass, StreamHandle stream, void** parameters) const;
   [[nodiscard]] Error launch_error(const Pass& pass, Status status) const;
@@ -63,6 +72,7 @@ class CudaKernel final : public LoadedKernel {
   std::shared_ptr<PrimaryContext> context_;
   std::shared_ptr<Library> library_;
   std::vector<Pass> passes_;
+  std::vector<Constant> constants_;
   std::vector<std::int64_t> problem_;  ///< struct Problem, field by field
   std::size_t argument_count_ = 0;     ///< that the passes refer to
   Resources resources_;

@@ -305,3 +305,34 @@ KERNEL void old(const __grid_constant__ TensorMap map) {
     CHECK(std::regex_search(compiled->log, std::regex("\\b" + std::string(name) + "\\b.*was declared deprecated")));
   }
 }
+
+TEST_CASE("STATIC fields are compiled in, and arrays in constant memory keep their names") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  KernelSpec spec = twice_spec();
+  spec.source =
+      "#include <hone/kernel.h>\nstruct Problem { long n = 1;\nSTATIC long head = 64; };\nstruct Config { int block, vec, shared, cap; };\n"
+      "__constant__ float theirs[16];\nCONSTANT(16) extern float theirs[];\nCONSTANT(256) float table[256];\n"
+      "template <class T> REFERENCE(p.n) void twice_reference(long i, const T* x, double* y, Problem p) { y[i] = p.head; }\n"
+      "template <class T, Config c> KERNEL void twice(const T* x, T* y, Problem p) {\n"
+      "  Vector<float, Problem::head / 32> own;\n  for (int k = 0; k < p.head / 32; ++k) own[k] = x[k];\n"
+      "  y[threadIdx.x % p.head] = table[p.head] + own[p.head / 32 - 1];\n}\n";
+  spec.problem[1] = {.name = "head", .default_value = 64, .comment = "", .initializer = Initializer{3, 20, "64"}};
+  CompileRequest request{.spec = &spec, .dtype = DType::kF32, .configurations = {configuration({256, 1, 0, 0})}};
+  std::vector<std::string> artifacts;
+  for (const std::int64_t head : {64, 128}) {
+    request.shape = {{"n", 1}, {"head", head}};
+    const auto compiled = compiler->compile(request);
+    REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+    artifacts.emplace_back(reinterpret_cast<const char*>(compiled[0]->artifact->bytes.data()), compiled[0]->artifact->bytes.size());
+    CHECK(artifacts.back().find(std::string("\0table\0", 7)) != std::string::npos);
+    CHECK(artifacts.back().find(std::string("\0theirs\0", 8)) != std::string::npos);
+  }
+  CHECK(artifacts[0] != artifacts[1]);
+  request.reference = true;
+  request.configurations.clear();
+  const auto answer = compiler->compile(request);
+  CHECK_MESSAGE(answer[0].ok(), answer[0].error().message);
+}

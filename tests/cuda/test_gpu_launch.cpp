@@ -241,6 +241,35 @@ TEST_CASE_FIXTURE(Gpu, "a graph of calls runs each on its own memory, behind its
   CHECK(download<int>(*buffers[2]) == std::vector<int>{1});
 }
 
+TEST_CASE_FIXTURE(Gpu, "constant memory holds what each launch passes for it, on any thread and in a graph") {
+  PassLaunch pass = one_block(32);
+  pass.constants = {{.argument = 1, .symbol = "table", .bytes = 128}};
+  const auto loaded = load("CONSTANT(32) int table[40];\ntemplate <Config c> KERNEL void k(int* y) { y[threadIdx.x] += table[threadIdx.x]; }", pass);
+  REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+  const auto y = upload(std::vector<int>(32, 0)), z = upload(std::vector<int>(32, 0));
+  const auto ones = upload(std::vector<int>(32, 1)), tens = upload(std::vector<int>(32, 10));
+  void *to = y->address(), *first = ones->address(), *second = tens->address(), *other = z->address();
+  const std::array<void*, 2> with_ones{&to, &first}, with_tens{&to, &second}, others{&other, &second};
+  require((*loaded)->launch(nullptr, with_ones));
+  Result<void> launched;
+  std::thread([&] { launched = (*loaded)->launch(nullptr, with_tens); }).join();
+  require(launched);
+  require(device->synchronize());
+  CHECK(download<int>(*y) == std::vector<int>(32, 11));
+  const std::vector<GraphCall> calls{{with_ones, {}, {}}, {others, {}, {}}};
+  const auto graph = device->graph(**loaded, calls);
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  REQUIRE((*graph)->time(1, 1).ok());
+  const std::vector<int> added = download<int>(*y), added_others = download<int>(*z);  // the graph may have run more than once
+  CHECK(added[0] > 11);
+  CHECK(added_others == std::vector<int>(32, 10 * (added[0] - 11)));
+  pass.constants[0].bytes = 161;
+  CHECK(load("CONSTANT(32) int table[40];\ntemplate <Config c> KERNEL void k(int* y) { y[0] = table[0]; }", pass).error().message.find("has 160 bytes; 161 are to be copied") !=
+        std::string::npos);
+  pass.constants[0].symbol = "none";
+  CHECK(load("template <Config c> KERNEL void k(int* y) { y[0] = 0; }", pass).error().message.find("no variable 'none' in the compiled code") != std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Gpu, "watched outputs are spoiled before each run, and what a run leaves wrong is counted") {
   constexpr std::size_t kCount = 100000;
   const auto expected = upload(std::vector<double>(kCount, 3.0));

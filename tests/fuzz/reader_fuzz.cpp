@@ -115,7 +115,13 @@ constexpr std::array<std::string_view, 84> kWords{"TUNE(1, 2, 4) ",
                                                   "#define X(a) a X(a)\n",
                                                   "// comment\n",
                                                   "/* open ",
-                                                  "TensorMap m"};
+                                                  "TensorMap m",
+                                                  "STATIC ",
+                                                  "STATIC long head = 128;\n",
+                                                  "p.head",
+                                                  "CONSTANT(p.n) ",
+                                                  "CONSTANT(Problem::head) float table[256];\n",
+                                                  "extern float table[];\n"};
 
 }  // namespace
 

@@ -78,7 +78,7 @@ TEST_CASE("a generator fills its input, element by element or by itself") {
   CHECK(spec.generators[1].extent->text() == "p.n / 2");
   CHECK(spec.generators[1].arguments == std::vector<int>{1, 0, 3, kRandomParameter, kProblemParameter});
   CHECK(fill_text(spec, 1) == "by index_input, by index_pairs");
-  const AnswerCode code = answer_code(spec);
+  const AnswerCode code = answer_code(spec, {});
   CHECK(code.passes.size() == 3);
   CHECK(code.source.starts_with(spec.source));
 }

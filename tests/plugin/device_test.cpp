@@ -55,7 +55,8 @@ std::vector<std::byte> download(Device& device, const void* source, std::size_t 
 }
 
 /// Compiled and loaded for n elements of copy, in a configuration that the text describes.
-std::unique_ptr<LoadedKernel> load_copy(const Registry& registry, Device& device, const char* configuration, std::int64_t n) {
+Result<std::unique_ptr<LoadedKernel>> try_load_copy(const Registry& registry, Device& device, const char* configuration, std::int64_t n,
+                                                    const std::vector<ConstantCopy>& constants = {}) {
   const KernelSpec& spec = *find_builtin_kernel("copy").value();
   const Registry::Found found = registry.device(device.info().id).value();
   const Configuration chosen = parse_configuration(spec.parameters, configuration).value();
@@ -63,7 +64,13 @@ std::unique_ptr<LoadedKernel> load_copy(const Registry& registry, Device& device
                       .value()
                       ->compile({.spec = &spec, .dtype = DType::kF32, .configurations = {chosen}, .reference = false});
   const Problem problem = make_problem(spec, DType::kF32, {{"n", n}}).value();
-  return device.load(compiled.at(0).value(), plan_launch(spec, problem, chosen, device.info()).value(), problem).value();
+  std::vector<PassLaunch> plan = plan_launch(spec, problem, chosen, device.info()).value();
+  plan.front().constants = constants;
+  return device.load(compiled.at(0).value(), plan, problem);
+}
+
+std::unique_ptr<LoadedKernel> load_copy(const Registry& registry, Device& device, const char* configuration, std::int64_t n) {
+  return try_load_copy(registry, device, configuration, n).value();
 }
 
 constexpr DType kAll[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32};
@@ -146,6 +153,22 @@ TEST_CASE("a kernel is compiled, loaded, launched and timed on a device of the l
   CHECK(samples.size() == 3);
   CHECK(download(*device, to, 4000) == download(*device, from, 4000));
   CHECK(device->readings().power_w == 0.0);
+}
+
+TEST_CASE("what goes to constant memory is asked of devices that copy it, and others refuse the kernel") {
+  const Registry registry = with_sham();
+  const std::vector<ConstantCopy> constants{{.argument = 2, .symbol = "table", .bytes = 400}};
+  const auto least = open(registry, "sham");
+  const std::string refused = message_of(try_load_copy(registry, *least, "block=128", 100, constants), ErrorCode::kLaunch);
+  CHECK(refused.find("the kernel has 'table' in constant memory (CONSTANT), and this device does not copy anything there") != std::string::npos);
+  const auto device = open(with("sham_device"), "sham_whole");
+  const auto kernel = try_load_copy(registry, *device, "block=128", 100, constants).value();
+  const auto x = device->allocate(400).value(), y = device->allocate(400).value(), table = device->allocate(400).value();
+  REQUIRE(device->fill(table->address(), 400, 7).ok());
+  void *from = x->address(), *to = y->address(), *constant = table->address();
+  void* const arguments[] = {&from, &to, &constant};
+  REQUIRE(kernel->launch(nullptr, arguments).ok());
+  CHECK(download(*device, to, 400) == std::vector<std::byte>(400, std::byte{7}));
 }
 
 TEST_CASE("a device's own functions are used where it has them") {

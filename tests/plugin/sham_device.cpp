@@ -153,18 +153,32 @@ struct Pass {
   std::vector<std::int32_t> places;  // of its parameters among the arguments
 };
 
+/// An argument that each launch copies to a variable; that of `copy` is then what is copied.
+struct Constant {
+  std::int32_t argument = 0;
+  std::vector<std::byte> variable;
+};
+
 struct Kernel {
   std::string configuration;
   std::int64_t elements = 0;
   std::vector<Pass> passes;
+  std::vector<Constant> constants = {};
 };
 
 std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_message*) {
-  auto* const made = new Kernel{{static_cast<const char*>(request->bytes), request->byte_count}, request->problem[0], {}};
+  auto* const made = new Kernel{{static_cast<const char*>(request->bytes), request->byte_count}, request->problem[0], {}, {}};
   for (std::size_t i = 0; i < request->pass_count; ++i) {
     const hone_pass& pass = element(request->passes, i, HONE_STRIDE(hone_load_request, request, pass_stride));
     made->passes.push_back({pass.symbol, pass.extent, {pass.arguments, pass.arguments + pass.argument_count}});
   }
+#if HONE_PLUGIN_ABI > 2
+  const std::size_t count = HONE_HAS(hone_load_request, request, constant_stride) ? request->constant_count : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const hone_constant& constant = element(request->constants, i, request->constant_stride);
+    made->constants.push_back({constant.argument, std::vector<std::byte>(constant.bytes)});
+  }
+#endif
   *kernel = made;
   return 0;
 }
@@ -181,7 +195,7 @@ void run_reference(const Pass& pass, void* const* arguments) {
 void unload(void*, void* kernel) { delete static_cast<Kernel*>(kernel); }
 
 std::int32_t launch(void* handle, void*, void* const* arguments, hone_message* message) {
-  const Kernel& kernel = *static_cast<Kernel*>(handle);
+  Kernel& kernel = *static_cast<Kernel*>(handle);
   if (kernel.configuration == "reference") {
     for (const Pass& pass : kernel.passes) {
       run_reference(pass, arguments);
@@ -199,7 +213,11 @@ std::int32_t launch(void* handle, void*, void* const* arguments, hone_message* m
     std::abort();
   }
   const bool wrong = kernel.configuration.find("in_flight=8") != std::string::npos;  // leaves the last element out
-  const std::byte* const from = near(*static_cast<void**>(arguments[kernel.passes[0].places[0]]));
+  const std::byte* from = near(*static_cast<void**>(arguments[kernel.passes[0].places[0]]));
+  for (Constant& constant : kernel.constants) {
+    std::memcpy(constant.variable.data(), near(*static_cast<void**>(arguments[constant.argument])), constant.variable.size());
+    from = constant.variable.data();
+  }
   std::byte* const to = near(*static_cast<void**>(arguments[kernel.passes[0].places[1]]));
   std::memcpy(to, from, static_cast<std::size_t>(kernel.elements - (wrong ? 1 : 0)) * sizeof(float));
   return 0;
@@ -285,6 +303,9 @@ hone_device whole() {
   device.checksum = checksum;
   device.time = time;
   device.readings = readings;
+#if HONE_PLUGIN_ABI > 2
+  device.copies_constants = 1;
+#endif
   return device;
 }
 
@@ -301,6 +322,9 @@ hone_device least() {
   device.checksum = nullptr;
   device.time = nullptr;
   device.readings = nullptr;
+#if HONE_PLUGIN_ABI > 2
+  device.copies_constants = 0;
+#endif
   return device;
 }
 

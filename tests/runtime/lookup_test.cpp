@@ -75,6 +75,21 @@ TEST_CASE("without a store the default is chosen, and it is valid") {
   CHECK(valid_for(fixture.spec, problem, fixture.device, choice.configuration));
 }
 
+TEST_CASE("a record of another STATIC field is not nearest: its code is other code") {
+  Fixture fixture;
+  fixture.spec.problem[1].initializer = Initializer{};  // cols
+  const Configuration standard = default_configuration(fixture.spec);
+  fixture.record(fixture.problem(512, 1024), standard);
+  fixture.record(fixture.problem(1, 512), standard);
+  const auto chosen = [&](std::int64_t rows, std::int64_t cols) {
+    return choose(fixture.spec, fixture.problem(rows, cols), fixture.device, fixture.store.get()).value();
+  };
+  CHECK(chosen(512, 1025).source == Source::kDefault);
+  const Choice near = chosen(512, 512);
+  REQUIRE(near.source == Source::kNearest);
+  CHECK(near.record->problem.shape[0].second == 1);
+}
+
 TEST_CASE("exact, nearest and default are told apart") {
   const Fixture fixture;
   const Configuration standard = default_configuration(fixture.spec);

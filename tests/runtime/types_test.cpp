@@ -71,4 +71,29 @@ TEST_CASE("a kernel of one dtype is asked for without it") {
   CHECK(counts == std::vector<std::uint32_t>(256, 2));
 }
 
+TEST_CASE("what goes to constant memory is passed behind the kernel's parameters, at each launch anew") {
+  auto engine = engine_with("lookup");
+  if (!engine) {
+    return;
+  }
+  const Kernel lookup = engine->kernel("lookup", {{"n", 256}}).value();
+  std::vector<std::uint8_t> bytes(256), found(256);
+  std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
+  const auto x = engine->device().allocate(256).value(), y = engine->device().allocate(256).value(), table = engine->device().allocate(256).value();
+  REQUIRE(engine->device().upload(x->address(), std::as_bytes(std::span(bytes))).ok());
+  auto* const from = static_cast<const std::uint8_t*>(x->address());
+  auto* const to = static_cast<std::uint8_t*>(y->address());
+  for (const int added : {3, 200}) {
+    std::vector<std::uint8_t> entries(256), expected(256);
+    for (int i = 0; i < 256; ++i) {
+      entries[static_cast<std::size_t>(i)] = expected[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(i + added);
+    }
+    REQUIRE(engine->device().upload(table->address(), std::as_bytes(std::span(entries))).ok());
+    REQUIRE(lookup.launch(nullptr, from, to, static_cast<const std::uint8_t*>(table->address())).ok());
+    REQUIRE(engine->device().download(std::as_writable_bytes(std::span(found)), y->address()).ok());
+    CHECK(found == expected);
+  }
+  CHECK(lookup.launch(nullptr, from, to).error().message.find("takes 3 arguments; 2 were passed") != std::string::npos);
+}
+
 }  // namespace hone

@@ -60,6 +60,7 @@ struct CompileRequest {
   DTypes dtype;
   std::vector<Configuration> configurations;  ///< empty with `reference`
   bool reference = false;                     ///< compile the reference instead
+  Shape shape = {};                           ///< of the problem: its STATIC fields are compiled in; those it lacks with their defaults
 };
 
 /// Compiles for one device without touching it: may run in any process. Not thread-safe; one per thread.
@@ -78,6 +79,13 @@ class Buffer {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 
+/// An argument that is copied to constant memory, on the stream of the launch.
+struct ConstantCopy {
+  int argument = 0;      ///< of the spec: the address to copy from
+  std::string symbol;    ///< the variable's name in the source
+  std::int64_t bytes = 0;
+};
+
 /// The geometry of one pass with all expressions evaluated.
 struct PassLaunch {
   std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
@@ -90,6 +98,8 @@ struct PassLaunch {
   std::vector<TensorMap> tensor_maps;  ///< as in Pass
   std::size_t symbol = 0;       ///< index into Compiled::symbols
   std::vector<std::int64_t> problem;  ///< the Problem by value; empty: its fields are longs in their order
+  std::vector<std::int64_t> fields;   ///< what it was made of: the values of all fields that are not STATIC
+  std::vector<ConstantCopy> constants;  ///< copied before the pass: all of a launch before its first
   std::int64_t extent = 0;      ///< of a reference's pass: it is called for [0, extent), in a geometry of the device's own
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hone/configuration.hpp"
+#include "hone/problem.hpp"
 
 namespace hone {
 
@@ -24,7 +25,8 @@ struct AnswerCode {
   std::string source;                 ///< the kernel's, and a function for each generator and acceptance that looks like a reference
   std::vector<ReferencePass> passes;  ///< of the reference, the generators and the acceptances
 };
-AnswerCode answer_code(const KernelSpec& spec);
+/// For a shape, whose STATIC fields are compiled in.
+AnswerCode answer_code(const KernelSpec& spec, const Shape& shape);
 
 /// Of code around the kernel file's own functions: "template <class In, class Out> " and "<In, Out>"; empty where it has no type parameter.
 std::string template_head(const KernelSpec& spec);

@@ -11,6 +11,7 @@
 //   OPTION("--flag={}")      behind TUNE: the value is passed to the device compiler as this option; 0 leaves the option out
 // struct Problem fields (long, bool, enumerations):
 //   RANGE(0)  RANGE(1, 64)   what an extent may be at least, and at most; without it at least 1
+//   STATIC long head = 128;  compiled in: p.head and Problem::head are constant expressions, and each value is code of its own
 //   OPTION("-DNAME={}")      behind TUNE: the value is the macro NAME in the kernel's code, for all compilers; 0 is a value like others
 // anywhere in the file:
 //   FLAGS("-I../include --use_fast_math");   options of the compilers, as on the command: -I, -D and -U for all, others for CUDA's alone
@@ -22,6 +23,9 @@
 //   SCALAR(default)          a number the caller passes
 //   TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm}, .swizzle = 128)   on a `const __grid_constant__ TensorMap`: how argument a
 //                            looks to the tensor memory accelerator (see TensorView; over p, c, sizeof(T)). The device makes the map
+// at file scope:
+//   CONSTANT(N) float f[289];   constant memory, at most 289 elements: an input behind the kernel's parameters, copied there before each launch.
+//                            `CONSTANT(N) extern float f[];` behind its definition marks somebody else's
 // functions:
 //   KERNEL                   a __global__ function; several in one file are passes that run in order. On a declaration that is no template:
 //                            somebody else's function, in a file that this one includes, launched as it is
@@ -35,6 +39,11 @@
 #define FLAGS(...)
 #if defined(HONE_READ)
 #define HONE_MARK(text) __attribute__((annotate(text)))
+#define STATIC HONE_MARK("hone:static") static constexpr
+// Not on the array itself: clang drops what a declaration behind the definition says.
+#define HONE_JOINED(a, b) a##b
+#define HONE_NAME(a, b) HONE_JOINED(a, b)
+#define CONSTANT(...) extern HONE_MARK("hone:constant:" #__VA_ARGS__) const int HONE_NAME(hone_constant_, __COUNTER__);
 #define TUNE(...) HONE_MARK("hone:tune:" #__VA_ARGS__)
 #define OPTION(text) HONE_MARK("hone:option:" text)
 #define IN(...) HONE_MARK("hone:in:" #__VA_ARGS__)
@@ -55,6 +64,7 @@
 #define ACCEPT(...) HONE_MARK("hone:accept:" #__VA_ARGS__)
 #define LAUNCH_BOUNDS(...)
 #else
+#define STATIC static constexpr
 #define TUNE(...)
 #define OPTION(text)
 #define IN(...)
@@ -71,12 +81,14 @@
 #define RANGE(...)
 #if defined(__CUDACC__)
 #define KERNEL __global__
+#define CONSTANT(...) __constant__
 #define REFERENCE(...) __device__
 #define INPUT(...) __device__
 #define ACCEPT(...) __device__
 #define LAUNCH_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
 #else
 #define KERNEL
+#define CONSTANT(...)
 #define REFERENCE(...)
 #define INPUT(...)
 #define ACCEPT(...)

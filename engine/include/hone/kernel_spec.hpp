@@ -32,6 +32,12 @@ struct Parameter {
 
 enum class FieldKind { kExtent, kFlag, kEnumeration };
 
+/// Where the initializer of a STATIC field stands in KernelSpec::source: line and column from 1 (in bytes), and its text.
+struct Initializer {
+  int line = 0, column = 0;
+  std::string text;
+};
+
 /// One field of `struct Problem`: an extent that the caller fixes, or a flag or an enumerator that chooses what is computed.
 struct ProblemField {
   std::string name;
@@ -42,6 +48,9 @@ struct ProblemField {
   std::optional<std::int64_t> most = {};       ///< and at most; none: any number
   std::vector<std::pair<std::string, std::int64_t>> labels = {};  ///< kEnumeration: the enumerators
   int offset = -1, width = 8;                  ///< bytes, in the struct as kernels take it; an offset below 0: the fields are longs in their order
+  std::optional<Initializer> initializer = {};  ///< of a STATIC field, which is compiled in: no part of that struct. <hone/static_fields.hpp>
+
+  [[nodiscard]] bool is_static() const { return initializer.has_value(); }
 };
 
 /// One conjunct of `valid`, or of `likely`: then it is an expectation.
@@ -91,6 +100,7 @@ struct Argument {
   Fill fill = {};                     ///< kIn, kInOut
   Bound bound = {};                   ///< kOut, kInOut
   std::string enumeration = {};       ///< kScalar: the enumeration it is of, in the source; its dtype is what that is stored as
+  std::optional<Expression> capacity = {};  ///< kIn, of a CONSTANT: what its array in the source holds, as `extent`. No pass has it as a parameter
 
   [[nodiscard]] DType element(const DTypes& types) const { return element_is_t ? types[type_parameter] : dtype; }
 };
@@ -175,7 +185,7 @@ struct KernelSpec {
   std::vector<Parameter> parameters;
   std::vector<Constraint> constraints;
   std::vector<Constraint> expectations = {};  ///< which configurations the author thinks may win; they order a search and forbid nothing
-  std::vector<Argument> arguments;  ///< in order of first appearance over the passes
+  std::vector<Argument> arguments;  ///< in order of first appearance over the passes, then those in constant memory
   std::vector<Pass> passes;
   Cost cost;
   std::vector<ReferencePass> reference;  ///< they run in order, each on what the one before it left in the outputs; none where all outputs are accepted

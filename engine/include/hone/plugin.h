@@ -261,7 +261,7 @@ typedef struct hone_compile_request {
   const hone_text* headers;           /* what it may include: "hone/kernel.h" and its kin, and the file's own, as it names them */
   size_t header_count;
   int32_t dtype; /* of several type parameters that of the first; the functions are named with all of them */
-  const char* const* problem_fields; /* of struct Problem, each a long */
+  const char* const* problem_fields; /* of struct Problem, each a long; without STATIC ones, whose values the source has */
   size_t problem_field_count;
   const hone_unit* units;
   size_t unit_count;
@@ -294,6 +294,13 @@ typedef struct hone_pass {
   int64_t extent; /* of a reference: it is called for the indices 0 to extent - 1, in a geometry of the device's own; of a kernel 0 */
 } hone_pass;
 
+/* Bytes at the address of an argument that every launch copies, on its stream and before the first pass, to a variable of the source. */
+typedef struct hone_constant {
+  const char* symbol;
+  int32_t argument; /* its place among the kernel's arguments */
+  size_t bytes;
+} hone_constant;
+
 typedef struct hone_load_request {
   size_t struct_size;
   const void* bytes; /* an artifact */
@@ -305,6 +312,8 @@ typedef struct hone_load_request {
   size_t problem_count;
   /* ---- Since version 3 ---- */
   size_t pass_stride;
+  const hone_constant* constants; /* none unless the table says copies_constants */
+  size_t constant_count, constant_stride;
 } hone_load_request;
 
 /* |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute. */
@@ -397,6 +406,8 @@ typedef struct hone_device {
   int32_t (*readings)(void* device, hone_readings* readings, hone_message* message);
   /* ---- Since version 3 ---- */
   size_t compiled_size; /* sizeof(hone_compiled) as this plugin knows it; 0: that of ABI 2 */
+  /* Not 0: `load` reads the request's constants. Else kernels with CONSTANT arguments are refused. */
+  int64_t copies_constants;
 } hone_device;
 
 /* ---- The plugin ---- */

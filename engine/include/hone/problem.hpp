@@ -32,7 +32,10 @@ Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtypes, const
 /// Why a field cannot have this value; empty if it can.
 std::string why_not(const ProblemField& field, std::int64_t value);
 
-/// The Problem as kernels take it by value, in words of 8 bytes.
+/// Elements of a CONSTANT argument. Errors: more than its array holds.
+Result<std::int64_t> constant_elements(const KernelSpec& spec, const Argument& argument, const Problem& problem);
+
+/// The Problem as kernels take it by value, in words of 8 bytes; without its STATIC fields.
 std::vector<std::int64_t> packed(const KernelSpec& spec, const Problem& problem);
 
 /// parse_shape() of a text that may have enumerators, and true and false, in place of numbers. Errors: as there, and no enumerator of the field.
@@ -46,8 +49,8 @@ Result<DTypes> choose_dtypes(const KernelSpec& spec, std::string_view text);
 Bindings bindings(const Problem& problem);
 
 /// Small ragged problems on which a configuration is validated besides the real one: extents of 1, primes, one off a power of two. Fields
-/// that a parameter has to equal (`c.layout == p.layout`) choose a variant of the kernel and keep their values, and extents that must fit each
-/// other (`p.k <= p.cols` in valid) do.
+/// that a parameter has to equal (`c.layout == p.layout`) choose a variant of the kernel and keep their values, as STATIC fields do, and extents that
+/// must fit each other (`p.k <= p.cols` in valid) do.
 /// Deterministic; each is at most about `limit_elements` elements in its largest argument.
 std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
 

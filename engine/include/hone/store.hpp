@@ -111,7 +111,7 @@ struct SessionInfo {
 
 /// Cached compilation of one configuration.
 struct CompiledKey {
-  std::string source_hash;
+  std::string source_hash;  ///< code_hash() of <hone/static_fields.hpp>
   DTypes dtype;
   std::string configuration;  ///< canonical text; "reference" for the reference
   std::string architecture, compiler;
@@ -119,8 +119,8 @@ struct CompiledKey {
 
 /// The key under which the winner for a problem on a device is recorded.
 RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Purpose& purpose = {});
-/// The key of compiled code: of a configuration's text, or "reference".
-CompiledKey compiled_key(const KernelSpec& spec, const DTypes& dtype, std::string configuration, const DeviceInfo& device);
+/// The key of the code compiled for a problem: of a configuration's text, or "reference". Code of other STATIC fields has another.
+CompiledKey compiled_key(const KernelSpec& spec, const Problem& problem, std::string configuration, const DeviceInfo& device);
 
 class Store {
  public:
