@@ -9,6 +9,8 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
+#include "hone/launch_plan.hpp"
+#include "hone/lookup.hpp"
 #include "hone/session.hpp"
 
 namespace hone::cli {
@@ -230,6 +232,16 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   return lines + kept_text(request, report, store);
 }
 
+/// The default's code is what programs fall back on where there is no compiler. A session of a part of the space need not have tried it. What
+/// stands in the way of it costs the session nothing.
+void keep_default_code(const TuneRequest& request, Store& store) {
+  if (request.recorded == nullptr && !request.restriction.empty()) {
+    Result<Choice> standard = choose(request.spec, request.problem, request.device.info, nullptr);
+    const bool kept = standard && make_launch_plan(request.spec, request.problem, *std::move(standard), request.device, &store).ok();
+    static_cast<void>(kept);
+  }
+}
+
 Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject& subject) {
   TuneRequest request;
   request.strategy = arguments["strategy"].as<std::string>();
@@ -303,6 +315,9 @@ int tune(int argc, char** argv) {
     }
     if (!report) {
       return report.error();
+    }
+    if (!report->interrupted) {
+      keep_default_code(request, *store);
     }
     constexpr int kInterrupted = 130, kNothingRight = 2;
     return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path),
