@@ -33,8 +33,9 @@ from search_rivals.recorded import Trace, list_spaces
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REQUIREMENTS = {  # a package and the module that shows whether it is there
     "kernel_tuner": {"kernel_tuner": "kernel_tuner", "scikit-learn": "sklearn"},  # the second for its bayes_opt
-    "optuna": {"optuna": "optuna", "scipy": "scipy", "torch": "torch"},  # the last two for its GPSampler
+    "optuna": {"optuna": "optuna", "scipy": "scipy"},  # the second for its GPSampler
 }
+OPTIONAL = {"optuna": {"torch": "torch"}}  # for its GPSampler, which is left out without it
 SLOW = {
     "kernel_tuner": ["basinhopping", "bayes_opt", "dual_annealing, uncapped", "hybrid_vndx", "nsga2", "nsga3"],
     "optuna": ["TPESampler, pruned", "TPESampler, repaired", "GPSampler, repaired", "GPSampler, listed"],
@@ -63,6 +64,7 @@ def parse_arguments():
     parser.add_argument("--only-report", action="store_true", help="run no search; print what is there")
     parser.add_argument("--check", action="store_true", help="compare with Kernel Tuner's own entry point on the smallest space")
     parser.add_argument("--venv", type=pathlib.Path, default=ROOT / "build" / "venv-search")
+    parser.add_argument("--without-torch", action="store_true", help="do not install torch: Optuna's GPSampler is left out")
     parser.add_argument("--torch-index", help="package index for torch: the default one's Linux package brings gigabytes of CUDA libraries")
     return parser.parse_args()
 
@@ -75,10 +77,20 @@ def enter_environment(arguments, tools):
     if not python.exists():
         venv.create(arguments.venv, with_pip=True)
     for tool in tools:
-        if subprocess.run([python, "-c", "import " + ", ".join(REQUIREMENTS[tool].values())], stderr=subprocess.DEVNULL).returncode != 0:
-            install(python, REQUIREMENTS[tool], arguments.torch_index)
+        if not is_there(python, REQUIREMENTS[tool]):
+            install(python, REQUIREMENTS[tool], None)
+        optional = {} if arguments.without_torch else OPTIONAL.get(tool, {})
+        if not is_there(python, optional):
+            try:
+                install(python, optional, arguments.torch_index)
+            except subprocess.CalledProcessError:
+                print("going on without", *optional, flush=True)
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     os.execve(python, [str(python), *sys.argv], os.environ | threads)
+
+
+def is_there(python, packages):
+    return not packages or subprocess.run([python, "-c", "import " + ", ".join(packages.values())], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def install(python, packages, torch_index):
@@ -86,7 +98,18 @@ def install(python, packages, torch_index):
     pip = [python, "-m", "pip", "install", "--quiet"]
     if torch_index and "torch" in packages:
         subprocess.run([*pip, "--index-url", torch_index, "torch"], check=True)
-    subprocess.run([*pip, *packages], check=True)
+        packages = [package for package in packages if package != "torch"]
+    if packages:
+        subprocess.run([*pip, *packages], check=True)
+
+
+def versions(tools):
+    """Of the packages that are installed."""
+    found = {}
+    for package in (package for tool in tools for package in [*REQUIREMENTS[tool], *OPTIONAL.get(tool, {})]):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
 
 
 class Runs:
@@ -180,7 +203,7 @@ def report(arguments, tools, spaces, folder):
         rows += table.hone_rows(arguments.hone, arguments.hone_strategies, arguments.spaces, arguments.budgets,
                                 arguments.repeats, arguments.jobs)
     left_out = {tool: importlib.import_module(f"search_rivals.with_{tool}").LEFT_OUT for tool in tools}
-    packages = {package: importlib.metadata.version(package) for tool in tools for package in REQUIREMENTS[tool]}
+    packages = versions(tools)
     document = {"budgets": arguments.budgets, "spaces": list(by_name), "packages": packages, "left_out": left_out, "rows": rows}
     arguments.out.write_text(json.dumps(document, indent=1) + "\n")
     if rows:

@@ -88,24 +88,34 @@ Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& ke
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
-              database().prepare("SELECT artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, content, "
+              database().prepare("SELECT artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, compiler, content, "
                                  "code_digest, seal FROM "
-                                 "compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND compiler = ? AND "
-                                 "configuration = ?"));
-  select.text(key.source_hash).text(name(key.dtype)).text(key.architecture).text(key.compiler).text(key.configuration);
-  HONE_ASSIGN(const bool row, select.step("look up compiled code"));
-  if (!row) {
-    return std::optional<Compiled>();
+                                 "compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND configuration = ? AND "
+                                 "(compiler = ?5 OR ?5 = '') ORDER BY created_at DESC"));
+  select.text(key.source_hash).text(name(key.dtype)).text(key.architecture).text(key.configuration).text(key.compiler);
+  for (;;) {
+    HONE_ASSIGN(const bool row, select.step("look up compiled code"));
+    if (!row) {
+      return std::optional<Compiled>();
+    }
+    HONE_ASSIGN(std::optional<Compiled> compiled, read_compiled(select, key));
+    if (compiled) {
+      return compiled;
+    }
   }
+}
+
+Result<std::optional<Compiled>> SqliteStore::read_compiled(Statement& row, const CompiledKey& key) {
   Compiled compiled;
   Sealed code{.identity = identity_of(key), .digest = {}, .seal = {}};
-  code.identity.artifact = select.read_text();
-  code.identity.symbols = select.read_text();
+  code.identity.artifact = row.read_text();
+  code.identity.symbols = row.read_text();
   compiled.symbols = read_json_list(code.identity.symbols);
-  compiled.resources = read_resources(select);
-  code.identity.content = select.read_text();
-  code.digest = select.read_text();
-  code.seal = select.read_text();
+  compiled.resources = read_resources(row);
+  code.identity.compiler = row.read_text();
+  code.identity.content = row.read_text();
+  code.digest = row.read_text();
+  code.seal = row.read_text();
   HONE_ASSIGN(const CodeState state, state_of(code));
   if (state != CodeState::kTrusted) {
     return std::optional<Compiled>();

@@ -16,9 +16,6 @@
 namespace hone::cache {
 namespace {
 
-// Writers wait for each other: a transaction takes milliseconds, so that only a stopped process can use this up.
-constexpr int kBusyMilliseconds = 20'000;
-
 std::uint32_t big_endian(std::span<const unsigned char, 4> bytes) {
   return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
 }
@@ -155,17 +152,17 @@ bool Statement::next_is_null() const { return sqlite3_column_type(statement_.get
 
 void Database::Close::operator()(sqlite3* handle) const noexcept { sqlite3_close_v2(handle); }
 
-Result<Database> Database::open(const std::filesystem::path& path, Access access) {
+Result<Database> Database::open(const std::filesystem::path& path, Access access, Patience patience) {
   const int flags = access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
   // A plain path that begins with "file:" must not be read as a URI, hence absolute.
   const std::string name = access == Access::kImmutable ? immutable_uri(path) : std::filesystem::absolute(path).string();
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-  Database database(path, handle);
+  Database database(path, handle, patience);
   if (code != SQLITE_OK) {
     return database.error("open the database");
   }
-  sqlite3_busy_timeout(handle, kBusyMilliseconds);
+  sqlite3_busy_timeout(handle, static_cast<int>(patience));
   sqlite3_extended_result_codes(handle, 1);
   HONE_TRY(database.execute("PRAGMA foreign_keys=ON; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON",
                             "configure the connection"));
@@ -240,7 +237,8 @@ Error Database::error(std::string_view doing) const {
     cause = system_error == 0 ? "the disk reported an error" : fmt::format("the disk reported an error: {}", std::strerror(system_error));
   }
   const std::string detail = fmt::format("SQLite {}: {}", code, sqlite3_errmsg(handle_.get()));
-  return {ErrorCode::kStore, cause.empty() ? fmt::format("cannot {} in the store {}: {}", doing, path_.string(), detail)
+  const bool disk = disk_is_full(code, system_error) || (code & 0xff) == SQLITE_IOERR;
+  return {disk ? ErrorCode::kIo : ErrorCode::kStore, cause.empty() ? fmt::format("cannot {} in the store {}: {}", doing, path_.string(), detail)
                                            : fmt::format("cannot {} in the store {}: {} ({})", doing, path_.string(), cause, detail)};
 }
 
@@ -251,7 +249,7 @@ Result<bool> Database::try_begin(std::string_view doing, double seconds) const {
     // SQLite's own pauses grow to a tenth of a second, longer than the transaction that it waits for.
     sqlite3_busy_timeout(handle_.get(), 0);
     const int code = sqlite3_exec(handle_.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
-    sqlite3_busy_timeout(handle_.get(), kBusyMilliseconds);
+    sqlite3_busy_timeout(handle_.get(), static_cast<int>(patience_));
     if (code == SQLITE_OK) {
       return true;
     }
@@ -266,7 +264,8 @@ Result<bool> Database::try_begin(std::string_view doing, double seconds) const {
 }
 
 Result<Transaction> Transaction::begin(const Database& database, std::string_view doing) {
-  constexpr double kPatience = kBusyMilliseconds / 1e3, kOthersTurn = 120.0;
+  const double patience = static_cast<double>(database.patience_) / 1e3;
+  const double others_turn = database.patience_ == Patience::kLong ? 120.0 : patience;
   if (!QueuePlace::is_line(database.path_)) {
     HONE_ASSIGN(const bool begun, database.try_begin(doing, 0.0));
     if (begun) {
@@ -279,8 +278,8 @@ Result<Transaction> Transaction::begin(const Database& database, std::string_vie
     return Transaction(database, std::nullopt);
   }
   // Whoever is stopped in the line may have no transaction open.
-  const bool moved = place->wait(kPatience);
-  HONE_ASSIGN(const bool begun, database.try_begin(doing, moved ? kOthersTurn : 0.0));
+  const bool moved = place->wait(patience);
+  HONE_ASSIGN(const bool begun, database.try_begin(doing, moved ? others_turn : 0.0));
   return begun ? Result<Transaction>(Transaction(database, std::move(place))) : database.error(doing);
 }
 

@@ -66,15 +66,22 @@ struct Header {
   std::uint32_t user_version = 0, application_id = 0;
 };
 
+/// How long to wait for others who hold the file locked, in milliseconds.
+enum class Patience : int {
+  kLong = 20'000,  ///< of who came to write: a transaction takes milliseconds, so that only a stopped process can use this up
+  kShort = 1'000,  ///< of an application, which can go on without the store
+};
+
 /// One connection; used by one thread at a time.
 class Database {
  public:
   /// Sets the busy timeout before anything else can fail for want of it. kWrite creates the file.
-  static Result<Database> open(const std::filesystem::path& path, Access access);
+  static Result<Database> open(const std::filesystem::path& path, Access access, Patience patience = Patience::kLong);
 
   /// The header through SQLite's own descriptor: closing another one would drop this process's POSIX locks on the file.
   [[nodiscard]] Header header() const;
   [[nodiscard]] bool writable() const;
+  [[nodiscard]] Patience patience() const { return patience_; }
 
   Result<Statement> prepare(std::string_view sql) const;
   /// Runs statements that return nothing of interest.
@@ -98,9 +105,10 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const noexcept;
   };
-  Database(std::filesystem::path path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+  Database(std::filesystem::path path, sqlite3* handle, Patience patience) : path_(std::move(path)), patience_(patience), handle_(handle) {}
 
   std::filesystem::path path_;
+  Patience patience_;
   std::unique_ptr<sqlite3, Close> handle_;
 };
 

@@ -86,15 +86,15 @@ Result<void> check_header(const fs::path& path, const Header& header) {
 fs::path wal_of(const fs::path& path) { return path.string() + "-wal"; }
 
 /// Opens for reading; a WAL database that nobody uses is opened as immutable, since SQLite would otherwise create its side files.
-Result<Reading> open_quietly(const fs::path& path) {
-  HONE_ASSIGN(Database database, Database::open(path, Access::kRead));
+Result<Reading> open_quietly(const fs::path& path, Patience patience) {
+  HONE_ASSIGN(Database database, Database::open(path, Access::kRead, patience));
   const Header header = database.header();
   HONE_TRY(check_header(path, header));
   std::error_code failure;
   Reading reading{.database = std::move(database), .immutable = header.wal && !fs::exists(wal_of(path), failure), .stamp = {}};
   if (reading.immutable) {
     reading.stamp = fs::last_write_time(path, failure);
-    HONE_ASSIGN(reading.database, Database::open(path, Access::kImmutable));
+    HONE_ASSIGN(reading.database, Database::open(path, Access::kImmutable, patience));
   }
   return reading;
 }
@@ -107,19 +107,19 @@ Result<std::int64_t> schema_entries(const Database& database) {
 }
 
 /// Lets SQLite undo what a killed process left half written.
-Result<void> recover(const fs::path& path) {
+Result<void> recover(const fs::path& path, Patience patience) {
   if (const Result<void> writable = check_writable(path); !writable) {
     return store_error(fmt::format("a process was killed while it wrote the store {}, and undoing its last write needs write access: {}",
                                    path.string(), writable.error().message));
   }
-  HONE_ASSIGN(const Database database, Database::open(path, Access::kWrite));
+  HONE_ASSIGN(const Database database, Database::open(path, Access::kWrite, patience));
   HONE_TRY(schema_entries(database));
   return {};
 }
 
 /// Errors: a file of someone else. What it looks at is not changed.
-Result<void> check_not_foreign(const fs::path& path) {
-  HONE_ASSIGN(const Reading reading, open_quietly(path));
+Result<void> check_not_foreign(const fs::path& path, Patience patience) {
+  HONE_ASSIGN(const Reading reading, open_quietly(path, patience));
   const Header header = reading.database.header();
   if (header.empty || header.application_id == kApplicationId) {
     return {};
@@ -151,10 +151,10 @@ Result<void> set_journal(const Database& database) {
   return database.execute(mode == "wal" ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", "configure the connection");
 }
 
-Result<Reading> open_for_writing(const fs::path& path) {
+Result<Reading> open_for_writing(const fs::path& path, Patience patience = Patience::kLong) {
   std::error_code failure;
   if (fs::exists(path, failure)) {
-    HONE_TRY(check_not_foreign(path));
+    HONE_TRY(check_not_foreign(path, patience));
   } else {
     fs::create_directories(path.parent_path(), failure);
     if (failure) {
@@ -163,7 +163,7 @@ Result<Reading> open_for_writing(const fs::path& path) {
     }
   }
   HONE_TRY(check_writable(path));
-  HONE_ASSIGN(Database database, Database::open(path, Access::kWrite));
+  HONE_ASSIGN(Database database, Database::open(path, Access::kWrite, patience));
   if (!database.writable()) {
     return store_error(fmt::format("the store {} is read-only: SQLite cannot write it. Set HONE_STORE to another path", path.string()));
   }
@@ -180,14 +180,14 @@ Result<Reading> open_for_writing(const fs::path& path) {
 
 }  // namespace
 
-Result<Reading> open_for_reading(const fs::path& path) {
-  HONE_ASSIGN(Reading reading, open_quietly(path));
+Result<Reading> open_for_reading(const fs::path& path, Patience patience) {
+  HONE_ASSIGN(Reading reading, open_quietly(path, patience));
   if (const auto entries = schema_entries(reading.database); !entries) {
     if (!needs_recovery(reading.database.last_code())) {
       return entries.error();
     }
-    HONE_TRY(recover(path));
-    HONE_ASSIGN(reading, open_quietly(path));
+    HONE_TRY(recover(path, patience));
+    HONE_ASSIGN(reading, open_quietly(path, patience));
   }
   if (reading.database.header().empty) {
     return store_error(fmt::format("the store {} is empty: nothing was recorded there yet", path.string()));
@@ -245,7 +245,7 @@ Result<void> SqliteStore::prepare_read() {
   }
   HONE_ASSIGN(const bool current, is_current(reading_, path_));
   if (!current) {
-    HONE_ASSIGN(reading_, open_for_reading(path_));
+    HONE_ASSIGN(reading_, open_for_reading(path_, reading_.database.patience()));
   }
   return {};
 }
@@ -263,11 +263,18 @@ namespace hone {
 
 namespace {
 
-/// Whether the file can be written without being upgraded.
-bool writable_as_it_is(const std::filesystem::path& file) {
-  const Result<cache::Reading> reading = cache::open_for_reading(file);
-  const auto version = reading ? reading->database.scalar("PRAGMA user_version", "read the schema version") : reading.error();
-  return version && *version == cache::schema_version() && cache::check_writable(file);
+/// For writing if that takes no upgrade, else for reading. Who opens a store so can go on without it and does not wait long.
+Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMode& mode) {
+  HONE_ASSIGN(cache::Reading reading, cache::open_for_reading(file, cache::Patience::kShort));
+  HONE_ASSIGN(const std::int64_t version, reading.database.scalar("PRAGMA user_version", "read the schema version"));
+  mode = StoreMode::kReadOnly;
+  if (version == cache::schema_version() && cache::check_writable(file)) {
+    if (Result<cache::Reading> writing = cache::open_for_writing(file, cache::Patience::kShort)) {
+      mode = StoreMode::kReadWrite;
+      return writing;
+    }
+  }
+  return reading;
 }
 
 }  // namespace
@@ -289,16 +296,9 @@ Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, Sto
     return Error{ErrorCode::kNotFound, fmt::format("there is no store at {}: nothing was tuned into it yet", file.string())};
   }
   const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
-  if (mode == StoreMode::kAsItIs) {
-    if (writable_as_it_is(file)) {
-      if (Result<cache::Reading> writing = cache::open_for_writing(file)) {
-        return std::unique_ptr<Store>(
-            std::make_unique<cache::SqliteStore>(file, std::move(writing).value(), StoreMode::kReadWrite, trusted));
-      }
-    }
-    mode = StoreMode::kReadOnly;
-  }
-  HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kReadOnly ? cache::open_for_reading(file) : cache::open_for_writing(file));
+  HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kAsItIs    ? open_as_it_is(file, mode)
+                                      : mode == StoreMode::kReadOnly ? cache::open_for_reading(file)
+                                                                     : cache::open_for_writing(file));
   return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode, trusted));
 }
 

@@ -184,6 +184,19 @@ Result<bool> SqliteStore::finish_session(std::int64_t session, const RecordKey& 
   return wins;
 }
 
+Result<bool> SqliteStore::keep_record(std::int64_t session, const RecordKey& key, const Record& record) {
+  constexpr std::string_view kDoing = "keep the best so far";
+  HONE_TRY(check_key(key));
+  const std::lock_guard lock(mutex_);
+  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+  HONE_ASSIGN(const bool wins, takes_over(key, record, std::nullopt));
+  if (wins) {
+    HONE_TRY(put_record(session, key, record));
+  }
+  HONE_TRY(transaction.commit(kDoing));
+  return wins;
+}
+
 Result<std::vector<SessionInfo>> SqliteStore::sessions() {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());

@@ -20,7 +20,7 @@ struct Reading {
   bool immutable = false;                 ///< no lock is held: `stamp` tells whether the file is still the one that was opened
   std::filesystem::file_time_type stamp;  ///< of the last change
 };
-Result<Reading> open_for_reading(const std::filesystem::path& path);
+Result<Reading> open_for_reading(const std::filesystem::path& path, Patience patience = Patience::kLong);
 
 /// Whether the reading is still of the file as it is now.
 Result<bool> is_current(const Reading& reading, const std::filesystem::path& path);
@@ -41,7 +41,9 @@ class SqliteStore final : public Store {
   Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) override;
   Result<bool> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds,
                               std::optional<std::int64_t> compared_with) override;
+  Result<bool> keep_record(std::int64_t session, const RecordKey& key, const Record& record) override;
   Result<std::vector<SessionInfo>> sessions() override;
+  Result<std::vector<Parameter>> parameters_of(std::int64_t session) override;
   Result<std::vector<DeviceInfo>> devices() override;
   Result<std::vector<History>> histories(const std::string& kernel, const std::vector<Parameter>& parameters, std::int64_t session,
                                          std::size_t most) override;
@@ -75,6 +77,8 @@ class SqliteStore final : public Store {
   Result<void> put_record(std::int64_t session, const RecordKey& key, const Record& record);
   Result<Record> read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters);
   Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);
+  /// Of a row of find_compiled; nothing where its code is not to be launched, or is damaged.
+  Result<std::optional<Compiled>> read_compiled(Statement& row, const CompiledKey& key);
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& digest);
 
   /// What a row keeps to tie its code to the rest of it.

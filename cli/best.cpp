@@ -94,7 +94,7 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get(),
                                             {.purpose = purpose_within(max_error), .launch = false}));
     if (!choice.record) {
-      return no_record(arguments, subject, target);
+      return no_record(arguments, subject, target, choice.elsewhere);
     }
     HONE_ASSIGN(const std::string fixed, fixed_in(*choice.record, *store));
     return Output{record_json(subject, target, choice, fixed), record_text(subject, target, choice, fixed)};

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cli/compare_report.hpp"
+#include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
@@ -80,16 +81,6 @@ void show_replays(std::size_t done, std::size_t all) {
   }
 }
 
-Result<void> write(const std::string& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.flush();
-  if (!stream) {
-    return refuse(fmt::format("'{}' cannot be written: is its folder there, and may it be written to?", file));
-  }
-  return {};
-}
-
 /// An hour of searches must not end in a report that cannot be written.
 Result<void> check_writable(const cxxopts::ParseResult& arguments) {
   for (const char* option : {"report", "traces"}) {
@@ -114,7 +105,11 @@ Result<CompareRequest> make_request(const cxxopts::ParseResult& arguments) {
   const std::vector<double> usual =
       request.unit == CostUnit::kEvaluations ? std::vector{25.0, 50.0, 100.0, 200.0, 400.0} : std::vector{60.0, 300.0, 900.0};
   request.budgets = arguments.count("budgets") > 0 ? arguments["budgets"].as<std::vector<double>>() : usual;
+  constexpr int kMostRepeats = 100'000;  // each is kept until the end
   request.repeats = arguments["repeats"].as<int>();
+  if (request.repeats > kMostRepeats) {
+    return refuse(fmt::format("--repeats is a number from 1 to {}; it cannot be {}", kMostRepeats, request.repeats));
+  }
   request.batch = arguments["batch"].as<int>();
   request.jobs = arguments["jobs"].as<int>();
   request.seed = arguments["seed"].as<std::uint64_t>();
@@ -138,10 +133,10 @@ Result<Output> run_comparison(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(CompareReport report, compare(request));
   report.notes.insert(report.notes.begin(), recorded.notes.begin(), recorded.notes.end());
   if (arguments.count("report") > 0) {
-    HONE_TRY(write(arguments["report"].as<std::string>(), comparison_html(request, report)));
+    HONE_TRY(write_file(arguments["report"].as<std::string>(), comparison_html(request, report)));
   }
   if (arguments.count("traces") > 0) {
-    HONE_TRY(write(arguments["traces"].as<std::string>(), traces_json(request, report).dump()));
+    HONE_TRY(write_file(arguments["traces"].as<std::string>(), dump(traces_json(request, report))));
   }
   return Output{comparison_json(request, report), comparison_text(request, report)};
 }

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstring>
-#include <fstream>
-
 #include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/selection.hpp"
@@ -229,16 +227,6 @@ std::string stem(const KernelSpec& spec, const Target& target) {
   return fmt::format("{}.{}.{}.{}", spec.name, fmt::join(types, "-"), fmt::join(extents, "x"), target.device.info.architecture);
 }
 
-Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) {
-    return Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", path.string(), std::strerror(errno))};
-  }
-  return {};
-}
-
 std::string export_text(const Subject& subject, const LaunchPlan& plan, const std::string& origin, const fs::path& code,
                         const fs::path& json) {
   std::string lines = fmt::format("{} ({})\n", text(subject.spec.parameters, plan.choice.configuration), origin);
@@ -260,9 +248,9 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
   const std::string name = stem(subject.spec, target);
   const fs::path code = folder / (name + (target.device.info.plugin == "cuda" ? ".cubin" : ".bin")), file = folder / (name + ".json");
   HONE_ASSIGN(Json json, plan_json(subject, target, plan, selected.origin, code));
-  const std::string text = json.dump(2) + "\n";
-  HONE_TRY(write_file(code, plan.code.artifact->bytes));
-  HONE_TRY(write_file(file, std::as_bytes(std::span(text))));
+  const std::string text = dump(json, 2) + "\n";
+  HONE_TRY(write_file(code, std::span<const std::byte>(plan.code.artifact->bytes)));
+  HONE_TRY(write_file(file, text));
   json["file"] = file.string();
   return Output{std::move(json), export_text(subject, plan, selected.origin, code, file)};
 }
@@ -296,7 +284,7 @@ int export_plan(int argc, char** argv) {
       return Error{ErrorCode::kStore, selected.choice.why + ". Or give --trust, for this time"};
     }
     if (arguments.count("config") == 0 && !selected.choice.record) {
-      Error missing = no_record(arguments, subject, target);
+      Error missing = no_record(arguments, subject, target, selected.choice.elsewhere);
       missing.message += ", or export the default with --config default";
       return missing;
     }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
 
 namespace hone::cli {
 namespace {
@@ -14,9 +15,22 @@ constexpr std::array kSignals{SIGINT, SIGTERM};
 
 std::atomic<int> wake_up{-1};  // a handler may do little more than write to a pipe; a thread does the rest
 
-void on_signal(int number) {
-  const int saved = errno;
+std::atomic<bool> asked{false};  // since the Interrupt that lives
+
+/// The second one ends the process as it would have without Hone; but not without a word.
+void end_at_once(int number) {
+  constexpr std::string_view kLast = "\nhone: ended at once by a second signal; what was measured is in the store\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLast.data(), kLast.size());
   std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+void on_signal(int number) {
+  if (asked.exchange(true)) {
+    end_at_once(number);
+    return;
+  }
+  const int saved = errno;
   const char byte = 1;
   [[maybe_unused]] const ssize_t written = ::write(wake_up, &byte, 1);
   errno = saved;
@@ -29,6 +43,7 @@ Interrupt::Interrupt() {
     return;  // then a signal ends the process at once, which loses nothing either
   }
   wake_up = pipe_[1];
+  asked = false;
   watcher_ = std::thread([this] {
     char byte = 0;
     if (::read(pipe_[0], &byte, 1) == 1) {

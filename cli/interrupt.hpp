@@ -7,7 +7,7 @@
 
 namespace hone::cli {
 
-/// While it lives, SIGINT and SIGTERM ask to stop; a second one ends the process as ever.
+/// While it lives, SIGINT and SIGTERM ask to stop; a second one ends the process as ever, with a word on stderr.
 class Interrupt {
  public:
   Interrupt();

@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <fstream>
 
 #include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
 #include "hone/configuration.hpp"
@@ -135,15 +135,14 @@ std::string describe_text(const KernelSpec& spec) {
   return rows.empty() ? lines : lines + "\nlaunch with\n" + table(rows);
 }
 
+/// Ends at a full stop; that of an ellipsis ("x[0] + ... + x[i]") is none.
 std::string first_sentence(const std::string& summary) {
   const std::string line = summary.substr(0, summary.find('\n'));
-  return line.substr(0, line.find(". "));
-}
-
-Result<void> write_spec(const KernelSpec& spec, const std::string& file) {
-  std::ofstream out(file, std::ios::binary);
-  out << spec.serialize();
-  return out.flush() ? Result<void>() : Error{ErrorCode::kIo, fmt::format("{} cannot be written", file)};
+  std::size_t end = line.find(". ");
+  while (end != std::string::npos && end > 0 && line[end - 1] == '.') {
+    end = line.find(". ", end + 1);
+  }
+  return line.substr(0, end);
 }
 
 }  // namespace
@@ -161,7 +160,7 @@ int kernels(int argc, char** argv) {
     if (arguments.count("kernel") > 0) {
       HONE_ASSIGN(const Subject subject, find_subject(arguments));
       if (arguments.count("spec") > 0) {
-        HONE_TRY(write_spec(subject.spec, arguments["spec"].as<std::string>()));
+        HONE_TRY(write_file(arguments["spec"].as<std::string>(), subject.spec.serialize()));
       }
       return Output{describe_json(subject.spec), describe_text(subject.spec)};
     }

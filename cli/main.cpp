@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.hpp"
+#include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "hone/names.hpp"
 
@@ -31,15 +33,21 @@ constexpr std::array kVerbs{
     Verb{"doctor", "say what was found, what is missing, and what that costs", doctor},
 };
 
-void print_help() {
-  fmt::print("hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (hone VERB --help says more)\n\n",
-             HONE_VERSION);
+/// Prints, and returns `code` unless that fails.
+int say(const std::string& text, int code) {
+  const Result<void> printed = print_out(text);
+  return printed ? code : fail("hone", false, printed.error().message, 1);
+}
+
+std::string help_text() {
+  std::string text = fmt::format(
+      "hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (hone VERB --help says more)\n\n", HONE_VERSION);
   for (const Verb& verb : kVerbs) {
-    fmt::print("  {:<10} {}\n", verb.name, verb.summary);
+    text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
   }
-  fmt::print(
-      "\nfirst steps:\n  hone doctor\n  hone tune softmax --shape rows=4096,cols=1024 --dtype f16 --budget 30s\n"
-      "  hone best softmax --shape rows=4096,cols=1024 --dtype f16\n");
+  return text +
+         "\nfirst steps:\n  hone doctor\n  hone tune softmax --shape rows=4096,cols=1024 --dtype f16 --budget 30s\n"
+         "  hone best softmax --shape rows=4096,cols=1024 --dtype f16\n";
 }
 
 const Verb* find_verb(std::string_view name) {
@@ -47,26 +55,24 @@ const Verb* find_verb(std::string_view name) {
   return found == kVerbs.end() ? nullptr : &*found;
 }
 
-int fail_unknown(std::string_view given) {
+int fail_unknown(std::string_view given, bool json) {
   std::vector<std::string> known;
   std::ranges::transform(kVerbs, std::back_inserter(known), [](const Verb& verb) { return std::string(verb.name); });
-  fmt::print(stderr, "hone: {}\n",
-             given.starts_with('-')
-                 ? fmt::format("the verb comes first, options after it: hone VERB {} ... (verbs: {})", given, fmt::join(known, ", "))
-                 : unknown_name("verb", given, known));
-  return 2;
+  const std::string message = given.starts_with('-') ? fmt::format("the verb comes first, options after it: hone VERB {} ... (verbs: {})", given,
+                                                                   fmt::join(known, ", "))
+                                                     : unknown_name("verb", given, known);
+  return fail("hone", json, message, 2);
 }
 
 /// hone help [VERB]
 int help(int argc, char** argv) {
   if (argc < 2) {
-    print_help();
-    return 0;
+    return say(help_text(), 0);
   }
   const Verb* const verb = find_verb(argv[1]);
   std::string flag = "--help";
   std::array<char*, 2> arguments{argv[1], flag.data()};
-  return verb == nullptr ? fail_unknown(argv[1]) : verb->run(static_cast<int>(arguments.size()), arguments.data());
+  return verb == nullptr ? fail_unknown(argv[1], wants_json(argc, argv)) : verb->run(static_cast<int>(arguments.size()), arguments.data());
 }
 
 }  // namespace
@@ -76,18 +82,16 @@ std::span<const Verb> verbs() { return kVerbs; }
 int main(int argc, char** argv) {
   const std::string_view given = argc > 1 ? argv[1] : "";
   if (given.empty()) {
-    print_help();
-    return 2;
+    return say(help_text(), 2);
   }
   if (given == "--help" || given == "-h" || given == "help") {
     return help(argc - 1, argv + 1);
   }
   if (given == "--version" || given == "version") {
-    fmt::print("hone {}\n", HONE_VERSION);
-    return 0;
+    return say(fmt::format("hone {}\n", HONE_VERSION), 0);
   }
   const Verb* const verb = find_verb(given);
-  return verb == nullptr ? fail_unknown(given) : verb->run(argc - 1, argv + 1);
+  return verb == nullptr ? fail_unknown(given, wants_json(argc, argv)) : verb->run(argc - 1, argv + 1);
 }
 
 }  // namespace hone::cli

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <istream>
 #include <iterator>
+#include <new>
 #include <ranges>
 #include <vector>
 
+#include "cli/output.hpp"
 #include "cli/registry.hpp"
 #include "hone/names.hpp"
 #include "hone/worker.hpp"
@@ -31,12 +34,18 @@ int exit_code(ErrorCode code) {
   }
 }
 
-int fail(const std::string& verb, bool json, const Error& error) {
-  fmt::print(stderr, "hone {}: {}\n", verb, error.message);
-  if (json) {
-    fmt::print("{}\n", Json{{"error", {{"message", error.message}}}}.dump());
+int fail_verb(const std::string& verb, bool json, const Error& error) {
+  return fail(fmt::format("hone {}", verb), json, error.message, exit_code(error.code));
+}
+
+/// What a verb has to say, and what became of saying it.
+int finish(const std::string& verb, bool json, const Output& output) {
+  const Result<void> printed = print_out(json ? dump(output.json) + "\n" : output.text);
+  if (!printed) {
+    fmt::print(stderr, "hone {}: {}\n", verb, printed.error().message);
+    return exit_code(printed.error().code);
   }
-  return exit_code(error.code);
+  return output.exit_code;
 }
 
 /// The pseudo kernel of a recorded space: its parameters, and no source.
@@ -107,33 +116,47 @@ bool is_recorded(const std::string& kernel) { return kernel.ends_with(".json") |
 
 }  // namespace
 
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+int fail(std::string_view who, bool json, const std::string& message, int code) {
+  fmt::print(stderr, "{}: {}\n", who, message);
+  if (json) {
+    const Result<void> printed = print_out(dump(Json{{"error", {{"message", message}}}}) + "\n");
+    if (!printed) {
+      fmt::print(stderr, "{}: {}\n", who, printed.error().message);
+    }
+  }
+  return code;
+}
+
 int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body) {
   options.add_options()("json", "print one JSON object on standard output")("h,help", "print this help");
   const std::string verb = argv[0];
-  bool json = false;
-  for (int i = 1; i < argc; ++i) {
-    json = json || std::string_view(argv[i]) == "--json";
-  }
+  const bool json = wants_json(argc, argv);
   try {
     options.allow_unrecognised_options();
     const cxxopts::ParseResult arguments = options.parse(argc, argv);
     if (arguments.count("help") > 0) {
-      fmt::print("{}", options.help());
-      return 0;
+      return finish(verb, false, {.json = {}, .text = options.help()});
     }
     if (!arguments.unmatched().empty()) {
-      return fail(verb, json, unexpected(options, arguments.unmatched().front(), verb));
+      return fail_verb(verb, json, unexpected(options, arguments.unmatched().front(), verb));
     }
     const Result<Output> output = body(arguments);
     if (!output) {
-      return fail(verb, json, output.error());
+      return fail_verb(verb, json, output.error());
     }
-    fmt::print("{}", json ? output->json.dump() + "\n" : output->text);
-    return output->exit_code;
+    return finish(verb, json, *output);
   } catch (const cxxopts::exceptions::incorrect_argument_type& wrong) {
-    return fail(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
+    return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
   } catch (const cxxopts::exceptions::exception& wrong) {
-    return fail(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
+    return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
+  } catch (const std::bad_alloc&) {
+    return fail_verb(verb, json, {ErrorCode::kIo, "there is not enough memory for what was asked for"});
+  } catch (const std::exception& broken) {
+    return fail_verb(verb, json, {ErrorCode::kIo, fmt::format("this should not happen: {}", broken.what())});
   }
 }
 

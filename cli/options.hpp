@@ -29,8 +29,14 @@ struct Output {
 };
 
 /// Parses the arguments with `options` (--json and --help are added), runs `body`, prints its output or its error. Returns the exit code:
-/// 0, 2 for bad input or something missing, 1 for a failure of the device, the disk or a worker, 130 if it was interrupted.
+/// 0, 2 for bad input or something missing, 1 for a failure of the device, the disk or a worker and for output that could not be written,
+/// 130 if it was interrupted.
 int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body);
+
+/// Whether --json is among the arguments.
+bool wants_json(int argc, char** argv);
+/// Says what went wrong, for people and with `json` for programs too, and returns `code`.
+int fail(std::string_view who, bool json, const std::string& message, int code);
 
 /// For lists that people write with blanks: "rows=512, cols=2048".
 std::string without_blanks(std::string text);

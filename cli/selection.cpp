@@ -48,18 +48,19 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
     if (!choice.why.empty()) {
       return Error{ErrorCode::kStore, choice.why};
     }
-    return no_record(arguments, subject, target);
+    return no_record(arguments, subject, target, choice.elsewhere);
   }
   return Selection{std::move(choice), std::string(name(choice.source))};
 }
 
-Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target) {
+Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const std::string& known_elsewhere) {
   const bool elsewhere = arguments.count("arch") > 0;
   return Error{ErrorCode::kNotFound,
-               fmt::format("no record of {} {} on {}: run {}hone tune {} --device {} --dtype {} --shape {} --store {}", subject.spec.name,
-                           name(target.problem.dtype), target.device.info.product, elsewhere ? "there " : "",
-                           arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
-                           name(target.problem.dtype), text(target.problem.shape), store_path(arguments).string())};
+               fmt::format("no record of {} {} on {}{}: run {}hone tune {} --device {}{}{} --store {}", subject.spec.name,
+                           name(target.problem.dtype), target.device.info.product, known_elsewhere.empty() ? "" : fmt::format(" ({})", known_elsewhere),
+                           elsewhere ? "there " : "", arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
+                           subject.recorded ? "" : fmt::format(" --dtype {}", name(target.problem.dtype)),
+                           target.problem.shape.empty() ? "" : fmt::format(" --shape {}", text(target.problem.shape)), store_path(arguments).string())};
 }
 
 }  // namespace hone::cli

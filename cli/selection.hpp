@@ -21,7 +21,7 @@ struct Selection {
 /// kernel, or not valid for the problem; 'best' without a record.
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store, bool launch);
 
-/// What to say where a record is needed and there is none.
-Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target);
+/// What to say where a record is needed and there is none. `known_elsewhere`: Choice::elsewhere.
+Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const std::string& known_elsewhere);
 
 }  // namespace hone::cli

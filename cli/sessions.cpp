@@ -58,7 +58,9 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
     const Result<const KernelSpec*> builtin = find_builtin_kernel(session.kernel);
     if (!builtin) {
       return Error{ErrorCode::kNotFound,
-                   fmt::format("session {} is of {}, which is not built in: name its file with --kernel", session.id, session.kernel)};
+                   fmt::format("session {0} is of {1}, which is not built in, and a recorded space has all values of its parameters: "
+                               "hone sessions {0} --record FILE --kernel {1}.cu",
+                               session.id, session.kernel)};
     }
     subject.spec = **builtin;
   }
@@ -119,9 +121,19 @@ Result<Output> describe(const cxxopts::ParseResult& arguments, Store& store) {
     return Error{ErrorCode::kInvalidArgument, "hone sessions describes one session at a time; --record FILE.json.gz takes several"};
   }
   HONE_ASSIGN(const std::vector<SessionInfo> sessions, pick(store, ids));
-  HONE_ASSIGN(const Subject subject, find_recorded_subject(arguments, sessions.front()));
-  HONE_ASSIGN(const std::vector<Trial> trials, store.trials(sessions.front().id, subject.spec.parameters));
-  return report(sessions.front(), subject.spec.parameters, trials, arguments["top"].as<std::size_t>());
+  const SessionInfo& session = sessions.front();
+  const Result<const KernelSpec*> builtin = find_builtin_kernel(session.kernel);
+  std::vector<Parameter> parameters;
+  if (arguments.count("kernel") > 0) {
+    HONE_ASSIGN(const Subject subject, find_recorded_subject(arguments, session));
+    parameters = subject.spec.parameters;
+  } else if (builtin && (*builtin)->source_hash == session.source_hash) {
+    parameters = (*builtin)->parameters;
+  } else {
+    HONE_ASSIGN(parameters, store.parameters_of(session.id));  // a kernel of one's own, or of another version
+  }
+  HONE_ASSIGN(const std::vector<Trial> trials, store.trials(session.id, parameters));
+  return report(session, parameters, trials, arguments["top"].as<std::size_t>());
 }
 
 }  // namespace
@@ -136,7 +148,7 @@ int sessions(int argc, char** argv) {
                         cxxopts::value<std::vector<std::int64_t>>(),
                         "ID")("top", "how many of the best to show", cxxopts::value<std::size_t>()->default_value("10"), "N")(
       "record", "the file to write: .json, or .json.gz to compress it", cxxopts::value<std::string>(), "FILE")(
-      "kernel", "the file of a kernel that is not built in", cxxopts::value<std::string>(), "FILE");
+      "kernel", "to write: the file of a kernel that is not built in", cxxopts::value<std::string>(), "FILE");
   options.parse_positional({"session"});
   options.positional_help("[ID]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

@@ -235,13 +235,15 @@ std::string explanation_text(const SpaceExplanation& explanation) {
 /// `called`: "kernel", or "name" of a described space.
 Result<Output> explain_constraints(const char* called, const std::string& name, const std::vector<Parameter>& parameters,
                                    const std::vector<Constraint>& constraints, const Bindings& fixed,
-                                   const std::vector<Constraint>& expectations = {}, const Evidence& evidence = std::nullopt) {
+                                   int code_of_empty, const std::vector<Constraint>& expectations = {},
+                                   const Evidence& evidence = std::nullopt) {
   HONE_ASSIGN(const SpaceExplanation explanation, explain(parameters, constraints, fixed, expectations));
   Output output;
   output.json = {{called, name}, {"cartesian", json(explanation.cartesian)}, {"valid", optional_json(explanation.valid)}};
   output.json.update(explanation_json(explanation, evidence));
   output.text = fmt::format("{}: {} of {} combinations are valid\n", name, optional_text(explanation.valid), text(explanation.cartesian));
   output.text += explanation_text(explanation) + expectations_text(explanation, evidence);
+  output.exit_code = explanation.valid == Count{0} ? code_of_empty : 0;
   return output;
 }
 
@@ -266,7 +268,7 @@ Output describe_empty(const SpaceDescription& description, const std::string& wh
 /// One space of a file.
 Result<Output> describe(const SpaceDescription& description, const cxxopts::ParseResult& arguments) {
   if (arguments["explain"].as<bool>()) {
-    return explain_constraints("name", description.name, description.parameters, description.constraints, {});
+    return explain_constraints("name", description.name, description.parameters, description.constraints, {}, description.valid == "0" ? 0 : 1);
   }
   const Timed built = build_timed(description.parameters, description.constraints, {});
   if (!built.space && built.space.error().code == ErrorCode::kEmptySpace) {
@@ -354,8 +356,8 @@ Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   fixed.merge(bindings(target.device.info));
   if (arguments["explain"].as<bool>()) {
     HONE_ASSIGN(const Evidence evidence, find_evidence(subject.spec, target.device.info, arguments));
-    return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed, subject.spec.expectations,
-                               evidence);
+    return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed, 2,
+                               subject.spec.expectations, evidence);
   }
   const Timed built = build_timed(parameters, subject.spec.constraints, fixed);
   if (!built.space) {
@@ -376,7 +378,8 @@ Result<Output> describe_json(const std::string& file, const cxxopts::ParseResult
   }
   Result<Output> output = describe_kernel(arguments);
   const auto described = read_space_descriptions(file);
-  if (output || described || described.error().code == ErrorCode::kNotFound || RecordedSpace::load(file)) {
+  std::error_code failed;
+  if (output || described || described.error().code == ErrorCode::kNotFound || !std::filesystem::is_regular_file(file, failed) || RecordedSpace::load(file)) {
     return output;
   }
   return Error{output.error().code, fmt::format("{}; nor does it describe spaces: {}", output.error().message, described.error().message)};

@@ -9,6 +9,8 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
+#include "hone/launch_plan.hpp"
+#include "hone/lookup.hpp"
 #include "hone/session.hpp"
 
 namespace hone::cli {
@@ -91,6 +93,7 @@ std::string broken_text(const std::vector<Constraint>& broken) {
 Json report_json(const TuneRequest& request, const TuneReport& report, const std::string& fixed, const std::filesystem::path& store) {
   const auto& parameters = request.spec.parameters;
   Json object{{"session", report.session},
+              {"interrupted", report.interrupted},
               {"kernel", request.spec.name},
               {"device", report.device_id},
               {"product", report.product},
@@ -193,6 +196,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
                         const std::filesystem::path& store) {
   std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape),
                                   report.device_id, report.product);
+  lines += report.interrupted ? "interrupted: the best so far, not yet measured beside the default; the same command goes on\n" : "";
   lines += fmt::format("space    {}{} valid of {}{}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid),
                        text(report.cartesian), fixed.empty() ? "" : fmt::format(", with {}", fixed));
   lines += request.measure.max_error > 0.0 ? fmt::format("accuracy results are off by {:g} at most\n", request.measure.max_error) : "";
@@ -228,6 +232,16 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   return lines + kept_text(request, report, store);
 }
 
+/// The default's code is what programs fall back on where there is no compiler. A session of a part of the space need not have tried it. What
+/// stands in the way of it costs the session nothing.
+void keep_default_code(const TuneRequest& request, Store& store) {
+  if (request.recorded == nullptr && !request.restriction.empty()) {
+    Result<Choice> standard = choose(request.spec, request.problem, request.device.info, nullptr);
+    const bool kept = standard && make_launch_plan(request.spec, request.problem, *std::move(standard), request.device, &store).ok();
+    static_cast<void>(kept);
+  }
+}
+
 Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject& subject) {
   TuneRequest request;
   request.strategy = arguments["strategy"].as<std::string>();
@@ -260,7 +274,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
 int tune(int argc, char** argv) {
   cxxopts::Options options("hone tune",
                            "Searches the configurations of a kernel for a problem on a device and keeps the winner in the store.\n"
-                           "The same command again goes on where an interrupted one (Ctrl-C) stopped.");
+                           "Ctrl-C stops it, prints the best so far and keeps it; the same command again goes on from there.");
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
@@ -289,20 +303,25 @@ int tune(int argc, char** argv) {
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
     const Interrupt interrupt;
     request.stop = interrupt.token();
+    request.keep_best = true;
     const Result<TuneReport> report = hone::tune(request, *store, registry());
     if (request.on_progress) {
       fmt::print(stderr, "\r\033[K");
     }
     if (!report && report.error().code == ErrorCode::kCancelled) {
       return Error{ErrorCode::kCancelled,
-                   fmt::format("interrupted. What was measured is in {}: the same command goes on, and with --budget 1s it stops there and "
-                               "keeps the best so far",
+                   fmt::format("interrupted before any configuration was found right. What was measured is in {}: the same command goes on",
                                path.string())};
     }
     if (!report) {
       return report.error();
     }
-    return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path)};
+    if (!report->interrupted) {
+      keep_default_code(request, *store);
+    }
+    constexpr int kInterrupted = 130, kNothingRight = 2;
+    return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path),
+                  report->interrupted ? kInterrupted : report->best ? 0 : kNothingRight};
   });
 }
 

@@ -19,9 +19,12 @@ import numpy
 import optuna
 from optuna.trial import TrialState
 
-# Optuna loads these when they are first used, which would be anew in every forked repeat.
-for lazy in ("torch", "scipy.optimize", "optuna._gp.acqf", "optuna._gp.gp", "optuna._gp.optim_mixed", "optuna._gp.prior"):
-    importlib.import_module(lazy)
+try:  # Optuna loads these when they are first used, which would be anew in every forked repeat.
+    for lazy in ("torch", "scipy.optimize", "optuna._gp.acqf", "optuna._gp.gp", "optuna._gp.optim_mixed", "optuna._gp.prior"):
+        importlib.import_module(lazy)
+    HAS_GP = True
+except ImportError:
+    HAS_GP = False
 
 LEFT_OUT = {"GPSampler, pruned": "ignores pruned trials and would propose the same again"}
 PROPOSALS_PER_EVALUATION = 50  # what "costs nothing" is capped at
@@ -34,7 +37,8 @@ SAMPLERS = {
     "GPSampler, repaired": lambda search, seed: optuna.samplers.GPSampler(seed=seed, deterministic_objective=True),
     "GPSampler, listed": lambda search, seed: ListedGPSampler(search, seed=seed, deterministic_objective=True),
 }
-STRATEGIES = list(SAMPLERS)
+STRATEGIES = [name for name in SAMPLERS if HAS_GP or not name.startswith("GPSampler")]
+LEFT_OUT |= {name: "needs torch, which is not installed" for name in SAMPLERS if name not in STRATEGIES}
 
 
 class ListedGPSampler(optuna.samplers.GPSampler):

@@ -4,6 +4,7 @@
 
 #include "engine/plugin/device_info.hpp"
 #include "engine/plugin/device_table.hpp"
+#include "engine/plugin/patient_caller.hpp"
 #include "engine/plugin/plugged_compiler.hpp"
 #include "engine/plugin/plugged_device.hpp"
 #include "engine/plugin/table.hpp"
@@ -14,13 +15,35 @@ namespace {
 class PluggedDevicePlugin final : public DevicePlugin {
  public:
   /// What it opens keeps a copy of the table: it may outlive the registry.
-  PluggedDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file)
-      : table_(table), version_(std::move(version)), file_(std::move(file)) {}
+  PluggedDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file, std::chrono::milliseconds patience)
+      : table_(table), version_(std::move(version)), file_(std::move(file)), patience_(patience) {}
 
   [[nodiscard]] std::string_view name() const override { return table_.name; }
   [[nodiscard]] std::filesystem::path file() const override { return file_; }
 
+  /// On a thread of its own, which is left behind where it stalls: with a copy of all that it uses.
   Result<std::vector<DeviceInfo>> enumerate() const override {
+    using Devices = Result<std::vector<DeviceInfo>>;
+    std::optional<Devices> found = PatientCaller::ask<Devices>([self = *this] { return self.enumerate_here(); }, patience_);
+    return found ? *std::move(found)
+                 : device_error(table_, "enumerate", ErrorCode::kUnavailable, fmt::format("it did not return within {} ms", patience_.count()));
+  }
+  Result<std::string> compiler_version() const override {
+    hone_message version{};
+    HONE_TRY(call(table_, "compiler_version", ErrorCode::kUnavailable, [&](hone_message* message) {
+      const std::int32_t status = table_.compiler_version(&version);
+      *message = version;
+      return status;
+    }));
+    version.text[sizeof(version.text) - 1] = '\0';
+    return std::string(version.text);
+  }
+
+  Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return open_device(table_, info); }
+  Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override { return create_compiler(table_, info); }
+
+ private:
+  [[nodiscard]] Result<std::vector<DeviceInfo>> enumerate_here() const {
     struct Found {
       const PluggedDevicePlugin* plugin;
       std::vector<DeviceInfo> infos;
@@ -48,29 +71,16 @@ class PluggedDevicePlugin final : public DevicePlugin {
     return std::move(found.infos);
   }
 
-  Result<std::string> compiler_version() const override {
-    hone_message version{};
-    HONE_TRY(call(table_, "compiler_version", ErrorCode::kUnavailable, [&](hone_message* message) {
-      const std::int32_t status = table_.compiler_version(&version);
-      *message = version;
-      return status;
-    }));
-    version.text[sizeof(version.text) - 1] = '\0';
-    return std::string(version.text);
-  }
-
-  Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return open_device(table_, info); }
-  Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override { return create_compiler(table_, info); }
-
- private:
   hone_device table_;
   std::string version_;
   std::filesystem::path file_;
+  std::chrono::milliseconds patience_;
 };
 
 }  // namespace
 
-std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file) {
+std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file,
+                                                 std::chrono::milliseconds patience) {
   const hone_device known = settled(*table);
   const auto require = [&](bool met, const std::string& what) {
     if (!met) {
@@ -96,7 +106,7 @@ std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::
   require(std::string_view(known.name).find(':') == std::string_view::npos, "its name has a colon, which ends the name in a device's id");
   require(known.compiled_size == 0 || known.compiled_size >= kCompiledOfAbi2,
           fmt::format("its compiled_size is {}: at least {} is needed", known.compiled_size, kCompiledOfAbi2));
-  return std::make_unique<PluggedDevicePlugin>(known, std::move(version), std::move(file));
+  return std::make_unique<PluggedDevicePlugin>(known, std::move(version), std::move(file), patience);
 }
 
 }  // namespace hone::plugin_host

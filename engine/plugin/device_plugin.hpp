@@ -1,6 +1,7 @@
 #pragma once
 // A plugin's table of device functions as a DevicePlugin.
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,7 +12,8 @@
 namespace hone::plugin_host {
 
 /// `version` is the plugin's name and version, `file` the shared object it is in. Throws ContractError if the table lacks a name or a
-/// function.
-std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file);
+/// function. Enumerating has `patience` to return.
+std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file,
+                                                 std::chrono::milliseconds patience);
 
 }  // namespace hone::plugin_host

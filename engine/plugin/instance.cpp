@@ -9,8 +9,19 @@ static_assert(static_cast<int>(Outcome::kOk) == HONE_OK && static_cast<int>(Outc
               static_cast<int>(Outcome::kTimeout) == HONE_TIMEOUT && static_cast<int>(Outcome::kRace) == HONE_RACE &&
               static_cast<int>(Outcome::kTooSlow) == HONE_TOO_SLOW);
 
+/// What a strategy keeps, as far as it may be: it goes into the store, and into every later session.
+struct ModelSink {
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  std::string bytes;
+  bool overflows = false;
+};
+
 void append(void* sink, const void* bytes, std::size_t count) {
-  static_cast<std::string*>(sink)->append(static_cast<const char*>(bytes), count);
+  ModelSink& model = *static_cast<ModelSink*>(sink);
+  model.overflows = model.overflows || count > ModelSink::kMostBytes - model.bytes.size();
+  if (!model.overflows) {
+    model.bytes.append(static_cast<const char*>(bytes), count);
+  }
 }
 
 }  // namespace
@@ -90,7 +101,13 @@ std::optional<Failure> Instance::save(std::string& model) {
   if (table_.save == nullptr) {
     return std::nullopt;
   }
-  return guarded([&](hone_message* message) { return table_.save(handle_, &model, append, message); });
+  ModelSink sink;
+  std::optional<Failure> failure = guarded([&](hone_message* message) { return table_.save(handle_, &sink, append, message); });
+  if (!failure && sink.overflows) {
+    failure = Failure{"it keeps more than 64 MiB"};
+  }
+  model = failure ? std::string() : std::move(sink.bytes);
+  return failure;
 }
 
 }  // namespace hone::plugin_host

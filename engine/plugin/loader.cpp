@@ -7,6 +7,7 @@
 
 #include "engine/plugin/device_plugin.hpp"
 #include "engine/plugin/guarded.hpp"
+#include "engine/plugin/patient_caller.hpp"
 #include "engine/plugin/table.hpp"
 #include "hone/plugin_loader.hpp"
 
@@ -20,7 +21,13 @@ Error broken(const std::filesystem::path& file, const std::string& what) {
   return Error{ErrorCode::kPlugin, fmt::format("plugin {}: {}", file.string(), what)};
 }
 
-Result<hone_plugin> open(const std::filesystem::path& file) {
+/// What the entry function gave, or why it gave nothing.
+struct Entered {
+  const hone_plugin* plugin = nullptr;
+  std::optional<plugin_host::Failure> thrown;
+};
+
+Result<hone_plugin> open(const std::filesystem::path& file, std::chrono::milliseconds patience) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
     return Error{ErrorCode::kNotFound, fmt::format("plugin {}: there is no such file", file.string())};
@@ -34,13 +41,22 @@ Result<hone_plugin> open(const std::filesystem::path& file) {
   if (entry == nullptr) {
     return broken(file, "it exports no function " HONE_PLUGIN_ENTRY " (see hone/plugin.h)");
   }
-  const hone_plugin* plugin = nullptr;
-  const std::optional<plugin_host::Failure> thrown = plugin_host::guarded([&](hone_message*) {
-    plugin = entry();
-    return 0;
-  });
-  if (thrown || plugin == nullptr) {
-    return broken(file, thrown ? HONE_PLUGIN_ENTRY " failed: " + thrown->message : HONE_PLUGIN_ENTRY " returned null");
+  const auto entered = plugin_host::PatientCaller::ask<Entered>(
+      [entry] {
+        Entered made;
+        made.thrown = plugin_host::guarded([&](hone_message*) {
+          made.plugin = entry();
+          return 0;
+        });
+        return made;
+      },
+      patience);
+  if (!entered) {
+    return broken(file, fmt::format(HONE_PLUGIN_ENTRY " did not return within {} ms", patience.count()));
+  }
+  const hone_plugin* const plugin = entered->plugin;
+  if (entered->thrown || plugin == nullptr) {
+    return broken(file, entered->thrown ? HONE_PLUGIN_ENTRY " failed: " + entered->thrown->message : HONE_PLUGIN_ENTRY " returned null");
   }
   if (plugin->abi < HONE_PLUGIN_ABI_OLDEST || plugin->abi > HONE_PLUGIN_ABI) {
     return broken(
@@ -76,7 +92,7 @@ Contents contents_of(const hone_plugin& plugin, const std::filesystem::path& fil
   const auto text = [](const char* given) { return given != nullptr ? given : ""; };
   const std::string version = fmt::format("{} {}", text(plugin.name), text(plugin.version));
   for (const hone_device* const table : tables(plugin.devices, plugin.device_count, "device")) {
-    contents.devices.push_back(plugin_host::make_device_plugin(table, version, std::filesystem::absolute(file)));
+    contents.devices.push_back(plugin_host::make_device_plugin(table, version, std::filesystem::absolute(file), patience));
   }
   return contents;
 }
@@ -102,7 +118,7 @@ Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path
   if (const auto known = registry.files().find(canonical); known != registry.files().end()) {
     return known->second;
   }
-  HONE_ASSIGN(const hone_plugin plugin, open(file));
+  HONE_ASSIGN(const hone_plugin plugin, open(file, patience));
   Contents contents;
   try {
     contents = contents_of(plugin, file, patience);

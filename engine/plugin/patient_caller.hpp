@@ -4,6 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace hone::plugin_host {
 
@@ -21,6 +23,14 @@ class PatientCaller {
   [[nodiscard]] bool busy() const;
   /// Whether the job returned within `patience`. Not to be called while busy.
   bool call(std::function<void()> job, std::chrono::milliseconds patience);
+
+  /// One call on a thread of its own: what it returned, or nothing if it did not in time. What `question` uses it must own, as above.
+  template <class Answer>
+  static std::optional<Answer> ask(std::function<Answer()> question, std::chrono::milliseconds patience) {
+    const auto answer = std::make_shared<std::optional<Answer>>();
+    PatientCaller caller;
+    return caller.call([answer, question = std::move(question)] { answer->emplace(question()); }, patience) ? std::move(*answer) : std::nullopt;
+  }
 
  private:
   struct State;

@@ -36,6 +36,17 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 struct Strategy::Impl {
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  /// The plugin's destroy may stall like its other functions, and is then left behind.
+  ~Impl() {
+    if (caller && !caller->busy()) {
+      const auto last = std::make_shared<std::shared_ptr<Instance>>(std::move(instance));
+      caller->call([last] { last->reset(); }, *patience);
+    }
+  }
+
   std::string name;
   std::shared_ptr<const SearchSpace> space;
   std::shared_ptr<Instance> instance;

@@ -147,7 +147,7 @@ void BackgroundTuner::settle(const Wanted& wanted, const Result<End>& end) {
   if (end) {
     ++report_.tuned;
   } else {
-    report_.failures.push_back(fmt::format("{}: {}", wanted.key, end.error().message));
+    report_.failures.push_back(fmt::format("{} {} {}: {}", wanted.spec->name, name(wanted.problem.dtype), text(wanted.problem.shape), end.error().message));
   }
 }
 

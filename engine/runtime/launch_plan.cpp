@@ -12,17 +12,29 @@ namespace {
 /// No device holds as many, and their bytes do not overflow.
 constexpr std::int64_t kMostElements = 1'000'000'000'000'000;
 
+/// What the store has; nothing also where it cannot be read, and `failure` says why.
+std::optional<Compiled> find_kept(const CompiledKey& key, Store* store, std::string& failure) {
+  Result<std::optional<Compiled>> kept = store != nullptr ? store->find_compiled(key) : std::optional<Compiled>();
+  failure = kept ? failure : kept.error().message;
+  return kept ? *std::move(kept) : std::nullopt;
+}
+
 Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const Registry::Found& device,
                          Store* store) {
-  const CompiledKey key = compiled_key(spec, problem, text(spec.parameters, configuration), device.info);
-  if (store != nullptr) {
-    HONE_ASSIGN(std::optional<Compiled> cached, store->find_compiled(key));
-    if (cached) {
-      return *std::move(cached);
-    }
+  CompiledKey key = compiled_key(spec, problem, text(spec.parameters, configuration), device.info);
+  std::string failure;
+  if (std::optional<Compiled> kept = find_kept(key, store, failure)) {
+    return *std::move(kept);
   }
-  HONE_ASSIGN(const std::unique_ptr<Compiler> compiler, device.plugin->compiler(device.info));
-  auto compiled = compiler->compile({.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .shape = problem.shape});
+  const Result<std::unique_ptr<Compiler>> compiler = device.plugin->compiler(device.info);
+  if (!compiler) {
+    key.compiler.clear();
+    if (std::optional<Compiled> kept = find_kept(key, store, failure)) {
+      return *std::move(kept);
+    }
+    return Error{compiler.error().code, failure.empty() ? compiler.error().message : fmt::format("{}; and {}", compiler.error().message, failure)};
+  }
+  auto compiled = (*compiler)->compile({.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .shape = problem.shape});
   if (compiled.front() && store != nullptr) {
     // Keeping it only saves the next process a compilation; a store that is read-only is no reason to fail.
     const Result<void> kept = store->put_compiled(key, *compiled.front());
@@ -31,13 +43,13 @@ Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const C
   return std::move(compiled.front());
 }
 
-/// By the record's artifact, which needs no compiler of the same version, or any compiler at all.
+/// By the record's artifact, which needs no compiler of the same version, or any compiler at all; where that cannot be had, the configuration
+/// is compiled anew.
 Result<Compiled> code_of(const KernelSpec& spec, const Problem& problem, const Choice& choice, const Registry::Found& device,
                          Store* store) {
   const bool is_for_it = choice.record && same_code(spec, choice.record->problem.shape, problem.shape);
   if (is_for_it && store != nullptr && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
-    Result<Compiled> kept = store->load_code(*choice.record);
-    if (kept || kept.error().code != ErrorCode::kNotFound) {
+    if (Result<Compiled> kept = store->load_code(*choice.record)) {
       return kept;
     }
   }

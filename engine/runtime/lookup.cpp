@@ -1,5 +1,8 @@
 #include "hone/lookup.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -61,30 +64,69 @@ Result<Configuration> fallback(const KernelSpec& spec, const Problem& problem, c
   return space.at(default_position(space, standard));
 }
 
+/// "softmax f32 was tuned for NVIDIA H100, and not for NVIDIA H200"; empty if it was tuned nowhere. What cannot be read says nothing.
+std::string elsewhere(const KernelSpec& spec, const RecordKey& key, Store& store) {
+  std::vector<std::string> products;
+  const Result<std::vector<DeviceInfo>> devices = store.devices();
+  for (const DeviceInfo& device : devices ? *devices : std::vector<DeviceInfo>()) {
+    RecordKey there = key;
+    there.device = device;
+    const Result<std::vector<Record>> records = store.records_of(there, spec.parameters);
+    if (records && !records->empty() && std::ranges::find(products, device.product) == products.end()) {
+      products.push_back(device.product);
+    }
+  }
+  if (products.empty()) {
+    return "";
+  }
+  const bool here_too = std::ranges::find(products, key.device.product) != products.end();
+  return fmt::format("{} {} was tuned for {}, and not for {}{}", spec.name, name(key.problem.dtype), fmt::join(products, ", "), key.device.product,
+                     here_too ? " as it is now (another share, or other resources)" : "");
+}
+
+/// What the store has for the problem; nothing where no record fits.
+Result<std::optional<Choice>> recorded(const KernelSpec& spec, const Problem& problem, const RecordKey& key, Store& store, const Lookup& lookup,
+                                       std::string& why) {
+  HONE_ASSIGN(std::optional<Record> found, store.find_record(key, spec.parameters));
+  const bool is_exact = found && (!lookup.launch || may_launch(*found));
+  if (found && !is_exact) {
+    why = store.refusal(*found).message;
+  }
+  if (found && lookup.launch && found->code == CodeState::kBroken) {
+    return std::optional(Choice{Source::kExact, found->configuration, std::move(found), why});
+  }
+  if (!is_exact) {
+    HONE_ASSIGN(found, nearest_record(spec, problem, key, store, lookup, why));
+  }
+  if (!found) {
+    return std::optional<Choice>();
+  }
+  const Configuration configuration = found->configuration;
+  return std::optional(Choice{is_exact ? Source::kExact : Source::kNearest, configuration, std::move(found), why});
+}
+
 }  // namespace
 
 Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup) {
-  std::string why;
+  Choice standard;
   if (store != nullptr) {
     const RecordKey key = record_key(spec, problem, device, lookup.purpose);
-    HONE_ASSIGN(std::optional<Record> found, store->find_record(key, spec.parameters));
-    if (found && lookup.launch && found->code == CodeState::kBroken) {
-      return store->refusal(*found);
+    Result<std::optional<Choice>> found = recorded(spec, problem, key, *store, lookup, standard.why);
+    if (!found && !lookup.without_store) {
+      return std::move(found).error();
     }
-    const bool is_exact = found && (!lookup.launch || may_launch(*found));
-    if (found && !is_exact) {
-      why = store->refusal(*found).message;
-    }
-    if (!is_exact) {
-      HONE_ASSIGN(found, nearest_record(spec, problem, key, *store, lookup, why));
-    }
-    if (found) {
-      const Configuration configuration = found->configuration;
-      return Choice{is_exact ? Source::kExact : Source::kNearest, configuration, std::move(found), std::move(why)};
+    if (!found) {
+      standard.why = standard.store_failure = found.error().message;
+    } else if (*found && lookup.launch && (*found)->record->code == CodeState::kBroken) {
+      return Error{ErrorCode::kStore, (*found)->why};
+    } else if (*found) {
+      return **std::move(found);
+    } else {
+      standard.elsewhere = elsewhere(spec, key, *store);
     }
   }
-  HONE_ASSIGN(Configuration configuration, fallback(spec, problem, device));
-  return Choice{Source::kDefault, std::move(configuration), std::nullopt, std::move(why)};
+  HONE_ASSIGN(standard.configuration, fallback(spec, problem, device));
+  return standard;
 }
 
 }  // namespace hone

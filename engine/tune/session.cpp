@@ -29,14 +29,18 @@ class Session {
 
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
-    HONE_TRY(open());
+    HONE_TRY(resume());
     default_position_ = default_position(space_, default_configuration(space_.parameters()));
     HONE_ASSIGN(searcher_, Searcher::start(request_, spaces_, *plugin, store_, session_, default_position_));
+    HONE_TRY(begin());  // after what may fail before a trial: it would leave an empty session behind
     tell_history();
     HONE_TRY(make_evaluator());
-    HONE_TRY(try_default());
-    HONE_TRY(search());
-    HONE_TRY(final_round());
+    Result<void> done = search_and_decide();
+    if (!done && done.error().code == ErrorCode::kCancelled && request_.keep_best) {
+      HONE_TRY(keep_best());
+      return report_.best ? report() : Result<TuneReport>(std::move(done).error());
+    }
+    HONE_TRY(done);
     keep_model();
     return report();
   }
@@ -53,15 +57,58 @@ class Session {
     }
   }
 
-  Result<void> open() {
-    HONE_ASSIGN(std::string settings, settings_text(request_));
-    const SessionKey session_key{key_, request_.strategy, std::move(settings), request_.seed};
-    std::optional<SessionInfo> resumed;
-    if (request_.resume) {
-      HONE_ASSIGN(resumed, store_.resume_session(session_key));
+  Result<void> search_and_decide() {
+    HONE_TRY(try_default());
+    HONE_TRY(search());
+    return final_round();
+  }
+
+  /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured there.
+  Result<void> keep_best() {
+    report_.interrupted = true;
+    const Trial* best = nullptr;
+    for (const Trial& trial : trials_) {
+      if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (best == nullptr || trial.measurement.median_us < best->measurement.median_us)) {
+        best = &trial;
+      }
     }
+    if (best == nullptr) {
+      return {};
+    }
+    report_.best = Measured{best->configuration, best->measurement};
+    if (const Trial* standard = default_trial(); standard != nullptr && standard->outcome == Outcome::kOk) {
+      report_.default_measured = Measured{standard->configuration, standard->measurement};
+    }
+    note_broken(*best);
+    HONE_ASSIGN(const std::optional<Record> record, make_record(*best));
+    HONE_ASSIGN(const bool written, store_.keep_record(session_, key_, *record));
+    if (!written) {
+      HONE_ASSIGN(report_.faster_record, store_.find_record(key_, request_.spec.parameters));
+    }
+    return {};
+  }
+
+  Result<SessionKey> session_key() const {
+    HONE_ASSIGN(std::string settings, settings_text(request_));
+    return SessionKey{key_, request_.strategy, std::move(settings), request_.seed};
+  }
+
+  Result<void> begin() {
+    if (session_ == 0) {
+      HONE_ASSIGN(const SessionKey key, session_key());
+      HONE_ASSIGN(session_, store_.begin_session(key, text(request_.budget)));
+    }
+    return {};
+  }
+
+  /// Takes over what an earlier run of the session has left; nothing where there is none, and the session is 0.
+  Result<void> resume() {
+    if (!request_.resume) {
+      return {};
+    }
+    HONE_ASSIGN(const SessionKey key, session_key());
+    HONE_ASSIGN(const std::optional<SessionInfo> resumed, store_.resume_session(key));
     if (!resumed) {
-      HONE_ASSIGN(session_, store_.begin_session(session_key, text(request_.budget)));
       return {};
     }
     session_ = resumed->id;

@@ -4,6 +4,9 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -42,12 +45,18 @@ std::string without_cut_record(const std::string& text) {
 }  // namespace
 
 Result<std::string> read_text(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) {
+  std::error_code failed;
+  const std::filesystem::file_status status = std::filesystem::status(file, failed);
+  if (!std::filesystem::exists(status)) {
     return Error{ErrorCode::kNotFound, fmt::format("recorded space '{}': there is no such file", file.string())};
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("recorded space '{}': it is {}, not a file", file.string(),
+                                                          std::filesystem::is_directory(status) ? "a directory" : "a device or a pipe")};
   }
   const std::unique_ptr<std::remove_pointer_t<gzFile>, CloseGz> stream(gzopen(file.c_str(), "rb"));  // reads plain files as they are
   if (!stream) {
-    return Error{ErrorCode::kIo, fmt::format("recorded space '{}': cannot be opened", file.string())};
+    return Error{ErrorCode::kIo, fmt::format("recorded space '{}': cannot be opened: {}", file.string(), std::strerror(errno))};
   }
   std::string text;
   std::vector<char> block(std::size_t{1} << 20);

@@ -85,15 +85,18 @@ std::string key_of(const std::vector<Parameter>& parameters, const Configuration
   return key;
 }
 
+/// A name of a device or a message of a plugin may not be UTF-8.
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 /// One entry a line, as Kernel Tuner writes it: differences stay readable.
 std::string file_text(const RecordedSubject& subject, const std::vector<Trial>& trials) {
-  std::string all = header_json(subject).dump();
+  std::string all = text_of(header_json(subject));
   all.pop_back();
   all += ",\n\"cache\": {";
   const char* separator = "\n";
   for (const Trial& trial : trials) {
-    all += fmt::format("{}{}: {}", separator, Json(key_of(subject.parameters, trial.configuration)).dump(),
-                       trial_json(subject.parameters, trial).dump());
+    all += fmt::format("{}{}: {}", separator, text_of(Json(key_of(subject.parameters, trial.configuration))),
+                       text_of(trial_json(subject.parameters, trial)));
     separator = ",\n";
   }
   return all + "\n}\n}\n";
@@ -110,10 +113,22 @@ Result<void> write_recorded_space(const std::filesystem::path& file, const Recor
     return Error{ErrorCode::kInvalidArgument, fmt::format("recorded space '{}': there are no trials to write", file.string())};
   }
   const std::string all = file_text(subject, trials);
+  // Whole or not at all; what is no regular file is written as it is.
+  std::error_code failed;
+  const bool replaces = !std::filesystem::exists(file, failed) || std::filesystem::is_regular_file(file, failed);
+  const std::filesystem::path draft = replaces ? std::filesystem::path(file.string() + ".part") : file;
   // "T": as it is, without compression.
-  std::unique_ptr<std::remove_pointer_t<gzFile>, CloseGz> stream(gzopen(file.c_str(), file.extension() == ".gz" ? "wb9" : "wbT"));
-  const bool written = stream && gzwrite(stream.get(), all.data(), static_cast<unsigned>(all.size())) == static_cast<int>(all.size());
-  if (!written || gzclose(stream.release()) != Z_OK) {
+  std::unique_ptr<std::remove_pointer_t<gzFile>, CloseGz> stream(gzopen(draft.c_str(), file.extension() == ".gz" ? "wb9" : "wbT"));
+  bool written = stream && gzwrite(stream.get(), all.data(), static_cast<unsigned>(all.size())) == static_cast<int>(all.size());
+  written = stream && gzclose(stream.release()) == Z_OK && written;
+  if (written && replaces) {
+    std::filesystem::rename(draft, file, failed);
+    written = !failed;
+  }
+  if (!written) {
+    if (replaces) {
+      std::filesystem::remove(draft, failed);
+    }
     return Error{ErrorCode::kIo, fmt::format("recorded space '{}' cannot be written", file.string())};
   }
   return {};

@@ -282,7 +282,7 @@ TEST_CASE("a full disk is a clear error and keeps the earlier trials") {
     for (Count position = 0; position < 10'000; ++position) {
       const Result<void> added = (*store)->add_trial(session, parameters(), good_trial(position), 1.0);
       if (!added) {
-        const bool clear = added.error().code == ErrorCode::kStore && added.error().message.find("the disk is full") != std::string::npos;
+        const bool clear = added.error().code == ErrorCode::kIo && added.error().message.find("the disk is full") != std::string::npos;
         return clear && (*store)->trials(session, parameters())->size() == position ? 0 : 1;
       }
       done.put('t');

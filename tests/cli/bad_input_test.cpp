@@ -116,6 +116,18 @@ TEST_CASE("what is no regular file, or a huge one, is no kernel file") {
   write(directory / "huge.cu", std::string((4 << 20) + 1, ' '));
   refused({directory / "huge.cu"}, {"huge.cu", "4 MiB"});
 }
+TEST_CASE("a folder that bears a file's name is called one") {
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / "kernel.cu");
+  refused({directory / "kernel.cu"}, {"kernel.cu", "a directory"});
+  std::filesystem::create_directory(directory / "space.json");
+  for (const char* verb : {"tune", "space"}) {
+    const Ended ended = run({verb, directory / "space.json"});
+    CHECK(ended.exit == 2);
+    CHECK(ended.err.find("space.json': it is a directory") != std::string::npos);
+    CHECK(ended.err.find("parse error") == std::string::npos);
+  }
+}
 TEST_CASE("a kernel file that includes itself comes back as clang's message") {
   const TemporaryDirectory directory;
   write(directory / "self.cu", "#include \"self.cu\"\n");
@@ -136,6 +148,7 @@ TEST_CASE("a number that cannot be read, or makes no sense") {
 TEST_CASE("a dtype that exists and that the kernel does not take") { refused({"softmax", "--dtype", "i32"}, {"i32"}); }
 TEST_CASE("an unknown extent") { refused({"softmax", "--shape", "row=32"}, {"row", "rows"}); }
 TEST_CASE("a shape that cannot be read") { refused({"softmax", "--shape", "rows=many"}, {"many"}); }
+TEST_CASE("an extent that no number holds") { refused({"softmax", "--shape", "rows=9223372036854775808"}, {"beyond what an extent can be"}); }
 TEST_CASE("an extent of zero") { refused({"softmax", "--shape", "rows=0"}, {"rows", "at least 1"}); }
 TEST_CASE("a negative extent") { refused({"softmax", "--shape", "rows=-4"}, {"rows", "-4"}); }
 TEST_CASE("an unknown strategy") { refused({"softmax", "--strategy", "randon"}, {"randon", "random"}); }

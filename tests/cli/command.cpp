@@ -39,8 +39,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-pid_t start(const Arguments& arguments, const Environment& extra, const std::string& out, const std::string& err) {
-  std::vector<std::string> words{HONE_BINARY_DIR "/bin/hone"};
+constexpr const char* kHone = HONE_BINARY_DIR "/bin/hone";
+
+pid_t start(const std::string& program, const Arguments& arguments, const Environment& extra, const std::string& out, const std::string& err) {
+  std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = merged(extra);
   posix_spawn_file_actions_t actions;
@@ -63,15 +65,27 @@ nlohmann::json Ended::json() const {
   return parsed;
 }
 
-Ended run(const Arguments& arguments, const Environment& extra) {
+namespace {
+
+Ended run_program(const std::string& program, const Arguments& arguments, const Environment& extra) {
   const TemporaryDirectory directory;
-  const pid_t pid = start(arguments, extra, directory / "out", directory / "err");
+  const pid_t pid = start(program, arguments, extra, directory / "out", directory / "err");
   int status = 0;
   REQUIRE(waitpid(pid, &status, 0) == pid);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), contents(directory / "out"), contents(directory / "err")};
 }
 
-Running::Running(const Arguments& arguments) : pid_(start(arguments, {}, "/dev/null", "/dev/null")) {}
+}  // namespace
+
+Ended run(const Arguments& arguments, const Environment& extra) { return run_program(kHone, arguments, extra); }
+
+Ended run_shell(const std::string& script, const Environment& extra) {
+  Environment all = extra;
+  all["HONE"] = kHone;
+  return run_program("/bin/sh", {"-c", script}, all);
+}
+
+Running::Running(const Arguments& arguments, const std::string& out, const std::string& err) : pid_(start(kHone, arguments, {}, out, err)) {}
 
 Running::~Running() { kill_and_reap(); }
 
@@ -82,10 +96,14 @@ bool Running::alive() {
   return pid_ > 0;
 }
 
-int Running::interrupt() {
+int Running::interrupt() { return signalled({SIGINT}); }
+
+int Running::signalled(const std::vector<int>& signals) {
   int status = 0;
   REQUIRE(pid_ > 0);
-  kill(pid_, SIGINT);
+  for (const int signal : signals) {
+    kill(pid_, signal);
+  }
   REQUIRE(waitpid(pid_, &status, 0) == pid_);
   pid_ = -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);

@@ -25,10 +25,14 @@ struct Ended {
 /// hone with these arguments; `extra` is added to the environment.
 Ended run(const Arguments& arguments, const Environment& extra = {});
 
+/// A script for the shell, in which $HONE is the command.
+Ended run_shell(const std::string& script, const Environment& extra = {});
+
 /// hone running beside the test; killed and reaped on destruction.
 class Running {
  public:
-  explicit Running(const Arguments& arguments);
+  /// `out`, `err`: files for what it prints.
+  explicit Running(const Arguments& arguments, const std::string& out = "/dev/null", const std::string& err = "/dev/null");
   ~Running();
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -36,6 +40,8 @@ class Running {
   void kill_and_reap();
   /// Ctrl-C; the exit code, or minus the number of the signal that ended it.
   int interrupt();
+  /// These signals, one right after the other; as interrupt().
+  int signalled(const std::vector<int>& signals);
 
  private:
   pid_t pid_ = -1;

@@ -92,4 +92,17 @@ TEST_CASE("export: what is wrong is said, with what to do") {
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
+TEST_CASE("tuning keeps the default's code, also that of a part of the space, for where there is no compiler") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  Arguments tune{"tune", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=4096", "--budget", "2trials", "--store", store};
+  SUBCASE("of the whole space") {}
+  SUBCASE("of a part without the default") { tune.insert(tune.end(), {"--fix", "bytes=4"}); }
+  REQUIRE(run(tune).exit == 0);
+  const Ended exported = run({"export", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=128", "--config", "default", "--store", store,
+                              "--out", directory / ""},
+                             {{"HONE_CXX", directory / "no_compiler"}});
+  CHECK_MESSAGE(exported.exit == 0, exported.err);
+}
+
 }  // namespace hone::test

@@ -61,7 +61,9 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
   const Ended told = run({"sessions", session, "--kernel", kernel, "--store", store, "--top", "2"});
   CHECK(told.out.find("\nbest 2 of 6 right ones\n") != std::string::npos);
   CHECK(told.out.find("\n  3 compile_error: ") != std::string::npos);
-  CHECK(run({"sessions", session, "--store", store}).err.find("name its file with --kernel") != std::string::npos);
+  CHECK(run({"sessions", session, "--store", store, "--top", "2"}).out.find("\nbest 2 of 6 right ones\n") != std::string::npos);
+  CHECK(run({"sessions", session, "--store", store, "--record", directory / "none.json"})
+            .err.find("hone sessions " + session + " --record FILE --kernel tiny.cu") != std::string::npos);
 
   std::string changed = kTiny;
   std::filesystem::create_directory(directory / "changed");

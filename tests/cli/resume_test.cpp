@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <random>
 #include <set>
@@ -152,11 +153,19 @@ TEST_CASE("an interrupted session says so, and a budget that is used up ends it 
   const auto command = [&](const char* budget) {
     return Arguments{"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", budget, "--store", store, "--json"};
   };
-  Running tuner(command("1h"));
+  Running tuner(command("1h"), directory / "out");
   while (tuner.alive() && recorded(store).size() < 3) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   CHECK(tuner.interrupt() == 130);
+  // The best so far is printed, and is the record.
+  const auto printed = nlohmann::json::parse(contents(directory / "out"), nullptr, false);
+  REQUIRE(printed.is_object());
+  CHECK(printed["interrupted"] == true);
+  REQUIRE(printed["best"].is_object());
+  const auto record = run({"best", "copy", "--device", "cpu", "--shape", "n=4096", "--store", store, "--json"}).json();
+  CHECK(record["config"] == printed["best"]["config"]);
+  CHECK(record["time_us"] == printed["best"]["time_us"]);
   CHECK(run({"sessions", "--store", store, "--json"}).json()["sessions"][0]["state"] == "interrupted");
   const std::size_t trials = recorded(store).size();
   const auto ended = run(command("1trials")).json();
@@ -164,6 +173,18 @@ TEST_CASE("an interrupted session says so, and a budget that is used up ends it 
   CHECK(ended["trials"] == trials);
   CHECK(ended["best"].is_object());
   CHECK(query(store, "SELECT count(*) FROM record") == std::vector<std::string>{"1"});
+}
+
+TEST_CASE("two signals end a session at once, and it says so") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  Running tuner({"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", "1h", "--store", store}, directory / "out", directory / "err");
+  while (tuner.alive() && recorded(store).size() < 2) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  CHECK(tuner.signalled({SIGINT, SIGTERM}) < 0);
+  CHECK(contents(directory / "err").find("ended at once by a second signal") != std::string::npos);
+  CHECK(query(store, "PRAGMA integrity_check") == std::vector<std::string>{"ok"});
 }
 
 }  // namespace hone::test

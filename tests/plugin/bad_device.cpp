@@ -1,8 +1,11 @@
-// Built several times, each with another thing wrong: every call fails in a way of its own (FAILING), the name is taken (TAKEN), a function
+// Built several times, each with another thing wrong: every call fails in a way of its own (FAILING), enumerating never ends
+// (STALLING), the name is taken (TAKEN), a function
 // is missing (PARTIAL), a device lacks a property (NARROW) or a property a name (NAMELESS), or the plugin's table is of the time before
 // devices (OLD), with nonsense behind its end. Or nothing is wrong, and a host that goes by its own sizes would see it so: structs end
 // after what they must have, with nonsense behind (SHORT), or they are longer and lie further apart than the host knows them (WIDE). Or
 // they end before that (CUT).
+
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -87,6 +90,11 @@ std::int32_t readings_wide(void*, hone_readings* readings, hone_message*) {
 #endif
 
 std::int32_t enumerate(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) {
+#ifdef STALLING
+  for (;;) {
+    pause();
+  }
+#endif
   struct {
     hone_device_info info{};
     std::int64_t later[4] = {-1, -1, -1, -1};

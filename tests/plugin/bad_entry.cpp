@@ -1,4 +1,6 @@
-// Built twice: the entry throws (THROWING), or one of the tables it announces is null.
+// Built several times: the entry throws (THROWING) or does not return (STALLING), or one of the tables it announces is null.
+#include <unistd.h>
+
 #include <stdexcept>
 
 #include "hone/plugin.h"
@@ -6,6 +8,10 @@
 extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin_entry() {
 #ifdef THROWING
   throw std::runtime_error("no licence here");
+#elif defined(STALLING)
+  for (;;) {
+    pause();
+  }
 #else
   static const hone_strategy* const strategies[] = {nullptr};
   static const hone_plugin plugin{.abi = HONE_PLUGIN_ABI,

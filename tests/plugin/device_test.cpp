@@ -264,6 +264,13 @@ TEST_CASE("a call that fails, throws or gives nothing is an error that names the
   CHECK(message_of(results[1], ErrorCode::kCompile) == "device failing: compile: the compiler is gone");
 }
 
+TEST_CASE("a device that stalls while it is looked for is missing, and says why") {
+  Registry registry = make_builtin_registry();
+  REQUIRE(load_plugin(registry, built("stalling_device"), std::chrono::milliseconds(20)).ok());
+  CHECK(message_of(registry.device("failing"), ErrorCode::kUnavailable).find("enumerate: it did not return within 20 ms") != std::string::npos);
+  CHECK(registry.device("cpu").ok());
+}
+
 TEST_CASE("a launch that fails leaves the device; one that loses it says so") {
   const Registry registry = with("failing_device");
   const auto device = open(registry, "failing");

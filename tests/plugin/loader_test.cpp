@@ -59,6 +59,10 @@ TEST_CASE("a shared object that is no plugin is refused") { check_refused(built(
 
 TEST_CASE("a plugin whose entry throws or announces nothing at all is refused") {
   check_refused(built("throwing_entry"), "hone_plugin_entry failed: no licence here");
+  Registry registry = make_builtin_registry();
+  const auto stalled = load_plugin(registry, built("stalling/stalling_entry"), std::chrono::milliseconds(20));
+  REQUIRE_FALSE(stalled.ok());
+  CHECK(stalled.error().message.find("hone_plugin_entry did not return within 20 ms") != std::string::npos);
   check_refused(built("null_table"), "it announces 1 strategy tables and one of them is null");
 }
 

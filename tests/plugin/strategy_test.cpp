@@ -198,6 +198,33 @@ TEST_CASE("a strategy that stalls loses its turns until it returns, and may outl
   }
 }
 
+TEST_CASE("a strategy whose end stalls is left behind") {
+  static std::atomic<bool> released = false, gone = false;
+  struct Clings : Base {
+    using Base::Base;
+    ~Clings() override {
+      released.wait(false);
+      gone = true;
+      gone.notify_all();
+    }
+  };
+  { const Strategy strategy = make<Clings>(20ms); }
+  CHECK_FALSE(gone);
+  released = true;
+  released.notify_all();
+  gone.wait(false);
+}
+
+TEST_CASE("what a strategy keeps has a bound") {
+  struct Hoards : Base {
+    using Base::Base;
+    [[nodiscard]] std::string save() const override { return std::string((std::size_t{64} << 20) + 1, 'x'); }
+  };
+  Strategy strategy = make<Hoards>();
+  CHECK(strategy.save().empty());
+  CHECK(strategy.faults().first == "strategy sham: save failed: it keeps more than 64 MiB");
+}
+
 TEST_CASE("what was told while a call stalled is told before the next") {
   static std::atomic<bool> released = false;
   static std::atomic<std::size_t> told_before_second = 0;

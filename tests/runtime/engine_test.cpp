@@ -1,127 +1,109 @@
 #include "hone/engine.hpp"
 
-#include <doctest/doctest.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include <cmath>
-#include <cstdlib>
+#include <array>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "hone/launch_plan.hpp"
+#include "tests/runtime/engine_fixture.hpp"
 
-namespace hone {
-namespace {
-
-const Shape kShape{{"rows", 3}, {"cols", 5}};
-
-/// A user's data directory while it lives: what is written then is that user's.
-class User {
- public:
-  explicit User(const std::filesystem::path& data) {
-    const char* const before = std::getenv("XDG_DATA_HOME");
-    before_ = before == nullptr ? "" : before;
-    setenv("XDG_DATA_HOME", data.c_str(), 1);
-  }
-  User(const User&) = delete;
-  User& operator=(const User&) = delete;
-  ~User() { before_.empty() ? unsetenv("XDG_DATA_HOME") : setenv("XDG_DATA_HOME", before_.c_str(), 1); }
-
- private:
-  std::string before_;
-};
-
-/// A store in which the default configuration of softmax won, with its code.
-void make_tuned_store(const std::filesystem::path& file) {
-  const KernelSpec& spec = **find_builtin_kernel("softmax");
-  const Registry::Found cpu = builtin_registry().device("cpu").value();
-  const Problem problem = make_problem(spec, DType::kF32, kShape).value();
-  const auto store = open_store(file, StoreMode::kReadWrite).value();
-  const LaunchPlan plan = make_launch_plan(spec, problem, choose(spec, problem, cpu.info, nullptr).value(), cpu, store.get()).value();
-  Record record;
-  record.configuration = plan.choice.configuration;
-  record.configuration_text = text(spec.parameters, record.configuration);
-  record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
-  record.artifact = plan.code.artifact->digest;
-  record.symbols = plan.code.symbols;
-  const RecordKey key = record_key(spec, problem, cpu.info);
-  const std::int64_t session = store->begin_session({key, "random", "", 0}, "1trials").value();
-  REQUIRE(store->finish_session(session, key, record, 1.0).value());
-}
-
-/// What softmax makes of rows of equal numbers.
-std::vector<float> launched(Engine& engine, const Kernel& softmax) {
-  const std::vector<float> input(15, 2.0F);
-  std::vector<float> output(15, -1.0F);
-  const auto x = engine.device().allocate(input.size() * sizeof(float)).value();
-  const auto y = engine.device().allocate(output.size() * sizeof(float)).value();
-  REQUIRE(engine.device().upload(x->address(), std::as_bytes(std::span(input))).ok());
-  REQUIRE(softmax.launch(nullptr, static_cast<const float*>(x->address()), static_cast<float*>(y->address())).ok());
-  REQUIRE(engine.device().download(std::as_writable_bytes(std::span(output)), y->address()).ok());
-  return output;
-}
-
-Engine cpu_engine() { return Engine::open({.store = "/nonexistent/hone.db", .device = "cpu"}).value(); }
-
-}  // namespace
+namespace hone::test {
 
 TEST_CASE("an engine without a store launches the default and gets the right answer") {
   Engine engine = cpu_engine();
-  const Kernel softmax = engine.kernel("softmax", DType::kF32, kShape).value();
+  const Kernel softmax = engine.kernel("softmax", DType::kF32, kSoftmaxShape).value();
   CHECK(softmax.source() == Source::kDefault);
   CHECK(softmax.why().empty());
-  for (const float value : launched(engine, softmax)) {
-    CHECK(value == doctest::Approx(0.2));
-  }
+  CHECK(engine.warnings().empty());
+  CHECK(is_right(engine, softmax));
 }
 
 TEST_CASE("code that came from elsewhere is launched only where the application says so, and otherwise the default says why") {
-  const auto folder = std::filesystem::temp_directory_path() / ("hone_engine_" + std::to_string(::getpid()));
+  const Folder folder;
   const auto file = folder / "S.db";
   {
-    const User author(folder / "author");
+    const Variable author("XDG_DATA_HOME", folder / "author");
     make_tuned_store(file);
-    Engine engine = Engine::open({.store = file, .device = "cpu"}).value();
-    CHECK(engine.kernel("softmax", DType::kF32, kShape).value().source() == Source::kExact);
+    CHECK(cpu_engine(file).kernel("softmax", DType::kF32, kSoftmaxShape).value().source() == Source::kExact);
   }
-  const User other(folder / "other");
-  Engine careful = Engine::open({.store = file, .device = "cpu"}).value();
-  const Kernel standard = careful.kernel("softmax", DType::kF32, kShape).value();
+  const Variable other("XDG_DATA_HOME", folder / "other");
+  Engine careful = cpu_engine(file);
+  const Kernel standard = careful.kernel("softmax", DType::kF32, kSoftmaxShape).value();
   CHECK(standard.source() == Source::kDefault);
-  CHECK(standard.why().find("EngineOptions::trust_store") != std::string::npos);
-  for (const float value : launched(careful, standard)) {
-    CHECK(value == doctest::Approx(0.2));
-  }
+  CHECK(contains(standard.why(), "EngineOptions::trust_store"));
+  CHECK(is_right(careful, standard));
   Engine trusting = Engine::open({.store = file, .device = "cpu", .trust_store = true}).value();
-  const Kernel tuned = trusting.kernel("softmax", DType::kF32, kShape).value();
+  const Kernel tuned = trusting.kernel("softmax", DType::kF32, kSoftmaxShape).value();
   CHECK(tuned.source() == Source::kExact);
   CHECK(tuned.why().empty());
-  for (const float value : launched(trusting, tuned)) {
-    CHECK(value == doctest::Approx(0.2));
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  CHECK(is_right(trusting, tuned));
 }
 
-TEST_CASE("misuse of a launch is an error, not a crash") {
+TEST_CASE("a kernel of one's own that bears a built-in's name gets its own code, also where the built-in was asked for before") {
   Engine engine = cpu_engine();
-  const Kernel softmax = engine.kernel("softmax", DType::kF32, {{"rows", 3}, {"cols", 5}}).value();
-  const auto memory = engine.device().allocate(256).value();
-  auto* x = static_cast<float*>(memory->address());
-  CHECK(softmax.launch(nullptr, x).error().message == "softmax takes 2 arguments; 1 were passed");
-  CHECK(softmax.launch(nullptr, x, 1.0F).error().message.find("type") != std::string::npos);
-  CHECK(softmax.launch(nullptr, x + 1, x).error().message.find("aligned") != std::string::npos);
+  alignas(16) std::array<float, 3> x{1.0F, 2.0F, 3.0F}, y{};
+  const auto copied = [&](const Kernel& copy) {
+    REQUIRE(copy.launch(nullptr, std::span<const float>(x), std::span(y)).ok());
+    return y;
+  };
+  const Kernel builtin = engine.kernel("copy", DType::kF32, {{"n", 3}}).value();
+  CHECK(copied(builtin) == x);
+  KernelSpec own = **find_builtin_kernel("copy");
+  const std::string statement = "y[tail] = x[tail]";
+  REQUIRE(contains(own.source, statement));
+  own.source.replace(own.source.find(statement), statement.size(), "y[tail] = x[tail] * T(2)");
+  own.source_hash = "another";
+  REQUIRE(engine.add_kernel(own).ok());
+  CHECK(copied(engine.kernel("copy", DType::kF32, {{"n", 3}}).value()) == std::array{2.0F, 4.0F, 6.0F});
+  CHECK(copied(builtin) == x);
+}
+
+TEST_CASE("a handle goes on when its engine is gone") {
+  for (const char* name : {"copy", "full_sum"}) {  // the second has workspaces, one of them cleared before each launch
+    CAPTURE(name);
+    const Kernel kernel = cpu_engine().kernel(name, DType::kF32, {{"n", 64}}).value();
+    alignas(16) std::array<float, 64> x{}, y{};
+    x.fill(0.5F);
+    REQUIRE(kernel.launch(nullptr, std::span<const float>(x), std::span(y)).ok());
+    CHECK(y[0] == (std::string_view(name) == "copy" ? 0.5F : 32.0F));
+    CHECK(kernel.source() == Source::kDefault);
+  }
+}
+
+TEST_CASE("what one thread compiles keeps nobody waiting who asks for something else") {
+  const Folder folder;
+  const std::filesystem::path script = folder / "compiler", begun = folder / "begun", go_on = folder / "go_on";
+  std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] && exec g++ --version\n: >" << begun.string() << "\nwhile [ ! -e "
+                        << go_on.string() << " ]; do sleep 0.01; done\nexec g++ \"$@\"\n";
+  REQUIRE(chmod(script.c_str(), 0755) == 0);
+  Engine engine = cpu_engine();
+  REQUIRE(engine.kernel("copy", DType::kF32, {{"n", 64}}).ok());
+  const Variable compiler("HONE_CXX", script);
+  bool compiled = false;
+  std::thread other([&] { compiled = engine.kernel("softmax", DType::kF32, kSoftmaxShape).ok(); });
+  while (!std::filesystem::exists(begun)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(engine.kernel("copy", DType::kF32, {{"n", 64}}).ok());  // under one lock it would wait for what comes after it
+  std::ofstream(go_on) << "";
+  other.join();
+  CHECK(compiled);
 }
 
 TEST_CASE("unknown kernels, dtypes and shapes are refused by name") {
   Engine engine = cpu_engine();
-  CHECK(engine.kernel("sofmax", DType::kF32, {}).error().message.find("softmax") != std::string::npos);
-  CHECK(engine.kernel("softmax", DType::kI32, {}).error().message.find("dtype") != std::string::npos);
-  CHECK(engine.kernel("softmax", DType::kF32, {{"row", 1}}).error().message.find("rows") != std::string::npos);
-  CHECK(engine.kernel("softmax", DType::kF32, {{"rows", 0}}).error().message.find("at least 1") != std::string::npos);
+  CHECK(contains(engine.kernel("sofmax", DType::kF32, {}).error().message, "softmax"));
+  CHECK(contains(engine.kernel("softmax", DType::kI32, {}).error().message, "dtype"));
+  CHECK(contains(engine.kernel("softmax", DType::kF32, {{"row", 1}}).error().message, "rows"));
+  CHECK(contains(engine.kernel("softmax", DType::kF32, {{"rows", 0}}).error().message, "at least 1"));
 }
 
 TEST_CASE("an unknown device is refused") { CHECK_FALSE(Engine::open({.store = "", .device = "abacus"}).ok()); }
 
-}  // namespace hone
+}  // namespace hone::test

@@ -1,6 +1,6 @@
 #include "hone/launch_plan.hpp"
 
-#include <doctest/doctest.h>
+#include "tests/runtime/engine_fixture.hpp"
 
 namespace hone {
 namespace {
@@ -75,6 +75,37 @@ TEST_CASE("an argument whose bytes would overflow is an error that names it") {
   const auto arguments = launch_arguments(full_sum, problem, default_configuration(full_sum));
   REQUIRE_FALSE(arguments.ok());
   CHECK(arguments.error().message.find("argument '" + full_sum.arguments.back().name + "' would have 4611686018427387904 elements") != std::string::npos);
+}
+
+TEST_CASE("without a compiler, code that another version of it made of the configuration serves") {
+  const test::Folder folder;
+  const test::Variable user("XDG_DATA_HOME", folder / "user");
+  const KernelSpec& spec = **find_builtin_kernel("softmax");
+  Registry::Found cpu = builtin_registry().device("cpu").value();
+  const Problem problem = make_problem(spec, DType::kF32, test::kSoftmaxShape).value();
+  const auto store = open_store(folder / "S.db", StoreMode::kReadWrite).value();
+  const Choice choice = choose(spec, problem, cpu.info, nullptr).value();
+  const std::string compiler = cpu.info.environment.at("compiler");
+  cpu.info.environment["compiler"] = "an older one";
+  const LaunchPlan made = make_launch_plan(spec, problem, choice, cpu, store.get()).value();
+  const test::Variable none("HONE_CXX", folder / "no_compiler");
+  for (const std::string& today : {compiler, std::string("none"), std::string()}) {
+    CAPTURE(today);
+    cpu.info.environment["compiler"] = today;
+    const auto found = make_launch_plan(spec, problem, choice, cpu, store.get());
+    REQUIRE_MESSAGE(found.ok(), found.error().message);
+    CHECK(found->code.artifact->digest == made.code.artifact->digest);
+    CHECK(found->code.symbols == made.code.symbols);
+  }
+  // Only what fits: another configuration, source, dtype or architecture is other code.
+  Choice other = choice;
+  other.configuration = parse_configuration(spec.parameters, "block=512").value();
+  CHECK_FALSE(make_launch_plan(spec, problem, other, cpu, store.get()).ok());
+  CHECK_FALSE(make_launch_plan(spec, make_problem(spec, DType::kF16, test::kSoftmaxShape).value(), choice, cpu, store.get()).ok());
+  cpu.info.architecture = "another";
+  const auto missing = make_launch_plan(spec, problem, choice, cpu, store.get());
+  REQUIRE_FALSE(missing.ok());
+  CHECK(missing.error().code == ErrorCode::kUnavailable);
 }
 
 TEST_CASE("an architecture stands for a device that need not be here") {

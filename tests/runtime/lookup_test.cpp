@@ -103,6 +103,36 @@ TEST_CASE("exact, nearest and default are told apart") {
   CHECK(text(near.record->problem.shape) == "rows=64,cols=64");
 }
 
+TEST_CASE("a nearest record that is not valid here is followed by the next nearest that is") {
+  const Fixture fixture;
+  const Configuration valid = parse_configuration(fixture.spec.parameters, "block=512").value();
+  const Configuration other = parse_configuration(fixture.spec.parameters, "unaligned_rows=false").value();
+  REQUIRE(valid_for(fixture.spec, fixture.problem(64, 64), fixture.device, other));
+  REQUIRE_FALSE(valid_for(fixture.spec, fixture.problem(64, 65), fixture.device, other));
+  REQUIRE(valid_for(fixture.spec, fixture.problem(64, 65), fixture.device, valid));
+  fixture.record(fixture.problem(64, 64), other);
+  fixture.record(fixture.problem(64, 128), valid);
+  const Choice near = choose(fixture.spec, fixture.problem(64, 65), fixture.device, fixture.store.get()).value();
+  REQUIRE(near.source == Source::kNearest);
+  CHECK(text(near.record->problem.shape) == "rows=64,cols=128");
+  CHECK(near.configuration == valid);
+}
+
+TEST_CASE("where nothing fits this device, the products that have records are named") {
+  Fixture fixture;
+  const DeviceInfo here = fixture.device;
+  fixture.device.product = "Abacus 3000";
+  fixture.record(fixture.problem(64, 64), default_configuration(fixture.spec));
+  fixture.record(fixture.problem(64, 128), default_configuration(fixture.spec));
+  const Choice choice = choose(fixture.spec, fixture.problem(64, 64), here, fixture.store.get()).value();
+  CHECK(choice.source == Source::kDefault);
+  CHECK(choice.why.empty());
+  CHECK(choice.elsewhere == "softmax f32 was tuned for Abacus 3000, and not for " + here.product);
+  const Problem half = make_problem(fixture.spec, DType::kF16, {{"rows", 64}, {"cols", 64}}).value();
+  CHECK(choose(fixture.spec, half, here, fixture.store.get()).value().elsewhere.empty());
+  CHECK(choose(fixture.spec, fixture.problem(64, 65), fixture.device, fixture.store.get()).value().elsewhere.empty());
+}
+
 TEST_CASE("a lookup that names no accuracy bound is never served by a record that was tuned under one") {
   const Fixture fixture;
   const Problem problem = fixture.problem(64, 64);

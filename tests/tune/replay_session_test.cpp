@@ -20,6 +20,41 @@ TEST_CASE("a model that cannot be kept costs the session nothing and is noted") 
   CHECK(report->model_not_kept.find("no room") != std::string::npos);
 }
 
+TEST_CASE("a strategy that cannot be started leaves no session behind") {
+  Fixture fixture;
+  TuneRequest request = fixture.request("random", "10trials");
+  request.strategy_parameters = {{"nonsense", 1.0}};
+  CHECK_FALSE(tune(request, fixture.store(), builtin_registry()).ok());
+  CHECK(fixture.store().sessions().value().empty());
+}
+
+TEST_CASE("a session that is stopped keeps its best so far where it is asked to, and can be resumed") {
+  Fixture fixture;
+  std::stop_source stop;
+  TuneRequest request = fixture.request("exhaustive", "1h");
+  request.stop = stop.get_token();
+  request.on_progress = [&](const Progress& progress) {
+    if (progress.trials >= 5) {
+      stop.request_stop();
+    }
+  };
+  SUBCASE("not asked to") {
+    CHECK(tune(request, fixture.store(), builtin_registry()).error().code == ErrorCode::kCancelled);
+    CHECK_FALSE(fixture.record().has_value());
+    return;
+  }
+  SUBCASE("asked to") {}
+  request.keep_best = true;
+  const TuneReport stopped = tune(request, fixture.store(), builtin_registry()).value();
+  CHECK(stopped.interrupted);
+  CHECK(stopped.session == 1);
+  REQUIRE(stopped.best.has_value());
+  REQUIRE(stopped.default_measured.has_value());
+  REQUIRE(fixture.record().has_value());
+  CHECK(fixture.record()->configuration == stopped.best->configuration);
+  CHECK(fixture.store().sessions().value().front().state == SessionState::kRunning);
+}
+
 TEST_CASE("a session gives its strategy what earlier ones of the kernel learnt, unless told not to") {
   Fixture fixture;
   CHECK(tune(fixture.request("random", "10trials"), fixture.store(), builtin_registry()).value().prior_trials == 0);

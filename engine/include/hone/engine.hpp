@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -55,14 +57,16 @@ struct EngineOptions {
 };
 
 /// A kernel ready to launch for one problem. Cheap to copy. Copies share their workspaces: launch them on one stream at a time,
-/// and ask the engine again for a handle to use on another stream.
+/// and ask the engine again for a handle to use on another stream. A handle shares what it needs (device, code, workspaces) with its engine
+/// and may outlive it; what it runs on is closed when the last of them goes.
 class Kernel {
  public:
   [[nodiscard]] Source source() const;
   [[nodiscard]] const Configuration& configuration() const;
   [[nodiscard]] std::string configuration_text() const;
   [[nodiscard]] const Problem& problem() const;
-  /// Why a record that there is was passed over (its code came from elsewhere, and the store is not trusted); empty if none was.
+  /// Why records that there are were passed over: their code came from elsewhere and the store is not trusted, the store cannot be read, they
+  /// are of other products; empty if none was.
   [[nodiscard]] const std::string& why() const;
   /// The shape that was tuned: differs from problem() for kNearest; empty for kDefault.
   [[nodiscard]] const Shape& tuned_shape() const;
@@ -73,12 +77,19 @@ class Kernel {
 
   /// Enqueues the kernel on `stream` (a CUstream or cudaStream_t; ignored by the cpu device, which runs it before it returns).
   /// One argument for each argument of the kernel file in its order, without workspaces and Problem: device pointers aligned to 16 bytes,
-  /// and scalars of the declared type. Allocates nothing and takes no lock. Errors: kInvalidArgument (number, kind or alignment), kLaunch.
+  /// or std::span of device memory, whose extent is then checked, and scalars of the declared type. Allocates nothing and takes no lock.
+  /// Errors: kInvalidArgument (number, type, alignment, a span that is too short, a null pointer where the kernel has elements), kLaunch,
+  /// kUnavailable (in a process that was forked from the engine's).
   template <class... Arguments>
   Result<void> launch(void* stream, Arguments... arguments) const {
     static_assert(sizeof...(Arguments) <= kMostArguments, "a kernel has at most 32 arguments");
-    std::array<void*, sizeof...(Arguments)> addresses{const_cast<void*>(static_cast<const void*>(&arguments))...};
+    const std::tuple<decltype(stored(arguments))...> values{stored(arguments)...};
     static constexpr std::array<Passed, sizeof...(Arguments)> kinds{passed<Arguments>()...};
+    const auto addresses = std::apply(
+        [](const auto&... value) {
+          return std::array<void*, sizeof...(Arguments)>{const_cast<void*>(static_cast<const void*>(&value))...};
+        },
+        values);
     return launch_passed(stream, addresses.data(), kinds.data(), sizeof...(Arguments));
   }
 
@@ -90,13 +101,42 @@ class Kernel {
   struct Passed {
     enum class Kind : std::uint8_t { kOther, kReal, kSigned, kUnsigned, kBoolean };
     bool pointer = false;
+    bool span = false;         ///< a pointer of which the bytes behind it are known
     Kind kind = Kind::kOther;  ///< of what a pointer points to; classes and void are others
     std::uint16_t size = 0;
   };
 
+  /// What a span becomes: begins as a pointer does.
+  struct Extent {
+    const void* data = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  template <class T>
+  struct IsSpan : std::false_type {};
+  template <class T, std::size_t N>
+  struct IsSpan<std::span<T, N>> : std::true_type {};
+
+  template <class T>
+  static auto stored(const T& argument) {
+    if constexpr (IsSpan<T>::value) {
+      return Extent{argument.data(), argument.size_bytes()};
+    } else if constexpr (std::is_null_pointer_v<T>) {
+      return static_cast<const void*>(nullptr);
+    } else {
+      return argument;
+    }
+  }
+
   template <class T>
   static constexpr Passed passed() {
-    if constexpr (std::is_pointer_v<T>) {
+    if constexpr (IsSpan<T>::value) {
+      Passed element = passed<std::remove_cv_t<typename T::element_type>>();
+      element.pointer = element.span = true;
+      return element;
+    } else if constexpr (std::is_null_pointer_v<T>) {
+      return passed<const void*>();
+    } else if constexpr (std::is_pointer_v<T>) {
       Passed pointee = passed<std::remove_cv_t<std::remove_pointer_t<T>>>();
       pointee.pointer = true;
       return pointee;
@@ -110,22 +150,27 @@ class Kernel {
                              : !std::is_integral_v<T>         ? Passed::Kind::kOther
                              : std::is_signed_v<T>            ? Passed::Kind::kSigned
                                                               : Passed::Kind::kUnsigned;
-      return {false, kKind, static_cast<std::uint16_t>(sizeof(T))};
+      return {false, false, kKind, static_cast<std::uint16_t>(sizeof(T))};
     }
   }
 
   Result<void> launch_passed(void* stream, void* const* addresses, const Passed* kinds, std::size_t count) const;
+  /// A scalar must be of the type; of pointers those are refused that can be no mistake: to numbers of another size or sort.
+  static bool accepts(DType dtype, bool scalar, Passed passed);
+  static std::string type_text(Passed passed);
 
   struct State;
   explicit Kernel(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;
 };
 
-/// Thread-safe.
+/// Thread-safe: what one thread looks up and compiles keeps only those waiting who ask for the same problem. Not for use in a process that
+/// was forked from the one that opened it: there every call is an error that says so, and destruction leaves the device alone.
 class Engine {
  public:
-  /// A store that does not exist is no error: every kernel then runs its default. Errors: an unknown or missing device, a foreign or newer
-  /// store; with tune_misses, one that cannot be written.
+  /// A store that does not exist is no error: every kernel then runs its default. Nor is one that cannot be read (it is locked, damaged, or no
+  /// store of this Hone): what is in it is used as far as it can be had, the rest runs defaults, and warnings() says so. Errors: an unknown or
+  /// missing device; with tune_misses, a store that cannot be written.
   static Result<Engine> open(const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -135,13 +180,16 @@ class Engine {
   Result<void> add_kernel_file(const std::filesystem::path& file, const ReadOptions& options = {});
   Result<void> add_kernel(KernelSpec spec);
 
-  /// Looks up, loads and prepares. The first call for a problem loads code and may compile; later ones are a map lookup.
-  /// Errors: an unknown kernel, dtype or shape name; no valid configuration; code that is in no store and no compiler to make it.
+  /// Looks up, loads and prepares. The first call for a problem loads code and may compile; later ones are a map lookup, and memory for each
+  /// handle of a kernel that has workspaces. Errors: an unknown kernel, dtype or shape name; no valid configuration; code that is in no store
+  /// and no compiler to make it; a record that was changed (docs/trust.md); kUnavailable (in a process that was forked from the engine's).
   Result<Kernel> kernel(std::string_view kernel, const DTypes& dtypes, const Shape& shape);
   /// The same of a kernel that has one dtype.
   Result<Kernel> kernel(std::string_view kernel, const Shape& shape);
   /// What EngineOptions::tune_misses has come to so far.
   [[nodiscard]] MissReport misses() const;
+  /// What went wrong and did not keep lookups from being answered, each once: a store that cannot be read, a winner that does not load.
+  [[nodiscard]] std::vector<std::string> warnings() const;
 
   [[nodiscard]] const DeviceInfo& device_info() const;
   /// The device's memory operations, for applications that have no CUDA code of their own. Not thread-safe.
@@ -149,8 +197,8 @@ class Engine {
 
  private:
   struct Impl;
-  explicit Engine(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Engine(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;  ///< of this engine alone
 };
 
 }  // namespace hone

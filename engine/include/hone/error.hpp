@@ -14,8 +14,8 @@ enum class ErrorCode {
   kNotFound,         ///< a named thing does not exist (a kernel, a device, a file, a record)
   kBadKernel,        ///< a kernel file cannot be read; the message carries clang's file:line:column
   kEmptySpace,       ///< no configuration meets the constraints
-  kIo,               ///< a file or socket could not be read or written
-  kStore,            ///< the store is foreign, newer, corrupt, read-only or full
+  kIo,               ///< a file or socket could not be read or written; a disk is full or fails
+  kStore,            ///< the store is foreign, newer, corrupt or read-only
   kUnavailable,      ///< a part of the machine is missing (no GPU, no NVRTC, no libclang)
   kCompile,          ///< a configuration does not compile; the message carries the compiler's log
   kLaunch,           ///< a kernel could not be launched

@@ -32,7 +32,8 @@ struct LaunchPlan {
 /// Errors: an extent that cannot be evaluated.
 Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, const Problem& problem, const Configuration& configuration);
 
-/// Takes the code from the record's artifact, else from the store, else compiles it (and keeps it in a store that can be written). `store`
+/// Takes the code from the record's artifact, else from the store, else compiles it (and keeps it in a store that can be written). Without a
+/// compiler, what another version of it made of the configuration serves. A store that cannot be read is as one without the code. `store`
 /// may be null; `device` need not be present. Errors: code that is in no store and no compiler to make it; what its compiler says.
 Result<LaunchPlan> make_launch_plan(const KernelSpec& spec, const Problem& problem, Choice choice, const Registry::Found& device,
                                     Store* store);

@@ -12,12 +12,15 @@ struct Choice {
   Configuration configuration;
   std::optional<Record> record;
   std::string why = {};  ///< why records that there are were passed over; empty if none was
+  std::string elsewhere = {};      ///< which other products have records of the kernel, where nothing fits this device
+  std::string store_failure = {};  ///< why the store could not be asked (Lookup::without_store); empty if it could
 };
 
 /// What is asked of the records that may be chosen.
 struct Lookup {
   Purpose purpose = {};
   bool launch = true;  ///< only records whose code may be launched; false: to look at, or to compile the configuration anew
+  bool without_store = false;  ///< a store that fails is as none, and Choice::store_failure says why
 };
 
 /// Whether all constraints of the kernel hold.

@@ -11,7 +11,8 @@
 namespace hone {
 
 /// Opens a shared object and registers its strategies and devices; it is never closed again. A file that this registry has already is not
-/// opened a second time. Each call of a strategy has `patience` to return before it loses its turn. Errors (kPlugin, kNotFound), with nothing
+/// opened a second time. Each call of a strategy has `patience` to return before it loses its turn, and so have the
+/// plugin's entry and a device's enumeration, which are left behind otherwise. Errors (kPlugin, kNotFound), with nothing
 /// registered: it cannot be opened, exports no `hone_plugin_entry`, has another ABI version, lacks a function, or names what is registered
 /// already.
 Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file,

@@ -58,6 +58,7 @@ struct TuneRequest {
   const RecordedSpace* recorded = nullptr;    ///< replay: trials are answered from here
   std::function<void(const Progress&)> on_progress;
   std::stop_token stop = {};                  ///< asked to stop, a session ends at once with kCancelled, and can be resumed
+  bool keep_best = false;                     ///< asked to stop, it makes its best so far a record first, and reports that (TuneReport::interrupted)
 };
 
 /// A configuration as a session measured it.
@@ -68,6 +69,7 @@ struct Measured {
 
 struct TuneReport {
   std::int64_t session = 0;
+  bool interrupted = false;  ///< it was stopped, with TuneRequest::keep_best: `best` and the default are as their trials had them
   std::string device_id, product;
   Count cartesian = 0, valid = 0;
   Count likely = 0;                     ///< of the valid ones; all of them where there are no expectations or they contradict one another

@@ -114,7 +114,8 @@ struct CompiledKey {
   std::string source_hash;  ///< code_hash() of <hone/static_fields.hpp>
   DTypes dtype;
   std::string configuration;  ///< canonical text; "reference" for the reference
-  std::string architecture, compiler;
+  std::string architecture;
+  std::string compiler;  ///< empty, to look up: whichever made it
 };
 
 /// The key under which the winner for a problem on a device is recorded.
@@ -139,7 +140,11 @@ class Store {
   /// itself, else by `replaces`. Returns whether the record was written.
   virtual Result<bool> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds,
                                       std::optional<std::int64_t> compared_with = std::nullopt) = 0;
+  /// Writes the best so far of a session that was stopped, which can still be resumed: where no record stands, or by `replaces`. Returns whether.
+  virtual Result<bool> keep_record(std::int64_t session, const RecordKey& key, const Record& record) = 0;
   virtual Result<std::vector<SessionInfo>> sessions() = 0;
+  /// The parameters of a session as its trials had them, with those values alone: of a kernel whose file is not at hand, or has changed since.
+  virtual Result<std::vector<Parameter>> parameters_of(std::int64_t session) = 0;
   /// The devices that sessions ran on, with the id and the environment of the latest; memory is rounded to GiB, the uuid is left out.
   virtual Result<std::vector<DeviceInfo>> devices() = 0;
 
@@ -168,7 +173,7 @@ class Store {
 enum class StoreMode {
   kReadWrite,  ///< makes the file, and upgrades one of an older Hone, which that Hone cannot read any more
   kReadOnly,   ///< changes nothing: an older store is read as it is
-  kAsItIs,     ///< writes where the file allows it without an upgrade, else reads
+  kAsItIs,     ///< writes where the file allows it without an upgrade, else reads; waits a second for who holds it locked
 };
 
 /// Whose code is handed out for launching: a store holds executable code.
@@ -177,7 +182,7 @@ enum class Trust {
   kAll,  ///< also what came from elsewhere: for stores that ship with an application
 };
 
-/// Opens the SQLite store. Errors, kStore: not a Hone store, made by a newer Hone, corrupt, read-only, full.
+/// Opens the SQLite store. Errors, kStore: not a Hone store, made by a newer Hone, corrupt, read-only; kIo: the disk is full or fails.
 Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust = Trust::kOwn);
 
 /// Has all code in the store at `path` launched for this user from now on, or (`trusted` false) only this user's own. Kept in the user's data

@@ -1,0 +1,76 @@
+// What a launch takes, and what it says of what it does not take.
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "tests/runtime/engine_fixture.hpp"
+
+namespace hone::test {
+namespace {
+
+/// Of the launch of softmax at kSoftmaxShape; empty if it took the arguments.
+template <class... Arguments>
+std::string complaint(const Kernel& kernel, Arguments... arguments) {
+  const Result<void> launched = kernel.launch(nullptr, arguments...);
+  return launched ? "" : launched.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("misuse of a launch is an error that names the argument and the types, not a crash") {
+  Engine engine = cpu_engine();
+  const Kernel softmax = engine.kernel("softmax", DType::kF32, kSoftmaxShape).value();
+  const auto memory = engine.device().allocate(256).value();
+  auto* const x = static_cast<float*>(memory->address());
+  CHECK(complaint(softmax, x) == "softmax takes 2 arguments; 1 were passed");
+  CHECK(complaint(softmax, x, 1.0F) == "softmax: argument 1 (y): float was passed; its type in the kernel file is f32*");
+  CHECK(complaint(softmax, static_cast<const double*>(memory->address()), x) ==
+        "softmax: argument 0 (x): double* was passed; its type in the kernel file is f32*");
+  CHECK(contains(complaint(softmax, x, static_cast<std::int32_t*>(memory->address())), "argument 1 (y): int32_t* was passed"));
+  CHECK(contains(complaint(softmax, x + 1, x), "argument 0 (x): the pointer is not aligned to 16 bytes"));
+  CHECK(complaint(softmax, memory->address(), memory->address()) == "");  // void* may be anything
+}
+
+TEST_CASE("a null pointer is refused where the kernel has elements") {
+  Engine engine = cpu_engine();
+  const Kernel softmax = engine.kernel("softmax", DType::kF32, kSoftmaxShape).value();
+  const auto memory = engine.device().allocate(256).value();
+  auto* const x = static_cast<float*>(memory->address());
+  CHECK(complaint(softmax, x, static_cast<float*>(nullptr)) ==
+        "softmax: argument 1 (y): a null pointer was passed; the kernel has 15 elements there");
+  CHECK(contains(complaint(softmax, nullptr, x), "argument 0 (x): a null pointer was passed"));
+  CHECK(contains(complaint(softmax, std::span<const float>(), x), "argument 0 (x): a null pointer was passed"));
+}
+
+TEST_CASE("an argument without elements may be null") {
+  Engine engine = cpu_engine();
+  KernelSpec spec = **find_builtin_kernel("copy");
+  spec.name = "copy_nothing";
+  spec.source_hash = "copy_nothing";
+  for (Argument& argument : spec.arguments) {
+    argument.extent = Expression::constant(std::int64_t{0});
+  }
+  const std::string body = "const long packets = p.n / kVec;";
+  REQUIRE(contains(spec.source, body));
+  spec.source.replace(spec.source.rfind(body), body.size(), body + " if (p.n > 0) return;");
+  spec.name = "copy";
+  REQUIRE(engine.add_kernel(spec).ok());
+  const Kernel nothing = engine.kernel("copy", DType::kF32, {{"n", 4}}).value();
+  CHECK(complaint(nothing, nullptr, static_cast<float*>(nullptr)) == "");
+}
+
+TEST_CASE("the extent of a span is held against the kernel's") {
+  Engine engine = cpu_engine();
+  const Kernel softmax = engine.kernel("softmax", DType::kF32, kSoftmaxShape).value();
+  alignas(16) std::array<float, 16> x{}, y{};
+  CHECK(complaint(softmax, std::span<const float>(x), std::span<float, 16>(y)) == "");
+  CHECK(y[14] == doctest::Approx(0.2));
+  CHECK(complaint(softmax, std::span(x), std::span(y).first(14)) ==
+        "softmax: argument 1 (y): the span holds 14 elements of f32; the kernel has 15 there");
+  CHECK(contains(complaint(softmax, std::as_bytes(std::span(x)), std::as_writable_bytes(std::span(y)).first(59)),
+                 "the span holds 14 elements of f32"));
+  alignas(16) std::array<double, 16> doubles{};
+  CHECK(contains(complaint(softmax, std::span(doubles), y.data()), "argument 0 (x): std::span<double> was passed"));
+}
+
+}  // namespace hone::test
