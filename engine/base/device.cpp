@@ -25,7 +25,7 @@ Error launch_error(const KernelSpec& spec, const Pass& pass, std::string_view wh
 }
 
 Result<std::array<std::int64_t, 3>> evaluate3(const KernelSpec& spec, const Pass& pass, std::string_view what,
-                                              const std::array<Expression, 3>& expressions, const Bindings& bound) {
+                                              const std::array<Expression, 3>& expressions, const Bindings& bound, std::int64_t least = 1) {
   std::array<std::int64_t, 3> values{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const Result<Value> value = expressions[axis].evaluate(bound);
@@ -33,8 +33,9 @@ Result<std::array<std::int64_t, 3>> evaluate3(const KernelSpec& spec, const Pass
       return launch_error(spec, pass, what, value.error());
     }
     values[axis] = value->integer();
-    if (values[axis] < 1) {
-      return launch_error(spec, pass, what, {ErrorCode::kLaunch, fmt::format("{} is {}, below 1", expressions[axis].text(), values[axis])});
+    if (values[axis] < least) {
+      return launch_error(spec, pass, what,
+                          {ErrorCode::kLaunch, fmt::format("{} is {}, below {}", expressions[axis].text(), values[axis], least)});
     }
   }
   return values;
@@ -273,6 +274,10 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
     if (!enabled->boolean()) {
       continue;
     }
+    HONE_ASSIGN(const auto grid, evaluate3(spec, pass, "grid", pass.grid, bound, 0));
+    if (std::ranges::find(grid, 0) != grid.end()) {
+      continue;  // extents of 0: there is no block, and nothing to do
+    }
     HONE_ASSIGN(PassLaunch launch, plan_pass(spec, problem, i, info, bound));
     HONE_ASSIGN(const std::int32_t runs, count_runs(spec, pass, bound));
     for (std::int32_t run = 0; run < runs; ++run) {
@@ -283,11 +288,32 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
   return plan;
 }
 
+namespace {
+
+std::vector<PassLaunch>& part_of(AnswerPlan& plan, AnswerPart part) {
+  switch (part) {
+    case AnswerPart::kReference:
+      return plan.reference;
+    case AnswerPart::kGenerator:
+      return plan.generators;
+    case AnswerPart::kAcceptance:
+      return plan.acceptances;
+    case AnswerPart::kOriginal:
+      return plan.originals;
+    case AnswerPart::kFill:
+      break;
+  }
+  return plan.fills;
+}
+
+}  // namespace
+
 Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
   const Bindings bound = bindings(problem);
   AnswerPlan plan;
   std::size_t symbol = 0;
-  for (const ReferencePass& pass : answer_code(spec, problem.shape).passes) {
+  const AnswerCode code = answer_code(spec, problem.shape);
+  for (const ReferencePass& pass : code.passes) {
     const auto bad = [&](std::string_view why) {
       return Error{ErrorCode::kBadKernel, fmt::format("{}: the extent of {}: {}", spec.file, pass.function, why)};
     };
@@ -295,16 +321,18 @@ Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem) {
     if (!extent) {
       return bad(extent.error().message);
     }
-    if (extent->integer() < 1) {
-      return bad(fmt::format("{} is {}, below 1", pass.extent.text(), extent->integer()));
+    if (extent->integer() < 0) {
+      return bad(fmt::format("{} is {}, below 0", pass.extent.text(), extent->integer()));
     }
     PassLaunch launch;
     launch.symbol = symbol++;
+    if (extent->integer() == 0) {
+      continue;
+    }
     launch.arguments = pass.arguments;
     set_problem(spec, problem, launch);
     launch.extent = extent->integer();
-    const bool refers = launch.symbol < spec.reference.size(), generates = launch.symbol < spec.reference.size() + spec.generators.size();
-    (refers ? plan.reference : generates ? plan.generators : plan.acceptances).push_back(std::move(launch));
+    part_of(plan, code.parts[launch.symbol]).push_back(std::move(launch));
   }
   // A function that the kernel calls too may read the array itself.
   HONE_TRY(plan_constants(spec, problem, plan.reference));

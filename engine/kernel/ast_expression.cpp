@@ -90,6 +90,11 @@ Value AstReader::constant(CXCursor expression) {
   return value.node().value;
 }
 
+Form AstReader::record(CXCursor expression) {
+  Frame frame;
+  return read(expression, frame, unit_.type(expression));
+}
+
 Expression AstReader::scalar(CXCursor e, Frame& frame) {
   const Form form = read(e, frame, unit_.type(e));
   if (form.is_record) {

@@ -34,6 +34,8 @@ class AstReader {
   Form function(CXCursor function);
   /// A number that needs no variable: an initializer, a value of a list. Throws BadKernel.
   Value constant(CXCursor expression);
+  /// A braced list of such, of a struct's type. Throws BadKernel.
+  Form record(CXCursor expression);
   /// A number outside of functions, over p.* of STATIC fields. Throws BadKernel.
   Expression number(CXCursor expression);
 

@@ -139,7 +139,13 @@ json to_json(const Pass& p) {
           {"repeat", to_json(p.repeat)},   {"alternations", to_json(p.alternations)}};
 }
 
-json to_json(const ReferencePass& p) { return {{"function", p.function}, {"extent", to_json(p.extent)}, {"arguments", p.arguments}}; }
+json to_json(const ReferencePass& p) {
+  json j{{"function", p.function}, {"extent", to_json(p.extent)}, {"arguments", p.arguments}};
+  if (!p.fields.empty()) {
+    j["fields"] = p.fields;
+  }
+  return j;
+}
 
 json to_json(const DTypes& dtypes) { return name(dtypes); }
 
@@ -300,6 +306,19 @@ Acceptance read_acceptance(const json& j) {
   return {j.at("function").get<std::string>(), read_expression(j.at("extent")), read_indices(j.at("arguments"))};
 }
 
+using ProblemValues = std::vector<std::pair<std::string, std::int64_t>>;
+
+ProblemValues read_shape(const json& j, const std::vector<ProblemField>& fields) {
+  if (!j.is_array() || j.size() != fields.size()) {
+    throw BadSpec{"a shape has one value for each field of the problem"};
+  }
+  ProblemValues shape;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    shape.emplace_back(fields[i].name, read_whole<std::int64_t>(j.at(i)));
+  }
+  return shape;
+}
+
 void read_element(const json& j, const std::vector<std::string>& type_names, Argument& a) {
   const auto& element = j.get_ref<const std::string&>();
   const auto named = std::ranges::find(type_names, element);
@@ -383,7 +402,11 @@ Pass read_pass(const json& j) {
 }
 
 ReferencePass read_reference_pass(const json& j) {
-  return {j.at("function").get<std::string>(), read_expression(j.at("extent")), read_indices(j.at("arguments"))};
+  ReferencePass pass{j.at("function").get<std::string>(), read_expression(j.at("extent")), read_indices(j.at("arguments"))};
+  if (j.contains("fields")) {  // only where it takes the configuration
+    pass.fields = read_indices(j.at("fields"));
+  }
+  return pass;
 }
 
 /// Indices come from outside; a damaged one must not become an access out of bounds.
@@ -464,7 +487,15 @@ KernelSpec read_spec(const json& j) {
     spec.judge = std::make_shared<const KernelSpec>(read_spec(j.at("judge")));
   }
   for (const auto& pass : spec.reference) {
-    check_indices(pass.arguments, kProblemParameter, (spec.judge ? spec.judge->arguments : spec.arguments).size());
+    std::vector<int> arguments = pass.arguments;
+    if (std::erase(arguments, kConfigParameter) > 0 && spec.judge) {
+      throw BadSpec{"a judge's reference takes no configuration"};
+    }
+    check_indices(arguments, kProblemParameter, (spec.judge ? spec.judge->arguments : spec.arguments).size());
+    check_indices(pass.fields, 0, spec.parameters.size());
+  }
+  if (j.contains("shapes")) {  // as above
+    spec.shapes = read_list(j.at("shapes"), [&](const json& shape) { return read_shape(shape, spec.problem); });
   }
   for (const auto& pass : spec.passes) {
     check_indices(pass.arguments, kRunIndexParameter, spec.arguments.size());
@@ -513,6 +544,12 @@ std::string KernelSpec::serialize() const {
   };
   if (!warnings.empty()) {
     j["warnings"] = warnings;
+  }
+  for (const ProblemValues& shape : shapes) {
+    json& values = j["shapes"].emplace_back(json::array());
+    for (const auto& [field, value] : shape) {
+      values.push_back(value);
+    }
   }
   if (judge != nullptr) {
     j["judge"] = json::parse(judge->serialize());

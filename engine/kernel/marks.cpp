@@ -207,6 +207,10 @@ std::size_t MarkTexts::add_constant(const Mark& mark, std::string reading) {
   return add(mark, std::move(reading), fmt::format("constexpr double hone_text_{} = (double)(", texts_.size()), ");");
 }
 
+std::size_t MarkTexts::add_problems(const Mark& mark, std::string reading) {
+  return add(mark, std::move(reading), fmt::format("constexpr Problem hone_text_{}[] = {{", texts_.size()), "};");
+}
+
 Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::string>& arguments, const std::string& shown_as) {
   const std::string absolute = std::filesystem::absolute(user.path).lexically_normal().string();
   const SourceFile texts{fmt::format("{}/marks.cpp", kHeaderRoot), fmt::format("#include \"{}\"\n{}", absolute, source_)};
@@ -248,6 +252,14 @@ std::vector<Value> MarkTexts::values(std::size_t id) const {
     result.push_back(AstReader(*unit_, texts_[id].reading).constant(item));
   }
   return result;
+}
+
+std::vector<MarkTexts::Item> MarkTexts::problems(std::size_t id) const {
+  std::vector<Item> items;
+  for (const CXCursor item : unit_->expressions(unit_->expressions(texts_[id].declaration).back())) {
+    items.push_back({AstReader(*unit_, texts_[id].reading).record(item), unit_->location(item)});
+  }
+  return items;
 }
 
 Value MarkTexts::constant(std::size_t id) const {

@@ -48,6 +48,8 @@ class MarkTexts {
   std::size_t add_tensor_view(const Mark& mark, const Scope& scope, std::string reading);
   /// The values of a field of Config, constants of its type.
   std::size_t add_values(const Mark& mark, const std::string& field, const std::string& type);
+  /// A list of Problems, each a braced list of constants.
+  std::size_t add_problems(const Mark& mark, std::string reading);
   /// A constant number.
   std::size_t add_constant(const Mark& mark, std::string reading);
 
@@ -58,6 +60,12 @@ class MarkTexts {
   [[nodiscard]] Form tensor_view(std::size_t id) const;           ///< throws BadKernel
   [[nodiscard]] std::vector<Value> values(std::size_t id) const;  ///< throws BadKernel
   [[nodiscard]] Value constant(std::size_t id) const;             ///< throws BadKernel
+  /// One of a list, and where it stands.
+  struct Item {
+    Form form;
+    Location where;
+  };
+  [[nodiscard]] std::vector<Item> problems(std::size_t id) const;  ///< throws BadKernel
 
  private:
   struct Text {

@@ -30,8 +30,10 @@ void add_sizes(const DTypes& dtypes, Bindings& bound) {
   }
 }
 
+}  // namespace
+
 /// Elements of the largest argument; 0 if an extent does not depend on the problem alone. Doubles, so that nothing overflows.
-double largest_extent(const KernelSpec& spec, const Problem& problem) {
+double largest_argument(const KernelSpec& spec, const Problem& problem) {
   Bindings bound;
   for (const auto& [extent, value] : problem.shape) {
     bound.emplace("p." + extent, static_cast<double>(value));
@@ -48,6 +50,8 @@ double largest_extent(const KernelSpec& spec, const Problem& problem) {
   }
   return largest;
 }
+
+namespace {
 
 std::vector<std::string> dtype_names(std::span<const DTypes> all) {
   std::vector<std::string> names;
@@ -288,7 +292,7 @@ Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtype, const 
     problem.shape[i].second = value;
   }
   constexpr double kMostElements = 1e15;
-  if (largest_extent(spec, problem) > kMostElements) {
+  if (largest_argument(spec, problem) > kMostElements) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("kernel {}: shape {} makes an argument of more than 1e15 elements", spec.name, text(problem.shape))};
   }
   HONE_TRY(check_constants(spec, problem));
@@ -308,7 +312,7 @@ namespace {
 
 /// Halves the largest extents until no argument has more than `limit_elements`.
 void shrink(const KernelSpec& spec, Problem& problem, std::int64_t limit_elements) {
-  while (largest_extent(spec, problem) > static_cast<double>(limit_elements)) {
+  while (largest_argument(spec, problem) > static_cast<double>(limit_elements)) {
     const auto largest =
         std::ranges::max_element(problem.shape, {}, [&](const auto& extent) { return is_compiled_in(spec, extent.first) ? 0 : extent.second; });
     if (is_compiled_in(spec, largest->first) || largest->second <= 1) {
@@ -341,13 +345,7 @@ bool makes_sense(const KernelSpec& spec, const Problem& problem) {
   if (!check_constants(spec, problem)) {
     return false;
   }
-  const Bindings bound = bindings(problem);
-  return std::ranges::none_of(spec.constraints, [&](const Constraint& constraint) {
-    const std::vector<std::string> variables = constraint.condition.variables();
-    const bool of_extents = std::ranges::all_of(variables, [&](const std::string& variable) { return bound.contains(variable); });
-    const Result<Value> holds = of_extents ? constraint.condition.evaluate(bound) : Result<Value>(Value(true));
-    return !holds || !holds->boolean();
-  });
+  return refusal(spec, problem).empty();
 }
 
 /// The nearest that the field may be; of those that may be 0 the smallest extents are that.
@@ -360,7 +358,53 @@ std::int64_t within(const KernelSpec& spec, std::size_t axis, std::int64_t exten
   return std::clamp(wanted, field.least, std::max(field.least, field.most.value_or(wanted)));
 }
 
+/// For each extent that may be 0 and is not in any of them, the first of them with a 0 there.
+void add_empty(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements, std::vector<Problem>& ragged) {
+  for (const std::size_t axis : free_axes(spec, problem)) {
+    const bool may_be_empty = axis < spec.problem.size() && spec.problem[axis].least == 0;
+    const bool is_there = std::ranges::any_of(ragged, [=](const Problem& small) { return small.shape[axis].second == 0; });
+    if (!may_be_empty || is_there) {
+      continue;
+    }
+    Problem small = ragged.empty() ? problem : ragged.front();
+    small.shape[axis].second = 0;
+    shrink(spec, small, limit_elements);
+    if (makes_sense(spec, small)) {
+      ragged.push_back(std::move(small));
+    }
+  }
+}
+
 }  // namespace
+
+std::string refusal(const KernelSpec& spec, const Problem& problem) {
+  const Bindings bound = bindings(problem);
+  for (const Constraint& constraint : spec.constraints) {
+    const std::vector<std::string> variables = constraint.condition.variables();
+    const bool of_extents = std::ranges::all_of(variables, [&](const std::string& variable) { return bound.contains(variable); });
+    const Result<Value> holds = of_extents ? constraint.condition.evaluate(bound) : Result<Value>(Value(true));
+    if (!holds || !holds->boolean()) {
+      return constraint.text;
+    }
+  }
+  return "";
+}
+
+std::vector<Problem> given_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements) {
+  std::vector<Problem> given;
+  for (const Shape& shape : spec.shapes) {
+    Problem made{problem.dtype, shape};
+    const bool fits = largest_argument(spec, made) <= static_cast<double>(limit_elements);
+    bool same_code = true;  // the code at hand has the problem's STATIC fields
+    for (std::size_t i = 0; i < std::min(shape.size(), problem.shape.size()); ++i) {
+      same_code = same_code && (!is_compiled_in(spec, shape[i].first) || shape[i].second == problem.shape[i].second);
+    }
+    if (fits && same_code && makes_sense(spec, made) && !(made == problem) && std::ranges::find(given, made) == given.end()) {
+      given.push_back(std::move(made));
+    }
+  }
+  return given;
+}
 
 std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements) {
   // Each extent of a problem comes from another place of the list, so that every kind of raggedness meets every axis.
@@ -380,6 +424,7 @@ std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& prob
       }
     }
   }
+  add_empty(spec, problem, limit_elements, ragged);
   if (ragged.empty()) {  // extents that must fit each other: the problem itself, smaller
     Problem small = problem;
     shrink(spec, small, std::min<std::int64_t>(limit_elements, kExtents.back()));
@@ -400,7 +445,7 @@ std::vector<Problem> regular_problems(const KernelSpec& spec, const Problem& pro
     return made;
   };
   std::int64_t tile = limit_elements;
-  while (tile > 1 && largest_extent(spec, filled(tile)) > static_cast<double>(limit_elements)) {
+  while (tile > 1 && largest_argument(spec, filled(tile)) > static_cast<double>(limit_elements)) {
     tile /= 2;
   }
   constexpr std::int64_t kSkew = 16, kThin = 16;

@@ -195,6 +195,9 @@ void KernelReader::find_declarations() {
   for (const CXCursor child : unit_.children(unit_.root())) {
     const auto kind = unit_.kind(child);
     const bool function = kind == CXCursor_FunctionDecl || kind == CXCursor_FunctionTemplate;
+    if (kind == CXCursor_VarDecl && unit_.is_users(child) && find_mark(marks_of(unit_, file_, child), "shapes") != nullptr) {
+      found_.shapes.push_back(child);
+    }
     if ((!function && kind != CXCursor_StructDecl) || !unit_.is_users(child)) {
       continue;
     }
@@ -292,6 +295,7 @@ void KernelReader::read(const std::vector<std::string>& arguments) {
   attempt([&] { read_conditions("valid", spec_.constraints); });
   attempt([&] { read_conditions("likely", spec_.expectations); });
   attempt([&] { read_cost(); });
+  read_shapes();
   if (auto parsed = texts_.parse(file_, arguments, spec_.file); !parsed) {
     errors_.push_back(parsed.error().message);
     return;

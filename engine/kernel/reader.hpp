@@ -18,7 +18,7 @@ struct Declarations {
   CXCursor problem{}, config{};
   bool has_problem = false, has_config = false;
   std::map<std::string, CXCursor> functions;  ///< valid, likely, launch, launch_NAME, cost
-  std::vector<CXCursor> kernels, references, generators, acceptances;
+  std::vector<CXCursor> kernels, references, generators, acceptances, shapes;
   std::vector<std::pair<CXCursor, CXCursor>> constants;  ///< a CONSTANT, and the declaration behind it
 };
 
@@ -79,6 +79,10 @@ class KernelReader {
   void check_values(CXCursor field, const Mark& tune, Parameter& parameter) const;
   void set_kind(CXCursor field, Parameter& parameter) const;
 
+  // reader_shapes.cpp: problems that the author wants tried
+  void read_shapes();
+  void add_shape(const MarkTexts::Item& item);
+
   // reader_tensor_maps.cpp
   int read_tensor_map(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Pass& pass);
 
@@ -132,6 +136,7 @@ class KernelReader {
   int reference_argument(CXCursor parameter, const Shape& shape);
   void read_output(CXCursor parameter, const Shape& shape, Argument& known);
   void check_reference_name(CXCursor function);
+  [[nodiscard]] std::vector<int> fields_read(CXCursor function, CXCursor config) const;
 
   // reader_fill.cpp: what inputs are
   void read_fill(const std::vector<Mark>& items, const Shape& shape, int index);

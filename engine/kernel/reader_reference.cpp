@@ -11,6 +11,8 @@ namespace hone::kernel {
 
 namespace {
 
+constexpr std::string_view kTheReference = "the reference";
+
 bool is_output(const Argument& argument) { return argument.direction == Direction::kOut || argument.direction == Direction::kInOut; }
 
 }  // namespace
@@ -53,8 +55,17 @@ KernelReader::Shape KernelReader::shape_of_answer(CXCursor function, std::string
     if (unit_.kind(child) == CXCursor_TemplateTypeParameter) {
       shape.scope.types.push_back(unit_.spelling(child));
     } else if (unit_.kind(child) == CXCursor_NonTypeTemplateParameter) {
-      unit_.fail(child, fmt::format("{} does not depend on the configuration", whose));
+      unit_.fail(child, whose == kTheReference
+                            ? "the reference is no template on the configuration; one that depends on it takes it by value, as `Config c`"
+                            : fmt::format("{} does not depend on the configuration", whose));
     } else if (unit_.kind(child) == CXCursor_ParmDecl) {
+      if (whose != kTheReference && is_struct(child, "Config")) {
+        unit_.fail(child,
+                   fmt::format("{} takes no Config: {}", whose,
+                               whose == "a generator"
+                                   ? "all configurations get the same inputs"
+                                   : "let the reference take it, and this function the reference's answer, `const double* expected_y`"));
+      }
       parameters.push_back(child);
     }
   }
@@ -68,13 +79,19 @@ KernelReader::Shape KernelReader::shape_of_answer(CXCursor function, std::string
 
 void KernelReader::read_reference(CXCursor function) {
   std::vector<CXCursor> parameters;
-  Shape shape = shape_of_answer(function, "the reference", parameters);
+  Shape shape = shape_of_answer(function, kTheReference, parameters);
   check_reference_name(function);
   check_result(function);
   const std::size_t index = spec_.reference.size();
   spec_.reference.push_back({.function = unit_.spelling(function), .extent = {}});
   for (std::size_t i = 1; i < parameters.size(); ++i) {
-    attempt([&] { spec_.reference[index].arguments.push_back(reference_argument(parameters[i], shape)); });
+    attempt([&] {
+      const bool is_config = is_struct(parameters[i], "Config");
+      spec_.reference[index].arguments.push_back(is_config ? kConfigParameter : reference_argument(parameters[i], shape));
+      if (is_config) {
+        spec_.reference[index].fields = fields_read(function, parameters[i]);
+      }
+    });
   }
   attempt([&] { read_tolerances(function, shape.scope); });
   const Mark mark = *find_mark(marks_of(unit_, file_, function), "reference");
@@ -83,6 +100,37 @@ void KernelReader::read_reference(CXCursor function) {
   }
   const std::size_t id = texts_.add_extent(mark, shape.scope, "the extent of the reference");
   later_.emplace_back([this, id, index] { spec_.reference[index].extent = texts_.extent(id); });
+}
+
+/// Which fields of the configuration the reference reads: configurations that have these in common have one answer. All, where it hands the
+/// struct on.
+std::vector<int> KernelReader::fields_read(CXCursor function, CXCursor config) const {
+  std::vector<bool> read(spec_.parameters.size(), false);
+  std::size_t members = 0, mentions = 0;
+  const std::function<void(CXCursor)> visit = [&](CXCursor node) {
+    const CXCursor target = unit_.referenced(node);
+    const bool is_field = unit_.kind(node) == CXCursor_MemberRefExpr && is_struct(unit_.clang().getCursorSemanticParent(target), "Config");
+    if (is_field) {
+      const auto parameter = std::ranges::find(spec_.parameters, unit_.spelling(target), &Parameter::name);
+      if (parameter != spec_.parameters.end()) {
+        ++members;
+        read[static_cast<std::size_t>(parameter - spec_.parameters.begin())] = true;
+      }
+    } else if (unit_.kind(node) == CXCursor_DeclRefExpr && unit_.clang().equalCursors(target, config) != 0) {
+      ++mentions;
+    }
+    for (const CXCursor child : unit_.children(node)) {
+      visit(child);
+    }
+  };
+  visit(function);
+  std::vector<int> fields;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i] || mentions != members) {
+      fields.push_back(static_cast<int>(i));
+    }
+  }
+  return fields;
 }
 
 /// Doubles; of 64-bit integers, which doubles hold only up to 2^53, these themselves as well.

@@ -41,11 +41,12 @@ struct Bench::Impl {
     [[nodiscard]] std::size_t bytes() const { return count * size_of(element); }
     [[nodiscard]] std::size_t answer_bytes() const { return count * sizeof(double); }
     [[nodiscard]] bool is(Direction direction) const { return argument->direction == direction; }
-    [[nodiscard]] bool is_input() const { return is(Direction::kIn) || is(Direction::kInOut); }
+    /// Those without an element have no memory, and there is nothing to be done for them.
+    [[nodiscard]] bool is_input() const { return count > 0 && (is(Direction::kIn) || is(Direction::kInOut)); }
     /// Its answer says of each element what is right there.
     [[nodiscard]] bool is_watched() const { return is_output() && !is_accepted && !argument->bound.set && fraction == 1.0; }
-    [[nodiscard]] bool is_output() const { return is(Direction::kOut) || is(Direction::kInOut); }
-    [[nodiscard]] bool has_fixed_memory() const { return !is(Direction::kScalar) && !is(Direction::kWorkspace); }
+    [[nodiscard]] bool is_output() const { return count > 0 && (is(Direction::kOut) || is(Direction::kInOut)); }
+    [[nodiscard]] bool has_fixed_memory() const { return count > 0 && !is(Direction::kScalar) && !is(Direction::kWorkspace); }
   };
 
   Impl(Device& device, const KernelSpec& spec, const Problem& problem, InputProfile profile, double max_error)
@@ -106,6 +107,7 @@ struct Bench::Impl {
   OnTurn on_turn_;  ///< of the timing that is going on
 
  private:
+  struct Subject;
   // bench.cpp
   Result<void> size_slots();
   std::vector<measure::GuardedArena::Payload> argument_payloads(std::size_t place, bool with_inputs);
@@ -123,12 +125,32 @@ struct Bench::Impl {
   Result<void> start_expected(Slot& slot);
   Result<void> start_exact(Slot& slot);
   Result<void> round_exact(Slot& slot);
-  Result<void> convert_original(Slot& slot);
   Result<void> check_expected(Slot& slot);
   Result<void> round_overflow(Slot& slot);
 
+  // answers.cpp: of a reference that takes the configuration
+  /// An answer to the inputs at hand, as it was computed for other configurations.
+  struct KnownAnswer {
+    std::vector<Value> fields;
+    std::vector<std::unique_ptr<Buffer>> copies;  ///< of what the reference wrote, in the order of own_
+    std::vector<Frozen> own;
+    std::vector<double> rms;  ///< by slot
+    double slack = 1.0;
+    std::size_t bytes = 0;
+  };
+  void find_answer_fields();
+  /// The answer is from now on the one for this configuration.
+  void use(const Configuration& configuration);
+  Result<void> face(const Subject& subject);
+  Result<void> run_on_own_buffers(Subject& subject);  // timing.cpp
+  Result<bool> recall();
+  Result<void> remember();
+  [[nodiscard]] std::size_t most_known_bytes() const;
+
   // inputs.cpp
   [[nodiscard]] bool is_generated(const Slot& slot) const;
+  [[nodiscard]] bool is_filled_by_device(const Slot& slot) const;
+  Result<void> fill_by_device(std::uint64_t seed);
   Result<void> generate(std::uint64_t seed);
   Result<void> fill_input(Slot& slot, void* destination, std::uint64_t stream);
   Result<void> fill_variation(Slot& slot, void* destination, std::uint64_t stream);
@@ -181,6 +203,7 @@ struct Bench::Impl {
   /// One configuration, ready to be sampled: call by call, or by a graph of calls where there is one.
   struct Subject {
     const LoadedKernel* kernel = nullptr;
+    const Configuration* configuration = nullptr;
     std::vector<std::size_t> workspaces;  ///< as of workspace_counts()
     std::vector<Preparation> preparations;
     std::vector<Watch> watches;
@@ -194,7 +217,7 @@ struct Bench::Impl {
                                                       const std::vector<void*>& addresses) const;
   [[nodiscard]] std::vector<Watch> watches(const std::vector<void*>& addresses) const;
   [[nodiscard]] std::vector<void*> addresses(std::size_t place) const;
-  Subject subject(const LoadedKernel& kernel, std::vector<std::size_t> workspaces) const;
+  Subject subject(const LoadedKernel& kernel, const Configuration& configuration, std::vector<std::size_t> workspaces) const;
   Result<void> warm_up(Subject& subject, int runs, bool flush);
   Result<std::vector<double>> sample(Subject& subject, int samples, bool flush);
   /// Tells who listens that the `finalist` runs next, for about `us` microseconds.
@@ -232,6 +255,13 @@ struct Bench::Impl {
   std::vector<void*> reference_arguments_, generator_arguments_;  ///< in the judge's order, and what generators get beside
   std::uint64_t generator_seed_ = 0;
   std::unique_ptr<LoadedKernel> reference_, generators_, acceptances_;  ///< null where the file has none
+  std::unique_ptr<LoadedKernel> originals_;  ///< turns in-place arguments into doubles; null where there are none
+  std::vector<void*> original_arguments_;
+  std::unique_ptr<LoadedKernel> fills_;               ///< fills inputs that their marks describe; null where there are none
+  std::vector<int> answer_fields_;                    ///< parameters that the reference reads
+  std::vector<Value> fields_, answer_of_;             ///< their values: those that count, and of the answer that is there
+  std::vector<std::array<std::byte, 8>> configured_;  ///< by parameter, as the reference takes it
+  std::vector<KnownAnswer> known_;                    ///< the oldest first
   /// The arguments of each place. Originals and answers lie apart, where no kernel finds them beside its arguments.
   std::array<measure::GuardedArena, kPlaces> arenas_, workspaces_;
   std::array<std::vector<Owner>, kPlaces> arena_owners_, workspace_owners_;  ///< by payload

@@ -1,5 +1,6 @@
 #pragma once
-// Inputs as their marks describe them (Fill of <hone/kernel_spec.hpp>): ranges, sorted ones, permutations. On the host, in double.
+// Inputs as their marks describe them (Fill of <hone/kernel_spec.hpp>): ranges, sorted ones, permutations. On the host, in double: what is not
+// drawn element by element (is_filled_by_device of <hone/instantiation.hpp>), and what provokes.
 
 #include <cstddef>
 #include <cstdint>

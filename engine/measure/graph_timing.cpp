@@ -90,7 +90,7 @@ Result<void> Bench::Impl::fill_call_sets() {
   }
   for (const CallSet& set : call_sets_) {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (slots_[i].is(Direction::kIn)) {
+      if (slots_[i].is_input() && slots_[i].is(Direction::kIn)) {
         HONE_TRY(device_.copy(set.addresses[i], slots_[i].address[kFirst], slots_[i].bytes()));
       }
     }

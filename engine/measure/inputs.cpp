@@ -6,6 +6,7 @@
 
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/input_profile.hpp"
+#include "hone/instantiation.hpp"
 #include "hone/random.h"
 
 namespace hone {
@@ -33,6 +34,7 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
   }
   inputs_seed_.reset();
   answer_seed_.reset();
+  known_.clear();
   for (std::vector<Frozen>& of_place : inputs_) {
     of_place.clear();
   }
@@ -49,14 +51,24 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
       continue;
     }
     const bool whole = slot.fill && is_of_one_piece(*slot.fill);
+    if (is_filled_by_device(slot)) {
+      continue;
+    }
     HONE_TRY(fill_input(slot, destination, random_bits(varies && !whole ? variation_->base : seed, i)));
     if (varies && !whole) {
       HONE_TRY(fill_variation(slot, destination, random_bits(seed, i)));
     }
   }
+  HONE_TRY(fill_by_device(varies ? variation_->base : seed));
+  for (std::size_t i = 0; varies && i < slots_.size(); ++i) {
+    if (is_filled_by_device(slots_[i])) {
+      HONE_TRY(
+          fill_variation(slots_[i], slots_[i].is(Direction::kIn) ? slots_[i].address[kFirst] : slots_[i].original, random_bits(seed, i)));
+    }
+  }
   HONE_TRY(generate(seed));
   for (Slot& slot : slots_) {
-    if (!slot.is(Direction::kIn)) {
+    if (!slot.is_input() || !slot.is(Direction::kIn)) {
       continue;
     }
     HONE_ASSIGN(const std::uint64_t sum, device_.checksum(slot.address[kFirst], slot.bytes()));
@@ -68,6 +80,22 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
   }
   inputs_seed_ = seed;
   return {};
+}
+
+bool Bench::Impl::is_filled_by_device(const Slot& slot) const {
+  const auto author = std::ranges::find(judge().arguments, slot.argument->name, &Argument::name);
+  return slot.is_input() && fills_ != nullptr && is_usual_draw(profile_) && author != judge().arguments.end() &&
+         hone::is_filled_by_device(judge(), *author);
+}
+
+/// What an input's mark says of each element by itself. What provokes is drawn by the host, for small problems alone.
+Result<void> Bench::Impl::fill_by_device(std::uint64_t seed) {
+  if (fills_ == nullptr || !is_usual_draw(profile_)) {
+    return {};
+  }
+  generator_seed_ = random_bits(seed, slots_.size() + static_cast<std::uint64_t>(provoking_profiles().size()) + 1);
+  HONE_TRY(fills_->launch(nullptr, generator_arguments_));
+  return device_.synchronize();
 }
 
 /// By the kernel file's own generators, in their order; they may read inputs that were filled before.

@@ -121,9 +121,11 @@ std::vector<Watch> Bench::Impl::watches(const std::vector<void*>& addresses) con
   return made;
 }
 
-Bench::Impl::Subject Bench::Impl::subject(const LoadedKernel& kernel, std::vector<std::size_t> workspaces) const {
+Bench::Impl::Subject Bench::Impl::subject(const LoadedKernel& kernel, const Configuration& configuration,
+                                          std::vector<std::size_t> workspaces) const {
   Subject made;
   made.kernel = &kernel;
+  made.configuration = &configuration;
   made.preparations = preparations(workspaces, addresses(kFirst));
   made.watches = watches(addresses(kFirst));
   made.workspaces = std::move(workspaces);
@@ -190,10 +192,11 @@ Result<std::vector<std::vector<double>>> Bench::Impl::accepted(Readings& reading
 Result<std::optional<Measurement>> Bench::Impl::look(const LoadedKernel& kernel, const Configuration& configuration,
                                                      const MeasureSettings& settings, double limit_us) {
   constexpr int kLooks = 2;  // what a first launch takes for itself (its code has to come, say) is not the kernel's time
+  use(configuration);
   HONE_TRY(ready_for_timing());
   HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
   HONE_TRY(fit_workspaces(counts));
-  Subject seen = subject(kernel, std::move(counts));
+  Subject seen = subject(kernel, configuration, std::move(counts));
   double least_us = std::numeric_limits<double>::infinity();
   for (int look = 0; look < kLooks; ++look) {
     HONE_ASSIGN(const std::vector<double> taken, sample(seen, 1, settings.flush_cache));
@@ -212,13 +215,14 @@ Result<std::optional<Measurement>> Bench::Impl::look(const LoadedKernel& kernel,
 
 Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                                  std::optional<double> incumbent_us, Readings& readings) {
+  use(configuration);
   HONE_TRY(ready_for_timing());
   HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
   HONE_TRY(fit_workspaces(counts));
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kNone;
   const Clock::time_point warming = Clock::now();
-  Subject timed = subject(kernel, std::move(counts));
+  Subject timed = subject(kernel, configuration, std::move(counts));
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
   const bool hopeless = timed.warmup_us < kNone && timed.warmup_us > kHopeless * limit_us;
   if (!hopeless) {
@@ -289,10 +293,11 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
 
 Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds) {
   constexpr int kLeast = 3;
+  use(configuration);
   HONE_TRY(ready_for_timing());
   HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
   HONE_TRY(fit_workspaces(counts));
-  Subject repeated = subject(kernel, std::move(counts));
+  Subject repeated = subject(kernel, configuration, std::move(counts));
   // An application's workspaces hold what the launch before has left there.
   std::erase_if(repeated.preparations, [](const Preparation& step) { return step.kind == Preparation::Kind::kScramble; });
   const Clock::time_point begin = Clock::now();
@@ -323,12 +328,15 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
   double fastest_us = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     take_turn(i, 0.0);
-    subjects.push_back(subject(*finalists[i].kernel, std::move(counts[i])));
+    use(finalists[i].configuration);
+    HONE_TRY(ready_for_timing());
+    subjects.push_back(subject(*finalists[i].kernel, finalists[i].configuration, std::move(counts[i])));
     HONE_TRY(warm_up(subjects.back(), std::max(1, settings.warmup_runs), settings.flush_cache));
     fastest_us = std::min(fastest_us, subjects.back().warmup_us);
   }
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     take_turn(i, 0.0);
+    HONE_TRY(face(subjects[i]));
     HONE_TRY(choose_way(subjects[i], settings, fastest_us));
   }
   if (!has_graphs_) {  // found out with the third of five, say
@@ -339,6 +347,7 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
 
 /// One sample of a finalist, and whether it was right: what it damages must not be its rivals' fault.
 Result<double> Bench::Impl::sample_finalist(Subject& finalist, const MeasureSettings& settings) {
+  HONE_TRY(face(finalist));
   HONE_ASSIGN(const std::vector<double> one, sample(finalist, 1, settings.flush_cache));
   std::vector<Frozen> watched = bands(kFirst);
   watched.insert(watched.end(), inputs_[kFirst].begin(), inputs_[kFirst].end());
@@ -387,6 +396,18 @@ Result<void> Bench::Impl::take_rounds(std::vector<Subject>& subjects, std::vecto
   return {};
 }
 
+/// The calls of a graph have memory of their own, so the problem's holds what somebody else left: right by the answer that all have, or
+/// another's.
+Result<void> Bench::Impl::run_on_own_buffers(Subject& subject) {
+  if (answer_fields_.empty() || subject.graph == nullptr) {
+    return {};
+  }
+  std::unique_ptr<CallGraph> graph = std::move(subject.graph);
+  const Result<std::vector<double>> run = sample(subject, 1, false);
+  subject.graph = std::move(graph);
+  return run ? Result<void>() : run.error();
+}
+
 Result<std::vector<Timing>> Bench::Impl::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
                                                           std::uint64_t seed, Readings& readings) {
   if (finalists.empty()) {
@@ -401,10 +422,12 @@ Result<std::vector<Timing>> Bench::Impl::time_interleaved(std::span<const Finali
   for (std::size_t i = 0; i < samples.size(); ++i) {
     timed[i].measurement = summarize(std::move(samples[i]));
     timed[i].measurement.by_graph = subjects[i].graph != nullptr;
+    HONE_TRY(face(subjects[i]));
     if (subjects[i].unmended == 0 && !subjects[i].harm) {
       // They share the buffers: what lies there is a finalist's own only after a run of its own.
       take_turn(i, 0.0);
       HONE_TRY(sample(subjects[i], 1, settings.flush_cache));
+      HONE_TRY(run_on_own_buffers(subjects[i]));
     }
     HONE_ASSIGN(timed[i].validation, check_timed(subjects[i], false));
   }

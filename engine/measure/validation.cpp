@@ -39,6 +39,7 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
     }
     return Validation{Outcome::kLaunchFailure, fitted.error().message, 0.0};
   }
+  use(configuration);
   HONE_TRY(compute_answer(seed));
   Validation validation;
   HONE_ASSIGN(Verdict verdict, judge(kernel, runs, validation.max_error));
@@ -117,7 +118,7 @@ Result<Bench::Impl::Verdict> Bench::Impl::run_and_compare(const LoadedKernel& ke
 Result<void> Bench::Impl::prepare(const Run& which) {
   for (Slot& slot : slots_) {
     void* const address = slot.address[which.place];
-    if (slot.is(Direction::kInOut)) {
+    if (slot.is_output() && slot.is(Direction::kInOut)) {
       HONE_TRY(device_.copy(address, slot.original, slot.bytes()));
     } else if ((slot.is(Direction::kOut) || slot.is(Direction::kWorkspace)) && slot.count > 0) {
       const std::uint8_t pattern = slot.argument->zeroed ? std::uint8_t{0} : poison(slot.element, which.second);

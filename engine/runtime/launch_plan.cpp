@@ -72,7 +72,7 @@ Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, con
     planned.bytes = size_of(planned.dtype);
     if (argument.direction != Direction::kScalar) {
       HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
-      planned.elements = std::max<std::int64_t>(1, elements.integer());
+      planned.elements = std::max<std::int64_t>(argument.direction == Direction::kWorkspace ? 1 : 0, elements.integer());
       if (planned.elements > kMostElements) {
         return Error{ErrorCode::kInvalidArgument, fmt::format("{}: argument '{}' would have {} elements; at most {} are possible", spec.file, argument.name,
                                                               planned.elements, kMostElements)};

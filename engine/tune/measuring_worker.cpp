@@ -222,7 +222,23 @@ Result<std::size_t> MeasuringWorker::each_contender(std::vector<Contender>& cont
 Result<void> MeasuringWorker::add_small_problems() {
   // A host runs the threads of a block one after the other: thousands of rows of a few elements would cost it more than the user's problem.
   constexpr std::int64_t kLimitElements = 1 << 16, kHostElements = 1 << 14;
-  for (Problem& problem : ragged_problems(spec_, problem_, kLimitElements)) {
+  // What the author wants tried comes beside those; of many, and of larger ones, the rest is for what could win.
+  constexpr std::size_t kMostGiven = 8;
+  constexpr std::int64_t kLargestGiven = 1 << 24, kLargestHostGiven = 1 << 20;
+  std::vector<Problem> always = ragged_problems(spec_, problem_, kLimitElements);
+  for (Problem& given : given_problems(spec_, problem_, device_->info().compile_overlaps ? kLargestGiven : kLargestHostGiven)) {
+    const bool is_small = largest_argument(spec_, given) <= static_cast<double>(kLimitElements) && ragged_.size() < kMostGiven;
+    if (std::ranges::find(always, given) != always.end()) {
+      continue;
+    }
+    if (!is_small) {
+      regular_.push_back({.problem = std::move(given)});
+      continue;
+    }
+    HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, given, reference_, InputProfile::kUsual, settings_.max_error));
+    ragged_.push_back({.problem = std::move(given), .bench = std::move(bench)});
+  }
+  for (Problem& problem : always) {
     HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_, InputProfile::kUsual, settings_.max_error));
     ragged_.push_back({.problem = std::move(problem), .bench = std::move(bench)});
   }

@@ -77,7 +77,21 @@ TEST_CASE("a dimension below 1 is an error that names the pass and the expressio
   CHECK(plan.error().message == "two.cu: launch geometry of first: block: c.block is 0, below 1");
 }
 
-TEST_CASE("the plan of a reference holds its passes in order, and an extent below 1 is an error that names the pass") {
+TEST_CASE("a pass without a block is left out; a grid below 0 is an error") {
+  KernelSpec spec = two_passes();
+  const Configuration both{{Value(32), Value(true)}};
+  spec.passes[0].grid[0] = Expression::make(Operator::kSubtract, {Expression::variable("p.n"), Expression::constant(7)});
+  const auto plan = plan_launch(spec, kProblem, both, device());
+  REQUIRE(plan.ok());
+  REQUIRE(plan->size() == 1);
+  CHECK(plan->front().symbol == 1);
+  spec.passes[0].grid[0] = Expression::make(Operator::kSubtract, {Expression::variable("p.n"), Expression::constant(8)});
+  CHECK(plan_launch(spec, kProblem, both, device()).error().message == "two.cu: launch geometry of first: grid: p.n - 8 is -1, below 0");
+}
+
+TEST_CASE(
+    "the plan of a reference holds its passes in order; without an index a pass is left out, and an extent below 0 is an error that names "
+    "it") {
   KernelSpec spec = two_passes();
   const Expression n = Expression::variable("p.n");
   spec.reference = {{.function = "zero", .extent = Expression::constant(1), .arguments = {1}},
@@ -89,11 +103,16 @@ TEST_CASE("the plan of a reference holds its passes in order, and an extent belo
   CHECK(plan->at(1).extent == 7);
   CHECK(plan->at(1).symbol == 1);
   CHECK(plan->at(1).arguments == std::vector<int>{0, 1, -1});
-  spec.reference[1].extent = Expression::make(Operator::kSubtract, {n, Expression::constant(7)});
+  spec.reference[0].extent = Expression::make(Operator::kSubtract, {n, Expression::constant(7)});
+  const auto second = plan_reference(spec, kProblem);
+  REQUIRE(second.ok());
+  REQUIRE(second->size() == 1);
+  CHECK(second->front().symbol == 1);
+  spec.reference[1].extent = Expression::make(Operator::kSubtract, {n, Expression::constant(8)});
   const auto none = plan_reference(spec, kProblem);
   REQUIRE_FALSE(none.ok());
   CHECK(none.error().code == ErrorCode::kBadKernel);
-  CHECK(none.error().message == "two.cu: the extent of add: p.n - 7 is 0, below 1");
+  CHECK(none.error().message == "two.cu: the extent of add: p.n - 8 is -1, below 0");
 }
 
 TEST_CASE("the static gate refuses what cannot launch and says why") {

@@ -207,6 +207,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const hone::Problem& ragged : hone::ragged_problems(*spec, *problem, 1 << 16)) {
     check_problem(*spec, ragged, false);
   }
+  for (const hone::Problem& given : hone::given_problems(*spec, *problem, 1 << 16)) {
+    check_problem(*spec, given, false);
+  }
   return 0;
 }
 

@@ -242,6 +242,35 @@ TEST_CASE("an in-place argument is restored before each run, and the reference g
   }
 }
 
+TEST_CASE("an in-place argument does not cross to the host on its way to the reference") {
+  FakeDevice device;
+  device.reference = [](const Call& call) { call.pointer<double>(0)[0] *= 2.0; };
+  const KernelSpec spec = fake::spec_of({fake::argument("x", Direction::kInOut, fake::n())});
+  const auto bench = std::move(Bench::create(device, spec, kProblem, Compiled{})).value();
+  REQUIRE(bench->draw(1).ok());
+  CHECK(device.references == 1);
+  CHECK(device.crossed == 0);
+}
+
+TEST_CASE("arrays without an element: nothing is done for them, and what else there is is judged") {
+  FakeDevice device;
+  const Expression none = Expression::make(Operator::kSubtract, {fake::n(), fake::n()});
+  const KernelSpec spec =
+      fake::spec_of({fake::argument("x", Direction::kIn, none), fake::argument("y", Direction::kOut, none),
+                     fake::argument("z", Direction::kInOut, none), fake::argument("sum", Direction::kOut, Expression::constant(Value(1)))});
+  device.reference = [](const Call& call) { call.pointer<double>(3)[0] = 0.0; };
+  const auto bench = std::move(Bench::create(device, spec, kProblem, Compiled{})).value();
+  const FakeKernel right([](const Call& call) { call.pointer<float>(3)[0] = 0.0F; });
+  const FakeKernel wrong([](const Call& call) { call.pointer<float>(3)[0] = 1.0F; });
+  const Configuration only{{Value(1)}};
+  CHECK(bench->validate(right, only, 1)->outcome == Outcome::kOk);
+  CHECK(bench->validate(wrong, only, 1)->outcome == Outcome::kWrongResult);
+  REQUIRE(bench->vary(2).ok());
+  Readings readings;
+  CHECK(bench->time(right, only, {}, std::nullopt, readings)->validation.ok());
+  CHECK(bench->repeat(right, only, 4, 1.0)->ok());
+}
+
 TEST_CASE("zeroed outputs start from zero, and their additions may come in any order") {
   FakeDevice device;
   device.reference = [](const Call& call) { call.pointer<double>(0)[0] += 3.0; };

@@ -106,17 +106,20 @@ struct PassLaunch {
 /// How often a pass can run: each run is a launch of its own, and a number beyond is a mistake.
 inline constexpr std::int64_t kMostRepeats = 4096;
 
-/// Evaluates a kernel's launch expressions and tensor maps; disabled passes are left out, and one that repeats is there as often. All that a launch needs besides code and addresses.
-/// Errors: an expression that fails, a dimension or number of runs below 1 (or above kMostRepeats), a tensor map that the hardware does not have.
+/// Evaluates a kernel's launch expressions and tensor maps; disabled passes are left out, and so are those without a block (a grid of 0); one that
+/// repeats is there as often. All that a launch needs besides code and addresses. Errors: an expression that fails, a dimension or number of runs
+/// below 1 (of the grid below 0, of runs above kMostRepeats), a tensor map that the hardware does not have.
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const DeviceInfo& info);
 
 /// What an AnswerCode launches, in its order.
 struct AnswerPlan {
   std::vector<PassLaunch> reference, generators, acceptances;
+  std::vector<PassLaunch> originals;  ///< of in-place arguments: into what the reference goes on with
+  std::vector<PassLaunch> fills;      ///< of inputs that their marks describe
 };
-/// Errors: an extent that fails, or is below 1.
+/// What has an extent of 0 is left out. Errors: an extent that fails, or is below 0.
 Result<AnswerPlan> plan_answer(const KernelSpec& spec, const Problem& problem);
-/// The reference's part of it. Errors: an extent that fails, or is below 1.
+/// The reference's part of it. Errors: an extent that fails, or is below 0.
 Result<std::vector<PassLaunch>> plan_reference(const KernelSpec& spec, const Problem& problem);
 
 /// Whether the device can launch this at all: the static gate. Returns the reason, empty if it can.

@@ -20,13 +20,26 @@ std::string instantiation(const KernelSpec& spec, const Pass& pass, const DTypes
 /// "softmax_reference<f32>", or the name alone where it is no template.
 std::string reference_instantiation(const KernelSpec& spec, std::string_view function, const DTypes& dtypes);
 
+/// What a function of the answer's side is for.
+enum class AnswerPart {
+  kReference,
+  kGenerator,
+  kAcceptance,
+  kOriginal,  ///< turns an in-place argument into the doubles that the reference goes on with
+  kFill,      ///< fills an input as its mark says
+};
+
 /// The code that the right answer takes: one source, and its functions in the order of Compiled::symbols.
 struct AnswerCode {
-  std::string source;                 ///< the kernel's, and a function for each generator and acceptance that looks like a reference
-  std::vector<ReferencePass> passes;  ///< of the reference, the generators and the acceptances
+  std::string source;  ///< the kernel's, and functions that look like a reference for all that has none
+  std::vector<ReferencePass> passes;
+  std::vector<AnswerPart> parts;  ///< what each of them is
 };
 /// For a shape, whose STATIC fields are compiled in.
 AnswerCode answer_code(const KernelSpec& spec, const Shape& shape);
+
+/// Whether the usual elements of an input that its mark describes are drawn by the device: each by itself, from nothing but its index.
+bool is_filled_by_device(const KernelSpec& spec, const Argument& argument);
 
 /// Of code around the kernel file's own functions: "template <class In, class Out> " and "<In, Out>"; empty where it has no type parameter.
 std::string template_head(const KernelSpec& spec);

@@ -15,6 +15,7 @@
 //   OPTION("-DNAME={}")      behind TUNE: the value is the macro NAME in the kernel's code, for all compilers; 0 is a value like others
 // anywhere in the file:
 //   FLAGS("-I../include --use_fast_math");   options of the compilers, as on the command: -I, -D and -U for all, others for CUDA's alone
+//   SHAPES({.m = 1, .n = 4097}, {.k = 2});   problems that every candidate is to be right on, beside the small ones that Hone makes
 // kernel parameters (N elements; an expression over p, c and sizeof(T)):
 //   IN(N) OUT(N) INOUT(N)    read, written, both. INOUT is restored before every run
 //   IN(N, .low = 0, .below = p.bins)   what an input's elements are: also .sorted, .distinct, .permutation, .normal, .zeros = 0.9
@@ -32,7 +33,7 @@
 //   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16. Of several types, each: DTYPES(In = f16 | f32, Out = f32)
 //   LAUNCH_BOUNDS(...)       __launch_bounds__
 //   REFERENCE(N)             the right answer in double, called once for each index in [0, N); several in one file run in order, on the
-//                            same outputs
+//                            same outputs. Takes the configuration too, as `Config c`, where that defines the result
 //   TOLERANCE(y, .ulps = 1)  behind REFERENCE(N): how far output y may be from that; also .absolute, .relative, .fraction = 0.999, .set
 //   INPUT(x, N)              fills input x: T x_input(long i, Random& random, Problem p) gives element i
 //   ACCEPT(N)                bool: whether the result is right at an index in [0, N), where several answers are
@@ -63,8 +64,12 @@
 #define INPUT(...) HONE_MARK("hone:input:" #__VA_ARGS__)
 #define ACCEPT(...) HONE_MARK("hone:accept:" #__VA_ARGS__)
 #define LAUNCH_BOUNDS(...)
+#define HONE_JOIN_WORDS(a, b) a##b
+#define HONE_JOIN(a, b) HONE_JOIN_WORDS(a, b)
+#define SHAPES(...) extern HONE_MARK("hone:shapes:" #__VA_ARGS__) const int HONE_JOIN(hone_shapes_, __COUNTER__)
 #else
 #define STATIC static constexpr
+#define SHAPES(...)
 #define TUNE(...)
 #define OPTION(text)
 #define IN(...)

@@ -151,8 +151,10 @@ struct Cost {
 struct ReferencePass {
   std::string function;
   Expression extent;
-  std::vector<int> arguments = {};  ///< indices into KernelSpec::arguments; kProblemParameter
+  std::vector<int> arguments = {};  ///< indices into KernelSpec::arguments; kProblemParameter, kConfigParameter
+  std::vector<int> fields = {};     ///< with kConfigParameter: the fields of the configuration that it reads, indices into KernelSpec::parameters
 };
+inline constexpr int kConfigParameter = -4;  ///< the Config, by value: where the configuration defines the result
 
 /// One function that fills inputs, called for each index in [0, extent).
 struct Generator {
@@ -191,6 +193,7 @@ struct KernelSpec {
   std::vector<ReferencePass> reference;  ///< they run in order, each on what the one before it left in the outputs; none where all outputs are accepted
   std::vector<Generator> generators = {};    ///< in the order of the file; an input may have several, which run one after the other
   std::vector<Acceptance> acceptances = {};  ///< outputs that one of them takes are judged by it alone
+  std::vector<std::vector<std::pair<std::string, std::int64_t>>> shapes = {};  ///< of SHAPES(...): every field of the Problem, in its order
   std::vector<std::string> warnings = {};  ///< deprecated names in the file: file:line:column: warning: text
   std::vector<std::string> flags = {};         ///< of the file's FLAGS and of whoever read it: "-DNAME=1", "--use_fast_math"; never -I
   std::vector<std::string> cuda_headers = {};  ///< that it includes and only CUDA's compiler can read: it runs on cuda devices alone
@@ -200,10 +203,11 @@ struct KernelSpec {
   [[nodiscard]] std::string serialize() const;
   [[nodiscard]] const Parameter* find_parameter(std::string_view parameter) const;
   /// Indices behind the spec's arguments, of what generators and acceptances get beside those: the seed of the inputs, the count of what was
-  /// rejected and the first index of it (two 64-bit numbers), the reference's answer for an output.
+  /// rejected and the first index of it (two 64-bit numbers), the reference's answer for an output, a field of the configuration (a long or a double).
   [[nodiscard]] int seed() const { return static_cast<int>(arguments.size()); }
   [[nodiscard]] int rejected() const { return seed() + 1; }
   [[nodiscard]] int expected(int argument) const { return seed() + 2 + argument; }
+  [[nodiscard]] int configured(int parameter) const { return expected(seed()) + parameter; }
   /// Whether an acceptance judges the output.
   [[nodiscard]] bool is_accepted(int argument) const;
 };

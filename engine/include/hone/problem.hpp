@@ -48,11 +48,18 @@ Result<DTypes> choose_dtypes(const KernelSpec& spec, std::string_view text);
 /// p.NAME and sizeof(T) (of several types sizeof(In), ...), for expressions of this problem.
 Bindings bindings(const Problem& problem);
 
-/// Small ragged problems on which a configuration is validated besides the real one: extents of 1, primes, one off a power of two. Fields
+/// Small ragged problems on which a configuration is validated besides the real one: extents of 1 (of 0 where they may be), primes, one off a power of two. Fields
 /// that a parameter has to equal (`c.layout == p.layout`) choose a variant of the kernel and keep their values, as STATIC fields do, and extents that
 /// must fit each other (`p.k <= p.cols` in valid) do.
 /// Deterministic; each is at most about `limit_elements` elements in its largest argument.
 std::vector<Problem> ragged_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
+
+/// What the author wants tried (SHAPES), the larger argument of each with at most `limit_elements` elements; not the problem itself.
+std::vector<Problem> given_problems(const KernelSpec& spec, const Problem& problem, std::int64_t limit_elements);
+/// Elements of the largest argument that the caller passes.
+double largest_argument(const KernelSpec& spec, const Problem& problem);
+/// The text of a condition of `valid` on the Problem alone that refuses it; empty if there is none.
+std::string refusal(const KernelSpec& spec, const Problem& problem);
 
 /// Small problems of the other sort: whole tiles (one power of two everywhere), two less, 20, 1, 2 and 3 everywhere, and for each axis one that
 /// is long on it and short on the others. As above.
