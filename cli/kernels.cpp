@@ -20,6 +20,15 @@ std::vector<std::string> dtype_names(const KernelSpec& spec) {
   return names;
 }
 
+/// As SHAPES gives them.
+Json shapes_json(const KernelSpec& spec) {
+  Json list = Json::array();
+  for (const Shape& shape : spec.shapes) {
+    list.push_back(json(shape));
+  }
+  return list;
+}
+
 Shape default_shape(const KernelSpec& spec) {
   Shape shape;
   for (const ProblemField& field : spec.problem) {
@@ -103,7 +112,7 @@ Json describe_json(const KernelSpec& spec) {
           {"parameters", parameters},    {"constraints", conditions_json(spec.constraints)},
           {"arguments", arguments},      {"expectations", conditions_json(spec.expectations)},
           {"runs_on", runs_on(spec)},    {"cuda_headers", spec.cuda_headers},
-          {"flags", spec.flags}};
+          {"flags", spec.flags},         {"shapes", shapes_json(spec)}};
 }
 
 std::string describe_text(const KernelSpec& spec) {
@@ -112,6 +121,9 @@ std::string describe_text(const KernelSpec& spec) {
                                   spec.cuda_headers.empty() ? "" : fmt::format(" (includes {})", fmt::join(spec.cuda_headers, ", ")));
   lines += static_names(spec).empty() ? "" : fmt::format("static  {}\n", fmt::join(static_names(spec), ", "));
   lines += spec.flags.empty() ? "" : fmt::format("flags   {}\n", fmt::join(spec.flags, " "));
+  for (std::size_t i = 0; i < spec.shapes.size(); ++i) {
+    lines += fmt::format("{:<8}{}\n", i == 0 ? "also on" : "", text(spec.shapes[i]));
+  }
   lines += "\nparameters\n";
   std::vector<std::vector<std::string>> rows;
   for (const Parameter& parameter : spec.parameters) {

@@ -12,9 +12,14 @@ namespace {
 struct Example {
   std::string name, shape;
 };
-const std::vector<Example> kExamples{{"histogram", "n=5000,bins=300"},          {"embedding", "n=50,cols=64,rows=3000"},
-                                     {"segmented_sum", "n=5000,segments=300"},  {"scatter", "n=1000,places=3000"},
-                                     {"top_k", "rows=8,cols=100,k=5"},          {"adamw", "n=5000"},
+const std::vector<Example> kExamples{{"histogram", "n=5000,bins=300"},
+                                     {"embedding", "n=50,cols=64,rows=3000"},
+                                     {"segmented_sum", "n=5000,segments=300"},
+                                     {"scatter", "n=1000,places=3000"},
+                                     {"top_k", "rows=8,cols=100,k=5"},
+                                     {"adamw", "n=5000"},
+                                     {"partial_sums", "n=5000"},
+                                     {"partial_sums", "n=0"},
                                      {"strided_gemm", "m=20,n=30,k=40,gap=5,accumulate=true,layout=kTransposed"},
                                      {"hotspot", "rows=40,cols=50,steps=7"}};
 
@@ -131,6 +136,74 @@ TEST_CASE("a pass that repeats on the wrong one of its buffers, or does not know
   const Ended refused = tune(directory, "hotspot", text, shape);
   CHECK(refused.exit != 0);
   CHECK(refused.err.find("argument 'y'") != std::string::npos);
+}
+
+TEST_CASE("where the configuration defines the result, each is held against its own answer, in the final round and again later") {
+  // The default would be right for 16 parts whatever the configuration: the others must not be.
+  const std::string shape = "n=5000";
+  std::string text = source("partial_sums");
+  const std::string from = "const long size = ceil_div(p.n, (long)c.parts), part";
+  text.replace(text.find(from), from.size(), "const long size = ceil_div(p.n, 16L), part");
+  TemporaryDirectory directory;
+  const std::string file = directory / "partial_sums.cu";
+  write(file, text);
+  const auto asked = [&](const std::string& verb, const std::string& kernel, const Arguments& more) {
+    Arguments all{verb, kernel, "--device", "cpu", "--shape", shape, "--store", directory / "S.db", "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const auto wrong = asked("tune", file, {"--budget", "4trials", "--fix", "block=128"});
+  REQUIRE_MESSAGE(wrong.exit == 0, wrong.err);
+  CHECK(wrong.json()["outcomes"]["ok"] == 1);
+  CHECK(wrong.json()["outcomes"]["wrong_result"] == 3);
+  const std::string right = HONE_SOURCE_DIR "/examples/kernels/partial_sums.cu";
+  const auto tuned = asked("tune", right, {"--budget", "4trials", "--fix", "block=128"});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  CHECK(tuned.json()["outcomes"]["ok"] == 4);
+  const auto verified = run({"verify", right, "--device", "cpu", "--store", directory / "S.db", "--json"});
+  CHECK_MESSAGE(verified.exit == 0, verified.out);
+}
+
+TEST_CASE("a problem of SHAPES finds what the problem that is tuned does not show") {
+  // Wrong where a part has one element, of which the small problems that Hone makes have none.
+  const std::string error = error_after("partial_sums", "n=5000", "if (threadIdx.x == 0) y[part] = sums[0];",
+                                        "if (threadIdx.x == 0) y[part] = p.n == 63 ? 0 : sums[0];");
+  CHECK(error.find("on the small problem n=63") != std::string::npos);
+  const auto shapes = run({"kernels", HONE_SOURCE_DIR "/examples/kernels/partial_sums.cu", "--json"}).json()["shapes"];
+  CHECK(shapes.size() == 3);
+  CHECK(shapes[2]["n"] == 4097);
+  CHECK(run({"kernels", HONE_SOURCE_DIR "/examples/kernels/partial_sums.cu"}).out.find("also on n=1\n") != std::string::npos);
+}
+
+TEST_CASE("without an element a kernel must be right too") {
+  CHECK(error_after("partial_sums", "n=5000", "if (threadIdx.x == 0) y[part] = sums[0];",
+                    "if (threadIdx.x == 0 && p.n > 0) y[part] = sums[0];")
+            .find("on the small problem n=0") != std::string::npos);
+}
+
+TEST_CASE("a grid without a block launches nothing, and that is right where there is nothing to write") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "twice.cu";
+  write(file, R"(#include <hone/kernel.h>
+struct Problem { RANGE(0) long n = 100; };
+struct Config { TUNE(32, 64) int block = 32; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
+REFERENCE(p.n) void twice_reference(long i, const float* x, double* y, double* z) { y[i] = 2 * x[i]; z[i] += x[i]; }
+template <Config c> KERNEL void twice(IN(p.n) const float* x, OUT(p.n) float* y, INOUT(p.n, .low = 0, .below = 4) float* z, Problem p) {
+  const long i = (long)blockIdx.x * c.block + threadIdx.x;
+  if (i < p.n) { y[i] = 2 * x[i]; z[i] += x[i]; }
+}
+)");
+  for (const std::string shape : {"n=0", "n=70"}) {
+    const Ended tuned =
+        run({"tune", file, "--device", "cpu", "--shape", shape, "--budget", "2trials", "--store", directory / "S.db", "--json"});
+    REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+    CHECK(tuned.json()["outcomes"]["ok"] == 2);
+    const Ended again =
+        run({"run", file, "--device", "cpu", "--shape", shape, "--config", "best", "--store", directory / "S.db", "--json"});
+    REQUIRE_MESSAGE(again.exit == 0, again.err);
+    CHECK(again.json()["outcome"] == "ok");
+  }
 }
 
 TEST_CASE("flags and enumerators of a problem go by their names, and others are refused") {

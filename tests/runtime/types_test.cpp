@@ -55,6 +55,20 @@ TEST_CASE("a kernel of several types is asked for by their names") {
   CHECK(engine->kernel("argmax", {{"rows", 2}}).error().message.find("which dtype?") != std::string::npos);
 }
 
+TEST_CASE("a kernel is launched without an element of its input") {
+  auto engine = engine_with("partial_sums");
+  if (!engine) {
+    return;
+  }
+  const Kernel sums = engine->kernel("partial_sums", {{"n", 0}}).value();
+  const auto output = engine->device().allocate(64 * sizeof(float)).value();
+  REQUIRE(engine->device().fill(output->address(), output->bytes(), 0xff).ok());
+  REQUIRE(sums.launch(nullptr, static_cast<const float*>(nullptr), static_cast<float*>(output->address())).ok());
+  std::vector<float> found(64, 1.0F);
+  REQUIRE(engine->device().download(std::as_writable_bytes(std::span(found)), output->address()).ok());
+  CHECK(found == std::vector<float>(64, 0.0F));
+}
+
 TEST_CASE("a kernel of one dtype is asked for without it") {
   auto engine = engine_with("byte_histogram");
   if (!engine) {
