@@ -69,8 +69,8 @@ void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Conf
   const auto arguments = hone::launch_arguments(spec, problem, configuration);
   if (arguments) {
     for (const hone::LaunchArgument& argument : *arguments) {
-      require(argument.elements >= 0 &&
-                  argument.bytes / hone::size_of(argument.dtype) == static_cast<std::size_t>(std::max<std::int64_t>(1, argument.elements)),
+      const std::int64_t elements = argument.direction == hone::Direction::kScalar ? 1 : argument.elements;
+      require(elements >= 0 && argument.bytes / hone::size_of(argument.dtype) == static_cast<std::size_t>(elements),
               "the bytes of an argument hold its elements", argument.name);
     }
   }

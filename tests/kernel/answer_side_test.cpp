@@ -49,6 +49,24 @@ TEST_CASE("the mark of an input says what its elements are") {
   CHECK(fill_text(spec, 0).empty());
 }
 
+TEST_CASE("an input whose elements stand each alone is drawn by the device, one that is ordered or distinct by the host") {
+  if (!can_read()) {
+    return;
+  }
+  const KernelSpec spec = read_answer_side(file("IN(p.n, .low = 1, .below = p.rows, .zeros = 0.5)"));
+  REQUIRE(is_filled_by_device(spec, spec.arguments[1]));
+  const AnswerCode code = answer_code(spec);
+  REQUIRE(code.parts == std::vector<AnswerPart>{AnswerPart::kReference, AnswerPart::kFill});
+  CHECK(code.passes[1].arguments == std::vector<int>{1, spec.seed(), kProblemParameter});
+  CHECK(code.passes[1].extent.text() == "p.n");
+  CHECK_FALSE(is_filled_by_device(spec, spec.arguments[0]));
+  for (const std::string mark : {"IN(p.n, .below = p.rows, .sorted)", "IN(p.n, .below = p.n, .distinct)", "IN(p.n, .permutation)", "IN(p.n)"}) {
+    const KernelSpec other = read_answer_side(file(mark));
+    CHECK_FALSE(is_filled_by_device(other, other.arguments[1]));
+    CHECK(answer_code(other).source == other.source);
+  }
+}
+
 TEST_CASE("contradictions in the mark of an input are named where they stand") {
   if (!can_read()) {
     return;
