@@ -55,7 +55,7 @@ TEST_CASE("an input whose elements stand each alone is drawn by the device, one 
   }
   const KernelSpec spec = read_answer_side(file("IN(p.n, .low = 1, .below = p.rows, .zeros = 0.5)"));
   REQUIRE(is_filled_by_device(spec, spec.arguments[1]));
-  const AnswerCode code = answer_code(spec);
+  const AnswerCode code = answer_code(spec, {});
   REQUIRE(code.parts == std::vector<AnswerPart>{AnswerPart::kReference, AnswerPart::kFill});
   CHECK(code.passes[1].arguments == std::vector<int>{1, spec.seed(), kProblemParameter});
   CHECK(code.passes[1].extent.text() == "p.n");
@@ -63,7 +63,7 @@ TEST_CASE("an input whose elements stand each alone is drawn by the device, one 
   for (const std::string mark : {"IN(p.n, .below = p.rows, .sorted)", "IN(p.n, .below = p.n, .distinct)", "IN(p.n, .permutation)", "IN(p.n)"}) {
     const KernelSpec other = read_answer_side(file(mark));
     CHECK_FALSE(is_filled_by_device(other, other.arguments[1]));
-    CHECK(answer_code(other).source == other.source);
+    CHECK(answer_code(other, {}).source == other.source);
   }
 }
 
