@@ -15,7 +15,7 @@ namespace hone::cuda {
 inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = 16;
 
 /// Besides the parameters of hone::Pass: the number of indices, of a reference's pass.
-inline constexpr int kExtentParameter = -5;
+inline constexpr int kExtentParameter = -6;
 
 class CudaKernel final : public LoadedKernel {
  public:

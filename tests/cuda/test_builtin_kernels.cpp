@@ -4,6 +4,7 @@
 #include <random>
 
 #include "hone/configuration.hpp"
+#include "hone/instantiation.hpp"
 #include "hone/problem.hpp"
 #include "hone/search_space.hpp"
 #include "test_kernels.hpp"
@@ -56,6 +57,10 @@ TEST_CASE("the example kernels, their generators and what accepts their results 
       const auto spec = read_kernel_file(file.path());
       REQUIRE_MESSAGE(spec.ok(), spec.error().message);
       const auto compiled = compile(**compiler, *spec, {untuned(*spec, spec->dtypes.front(), device)}, spec->dtypes.front());
+      if (!spec->cuda_headers.empty() && !compiled[0] && compiled[0].error().message.find("comes with the CUDA toolkit") != std::string::npos) {
+        MESSAGE("not run: " << compiled[0].error().message);
+        continue;
+      }
       CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
       const auto answer = compile_reference(**compiler, *spec, spec->dtypes.front());
       REQUIRE_MESSAGE(answer.ok(), answer.error().message);

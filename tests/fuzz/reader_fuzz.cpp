@@ -32,7 +32,7 @@ struct Scratch {
 };
 
 /// Pieces of kernel files, legal and not.
-constexpr std::array<std::string_view, 84> kWords{"TUNE(1, 2, 4) ",
+constexpr std::array<std::string_view, 12> kWords{"TUNE(1, 2, 4) ",
                                                   "TUNE() ",
                                                   "TUNE(1, 1) ",
                                                   "OPTION(\"--maxrregcount={}\") ",

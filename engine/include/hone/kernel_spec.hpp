@@ -154,7 +154,7 @@ struct ReferencePass {
   std::vector<int> arguments = {};  ///< indices into KernelSpec::arguments; kProblemParameter, kConfigParameter
   std::vector<int> fields = {};     ///< with kConfigParameter: the fields of the configuration that it reads, indices into KernelSpec::parameters
 };
-inline constexpr int kConfigParameter = -4;  ///< the Config, by value: where the configuration defines the result
+inline constexpr int kConfigParameter = -5;  ///< the Config, by value: where the configuration defines the result
 
 /// One function that fills inputs, called for each index in [0, extent).
 struct Generator {
