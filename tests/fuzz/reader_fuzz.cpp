@@ -32,7 +32,7 @@ struct Scratch {
 };
 
 /// Pieces of kernel files, legal and not.
-constexpr std::array<std::string_view, 12> kWords{"TUNE(1, 2, 4) ",
+constexpr auto kWords = std::to_array<std::string_view>({"TUNE(1, 2, 4) ",
                                                   "TUNE() ",
                                                   "TUNE(1, 1) ",
                                                   "OPTION(\"--maxrregcount={}\") ",
@@ -121,7 +121,7 @@ constexpr std::array<std::string_view, 12> kWords{"TUNE(1, 2, 4) ",
                                                   "p.head",
                                                   "CONSTANT(p.n) ",
                                                   "CONSTANT(Problem::head) float table[256];\n",
-                                                  "extern float table[];\n"};
+                                                  "extern float table[];\n"});
 
 }  // namespace
 
