@@ -1,9 +1,6 @@
 # shellcheck shell=bash
 # Sourced by the other scripts: goes to the repository's root and sets what configuring, building and running need.
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
-if [[ -z ${CMAKE_GENERATOR:-} && ! -e build/CMakeCache.txt ]] && command -v ninja >/dev/null; then
-  export CMAKE_GENERATOR=Ninja
-fi
 if [[ -z ${HONE_NVRTC:-} ]]; then
   # The wheel that install_dependencies.sh fetched, where there is no CUDA toolkit.
   for library in .cache/nvrtc/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1[23]; do
