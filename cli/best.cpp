@@ -83,6 +83,7 @@ int best(int argc, char** argv) {
   cxxopts::Options options("hone best", "Prints the winner for a problem: the exact record, or that of the nearest tuned shape.");
   add_problem_options(options);
   add_accuracy_option(options);
+  add_given_options(options);
   add_store_option(options);
   add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
@@ -91,8 +92,9 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
     HONE_ASSIGN(const double max_error, find_accuracy(arguments));
+    HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
     HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get(),
-                                            {.purpose = purpose_within(max_error), .launch = false}));
+                                            {.purpose = purpose_within(max_error, given.digest), .launch = false}));
     if (!choice.record) {
       return no_record(arguments, subject, target, choice.elsewhere);
     }

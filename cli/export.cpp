@@ -264,6 +264,7 @@ int export_plan(int argc, char** argv) {
       "program can launch it: docs/launch_plans.md.");
   add_problem_options(options);
   add_accuracy_option(options);
+  add_given_options(options);
   add_store_option(options);
   add_plugin_option(options);
   add_config_option(options, "the winner");

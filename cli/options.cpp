@@ -242,6 +242,53 @@ Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
   return most;
 }
 
+void add_given_options(cxxopts::Options& options) {
+  options.add_options()("input", "an input's elements, from a .npy file (repeatable); its shape says the extents that --shape leaves out",
+                        cxxopts::value<std::vector<std::string>>(), "ARGUMENT=FILE.npy")(
+      "expect", "an output's right elements, from a .npy file, instead of the reference's (repeatable)", cxxopts::value<std::vector<std::string>>(),
+      "ARGUMENT=FILE.npy");
+}
+
+namespace {
+
+Result<std::map<std::string, std::filesystem::path>> named_files(const cxxopts::ParseResult& arguments, const std::string& option) {
+  std::map<std::string, std::filesystem::path> files;
+  if (arguments.count(option) == 0) {
+    return files;
+  }
+  for (const std::string& text : arguments[option].as<std::vector<std::string>>()) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' is not of the form --{} ARGUMENT=FILE.npy", text, option)};
+    }
+    if (!files.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("--{} names '{}' twice", option, text.substr(0, equals))};
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<Given> find_given(const cxxopts::ParseResult& arguments, const KernelSpec& spec) {
+  HONE_ASSIGN(const auto inputs, named_files(arguments, "input"));
+  HONE_ASSIGN(const auto answers, named_files(arguments, "expect"));
+  return hone::find_given(spec, inputs, answers);
+}
+
+Json given_json(const Given& given) { return given.empty() ? Json() : Json{{"inputs", given.inputs}, {"answers", given.answers}, {"digest", given.digest}}; }
+
+std::string given_text(const Given& given) {
+  std::string lines;
+  for (const auto& [name, file] : given.inputs) {
+    lines += fmt::format("given    {} from {}\n", name, file);
+  }
+  for (const auto& [name, file] : given.answers) {
+    lines += fmt::format("given    the answer {} from {}\n", name, file);
+  }
+  return given.empty() ? lines : lines + fmt::format("given    as {}: records of these arrays are kept apart\n", given.digest);
+}
+
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
   const double below = arguments["graph-below"].as<double>();
   if (!(below >= 0.0)) {
@@ -286,7 +333,10 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
 namespace {
 
 /// What is given; else f32 where the kernel has it, or the only one there is.
-Result<DTypes> find_dtypes(const cxxopts::ParseResult& arguments, const KernelSpec& spec) {
+Result<DTypes> find_dtypes(const cxxopts::ParseResult& arguments, const KernelSpec& spec, const Given& given) {
+  if (const std::vector<DTypes> left = given_dtypes(spec, given); arguments.count("dtype") == 0 && left.size() == 1) {
+    return left.front();
+  }
   const bool has_f32 = std::ranges::find(spec.dtypes, DTypes(DType::kF32)) != spec.dtypes.end();
   if (arguments.count("dtype") == 0 && has_f32) {
     return DTypes(DType::kF32);
@@ -297,8 +347,19 @@ Result<DTypes> find_dtypes(const cxxopts::ParseResult& arguments, const KernelSp
 }  // namespace
 
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
-  HONE_ASSIGN(const DTypes dtype, find_dtypes(arguments, subject.spec));
-  HONE_ASSIGN(const Shape shape, parse_shape(subject.spec, without_blanks(arguments["shape"].as<std::string>())));
+  HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
+  HONE_ASSIGN(const DTypes dtype, find_dtypes(arguments, subject.spec, given));
+  HONE_ASSIGN(Shape shape, parse_shape(subject.spec, without_blanks(arguments["shape"].as<std::string>())));
+  HONE_ASSIGN(const auto told, given_fields(subject.spec, given));
+  for (const auto& [field, extent] : told) {
+    const auto asked = std::ranges::find(shape, field, [](const auto& one) { return one.first; });
+    if (asked != shape.end() && asked->second != extent) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("--shape says {}={}, the given arrays {}={}", field, asked->second, field, extent)};
+    }
+    if (asked == shape.end()) {
+      shape.emplace_back(field, extent);
+    }
+  }
   return make_problem(subject.spec, dtype, shape);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "hone/given.hpp"
 #include "hone/kernel_spec.hpp"
 #include "hone/measure.hpp"
 #include "hone/problem.hpp"
@@ -51,6 +52,14 @@ Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments);
 /// --max-error: accuracy as a constraint, and a part of a record's key.
 void add_accuracy_option(cxxopts::Options& options);
 Result<double> find_accuracy(const cxxopts::ParseResult& arguments);
+/// --input, --expect: arrays in place of drawn inputs and of the reference's answers.
+void add_given_options(cxxopts::Options& options);
+/// Nothing where the verb has no such options.
+Result<Given> find_given(const cxxopts::ParseResult& arguments, const KernelSpec& spec);
+/// What is known of given arrays, as a verb reports it.
+Json given_json(const Given& given);
+std::string given_text(const Given& given);
+
 /// --graph-below: up to which time calls are timed as a graph.
 void add_timing_option(cxxopts::Options& options);
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments);

@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   add_config_option(options, "the winner, else the default");
   add_timing_option(options);
   add_accuracy_option(options);
+  add_given_options(options);
   options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
@@ -77,12 +78,13 @@ int run(int argc, char** argv) {
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
     HONE_ASSIGN(const Selection selected, select(arguments, subject, target, store.get(), false));
     TuneRequest request;
+    HONE_ASSIGN(request.measure, find_timing(arguments));
+    HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
+    HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
     request.spec = std::move(subject.spec);
     request.problem = std::move(target.problem);
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
-    HONE_ASSIGN(request.measure, find_timing(arguments));
-    HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
     HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
     return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin),
                   trial.outcome == Outcome::kOk ? 0 : 2};

@@ -42,8 +42,9 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
     return Selection{{.source = Source::kDefault, .configuration = std::move(configuration), .record = {}}, "given"};
   }
   HONE_ASSIGN(const double max_error, find_accuracy(arguments));
+  HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
   HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store,
-                                    {.purpose = purpose_within(max_error), .launch = launch}));
+                                    {.purpose = purpose_within(max_error, given.digest), .launch = launch}));
   if (wanted == "best" && !choice.record) {
     if (!choice.why.empty()) {
       return Error{ErrorCode::kStore, choice.why};

@@ -103,6 +103,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"seed", request.seed},
               {"budget", text(request.budget)},
               {"fix", fixed},
+              {"given", given_json(request.measure.given)},
               {"accuracy_bound", request.measure.max_error > 0.0 ? Json(request.measure.max_error) : Json()},
               {"likely", name(request.likely)},
               {"store", store.string()},
@@ -199,6 +200,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   lines += report.interrupted ? "interrupted: the best so far, not yet measured beside the default; the same command goes on\n" : "";
   lines += fmt::format("space    {}{} valid of {}{}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid),
                        text(report.cartesian), fixed.empty() ? "" : fmt::format(", with {}", fixed));
+  lines += given_text(request.measure.given);
   lines += request.measure.max_error > 0.0 ? fmt::format("accuracy results are off by {:g} at most\n", request.measure.max_error) : "";
   lines += likely_text(request, report);
   for (const std::string& constraint : report.not_shared) {
@@ -260,6 +262,7 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   request.transfer = arguments.count("no-transfer") == 0;
   HONE_ASSIGN(request.measure, find_timing(arguments));
   HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
+  HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
   request.compile_workers = arguments["compile-workers"].as<std::uint16_t>();
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
@@ -280,6 +283,7 @@ int tune(int argc, char** argv) {
   add_plugin_option(options);
   add_timing_option(options);
   add_accuracy_option(options);
+  add_given_options(options);
   add_fix_option(options,
                  "search only configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |). The winner "
                  "becomes the record only where there is none or where it is faster: give another --store to keep it apart");

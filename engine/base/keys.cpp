@@ -7,8 +7,11 @@ namespace hone {
 
 std::string dtypes_text(const RecordKey& key) { return key.dtypes.empty() ? name(key.problem.dtype) : key.dtypes; }
 
-Purpose purpose_within(double max_error) {
+Purpose purpose_within(double max_error, std::string_view given) {
   Purpose purpose;
+  if (!given.empty()) {
+    purpose.input_profile = fmt::format("given:{}", given);
+  }
   if (max_error > 0.0) {
     purpose.accuracy_bound = fmt::format("{:g}", max_error);
   }

@@ -334,6 +334,22 @@ Result<void> Bench::Impl::launch_reference() {
       HONE_TRY(round_exact(slot));
     }
   }
+  return take_given_answers();
+}
+
+Result<void> Bench::Impl::take_given_answers() {
+  for (Slot& slot : slots_) {
+    const auto answer = given_.answers.find(slot.argument->name);
+    if (answer == given_.answers.end() || !slot.is_output()) {
+      continue;
+    }
+    HONE_ASSIGN(const std::vector<double> values, given_answer(answer->second, slot.argument->name, slot.element, slot.count));
+    HONE_TRY(device_.upload(slot.expected, std::as_bytes(std::span(values))));
+    if (slot.exact != nullptr) {
+      HONE_ASSIGN(const std::vector<std::byte> elements, given_elements(answer->second, slot.argument->name, slot.element, slot.count));
+      HONE_TRY(device_.upload(slot.exact, elements));
+    }
+  }
   return {};
 }
 
@@ -459,8 +475,9 @@ Bench::Bench(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Bench::~Bench() = default;
 
 Result<std::unique_ptr<Bench>> Bench::create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference,
-                                             InputProfile profile, double max_error) {
+                                             InputProfile profile, double max_error, const Given& given) {
   auto impl = std::make_unique<Impl>(device, spec, problem, profile, max_error);
+  impl->given_ = given;
   HONE_TRY(impl->create(reference));
   return std::unique_ptr<Bench>(new Bench(std::move(impl)));
 }

@@ -104,6 +104,7 @@ struct Bench::Impl {
   Device& device_;
   std::size_t bytes_ = 0;  ///< device memory of all but the workspaces, the second place and the calls of graphs
   std::function<void(bool)> on_reference_;
+  Given given_;  ///< files, read each time they are needed: answers of several seeds are the same
   OnTurn on_turn_;  ///< of the timing that is going on
 
  private:
@@ -125,6 +126,7 @@ struct Bench::Impl {
   Result<void> start_expected(Slot& slot);
   Result<void> start_exact(Slot& slot);
   Result<void> round_exact(Slot& slot);
+  Result<void> take_given_answers();
   Result<void> check_expected(Slot& slot);
   Result<void> round_overflow(Slot& slot);
 
@@ -149,6 +151,8 @@ struct Bench::Impl {
 
   // inputs.cpp
   [[nodiscard]] bool is_generated(const Slot& slot) const;
+  [[nodiscard]] bool is_given(const Slot& slot) const;
+  Result<void> take_given_inputs();
   [[nodiscard]] bool is_filled_by_device(const Slot& slot) const;
   Result<void> fill_by_device(std::uint64_t seed);
   Result<void> generate(std::uint64_t seed);

@@ -38,6 +38,7 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
   for (std::vector<Frozen>& of_place : inputs_) {
     of_place.clear();
   }
+  HONE_TRY(take_given_inputs());  // generators read them
   const bool varies = variation_ && variation_->seed == seed;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
@@ -46,6 +47,9 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
     }
     // Every argument draws from a stream of its own: equal inputs would hide a kernel that mixes them up.
     void* const destination = slot.is(Direction::kIn) ? slot.address[kFirst] : slot.original;
+    if (is_given(slot)) {
+      continue;
+    }
     if (is_generated(slot)) {
       HONE_TRY(device_.fill(destination, slot.bytes(), 0));
       continue;
@@ -61,12 +65,13 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
   }
   HONE_TRY(fill_by_device(varies ? variation_->base : seed));
   for (std::size_t i = 0; varies && i < slots_.size(); ++i) {
-    if (is_filled_by_device(slots_[i])) {
+    if (is_filled_by_device(slots_[i]) && !is_given(slots_[i])) {
       HONE_TRY(
           fill_variation(slots_[i], slots_[i].is(Direction::kIn) ? slots_[i].address[kFirst] : slots_[i].original, random_bits(seed, i)));
     }
   }
   HONE_TRY(generate(seed));
+  HONE_TRY(take_given_inputs());  // one program fills all that have marks or generators
   for (Slot& slot : slots_) {
     if (!slot.is_input() || !slot.is(Direction::kIn)) {
       continue;
@@ -79,6 +84,19 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
     }
   }
   inputs_seed_ = seed;
+  return {};
+}
+
+bool Bench::Impl::is_given(const Slot& slot) const { return given_.inputs.contains(slot.argument->name); }
+
+Result<void> Bench::Impl::take_given_inputs() {
+  for (Slot& slot : slots_) {
+    if (slot.is_input() && is_given(slot)) {
+      HONE_ASSIGN(const std::vector<std::byte> elements,
+                  given_elements(given_.inputs.at(slot.argument->name), slot.argument->name, slot.element, slot.count));
+      HONE_TRY(device_.upload(slot.is(Direction::kIn) ? slot.address[kFirst] : slot.original, elements));
+    }
+  }
   return {};
 }
 

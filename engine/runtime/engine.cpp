@@ -42,6 +42,7 @@ struct Engine::Impl {
   std::shared_ptr<Device> device;
   std::unique_ptr<StoreAccess> store;
   double max_error = 0.0;
+  std::string given;
   std::mutex device_mutex;   ///< a device serves one thread at a time
   mutable std::mutex mutex;  ///< of the two maps, whose elements stay where they are
   std::map<std::string, KernelSpec, std::less<>> own_kernels;
@@ -73,7 +74,7 @@ struct Engine::Impl {
   Result<std::shared_ptr<Prepared>> load(const KernelSpec& spec, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
     const std::shared_ptr<Store> from = store->get();
     HONE_ASSIGN(const Choice choice,
-                choose(spec, problem, found.info, from.get(), {.purpose = purpose_within(max_error), .without_store = true}));
+                choose(spec, problem, found.info, from.get(), {.purpose = purpose_within(max_error, given), .without_store = true}));
     if (!choice.store_failure.empty()) {
       store->note_failure(choice.store_failure);
     }
@@ -165,6 +166,7 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   const Registry& registry = builtin_registry();
   auto impl = shared_in_process(std::make_unique<Impl>(), Origin());
   impl->max_error = options.max_error;
+  impl->given = options.given;
   HONE_ASSIGN(impl->found, options.device.empty() ? registry.best_device() : registry.device(options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;

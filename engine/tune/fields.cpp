@@ -137,6 +137,18 @@ const Message::binary_t* Fields::binary(const char* key) {
   return found == nullptr ? nullptr : &found->get_binary();
 }
 
+std::map<std::string, std::string> Fields::texts_by_name(const char* key) {
+  std::map<std::string, std::string> result;
+  for (const auto& [name, entry] : object(key).items()) {
+    if (!entry.is_string()) {
+      refuse(key, "texts alone");
+      return {};
+    }
+    result.emplace(readable(name, kMostText), readable(entry.get_ref<const std::string&>(), kMostText));
+  }
+  return result;
+}
+
 std::vector<std::string> Fields::texts(const char* key) {
   std::vector<std::string> result;
   for (const Message& entry : array(key)) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ class Fields {
   /// Readable text of at most kMostText bytes; what is more is cut off.
   std::string text(const char* key);
   std::vector<std::string> texts(const char* key);
+  /// The texts of an object, by their names.
+  std::map<std::string, std::string> texts_by_name(const char* key);
   std::vector<double> numbers(const char* key);
   /// An array's entries, or none.
   const Message& array(const char* key);

@@ -75,7 +75,7 @@ Result<void> MeasuringWorker::make_bench(const Message& request) {
   const DeviceLock::Hold hold(lock_, channel_, standby_);
   stage_ = "making the buffers";
   channel_.stage(stage_);
-  HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_, InputProfile::kUsual, settings_.max_error));
+  HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_, InputProfile::kUsual, settings_.max_error, settings_.given));
   HONE_TRY(add_small_problems());
   watch_reference(*bench_, problem_);
   for (Small& ragged : ragged_) {

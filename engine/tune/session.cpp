@@ -25,7 +25,7 @@ class Session {
         store_(store),
         spaces_(std::move(spaces)),
         space_(*spaces_.legal()),
-        key_(record_key(request.spec, request.problem, request.device.info, purpose_within(request.measure.max_error))) {}
+        key_(record_key(request.spec, request.problem, request.device.info, purpose_within(request.measure.max_error, request.measure.given.digest))) {}
 
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));

@@ -207,7 +207,8 @@ Message to_message(const MeasureSettings& settings) {
   return {{"warmup", settings.warmup_runs},        {"race_samples", settings.race_samples},   {"race_margin", settings.race_margin},
           {"minimum", settings.minimum_samples},   {"maximum", settings.maximum_samples},     {"ci", settings.target_relative_ci},
           {"seconds", settings.maximum_seconds},   {"flush", settings.flush_cache},
-          {"graph_below", settings.graph_below_us}, {"max_error", settings.max_error}};
+          {"graph_below", settings.graph_below_us}, {"max_error", settings.max_error}, {"given_inputs", settings.given.inputs},
+          {"given_answers", settings.given.answers},  {"given_digest", settings.given.digest}};
 }
 
 Result<MeasureSettings> read_settings(const Message& message) {
@@ -222,7 +223,10 @@ Result<MeasureSettings> read_settings(const Message& message) {
                                  .maximum_seconds = fields.number("seconds"),
                                  .flush_cache = fields.boolean("flush"),
                                  .graph_below_us = fields.magnitude("graph_below"),
-                                 .max_error = fields.magnitude("max_error")};
+                                 .max_error = fields.magnitude("max_error"),
+                                 .given = {.inputs = fields.texts_by_name("given_inputs"),
+                                           .answers = fields.texts_by_name("given_answers"),
+                                           .digest = fields.text("given_digest")}};
   return fields.error() ? Result<MeasureSettings>(*fields.error()) : Result<MeasureSettings>(settings);
 }
 

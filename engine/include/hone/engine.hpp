@@ -53,6 +53,7 @@ struct EngineOptions {
   std::string device = {};                      ///< "cuda:0", "cpu"; empty: the best present
   bool trust_store = false;                     ///< launch the code in the store whoever made it: for a store that comes with the application
   double max_error = 0.0;                       ///< take winners that were tuned under this accuracy bound (MeasureSettings); 0: none
+  std::string given = {};                       ///< take winners that were tuned on given arrays: the digest that `hone tune --input` prints
   std::optional<MissTuning> tune_misses = {};  ///< needs hone-worker, and a store that can be written, which is made where there is none
 };
 

@@ -12,6 +12,7 @@
 
 #include "hone/configuration.hpp"
 #include "hone/device.hpp"
+#include "hone/given.hpp"
 #include "hone/trial.hpp"
 
 namespace hone {
@@ -41,6 +42,7 @@ struct MeasureSettings {
   /// Accuracy as a constraint: a result of a float type is right if it is off by no more than this share of the reference's answer plus the answers'
   /// root mean square, beside its own rounding. Instead of the usual tolerance, where the file states none. 0: no such bound.
   double max_error = 0.0;
+  Given given = {};  ///< inputs and answers for the problem itself, instead of drawn ones and the reference's
 };
 
 /// What the inputs of a validation look like.
@@ -90,9 +92,11 @@ using OnTurn = std::function<void(std::size_t finalist, double seconds)>;
 /// timing begins: outputs hold a plausible wrong answer before every timed run and are looked at after it.
 class Bench {
  public:
-  /// `reference` is the compiled reference of the kernel. Errors: not enough memory (says how much is needed), a device failure.
+  /// `reference` is the compiled reference of the kernel. Errors: not enough memory (says how much is needed), a device failure,
+  /// what is given and cannot be used.
   static Result<std::unique_ptr<Bench>> create(Device& device, const KernelSpec& spec, const Problem& problem, const Compiled& reference,
-                                               InputProfile profile = InputProfile::kUsual, double max_error = 0.0);
+                                               InputProfile profile = InputProfile::kUsual, double max_error = 0.0,
+                                               const Given& given = {});
   ~Bench();
 
   /// Fills the inputs from `seed` (the reference's answer is kept while the seed stays the same), poisons outputs, runs, compares,

@@ -24,8 +24,8 @@ struct Purpose {
   friend bool operator==(const Purpose&, const Purpose&) = default;
 };
 
-/// The purpose with an accuracy bound (MeasureSettings::max_error), 0 for none.
-Purpose purpose_within(double max_error);
+/// The purpose with an accuracy bound (MeasureSettings::max_error), 0 for none, on given arrays (Given::digest), empty for drawn ones.
+Purpose purpose_within(double max_error, std::string_view given = {});
 
 /// What a record is for. `alignment` is the largest power of two (at most 16) that divides every pointer; `layout` names the kernel's layout class.
 struct RecordKey {
