@@ -36,7 +36,7 @@ bool npy_says(const std::string& text, const std::string& part) {
 TEST_CASE("an array is read with its type, its shape and its elements") {
   const float values[] = {1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F};
   const std::string data(reinterpret_cast<const char*>(values), sizeof(values));
-  for (const char version : {1, 2, 3}) {
+  for (const char version : {char{1}, char{2}, char{3}}) {
     const auto array = parse_npy(npy(npy_header("<f4", "(2, 3)"), data, version), "x.npy");
     REQUIRE_MESSAGE(array.ok(), array.error().message);
     CHECK(array->kind == 'f');
