@@ -1,6 +1,6 @@
 #pragma once
 // What inputs look like. Beside the usual draw there are those that provoke: what is right for numbers around one may overflow, divide by
-// zero or lose a sign for others. docs/kernels.md says what of it a kernel may rely on.
+// zero or lose a sign for others. docs/checking.md says what of it a kernel may rely on.
 
 #include <cstddef>
 #include <cstdint>

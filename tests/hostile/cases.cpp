@@ -66,7 +66,7 @@ constexpr Case kCases[] = {
     Case{"range", "range", "11", "wrong for a scalar above 2"},
     Case{"range", "range", "12", "a scalar in halves alone"},
     Case{"range", "tiny", "2", "loses inputs below 1e-8"},
-    Case{"range", "tiny", "3", "squares under- and overflow"}.listed("never: docs/kernels.md promises magnitudes from 2^-20 to 2^10"),
+    Case{"range", "tiny", "3", "squares under- and overflow"}.listed("never: docs/checking.md promises magnitudes from 2^-20 to 2^10"),
     Case{"range", "tiny", "4", "overflows above 340"},
     Case{"range", "softmax_range", "2", "softmax without its maximum"},
     Case{"range", "softmax_range", "3", "the first element for the maximum"},

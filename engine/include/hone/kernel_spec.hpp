@@ -64,7 +64,7 @@ struct Constraint {
 /// How a kernel uses an argument. Inputs are random, outputs poisoned before a run, in-place arguments restored before each.
 enum class Direction { kIn, kOut, kInOut, kWorkspace, kScalar };
 
-/// What the elements of an input are, as its mark says. Without any of it they are drawn as docs/kernels.md has it, whatever they mean.
+/// What the elements of an input are, as its mark says. Without any of it they are drawn as docs/checking.md has it, whatever they mean.
 struct Fill {
   std::optional<Expression> low = {}, below = {};  ///< elements lie in [low, below), over p.*; uniform there
   std::optional<Expression> zeros = {};            ///< so large a share of them is zero
