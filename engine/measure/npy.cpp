@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <span>
 
 namespace hone::measure {
 namespace {
@@ -165,8 +165,8 @@ Result<NpyArray> parse_npy(std::string_view text, const std::string& name) {
     return refused(name, fmt::format("it holds {} bytes of elements; its shape and type make {}", data.size(), static_cast<std::size_t>(elements) * array.width));
   }
   array.shape = std::move(header.shape);
-  array.bytes.resize(data.size());
-  std::memcpy(array.bytes.data(), data.data(), data.size());
+  const auto bytes = std::as_bytes(std::span(data));
+  array.bytes.assign(bytes.begin(), bytes.end());
   return array;
 }
 

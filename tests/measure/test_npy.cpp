@@ -43,6 +43,7 @@ TEST_CASE("an array is read with its type, its shape and its elements") {
     CHECK(array->width == 4);
     CHECK(array->shape == std::vector<std::int64_t>{2, 3});
     CHECK(array->count() == 6);
+    REQUIRE(array->bytes.size() == sizeof(values));
     CHECK(std::memcmp(array->bytes.data(), values, sizeof(values)) == 0);
   }
   CHECK(parse_npy(npy(npy_header("|b1", "()"), "\x01"), "x.npy")->shape.empty());
