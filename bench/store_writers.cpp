@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/store.hpp"
+#include "engine/store/store.hpp"
 
 namespace {
 

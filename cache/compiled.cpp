@@ -5,7 +5,7 @@
 
 #include "cache/rows.hpp"
 #include "cache/sqlite_store.hpp"
-#include "hone/digest.hpp"
+#include "engine/base/digest.hpp"
 
 namespace hone::cache {
 namespace {
@@ -87,11 +87,12 @@ Result<void> SqliteStore::put_compiled(const CompiledKey& key, const Compiled& c
 Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& key) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
-  HONE_ASSIGN(Statement select,
-              database().prepare("SELECT artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, compiler, content, "
-                                 "code_digest, seal FROM "
-                                 "compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND configuration = ? AND "
-                                 "(compiler = ?5 OR ?5 = '') ORDER BY created_at DESC"));
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare("SELECT artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, compiler, content, "
+                         "code_digest, seal FROM "
+                         "compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND configuration = ? AND "
+                         "(compiler = ?5 OR ?5 = '') ORDER BY created_at DESC"));
   select.text(key.source_hash).text(name(key.dtype)).text(key.architecture).text(key.configuration).text(key.compiler);
   for (;;) {
     HONE_ASSIGN(const bool row, select.step("look up compiled code"));

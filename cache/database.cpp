@@ -238,8 +238,9 @@ Error Database::error(std::string_view doing) const {
   }
   const std::string detail = fmt::format("SQLite {}: {}", code, sqlite3_errmsg(handle_.get()));
   const bool disk = disk_is_full(code, system_error) || (code & 0xff) == SQLITE_IOERR;
-  return {disk ? ErrorCode::kIo : ErrorCode::kStore, cause.empty() ? fmt::format("cannot {} in the store {}: {}", doing, path_.string(), detail)
-                                           : fmt::format("cannot {} in the store {}: {} ({})", doing, path_.string(), cause, detail)};
+  return {disk ? ErrorCode::kIo : ErrorCode::kStore,
+          cause.empty() ? fmt::format("cannot {} in the store {}: {}", doing, path_.string(), detail)
+                        : fmt::format("cannot {} in the store {}: {} ({})", doing, path_.string(), cause, detail)};
 }
 
 Result<bool> Database::try_begin(std::string_view doing, double seconds) const {

@@ -57,8 +57,8 @@ class Gatherer {
 
 }  // namespace
 
-Result<std::vector<History>> SqliteStore::histories(const std::string& kernel, const std::vector<Parameter>& parameters, std::int64_t session,
-                                                    std::size_t most) {
+Result<std::vector<History>> SqliteStore::histories(const std::string& kernel, const std::vector<Parameter>& parameters,
+                                                    std::int64_t session, std::size_t most) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
@@ -103,7 +103,8 @@ Result<void> SqliteStore::put_model(const std::string& kernel, const std::string
   constexpr std::string_view kDoing = "keep a strategy's model";
   const std::lock_guard lock(mutex_);
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR REPLACE INTO model (kernel, strategy, bytes, updated_at) VALUES (?, ?, ?, ?)"));
+  HONE_ASSIGN(Statement insert,
+              database().prepare("INSERT OR REPLACE INTO model (kernel, strategy, bytes, updated_at) VALUES (?, ?, ?, ?)"));
   insert.text(kernel).text(strategy).blob(std::as_bytes(std::span(model))).text(utc_now());
   HONE_TRY(insert.run(kDoing));
   return transaction.commit(kDoing);

@@ -296,7 +296,7 @@ Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, Sto
     return Error{ErrorCode::kNotFound, fmt::format("there is no store at {}: nothing was tuned into it yet", file.string())};
   }
   const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
-  HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kAsItIs    ? open_as_it_is(file, mode)
+  HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kAsItIs     ? open_as_it_is(file, mode)
                                       : mode == StoreMode::kReadOnly ? cache::open_for_reading(file)
                                                                      : cache::open_for_writing(file));
   return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode, trusted));

@@ -9,8 +9,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/digest.hpp"
 #include "engine/base/json_depth.hpp"
-#include "hone/digest.hpp"
 
 namespace hone::cache {
 namespace {

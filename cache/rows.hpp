@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cache/database.hpp"
-#include "hone/store.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone::cache {
 

@@ -6,7 +6,7 @@
 #include "cache/owner.hpp"
 #include "cache/rows.hpp"
 #include "cache/sqlite_store.hpp"
-#include "hone/digest.hpp"
+#include "engine/base/digest.hpp"
 
 namespace hone::cache {
 namespace {
@@ -144,7 +144,9 @@ Result<std::optional<SessionInfo>> SqliteStore::resume_session(const SessionKey&
   HONE_TRY(update.run(kDoing));
   HONE_ASSIGN(const std::vector<SessionInfo> found, read_sessions(id));
   if (found.empty()) {
-    return Error{ErrorCode::kStore, fmt::format("the store is damaged: session {} is found by its key and not by its number; see `PRAGMA integrity_check`", id)};
+    return Error{
+        ErrorCode::kStore,
+        fmt::format("the store is damaged: session {} is found by its key and not by its number; see `PRAGMA integrity_check`", id)};
   }
   HONE_TRY(transaction.commit(kDoing));
   running_.insert(id);

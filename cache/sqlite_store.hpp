@@ -8,7 +8,7 @@
 
 #include "cache/code.hpp"
 #include "cache/database.hpp"
-#include "hone/store.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone::cache {
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "hone/store.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone::cache {
 namespace {

@@ -24,7 +24,7 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 // is, never who may write.
 constexpr std::int64_t kCounter = std::int64_t{1} << 40, kTickets = std::int64_t{1} << 41;
 constexpr off_t kNext = 0, kServing = sizeof(std::int64_t), kServed = 2 * sizeof(std::int64_t);
-constexpr double kLongestTurn = 600.0;   // seconds: of a process that runs and does not come to an end
+constexpr double kLongestTurn = 600.0;    // seconds: of a process that runs and does not come to an end
 constexpr double kCounterSeconds = 20.0;  // it is held for microseconds, unless its process gets no time
 
 fs::path line_of(const fs::path& store) { return store.string() + "-line"; }

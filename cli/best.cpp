@@ -7,9 +7,9 @@
 #include "cli/registry.hpp"
 #include "cli/selection.hpp"
 #include "cli/verbs.hpp"
+#include "engine/store/lookup.hpp"
+#include "engine/tune/session.hpp"
 #include "hone/engine.hpp"
-#include "hone/lookup.hpp"
-#include "hone/session.hpp"
 
 namespace hone::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "hone/check.hpp"
+#include "engine/tune/check.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
-#include "hone/against.hpp"
+#include "engine/kernel/against.hpp"
 
 namespace hone::cli {
 namespace {

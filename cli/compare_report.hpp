@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "hone/compare.hpp"
+#include "engine/compare/compare.hpp"
 
 namespace hone::cli {
 

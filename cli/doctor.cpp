@@ -5,8 +5,8 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
-#include "hone/session.hpp"
-#include "hone/worker.hpp"
+#include "engine/tune/session.hpp"
+#include "engine/tune/worker.hpp"
 
 namespace hone::cli {
 namespace {
@@ -102,7 +102,8 @@ int doctor(int argc, char** argv) {
     Output output{.json = {{"version", HONE_VERSION}, {"findings", Json::array()}}, .text = ""};
     std::vector<std::vector<std::string>> rows;
     for (const Finding& entry : examine(arguments)) {
-      output.json["findings"].push_back({{"part", entry.part}, {"found", entry.found}, {"what", entry.what}, {"cost", entry.found ? "" : entry.cost}});
+      output.json["findings"].push_back(
+          {{"part", entry.part}, {"found", entry.found}, {"what", entry.what}, {"cost", entry.found ? "" : entry.cost}});
       rows.push_back({entry.found ? "ok" : "--", entry.part, entry.what});
       if (!entry.found) {
         rows.push_back({"", "", "so: " + entry.cost});

@@ -7,7 +7,7 @@
 #include "cli/registry.hpp"
 #include "cli/selection.hpp"
 #include "cli/verbs.hpp"
-#include "hone/launch_plan.hpp"
+#include "engine/runtime/launch_plan.hpp"
 
 namespace hone::cli {
 namespace {
@@ -115,9 +115,8 @@ Json constants_json(const LaunchPlan& plan) {
   Json list = Json::array();
   for (const PassLaunch& pass : plan.passes) {
     for (const ConstantCopy& copy : pass.constants) {
-      list.push_back({{"symbol", copy.symbol},
-                      {"argument", plan.arguments.at(static_cast<std::size_t>(copy.argument)).name},
-                      {"bytes", copy.bytes}});
+      list.push_back(
+          {{"symbol", copy.symbol}, {"argument", plan.arguments.at(static_cast<std::size_t>(copy.argument)).name}, {"bytes", copy.bytes}});
     }
   }
   return list;

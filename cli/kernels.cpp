@@ -7,7 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
-#include "hone/configuration.hpp"
+#include "engine/kernel/configuration_text.hpp"
 
 namespace hone::cli {
 namespace {
@@ -105,20 +105,28 @@ Json describe_json(const KernelSpec& spec) {
                          {"filled", fill_text(spec, static_cast<int>(i))},
                          {"judged", bound_text(spec, static_cast<int>(i))}});
   }
-  return {{"name", spec.name},           {"summary", spec.summary},
-          {"file", spec.file},           {"source_hash", spec.source_hash},
-          {"dtypes", dtype_names(spec)}, {"shape", json(default_shape(spec))},
+  return {{"name", spec.name},
+          {"summary", spec.summary},
+          {"file", spec.file},
+          {"source_hash", spec.source_hash},
+          {"dtypes", dtype_names(spec)},
+          {"shape", json(default_shape(spec))},
           {"static", static_names(spec)},
-          {"parameters", parameters},    {"constraints", conditions_json(spec.constraints)},
-          {"arguments", arguments},      {"expectations", conditions_json(spec.expectations)},
-          {"runs_on", runs_on(spec)},    {"cuda_headers", spec.cuda_headers},
-          {"flags", spec.flags},         {"shapes", shapes_json(spec)}};
+          {"parameters", parameters},
+          {"constraints", conditions_json(spec.constraints)},
+          {"arguments", arguments},
+          {"expectations", conditions_json(spec.expectations)},
+          {"runs_on", runs_on(spec)},
+          {"cuda_headers", spec.cuda_headers},
+          {"flags", spec.flags},
+          {"shapes", shapes_json(spec)}};
 }
 
 std::string describe_text(const KernelSpec& spec) {
-  std::string lines = fmt::format("{}{}{}\n\ndtypes  {}\nshape   {}\nruns on {}{}\n", spec.name, spec.summary.empty() ? "" : ": ", spec.summary,
-                                  fmt::join(dtype_names(spec), ", "), text(default_shape(spec)), fmt::join(runs_on(spec), ", "),
-                                  spec.cuda_headers.empty() ? "" : fmt::format(" (includes {})", fmt::join(spec.cuda_headers, ", ")));
+  std::string lines =
+      fmt::format("{}{}{}\n\ndtypes  {}\nshape   {}\nruns on {}{}\n", spec.name, spec.summary.empty() ? "" : ": ", spec.summary,
+                  fmt::join(dtype_names(spec), ", "), text(default_shape(spec)), fmt::join(runs_on(spec), ", "),
+                  spec.cuda_headers.empty() ? "" : fmt::format(" (includes {})", fmt::join(spec.cuda_headers, ", ")));
   lines += static_names(spec).empty() ? "" : fmt::format("static  {}\n", fmt::join(static_names(spec), ", "));
   lines += spec.flags.empty() ? "" : fmt::format("flags   {}\n", fmt::join(spec.flags, " "));
   for (std::size_t i = 0; i < spec.shapes.size(); ++i) {

@@ -11,7 +11,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 
 namespace hone::cli {
 namespace {
@@ -58,8 +58,8 @@ const Verb* find_verb(std::string_view name) {
 int fail_unknown(std::string_view given, bool json) {
   std::vector<std::string> known;
   std::ranges::transform(kVerbs, std::back_inserter(known), [](const Verb& verb) { return std::string(verb.name); });
-  const std::string message = given.starts_with('-') ? fmt::format("the verb comes first, options after it: hone VERB {} ... (verbs: {})", given,
-                                                                   fmt::join(known, ", "))
+  const std::string message = given.starts_with('-') ? fmt::format("the verb comes first, options after it: hone VERB {} ... (verbs: {})",
+                                                                   given, fmt::join(known, ", "))
                                                      : unknown_name("verb", given, known);
   return fail("hone", json, message, 2);
 }

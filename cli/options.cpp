@@ -15,8 +15,8 @@
 
 #include "cli/output.hpp"
 #include "cli/registry.hpp"
-#include "hone/names.hpp"
-#include "hone/worker.hpp"
+#include "engine/base/names.hpp"
+#include "engine/tune/worker.hpp"
 
 namespace hone::cli {
 namespace {
@@ -95,9 +95,11 @@ std::string misread(const std::string& message, int argc, char** argv) {
     const std::string_view option = equals != std::string_view::npos ? word.substr(0, equals) : argv[i - 1];
     const bool whole = value.find_first_not_of("0123456789", value.starts_with("-") ? 1 : 0) == std::string_view::npos;
     if (option.starts_with("-") && whole) {
-      return fmt::format("{} is a whole number from 0 on{}; it cannot be {}", option, value.starts_with("-") ? "" : ", and not as large", value);
+      return fmt::format("{} is a whole number from 0 on{}; it cannot be {}", option, value.starts_with("-") ? "" : ", and not as large",
+                         value);
     }
-    return option.starts_with("-") ? fmt::format("{} does not take '{}'", option, value) : fmt::format("'{}' is no number that fits here", value);
+    return option.starts_with("-") ? fmt::format("{} does not take '{}'", option, value)
+                                   : fmt::format("'{}' is no number that fits here", value);
   }
   return message;
 }
@@ -150,7 +152,8 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
     }
     return finish(verb, json, *output);
   } catch (const cxxopts::exceptions::incorrect_argument_type& wrong) {
-    return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
+    return fail_verb(verb, json,
+                     {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
   } catch (const cxxopts::exceptions::exception& wrong) {
     return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
   } catch (const std::bad_alloc&) {
@@ -169,9 +172,8 @@ void add_problem_options(cxxopts::Options& options) {
   options.add_options()("kernel", "a built-in kernel, or a kernel file", cxxopts::value<std::string>())(
       "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
       "dtype", "f32, f16, e4m3, i8, ..., or In=e4m3,Out=bf16 (default: f32, or the only one that the kernel has)",
-      cxxopts::value<std::string>(), "TYPE")(
-      "shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)", cxxopts::value<std::string>()->default_value(""),
-      "SHAPE");
+      cxxopts::value<std::string>(), "TYPE")("shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)",
+                                             cxxopts::value<std::string>()->default_value(""), "SHAPE");
   add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("KERNEL\n\n  KERNEL: a built-in kernel (hone kernels lists them), or the path of a kernel file of your own");
@@ -228,10 +230,11 @@ void add_timing_option(cxxopts::Options& options) {
 }
 
 void add_accuracy_option(cxxopts::Options& options) {
-  options.add_options()("max-error",
-                        "how far results of float types may be off: a share of the answer plus the answers' root mean square, beside their own rounding. Has "
-                        "records of its own",
-                        cxxopts::value<double>(), "SHARE");
+  options.add_options()(
+      "max-error",
+      "how far results of float types may be off: a share of the answer plus the answers' root mean square, beside their own rounding. Has "
+      "records of its own",
+      cxxopts::value<double>(), "SHARE");
 }
 
 Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
@@ -245,8 +248,8 @@ Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
 void add_given_options(cxxopts::Options& options) {
   options.add_options()("input", "an input's elements, from a .npy file (repeatable); its shape says the extents that --shape leaves out",
                         cxxopts::value<std::vector<std::string>>(), "ARGUMENT=FILE.npy")(
-      "expect", "an output's right elements, from a .npy file, instead of the reference's (repeatable)", cxxopts::value<std::vector<std::string>>(),
-      "ARGUMENT=FILE.npy");
+      "expect", "an output's right elements, from a .npy file, instead of the reference's (repeatable)",
+      cxxopts::value<std::vector<std::string>>(), "ARGUMENT=FILE.npy");
 }
 
 namespace {
@@ -276,7 +279,9 @@ Result<Given> find_given(const cxxopts::ParseResult& arguments, const KernelSpec
   return hone::find_given(spec, inputs, answers);
 }
 
-Json given_json(const Given& given) { return given.empty() ? Json() : Json{{"inputs", given.inputs}, {"answers", given.answers}, {"digest", given.digest}}; }
+Json given_json(const Given& given) {
+  return given.empty() ? Json() : Json{{"inputs", given.inputs}, {"answers", given.answers}, {"digest", given.digest}};
+}
 
 std::string given_text(const Given& given) {
   std::string lines;
@@ -292,7 +297,8 @@ std::string given_text(const Given& given) {
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
   const double below = arguments["graph-below"].as<double>();
   if (!(below >= 0.0)) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("--graph-below is a time in microseconds, or 0 for never; it cannot be {}", below)};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--graph-below is a time in microseconds, or 0 for never; it cannot be {}", below)};
   }
   return MeasureSettings{.graph_below_us = below};
 }
@@ -354,7 +360,8 @@ Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subjec
   for (const auto& [field, extent] : told) {
     const auto asked = std::ranges::find(shape, field, [](const auto& one) { return one.first; });
     if (asked != shape.end() && asked->second != extent) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("--shape says {}={}, the given arrays {}={}", field, asked->second, field, extent)};
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("--shape says {}={}, the given arrays {}={}", field, asked->second, field, extent)};
     }
     if (asked == shape.end()) {
       shape.emplace_back(field, extent);

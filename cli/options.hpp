@@ -9,14 +9,14 @@
 #include <optional>
 #include <string>
 
-#include "hone/given.hpp"
-#include "hone/kernel_spec.hpp"
-#include "hone/measure.hpp"
-#include "hone/problem.hpp"
-#include "hone/recorded_space.hpp"
-#include "hone/registry.hpp"
-#include "hone/restriction.hpp"
-#include "hone/store.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/kernel/kernel_spec.hpp"
+#include "engine/measure/given.hpp"
+#include "engine/measure/measure.hpp"
+#include "engine/plugin/registry.hpp"
+#include "engine/space/restriction.hpp"
+#include "engine/store/recorded_space.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone::cli {
 

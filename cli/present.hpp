@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "hone/search_space.hpp"
-#include "hone/trial.hpp"
+#include "engine/device/trial.hpp"
+#include "engine/space/search_space.hpp"
 
 namespace hone::cli {
 

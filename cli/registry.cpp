@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "hone/names.hpp"
-#include "hone/plugin_loader.hpp"
+#include "engine/base/names.hpp"
+#include "engine/plugin/plugin_loader.hpp"
 
 namespace hone::cli {
 namespace {
@@ -44,7 +44,8 @@ Result<std::vector<std::string>> load_plugin_file(const fs::path& file) {
 }
 
 void add_plugin_option(cxxopts::Options& options) {
-  options.add_options()("plugin", "a shared object with strategies or devices (repeatable); also those in the folders of HONE_PLUGIN_PATH are there",
+  options.add_options()("plugin",
+                        "a shared object with strategies or devices (repeatable); also those in the folders of HONE_PLUGIN_PATH are there",
                         cxxopts::value<std::vector<std::string>>(), "FILE");
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/registry.hpp"
+#include "engine/plugin/registry.hpp"
 
 namespace hone::cli {
 

@@ -5,7 +5,7 @@
 #include "cli/registry.hpp"
 #include "cli/selection.hpp"
 #include "cli/verbs.hpp"
-#include "hone/session.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone::cli {
 namespace {

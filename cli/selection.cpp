@@ -58,10 +58,12 @@ Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, c
   const bool elsewhere = arguments.count("arch") > 0;
   return Error{ErrorCode::kNotFound,
                fmt::format("no record of {} {} on {}{}: run {}hone tune {} --device {}{}{} --store {}", subject.spec.name,
-                           name(target.problem.dtype), target.device.info.product, known_elsewhere.empty() ? "" : fmt::format(" ({})", known_elsewhere),
-                           elsewhere ? "there " : "", arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
+                           name(target.problem.dtype), target.device.info.product,
+                           known_elsewhere.empty() ? "" : fmt::format(" ({})", known_elsewhere), elsewhere ? "there " : "",
+                           arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
                            subject.recorded ? "" : fmt::format(" --dtype {}", name(target.problem.dtype)),
-                           target.problem.shape.empty() ? "" : fmt::format(" --shape {}", text(target.problem.shape)), store_path(arguments).string())};
+                           target.problem.shape.empty() ? "" : fmt::format(" --shape {}", text(target.problem.shape)),
+                           store_path(arguments).string())};
 }
 
 }  // namespace hone::cli

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/options.hpp"
-#include "hone/lookup.hpp"
+#include "engine/store/lookup.hpp"
 
 namespace hone::cli {
 

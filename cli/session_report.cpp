@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cli/present.hpp"
-#include "hone/session.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone::cli {
 namespace {
@@ -20,7 +20,8 @@ std::vector<const Trial*> ranked(const std::vector<Trial>& trials) {
       right.push_back(&trial);
     }
   }
-  std::ranges::stable_sort(right, {}, [](const Trial* trial) { return std::pair(trial->measurement.raced_out, trial->measurement.median_us); });
+  std::ranges::stable_sort(right, {},
+                           [](const Trial* trial) { return std::pair(trial->measurement.raced_out, trial->measurement.median_us); });
   return right;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "hone/trial.hpp"
+#include "engine/device/trial.hpp"
 
 namespace hone::cli {
 

@@ -7,8 +7,8 @@
 #include "cli/present.hpp"
 #include "cli/session_report.hpp"
 #include "cli/verbs.hpp"
-#include "hone/recorded_space.hpp"
-#include "hone/session.hpp"
+#include "engine/store/recorded_space.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
-#include "hone/expectation_evidence.hpp"
-#include "hone/likely_space.hpp"
-#include "hone/space_description.hpp"
-#include "hone/space_explanation.hpp"
+#include "engine/space/likely_space.hpp"
+#include "engine/space/space_description.hpp"
+#include "engine/space/space_explanation.hpp"
+#include "engine/store/expectation_evidence.hpp"
 
 namespace hone::cli {
 namespace {
@@ -234,9 +234,8 @@ std::string explanation_text(const SpaceExplanation& explanation) {
 
 /// `called`: "kernel", or "name" of a described space.
 Result<Output> explain_constraints(const char* called, const std::string& name, const std::vector<Parameter>& parameters,
-                                   const std::vector<Constraint>& constraints, const Bindings& fixed,
-                                   int code_of_empty, const std::vector<Constraint>& expectations = {},
-                                   const Evidence& evidence = std::nullopt) {
+                                   const std::vector<Constraint>& constraints, const Bindings& fixed, int code_of_empty,
+                                   const std::vector<Constraint>& expectations = {}, const Evidence& evidence = std::nullopt) {
   HONE_ASSIGN(const SpaceExplanation explanation, explain(parameters, constraints, fixed, expectations));
   Output output;
   output.json = {{called, name}, {"cartesian", json(explanation.cartesian)}, {"valid", optional_json(explanation.valid)}};
@@ -268,7 +267,8 @@ Output describe_empty(const SpaceDescription& description, const std::string& wh
 /// One space of a file.
 Result<Output> describe(const SpaceDescription& description, const cxxopts::ParseResult& arguments) {
   if (arguments["explain"].as<bool>()) {
-    return explain_constraints("name", description.name, description.parameters, description.constraints, {}, description.valid == "0" ? 0 : 1);
+    return explain_constraints("name", description.name, description.parameters, description.constraints, {},
+                               description.valid == "0" ? 0 : 1);
   }
   const Timed built = build_timed(description.parameters, description.constraints, {});
   if (!built.space && built.space.error().code == ErrorCode::kEmptySpace) {
@@ -356,8 +356,8 @@ Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   fixed.merge(bindings(target.device.info));
   if (arguments["explain"].as<bool>()) {
     HONE_ASSIGN(const Evidence evidence, find_evidence(subject.spec, target.device.info, arguments));
-    return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed, 2,
-                               subject.spec.expectations, evidence);
+    return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed, 2, subject.spec.expectations,
+                               evidence);
   }
   const Timed built = build_timed(parameters, subject.spec.constraints, fixed);
   if (!built.space) {
@@ -379,7 +379,8 @@ Result<Output> describe_json(const std::string& file, const cxxopts::ParseResult
   Result<Output> output = describe_kernel(arguments);
   const auto described = read_space_descriptions(file);
   std::error_code failed;
-  if (output || described || described.error().code == ErrorCode::kNotFound || !std::filesystem::is_regular_file(file, failed) || RecordedSpace::load(file)) {
+  if (output || described || described.error().code == ErrorCode::kNotFound || !std::filesystem::is_regular_file(file, failed) ||
+      RecordedSpace::load(file)) {
     return output;
   }
   return Error{output.error().code, fmt::format("{}; nor does it describe spaces: {}", output.error().message, described.error().message)};

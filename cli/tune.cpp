@@ -9,9 +9,9 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
-#include "hone/launch_plan.hpp"
-#include "hone/lookup.hpp"
-#include "hone/session.hpp"
+#include "engine/runtime/launch_plan.hpp"
+#include "engine/store/lookup.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone::cli {
 namespace {
@@ -154,9 +154,10 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
                               {"time_us", tied.measurement.median_us},
                               {"ci95_us", {tied.measurement.ci95_low_us, tied.measurement.ci95_high_us}}});
   }
-  object["device_state"] = {{"sm_clock_mhz", report.readings.sm_clock_mhz}, {"memory_clock_mhz", report.readings.memory_clock_mhz},
-                     {"temperature_c", report.readings.temperature_c}, {"power_w", report.readings.power_w},
-                     {"throttle_reasons", report.readings.throttle_reasons}, {"discarded_samples", report.readings.discarded_samples}};
+  object["device_state"] = {
+      {"sm_clock_mhz", report.readings.sm_clock_mhz},         {"memory_clock_mhz", report.readings.memory_clock_mhz},
+      {"temperature_c", report.readings.temperature_c},       {"power_w", report.readings.power_w},
+      {"throttle_reasons", report.readings.throttle_reasons}, {"discarded_samples", report.readings.discarded_samples}};
   object["notes"] = report.notes;
   if (report.faster_record) {
     const Record& record = *report.faster_record;
@@ -234,8 +235,8 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   return lines + kept_text(request, report, store);
 }
 
-/// The default's code is what programs fall back on where there is no compiler. A session of a part of the space need not have tried it. What
-/// stands in the way of it costs the session nothing.
+/// The default's code is what programs fall back on where there is no compiler. A session of a part of the space need not have tried it.
+/// What stands in the way of it costs the session nothing.
 void keep_default_code(const TuneRequest& request, Store& store) {
   if (request.recorded == nullptr && !request.restriction.empty()) {
     Result<Choice> standard = choose(request.spec, request.problem, request.device.info, nullptr);
@@ -325,7 +326,9 @@ int tune(int argc, char** argv) {
     }
     constexpr int kInterrupted = 130, kNothingRight = 2;
     return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path),
-                  report->interrupted ? kInterrupted : report->best ? 0 : kNothingRight};
+                  report->interrupted ? kInterrupted
+                  : report->best      ? 0
+                                      : kNothingRight};
   });
 }
 

@@ -1,4 +1,4 @@
-#include "hone/verify.hpp"
+#include "engine/tune/verify.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,9 +1,10 @@
 // The worker process: runs trials for a tuner, which starts it with the number of its socket. Not for people.
+#include "engine/tune/worker.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 
-#include "hone/registry.hpp"
-#include "hone/worker.hpp"
+#include "engine/plugin/registry.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

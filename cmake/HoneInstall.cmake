@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS hone RUNTIME DESTINATION bin)
 install(TARGETS hone-worker RUNTIME DESTINATION libexec/hone)
 install(TARGETS hone_engine hone_plugin_headers EXPORT hone ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY engine/include/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY engine/include/application/hone engine/include/kernel/hone engine/include/plugin/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # The sources of the built-in kernels, to read and to start one's own from; the library holds its own copy.
 get_property(hone_kernels GLOBAL PROPERTY HONE_KERNELS)

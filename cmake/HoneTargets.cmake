@@ -6,7 +6,8 @@ set_property(GLOBAL PROPERTY HONE_KERNELS)
 set_property(GLOBAL PROPERTY HONE_KERNEL_HEADERS)
 
 add_library(hone_flags INTERFACE)
-target_include_directories(hone_flags INTERFACE ${PROJECT_SOURCE_DIR}/engine/include ${PROJECT_SOURCE_DIR})
+set(HONE_INCLUDES ${PROJECT_SOURCE_DIR}/engine/include)  # a folder for each reader: applications, kernel files, plugins
+target_include_directories(hone_flags INTERFACE ${HONE_INCLUDES}/application ${HONE_INCLUDES}/kernel ${HONE_INCLUDES}/plugin ${PROJECT_SOURCE_DIR})
 target_compile_options(hone_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 # The shared fmt halves the time to compile; a portable binary carries it instead.
 set(HONE_FMT $<IF:$<BOOL:${HONE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>)
@@ -105,17 +106,16 @@ function(hone_assemble)
   endforeach()
   target_link_libraries(hone_engine PRIVATE ${HONE_FMT} Boost::context SQLite::SQLite3 ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
   target_compile_options(hone_engine PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_COMPILE_OPTIONS>)
+  target_include_directories(hone_engine PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_INCLUDE_DIRECTORIES>)
   target_compile_features(hone_engine PUBLIC cxx_std_20)
-  target_include_directories(hone_engine PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/include> $<INSTALL_INTERFACE:include>)
+  target_include_directories(hone_engine PUBLIC $<BUILD_INTERFACE:${HONE_INCLUDES}/application> $<INSTALL_INTERFACE:include>)
 endfunction()
 
 # hone::plugin: what a plugin links, the headers alone.
 add_library(hone_plugin_headers INTERFACE)
 set_target_properties(hone_plugin_headers PROPERTIES EXPORT_NAME plugin)
 target_compile_features(hone_plugin_headers INTERFACE cxx_std_20)
-target_include_directories(hone_plugin_headers INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine/include> $<INSTALL_INTERFACE:include>)
+target_include_directories(hone_plugin_headers INTERFACE $<BUILD_INTERFACE:${HONE_INCLUDES}/plugin> $<INSTALL_INTERFACE:include>)
 
 # hone_add_test(NAME SOURCES ... LABELS ... TIMEOUT seconds): one doctest binary `test_NAME`, one ctest entry.
 # With EACH_FILE an entry for each source, NAME_STEM for STEM_test.cpp, that runs its test cases alone.

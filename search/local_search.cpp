@@ -73,7 +73,7 @@ class LocalSearch final : public plugin::Strategy {
     if (landscape_.points() < initial_ || !landscape_.has_best()) {
       return farthest();
     }
-    const double curiosity = ++guided_ % curious_every_ == 0 ? curiosity_ * landscape_.spread() : 0.0;
+    const double curiosity = ++transfer_model_ % curious_every_ == 0 ? curiosity_ * landscape_.spread() : 0.0;
     Lowest lowest;
     const auto consider = [&](search::Point& point) {
       const search::Estimate estimate = landscape_.estimate(point);
@@ -121,7 +121,7 @@ class LocalSearch final : public plugin::Strategy {
   std::optional<Position> centre_;
   std::vector<search::Point> neighbours_;
   search::Point sampled_;  ///< its memory serves all samples
-  std::size_t initial_, distant_, curious_every_, guided_ = 0;
+  std::size_t initial_, distant_, curious_every_, transfer_model_ = 0;
   double curiosity_;
 };
 

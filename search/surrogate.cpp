@@ -16,10 +16,11 @@ constexpr float kNoGain = 1e-12F;
 // Where a space is not listed whole: the neighbours of the best are candidates, those of what the model likes best, and what some of the
 // best have in common.
 constexpr std::size_t kLeaders = 3, kPromising = 3, kParents = 8;
-constexpr std::size_t kRecalled = 3;  // initial configurations that follow sources: more of one that misleads costs more than more of a good one gains
+constexpr std::size_t kRecalled =
+    3;  // initial configurations that follow sources: more of one that misleads costs more than more of a good one gains
 constexpr double kStrong = 2.0;  // log odds against sources at which they are dropped: that another shape or device says something is usual
-// A proposal takes time in proportion to what a model knows. Beyond so many outcomes more of them change little: it goes on with fewer, the best
-// and some of the others.
+// A proposal takes time in proportion to what a model knows. Beyond so many outcomes more of them change little: it goes on with fewer, the
+// best and some of the others.
 constexpr std::size_t kMostLessons = 1024, kKeptLessons = 640;
 constexpr std::size_t kWeighed = 30;  // known configurations up to which it is asked anew whether sources help
 
@@ -43,9 +44,9 @@ Surrogate::Surrogate(const plugin::Context& context, const SurrogateSettings& se
       metric_(space_, settings.alignment),
       candidates_(space_),
       sources_(sources_of(context, settings.model.scale, settings.sources)) {
-  alone_.model = std::make_unique<Model>(metric_, candidates_, settings.model);
+  base_model_.model = std::make_unique<Model>(metric_, candidates_, settings.model);
   if (!sources_.empty()) {
-    guided_.model = std::make_unique<Model>(metric_, candidates_, settings.model);
+    transfer_model_.model = std::make_unique<Model>(metric_, candidates_, settings.model);
   }
   renew_candidates();
 }
@@ -68,15 +69,15 @@ void Surrogate::renew_candidates() {
   }
   nearest_.assign(candidates_.size(), std::numeric_limits<float>::max());
   covered_ = 0;
-  alone_.model->renew({});
-  alone_.learned = 0;
-  if (guided_.model) {
+  base_model_.model->renew({});
+  base_model_.learned = 0;
+  if (transfer_model_.model) {
     std::vector<std::vector<float>> elsewhere;
     for (Source& source : sources_) {
       elsewhere.push_back(source.above_best(metric_, candidates_));
     }
-    guided_.model->renew(std::move(elsewhere));
-    guided_.learned = 0;
+    transfer_model_.model->renew(std::move(elsewhere));
+    transfer_model_.learned = 0;
   }
   renewed_for_best_ = true;
 }
@@ -136,11 +137,11 @@ plugin::Position Surrogate::next() {
     const bool far = begun > 0 && begun <= settings_.spread && !blind();
     return recalled ? *recalled : far ? farthest() : drawn();
   }
-  if (blind() && !guided_.model) {
+  if (blind() && !transfer_model_.model) {
     return drawn();
   }
   Model& model = model_in_turn();
-  const bool alone = &model == alone_.model.get();
+  const bool alone = &model == base_model_.model.get();
   if (alone && settings_.chance > 0.0 && random_.unit() < chance_.share(known_[best_].time_us, model.unexplained(), settings_.chance)) {
     return drawn();
   }
@@ -199,9 +200,9 @@ void Surrogate::thin_lessons() {
     std::swap(lessons_[i], lessons_[i + random_.index(lessons_.size() - i)]);
   }
   lessons_.resize(kKeptLessons);
-  alone_.model->forget();
-  if (guided_.model) {
-    guided_.model->forget();
+  base_model_.model->forget();
+  if (transfer_model_.model) {
+    transfer_model_.model->forget();
   }
 }
 
@@ -215,10 +216,10 @@ void Surrogate::teach(Member& member) {
 
 /// Whether what is known is less of a surprise to who knows the sources.
 bool Surrogate::sources_help() {
-  if (known_.size() <= kWeighed && guided_.learned < known_.size()) {
-    teach(guided_);
-    teach(alone_);
-    helpful_ = guided_.model->surprise() < alone_.model->surprise() + kStrong;
+  if (known_.size() <= kWeighed && transfer_model_.learned < known_.size()) {
+    teach(transfer_model_);
+    teach(base_model_);
+    helpful_ = transfer_model_.model->surprise() < base_model_.model->surprise() + kStrong;
   }
   return helpful_;
 }
@@ -233,8 +234,8 @@ Model& Surrogate::model_in_turn() {
     next_renewal_ = due ? settings_.model.next_fit(known_.size()) : next_renewal_;
     renew_candidates();
   }
-  const bool guided = guided_.model && sources_help() && (fruitless_ < settings_.patience || turns_++ % 2 == 0);
-  Member& member = guided ? guided_ : alone_;
+  const bool guided = transfer_model_.model && sources_help() && (fruitless_ < settings_.patience || turns_++ % 2 == 0);
+  Member& member = guided ? transfer_model_ : base_model_;
   teach(member);
   for (std::size_t i = member.model->awaited(); i < pending_.size(); ++i) {
     member.model->await(pending_[i].position, pending_[i].digits);

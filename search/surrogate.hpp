@@ -92,7 +92,7 @@ class Surrogate {
   std::size_t turns_ = 0;
   bool helpful_ = true;  ///< the sources, as far as is known
 
-  Member alone_, guided_;  ///< `guided_` is empty without sources
+  Member base_model_, transfer_model_;  ///< `transfer_model_` is empty without sources
 };
 
 }  // namespace hone::search

@@ -1,4 +1,4 @@
-#include "hone/cores.hpp"
+#include "engine/base/cores.hpp"
 
 #include <sched.h>
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 
 namespace hone {
 namespace {
@@ -52,12 +52,14 @@ constexpr auto kAll = [] {
 /// What other tools and languages call them.
 using Alias = std::pair<std::string_view, std::string_view>;
 constexpr std::array kElsewhere{
-    Alias{"float", "f32"},    Alias{"float32", "f32"},  Alias{"single", "f32"},       Alias{"half", "f16"},       Alias{"float16", "f16"},
-    Alias{"bfloat16", "bf16"}, Alias{"double", "f64"},  Alias{"float64", "f64"},      Alias{"int", "i32"},        Alias{"int32", "i32"},
-    Alias{"int8", "i8"},      Alias{"uint8", "u8"},     Alias{"byte", "u8"},          Alias{"int16", "i16"},      Alias{"uint16", "u16"},
-    Alias{"uint32", "u32"},   Alias{"int64", "i64"},    Alias{"long", "i64"},         Alias{"uint64", "u64"},     Alias{"boolean", "bool"},
-    Alias{"fp8", "e4m3"},     Alias{"float8_e4m3fn", "e4m3"}, Alias{"fp8_e4m3", "e4m3"}, Alias{"f8e4m3", "e4m3"}, Alias{"float8_e5m2", "e5m2"},
-    Alias{"fp8_e5m2", "e5m2"}, Alias{"f8e5m2", "e5m2"}, Alias{"int4", "i4x2"},        Alias{"uint4", "u4x2"}};
+    Alias{"float", "f32"},        Alias{"float32", "f32"},        Alias{"single", "f32"},    Alias{"half", "f16"},
+    Alias{"float16", "f16"},      Alias{"bfloat16", "bf16"},      Alias{"double", "f64"},    Alias{"float64", "f64"},
+    Alias{"int", "i32"},          Alias{"int32", "i32"},          Alias{"int8", "i8"},       Alias{"uint8", "u8"},
+    Alias{"byte", "u8"},          Alias{"int16", "i16"},          Alias{"uint16", "u16"},    Alias{"uint32", "u32"},
+    Alias{"int64", "i64"},        Alias{"long", "i64"},           Alias{"uint64", "u64"},    Alias{"boolean", "bool"},
+    Alias{"fp8", "e4m3"},         Alias{"float8_e4m3fn", "e4m3"}, Alias{"fp8_e4m3", "e4m3"}, Alias{"f8e4m3", "e4m3"},
+    Alias{"float8_e5m2", "e5m2"}, Alias{"fp8_e5m2", "e5m2"},      Alias{"f8e5m2", "e5m2"},   Alias{"int4", "i4x2"},
+    Alias{"uint4", "u4x2"}};
 
 const Facts& facts(DType dtype) { return kFacts.at(static_cast<std::size_t>(dtype)); }
 

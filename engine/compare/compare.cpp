@@ -1,4 +1,4 @@
-#include "hone/compare.hpp"
+#include "engine/compare/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -10,14 +10,14 @@
 #include <numeric>
 #include <set>
 
+#include "engine/base/digest.hpp"
 #include "engine/compare/parallel.hpp"
 #include "engine/compare/summary.hpp"
 #include "engine/compare/transfer.hpp"
-#include "hone/digest.hpp"
 
 namespace hone {
 
-using namespace compare_room;
+using namespace compare;
 
 namespace {
 
@@ -234,7 +234,7 @@ void note_short_budget(const std::vector<Arena>& arenas, std::vector<std::string
 
 }  // namespace
 
-Result<CompareReport> compare(const CompareRequest& request) {
+Result<CompareReport> compare_strategies(const CompareRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   HONE_TRY(check(request));
   CompareReport report;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace hone::compare_room {
+namespace hone::compare {
 namespace {
 
 struct Block {
@@ -98,4 +98,4 @@ double MonotoneCurve::at(double x) const {
          t * t * s * width * slopes_[piece + 1];
 }
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

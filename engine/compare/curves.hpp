@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 struct Point {
   double x = 0.0, y = 0.0;
@@ -31,4 +31,4 @@ class MonotoneCurve {
   std::vector<double> slopes_;
 };
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 /// Calls body(0) to body(count - 1), in any order, on `jobs` threads (0: as many as there are cores). `body` must not throw.
 template <class Body>
@@ -26,4 +26,4 @@ void parallel_for(int jobs, std::size_t count, const Body& body) {
   work();
 }
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

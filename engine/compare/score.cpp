@@ -7,7 +7,7 @@
 
 #include "engine/compare/curves.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 namespace {
 
 // The package's defaults.
@@ -163,4 +163,4 @@ double Scorer::score(std::span<const Run> runs) const {
   return counted == 0 ? 0.0 : sum / static_cast<double>(counted);
 }
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

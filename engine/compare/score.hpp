@@ -5,7 +5,7 @@
 
 #include "engine/compare/search_run.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 /// The definition is that of the package autotuning_methodology 1.1 (Willemsen et al., FGCS 159, 2024), get_strategy_scores, with cost in
 /// place of time and its default settings. In short: runs and baseline are curves of the rank of the best found over cost. The curve of the
@@ -37,4 +37,4 @@ class Scorer {
   std::vector<double> baseline_;
 };
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

@@ -5,7 +5,7 @@
 
 #include "engine/compare/transfer.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 namespace {
 
 double microseconds_since(std::chrono::steady_clock::time_point start) {
@@ -79,4 +79,4 @@ Result<Run> search(const RunPlan& plan) {
   return run;
 }
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

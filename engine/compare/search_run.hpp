@@ -3,7 +3,7 @@
 
 #include "engine/compare/space_table.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 struct Run {
   std::vector<std::uint32_t> positions;  ///< evaluated, in order
@@ -28,4 +28,4 @@ Observation observation_of(const SpaceTable& table, std::size_t position);
 /// any more: arbitrary evaluations take the place of the rest.
 Result<Run> search(const RunPlan& plan);
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

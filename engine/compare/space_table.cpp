@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 SpaceTable table_of(std::shared_ptr<const RecordedSpace> recorded, CostUnit unit) {
   SpaceTable table;
@@ -45,4 +45,4 @@ std::size_t draws_for(const SpaceTable& table, double cost) {
   return mean > 0.0 ? static_cast<std::size_t>(std::min(std::floor(cost / mean), static_cast<double>(table.size()))) : table.size();
 }
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

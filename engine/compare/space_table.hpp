@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hone/compare.hpp"
+#include "engine/compare/compare.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 struct SpaceTable {
   std::shared_ptr<const RecordedSpace> recorded;
@@ -33,4 +33,4 @@ double expected_fraction(const SpaceTable& table, std::size_t draws);
 /// As many draws as `cost` pays for, at the mean cost.
 std::size_t draws_for(const SpaceTable& table, double cost);
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

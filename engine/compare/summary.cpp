@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-namespace hone::compare_room {
+namespace hone::compare {
 namespace {
 
 constexpr std::size_t kResamples = 1000;
@@ -197,4 +197,4 @@ std::vector<std::vector<std::vector<std::string>>> winners(const std::vector<Str
   return wins;
 }
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

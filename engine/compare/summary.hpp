@@ -5,7 +5,7 @@
 
 #include "engine/compare/score.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 /// Where results are read, in the unit of the budgets.
 struct ReadingPoints {
@@ -29,4 +29,4 @@ StrategyResult summarize(const CompareRequest::Entry& entry, std::span<const Spa
 std::vector<std::vector<std::vector<std::string>>> winners(const std::vector<StrategyResult>& strategies, std::size_t budgets,
                                                            std::size_t spaces);
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

@@ -6,7 +6,7 @@
 
 #include "engine/compare/search_run.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 namespace {
 
 std::string label(const Parameter& parameter, std::size_t digit) {
@@ -132,4 +132,4 @@ std::vector<PriorSet> prior_sets(const std::vector<SpaceTable>& tables, std::siz
   return sets;
 }
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

@@ -3,7 +3,7 @@
 
 #include "engine/compare/space_table.hpp"
 
-namespace hone::compare_room {
+namespace hone::compare {
 
 struct PriorSet {
   std::string source;  ///< the space it comes from; empty for none and for all
@@ -17,4 +17,4 @@ std::vector<PriorSet> prior_sets(const std::vector<SpaceTable>& tables, std::siz
 /// The outcomes of each prior, dealt out anew to its positions.
 std::vector<Prior> shuffled(std::vector<Prior> priors, std::uint64_t seed);
 
-}  // namespace hone::compare_room
+}  // namespace hone::compare

@@ -1,11 +1,11 @@
-#include "hone/against.hpp"
+#include "engine/kernel/against.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 
 namespace hone {
 namespace {

@@ -1,11 +1,12 @@
 #pragma once
-// What the operators of hone/expression.hpp compute, shared by folding, evaluation and the compiled form so that they cannot disagree.
+// What the operators of engine/kernel/expression.hpp compute, shared by folding, evaluation and the compiled form so that they cannot
+// disagree.
 
 #include <cstdint>
 #include <limits>
 #include <span>
 
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 namespace hone::kernel {
 

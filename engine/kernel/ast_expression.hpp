@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/kernel/clang_unit.hpp"
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 namespace hone::kernel {
 

@@ -10,7 +10,7 @@
 namespace hone::kernel {
 namespace {
 
-constexpr std::size_t kReadable = 100;  // characters of a constraint
+constexpr std::size_t kReadable = 100;      // characters of a constraint
 constexpr std::size_t kMostNegated = 1000;  // pieces of a function that are tried for each constraint
 
 }  // namespace
@@ -57,8 +57,8 @@ AstReader::Note AstReader::note(const Expression& piece) const {
   return derived;
 }
 
-/// What must hold after a statement: `written` is its part of the source. Inlined functions may make a condition unreadable: then it is told
-/// as written.
+/// What must hold after a statement: `written` is its part of the source. Inlined functions may make a condition unreadable: then it is
+/// told as written.
 void AstReader::remember_condition(CXCursor statement, CXCursor written, const Expression& condition, const Frame& frame) {
   if (!frame.is_list) {
     return;

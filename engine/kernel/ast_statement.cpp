@@ -62,7 +62,8 @@ Expression AstReader::entry_size(CXCursor type, const Frame& frame) const {
   }
   const std::string name = unit_.spelling(type);
   if (std::ranges::find(types_, name) == types_.end()) {
-    unit_.fail(type, fmt::format("{} is a template on '{}', which is none of the kernel's types {}", reading_, name, fmt::join(types_, ", ")));
+    unit_.fail(type,
+               fmt::format("{} is a template on '{}', which is none of the kernel's types {}", reading_, name, fmt::join(types_, ", ")));
   }
   return Expression::variable(fmt::format("sizeof({})", name));
 }

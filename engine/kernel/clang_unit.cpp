@@ -6,8 +6,8 @@
 #include <array>
 #include <optional>
 
-#include "hone/kernel_headers.hpp"
-#include "hone/standard_headers.hpp"
+#include "engine/kernel/kernel_headers.hpp"
+#include "engine/kernel/standard_headers.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -137,7 +137,7 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
     }
   }
   const std::string root(kHeaderRoot);
-  std::vector<const char*> options{"-x", "c++", "-std=c++20", "-DHONE_READ", "-nostdinc", "-nostdinc++", "-ferror-limit=0",
+  std::vector<const char*> options{"-x", "c++",       "-std=c++20", "-DHONE_READ", "-nostdinc", "-nostdinc++", "-ferror-limit=0",
                                    "-I", root.c_str()};
   for (const auto& argument : arguments) {
     options.push_back(argument.c_str());
@@ -218,7 +218,7 @@ std::vector<std::string> Unit::errors() const {
       ranges = *closed ? ranges_read() : std::vector<Range>{};
     }
     const bool left = closed.value_or(false) && (is_about_cuda_header(message) ||
-                                 (severity == CXDiagnostic_Error && !is_in(ranges, clang_.getDiagnosticLocation(found))));
+                                                 (severity == CXDiagnostic_Error && !is_in(ranges, clang_.getDiagnosticLocation(found))));
     if (severity >= CXDiagnostic_Error && !left && !is_for_device_compiler(message)) {
       (severity == CXDiagnostic_Fatal ? fatal : errors).push_back(diagnostic(presumed(clang_.getDiagnosticLocation(found)), message));
     }

@@ -38,7 +38,8 @@ inline constexpr std::string_view kHeaderRoot = "/hone-headers";
 
 class Unit {
  public:
-  /// Parses `main` as C++20 in the reader's dialect, with the arguments -I, -D and -U given. Locations in the file `user_path` are shown as being in `shown_as`.
+  /// Parses `main` as C++20 in the reader's dialect, with the arguments -I, -D and -U given. Locations in the file `user_path` are shown as
+  /// being in `shown_as`.
   static Result<std::unique_ptr<Unit>> parse(const SourceFile& main, const std::vector<SourceFile>& others,
                                              const std::vector<std::string>& arguments, std::string user_path, std::string shown_as);
   Unit(const Unit&) = delete;

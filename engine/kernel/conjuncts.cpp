@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/kernel/arithmetic.hpp"
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 namespace hone {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 namespace {
 
@@ -25,7 +25,7 @@ std::string literals(std::string_view text) {
 
 std::string source(const std::vector<hone::KernelSpec>& specs) {
   std::string result =
-      "#include <string_view>\n\n#include \"hone/kernel_spec.hpp\"\n\nnamespace hone {\nnamespace {\n\n"
+      "#include <string_view>\n\n#include \"engine/kernel/kernel_spec.hpp\"\n\nnamespace hone {\nnamespace {\n\n"
       "std::vector<KernelSpec> parse_all() {\n  std::vector<KernelSpec> specs;\n";
   for (const auto& spec : specs) {
     result += fmt::format("  specs.push_back(parse_kernel_spec(std::string_view(\n{}  )).value());\n", literals(spec.serialize()));

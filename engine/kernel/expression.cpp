@@ -1,4 +1,4 @@
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 
 #include "engine/kernel/arithmetic.hpp"
 #include "engine/kernel/bytecode.hpp"
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 namespace hone {
 namespace {

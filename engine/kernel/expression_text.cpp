@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/kernel/arithmetic.hpp"
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 namespace hone {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <cctype>
 
+#include "engine/kernel/instantiation.hpp"
 #include "engine/kernel/plain_source.hpp"
-#include "hone/instantiation.hpp"
 
 namespace hone::kernel {
 namespace {

@@ -18,8 +18,8 @@ struct Flags {
   [[nodiscard]] std::vector<std::string> for_reading() const;
 };
 
-/// Adds the options in `texts`, each one or several words. Folders are relative to `base`. Error: an option without its value, a word that is
-/// none, an option that Hone gives itself.
+/// Adds the options in `texts`, each one or several words. Folders are relative to `base`. Error: an option without its value, a word that
+/// is none, an option that Hone gives itself.
 Result<void> add_flags(const std::vector<std::string>& texts, const std::filesystem::path& base, Flags& flags);
 
 /// The same for each FLAGS("...") of a file; errors are at their lines.

@@ -7,16 +7,15 @@
 #include <cstdlib>
 #include <set>
 
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 
 namespace hone::kernel {
 namespace {
 
 const std::vector<std::string>& marks() {
-  static const std::vector<std::string> all{
-      "TUNE",   "OPTION", "IN",         "OUT",           "INOUT",     "OUT_ZEROED", "WORKSPACE", "WORKSPACE_ZEROED",
-      "SCALAR", "KERNEL", "TENSOR_MAP", "LAUNCH_BOUNDS", "REFERENCE", "DTYPES",
-      "STATIC", "CONSTANT"};
+  static const std::vector<std::string> all{"TUNE",      "OPTION",           "IN",     "OUT",     "INOUT",      "OUT_ZEROED",
+                                            "WORKSPACE", "WORKSPACE_ZEROED", "SCALAR", "KERNEL",  "TENSOR_MAP", "LAUNCH_BOUNDS",
+                                            "REFERENCE", "DTYPES",           "STATIC", "CONSTANT"};
   return all;
 }
 

@@ -1,4 +1,4 @@
-#include "hone/instantiation.hpp"
+#include "engine/kernel/instantiation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "hone/static_fields.hpp"
+#include "engine/kernel/static_fields.hpp"
 
 namespace hone {
 
@@ -28,7 +28,7 @@ std::string reference_instantiation(const KernelSpec& spec, std::string_view fun
 }
 
 std::string template_head(const KernelSpec& spec) {
-  return !spec.templated_on_type     ? ""
+  return !spec.templated_on_type   ? ""
          : spec.type_names.empty() ? "template <class T> "
                                    : fmt::format("template <class {}> ", fmt::join(spec.type_names, ", class "));
 }
@@ -80,9 +80,7 @@ std::string head(const KernelSpec& spec, const ReferencePass& pass, bool of_refe
   return fmt::format("{}HONE_DEVICE void {}({})", template_head(spec), pass.function, parameters);
 }
 
-std::string callee(const KernelSpec& spec, std::string_view function) {
-  return std::string(function) + template_arguments(spec);
-}
+std::string callee(const KernelSpec& spec, std::string_view function) { return std::string(function) + template_arguments(spec); }
 
 std::size_t place_of(std::vector<int>& arguments, int index) {
   const auto found = std::ranges::find(arguments, index);
@@ -185,7 +183,8 @@ ReferencePass add_generator(const KernelSpec& spec, std::size_t number, std::str
   }
   const std::size_t seed = place_of(pass.arguments, spec.seed());
   const std::string body = fmt::format("{}({});", callee(spec, generator.function), call);
-  const std::string target = generator.returns_element ? fmt::format("hone_a{}[hone_i] = ", place_of(pass.arguments, generator.target)) : "";
+  const std::string target =
+      generator.returns_element ? fmt::format("hone_a{}[hone_i] = ", place_of(pass.arguments, generator.target)) : "";
   source += fmt::format("{} {{ Random hone_random(hone_a{} + {}, hone_i); {}{} }}\n", head(spec, pass), seed, number, target, body);
   return pass;
 }
@@ -198,9 +197,8 @@ ReferencePass add_acceptance(const KernelSpec& spec, std::size_t number, std::st
     call += fmt::format(", hone_a{}", place_of(pass.arguments, argument));
   }
   const std::size_t rejected = place_of(pass.arguments, spec.rejected());
-  source += fmt::format(
-      "{} {{ if (!{}({})) {{ atomicAdd(&hone_a{}[0], 1ULL); atomicMin(&hone_a{}[1], (unsigned long long)hone_i); }} }}\n", head(spec, pass),
-      callee(spec, acceptance.function), call, rejected, rejected);
+  source += fmt::format("{} {{ if (!{}({})) {{ atomicAdd(&hone_a{}[0], 1ULL); atomicMin(&hone_a{}[1], (unsigned long long)hone_i); }} }}\n",
+                        head(spec, pass), callee(spec, acceptance.function), call, rejected, rejected);
   return pass;
 }
 

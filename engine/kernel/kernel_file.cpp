@@ -1,4 +1,4 @@
-#include "hone/kernel_file.hpp"
+#include "engine/kernel/kernel_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,12 @@
-#include "hone/kernel_headers.hpp"
+#include "engine/kernel/kernel_headers.hpp"
 
 #include <algorithm>
 #include <array>
 
 namespace hone {
 namespace embedded {
-extern const std::string_view kernel_h, kernel_narrow_h, kernel_hopper_h, kernel_read_h, kernel_cpu_h, kernel_numbers_h, standard_h, random_h;
+extern const std::string_view kernel_h, kernel_narrow_h, kernel_hopper_h, kernel_read_h, kernel_cpu_h, kernel_numbers_h, standard_h,
+    random_h;
 }
 
 std::span<const KernelHeader> kernel_headers() {

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
 #include <nlohmann/json.hpp>
 
 #include "engine/base/json_depth.hpp"
-#include "hone/kernel_spec.hpp"
-#include "hone/static_fields.hpp"
+#include "engine/kernel/kernel_spec.hpp"
+#include "engine/kernel/static_fields.hpp"
 
 namespace hone {
 namespace {
@@ -68,7 +67,9 @@ json to_json(const ProblemField& f) {
   return j;
 }
 
-json to_json(const Constraint& c) { return {{"condition", to_json(c.condition)}, {"text", c.text}, {"line", c.line}, {"comment", c.comment}}; }
+json to_json(const Constraint& c) {
+  return {{"condition", to_json(c.condition)}, {"text", c.text}, {"line", c.line}, {"comment", c.comment}};
+}
 
 void put(json& j, std::string_view name, const std::optional<Expression>& expression) {
   if (expression) {
@@ -102,20 +103,22 @@ json to_json(const Generator& g) {
 
 json to_json(const Acceptance& a) { return {{"function", a.function}, {"extent", to_json(a.extent)}, {"arguments", a.arguments}}; }
 
-std::string type_name(const KernelSpec& spec, std::size_t parameter) { return spec.type_names.empty() ? "T" : spec.type_names.at(parameter); }
+std::string type_name(const KernelSpec& spec, std::size_t parameter) {
+  return spec.type_names.empty() ? "T" : spec.type_names.at(parameter);
+}
 
 json to_json(const KernelSpec& spec, const Argument& a) {
   json j{{"name", a.name},
-          {"direction", static_cast<int>(a.direction)},
-          {"element", a.element_is_t ? type_name(spec, a.type_parameter) : std::string(name(a.dtype))},
-          {"lanes", a.lanes},
-          {"enumeration", a.enumeration},
-          {"exact", a.exact},
-          {"extent", to_json(a.extent)},
-          {"zeroed", a.zeroed},
-          {"scalar_default", to_json(a.scalar_default)},
-          {"fill", to_json(a.fill)},
-          {"bound", to_json(a.bound)}};
+         {"direction", static_cast<int>(a.direction)},
+         {"element", a.element_is_t ? type_name(spec, a.type_parameter) : std::string(name(a.dtype))},
+         {"lanes", a.lanes},
+         {"enumeration", a.enumeration},
+         {"exact", a.exact},
+         {"extent", to_json(a.extent)},
+         {"zeroed", a.zeroed},
+         {"scalar_default", to_json(a.scalar_default)},
+         {"fill", to_json(a.fill)},
+         {"bound", to_json(a.bound)}};
   put(j, "capacity", a.capacity);
   return j;
 }
@@ -123,20 +126,26 @@ json to_json(const KernelSpec& spec, const Argument& a) {
 json to_json(const TensorMapping::Axes& axes) { return to_json(std::vector<Expression>(axes.begin(), axes.end())); }
 
 json to_json(const TensorMapping& m) {
-  return {{"argument", m.argument},      {"size", to_json(m.size)},       {"box", to_json(m.box)},
-          {"stride", to_json(m.stride)}, {"swizzle", to_json(m.swizzle)}, {"l2", to_json(m.l2)},
-          {"offset", to_json(m.offset)}};
+  return {{"argument", m.argument},        {"size", to_json(m.size)}, {"box", to_json(m.box)},      {"stride", to_json(m.stride)},
+          {"swizzle", to_json(m.swizzle)}, {"l2", to_json(m.l2)},     {"offset", to_json(m.offset)}};
 }
 
 json to_json(const Alternation& a) { return {{"first", a.first}, {"result", a.result}, {"spare", a.spare}}; }
 
 json to_json(const Pass& p) {
-  return {{"function", p.function},        {"arguments", p.arguments},    {"tensor_maps", to_json(p.tensor_maps)},
-          {"grid", to_json(p.grid)},       {"block", to_json(p.block)},
-          {"cluster", to_json(p.cluster)}, {"shared_bytes", to_json(p.shared_bytes)},
-          {"enabled", to_json(p.enabled)}, {"cooperative", to_json(p.cooperative)},
-          {"overlap", to_json(p.overlap)}, {"takes_config", p.takes_config},
-          {"repeat", to_json(p.repeat)},   {"alternations", to_json(p.alternations)}};
+  return {{"function", p.function},
+          {"arguments", p.arguments},
+          {"tensor_maps", to_json(p.tensor_maps)},
+          {"grid", to_json(p.grid)},
+          {"block", to_json(p.block)},
+          {"cluster", to_json(p.cluster)},
+          {"shared_bytes", to_json(p.shared_bytes)},
+          {"enabled", to_json(p.enabled)},
+          {"cooperative", to_json(p.cooperative)},
+          {"overlap", to_json(p.overlap)},
+          {"takes_config", p.takes_config},
+          {"repeat", to_json(p.repeat)},
+          {"alternations", to_json(p.alternations)}};
 }
 
 json to_json(const ReferencePass& p) {
@@ -253,7 +262,8 @@ ProblemField read_problem_field(const json& j) {
   }
   if (j.contains("static")) {
     const json& place = j.at("static");
-    f.initializer = Initializer{read_whole<int>(place.at("line")), read_whole<int>(place.at("column")), place.at("text").get<std::string>()};
+    f.initializer =
+        Initializer{read_whole<int>(place.at("line")), read_whole<int>(place.at("column")), place.at("text").get<std::string>()};
   }
   return f;
 }
@@ -268,7 +278,8 @@ void check_static_fields(const KernelSpec& spec) {
 }
 
 Constraint read_constraint(const json& j) {
-  return {read_expression(j.at("condition")), j.at("text").get<std::string>(), read_whole<int>(j.at("line")), j.at("comment").get<std::string>()};
+  return {read_expression(j.at("condition")), j.at("text").get<std::string>(), read_whole<int>(j.at("line")),
+          j.at("comment").get<std::string>()};
 }
 
 std::optional<Expression> read_optional(const json& j, std::string_view name) {

@@ -1,9 +1,9 @@
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 
 namespace hone {
 
@@ -62,8 +62,9 @@ std::string bound_text(const KernelSpec& spec, int argument) {
 }
 
 bool KernelSpec::is_accepted(int argument) const {
-  return std::ranges::any_of(
-      acceptances, [=](const Acceptance& acceptance) { return std::ranges::find(acceptance.arguments, argument) != acceptance.arguments.end(); });
+  return std::ranges::any_of(acceptances, [=](const Acceptance& acceptance) {
+    return std::ranges::find(acceptance.arguments, argument) != acceptance.arguments.end();
+  });
 }
 
 Result<const KernelSpec*> find_builtin_kernel(std::string_view kernel) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 namespace hone::kernel {
 namespace {

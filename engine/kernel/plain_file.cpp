@@ -13,8 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/kernel/against.hpp"
 #include "engine/kernel/plain_source.hpp"
-#include "hone/against.hpp"
 
 namespace hone {
 namespace {
@@ -64,16 +64,35 @@ class Scratch {
 /// The dtype that a C++ element type is; nothing for one that is not known here (a template's T, a vector type).
 std::optional<DType> dtype_of(std::string_view type) {
   constexpr std::pair<std::string_view, DType> kKnown[] = {
-      {"float", DType::kF32},          {"double", DType::kF64},          {"int", DType::kI32},
-      {"half", DType::kF16},           {"__half", DType::kF16},          {"__nv_bfloat16", DType::kBF16},
-      {"nv_bfloat16", DType::kBF16},   {"__nv_fp8_e4m3", DType::kE4M3},  {"__nv_fp8_e5m2", DType::kE5M2},
-      {"bool", DType::kBool},          {"int8_t", DType::kI8},           {"signed char", DType::kI8},
-      {"uint8_t", DType::kU8},         {"unsigned char", DType::kU8},    {"int16_t", DType::kI16},
-      {"short", DType::kI16},          {"uint16_t", DType::kU16},        {"unsigned short", DType::kU16},
-      {"int32_t", DType::kI32},        {"uint32_t", DType::kU32},        {"unsigned", DType::kU32},
-      {"unsigned int", DType::kU32},   {"int64_t", DType::kI64},         {"long", DType::kI64},
-      {"long long", DType::kI64},      {"uint64_t", DType::kU64},        {"size_t", DType::kU64},
-      {"unsigned long", DType::kU64},  {"unsigned long long", DType::kU64},
+      {"float", DType::kF32},
+      {"double", DType::kF64},
+      {"int", DType::kI32},
+      {"half", DType::kF16},
+      {"__half", DType::kF16},
+      {"__nv_bfloat16", DType::kBF16},
+      {"nv_bfloat16", DType::kBF16},
+      {"__nv_fp8_e4m3", DType::kE4M3},
+      {"__nv_fp8_e5m2", DType::kE5M2},
+      {"bool", DType::kBool},
+      {"int8_t", DType::kI8},
+      {"signed char", DType::kI8},
+      {"uint8_t", DType::kU8},
+      {"unsigned char", DType::kU8},
+      {"int16_t", DType::kI16},
+      {"short", DType::kI16},
+      {"uint16_t", DType::kU16},
+      {"unsigned short", DType::kU16},
+      {"int32_t", DType::kI32},
+      {"uint32_t", DType::kU32},
+      {"unsigned", DType::kU32},
+      {"unsigned int", DType::kU32},
+      {"int64_t", DType::kI64},
+      {"long", DType::kI64},
+      {"long long", DType::kI64},
+      {"uint64_t", DType::kU64},
+      {"size_t", DType::kU64},
+      {"unsigned long", DType::kU64},
+      {"unsigned long long", DType::kU64},
   };
   const auto* const found = std::ranges::find(kKnown, type, &std::pair<std::string_view, DType>::first);
   return found == std::end(kKnown) ? std::nullopt : std::optional(found->second);
@@ -247,7 +266,7 @@ class Wrapper {
   }
 
   [[nodiscard]] std::string types() const {
-    return !judge_.templated_on_type     ? ""
+    return !judge_.templated_on_type   ? ""
            : judge_.type_names.empty() ? "class T"
                                        : fmt::format("class {}", fmt::join(judge_.type_names, ", class "));
   }
@@ -285,8 +304,7 @@ class Wrapper {
           joined += fmt::format("INOUT({}) {}* {}, ", extent, element, argument.name);
           break;
         case Direction::kScalar:
-          joined += fmt::format("SCALAR({}) {} {}, ", argument.scalar_default.text(),
-element, argument.name);
+          joined += fmt::format("SCALAR({}) {} {}, ", argument.scalar_default.text(), element, argument.name);
           break;
         case Direction::kWorkspace:
           break;
@@ -318,15 +336,18 @@ element, argument.name);
 
   [[nodiscard]] std::string source(const std::string& text) const {
     const bool on_type = judge_.templated_on_type;
-    std::string made =
-        fmt::format("#include <hone/kernel.h>\n#include <hone/kernel_narrow.h>\nstruct Problem {{{} }};\nstruct Config {{ TUNE(0) int as_written = 0; }};\n", problem());
+    std::string made = fmt::format(
+        "#include <hone/kernel.h>\n#include <hone/kernel_narrow.h>\nstruct Problem {{{} }};\nstruct Config {{ TUNE(0) int as_written = 0; "
+        "}};\n",
+        problem());
     made += fmt::format(
         "{}constexpr Launch launch(Problem p, Config c) {{\n  return {{.grid = {{{}}}, .block = {{{}}}, .shared = (long)({})}};\n}}\n",
-        on_type ? fmt::format("template <{}> ", types()) : "", fmt::join(longs(plain_.grid), ", "), fmt::join(longs(plain_.block), ", "), plain_.shared);
+        on_type ? fmt::format("template <{}> ", types()) : "", fmt::join(longs(plain_.grid), ", "), fmt::join(longs(plain_.block), ", "),
+        plain_.shared);
     made += reference();
     made += kernel::plain_surroundings(fmt::format("{}{}", kFolder, plain_.file.filename().string()), system_headers_, text);
-    made += fmt::format("template <{}Config c> KERNEL {}void {}({}Problem p) {{\n", on_type ? types() + ", " : "",
-                        dtypes_mark(), kSubject, parameters());
+    made += fmt::format("template <{}Config c> KERNEL {}void {}({}Problem p) {{\n", on_type ? types() + ", " : "", dtypes_mark(), kSubject,
+                        parameters());
     made += fmt::format("#if !defined(HONE_READ)\n  hone_plain::{}({});\n#endif\n}}\n", call_, fmt::join(passed_, ", "));
     return made;
   }

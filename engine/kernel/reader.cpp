@@ -7,16 +7,16 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/base/digest.hpp"
 #include "engine/kernel/code_text.hpp"
 #include "engine/kernel/comments.hpp"
 #include "engine/kernel/flags.hpp"
 #include "engine/kernel/hints.hpp"
+#include "engine/kernel/kernel_file.hpp"
+#include "engine/kernel/kernel_headers.hpp"
+#include "engine/kernel/standard_headers.hpp"
+#include "engine/kernel/static_fields.hpp"
 #include "engine/kernel/tuned_macros.hpp"
-#include "hone/digest.hpp"
-#include "hone/kernel_file.hpp"
-#include "hone/kernel_headers.hpp"
-#include "hone/standard_headers.hpp"
-#include "hone/static_fields.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -132,8 +132,8 @@ KernelSpec without_expectations(const KernelSpec& spec, const Unit& unit, const 
   return named ? spec : rest;
 }
 
-/// A comment changes no record: what counts are the tokens. Hone's own headers show no layout: what their macros quote are single tokens, or
-/// marks for the reader alone.
+/// A comment changes no record: what counts are the tokens. Hone's own headers show no layout: what their macros quote are single tokens,
+/// or marks for the reader alone.
 std::string source_hash(const KernelSpec& whole, const Unit& unit, const std::optional<CXCursor>& likely) {
   const bool as_it_stands = shows_layout(whole.source) || std::any_of(whole.includes.begin(), whole.includes.end(),
                                                                       [](const auto& include) { return shows_layout(include.second); });
@@ -342,10 +342,11 @@ Result<void> check_tuned_macros(const KernelSpec& spec, const kernel::SourceFile
       continue;  // these values do not belong together: the device compiler will say so
     }
     if (const std::string found = kernel::difference(spec, other); !found.empty()) {
-      return Error{ErrorCode::kBadKernel,
-                   fmt::format("{}:1:1: error: {} depends on a macro that an OPTION(\"-D...\") defines. Macros that are tuned are for the bodies "
-                               "of kernels; elsewhere write the parameter, as in c.tile",
-                               spec.file, found)};
+      return Error{
+          ErrorCode::kBadKernel,
+          fmt::format("{}:1:1: error: {} depends on a macro that an OPTION(\"-D...\") defines. Macros that are tuned are for the bodies "
+                      "of kernels; elsewhere write the parameter, as in c.tile",
+                      spec.file, found)};
     }
   }
   return {};
@@ -376,7 +377,8 @@ Shape other_values(const KernelSpec& spec) {
   return shape;
 }
 
-/// What is read is read once, with p.* in it: a size of a type or an enumerator that a STATIC field went into would keep the default's value.
+/// What is read is read once, with p.* in it: a size of a type or an enumerator that a STATIC field went into would keep the default's
+/// value.
 Result<void> check_static_fields(const KernelSpec& spec, const kernel::SourceFile& source, const std::vector<std::string>& arguments) {
   const Shape values = other_values(spec);
   if (values.empty()) {
@@ -392,9 +394,10 @@ Result<void> check_static_fields(const KernelSpec& spec, const kernel::SourceFil
     other.problem[i].default_value = spec.problem[i].default_value;
   }
   if (const std::string found = kernel::difference(spec, other); !found.empty()) {
-    return Error{ErrorCode::kBadKernel, fmt::format("{}:1:1: error: {} depends on a STATIC field by way of something that is read as a number (the size of "
-                                                    "a type, an enumerator): write it with the field itself, as in p.{}",
-                                                    spec.file, found, values.front().first)};
+    return Error{ErrorCode::kBadKernel,
+                 fmt::format("{}:1:1: error: {} depends on a STATIC field by way of something that is read as a number (the size of "
+                             "a type, an enumerator): write it with the field itself, as in p.{}",
+                             spec.file, found, values.front().first)};
   }
   return {};
 }

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/kernel/kernel_spec.hpp"
 #include "engine/kernel/marks.hpp"
-#include "hone/kernel_spec.hpp"
 
 namespace hone::kernel {
 
@@ -169,7 +169,7 @@ class KernelReader {
   std::vector<Then> thens_;
   std::vector<std::string> errors_;
   std::vector<std::string> answered_;  ///< outputs that a reference wrote already: their argument's `exact` stands
-  std::vector<bool> has_extent_;  ///< of spec_.arguments: whether extent was read
+  std::vector<bool> has_extent_;       ///< of spec_.arguments: whether extent was read
 };
 
 }  // namespace hone::kernel

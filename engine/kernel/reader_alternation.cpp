@@ -17,10 +17,12 @@ void KernelReader::take_then(std::vector<Mark>& items, int index) {
     }
     const Direction direction = spec_.arguments[static_cast<std::size_t>(index)].direction;
     if (direction != Direction::kIn && direction != Direction::kWorkspace) {
-      throw BadKernel(diagnostic(items[i].where, ".then is of an IN, or of a WORKSPACE that an earlier pass wrote: the first run reads it"));
+      throw BadKernel(
+          diagnostic(items[i].where, ".then is of an IN, or of a WORKSPACE that an earlier pass wrote: the first run reads it"));
     }
     if (spec_.arguments[static_cast<std::size_t>(index)].capacity) {
-      throw BadKernel(diagnostic(items[i].where, ".then is for memory that a kernel writes: constant memory is copied once, before the first pass"));
+      throw BadKernel(
+          diagnostic(items[i].where, ".then is for memory that a kernel writes: constant memory is copied once, before the first pass"));
     }
     thens_.push_back({spec_.passes.size(), index, take_argument(item), items[i]});
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
@@ -34,14 +36,15 @@ void KernelReader::add_alternation(const Then& then) {
   const auto known = std::ranges::find(spec_.arguments, then.result, &Argument::name);
   const auto result = static_cast<int>(known - spec_.arguments.begin());
   if (known == spec_.arguments.end() || std::ranges::find(pass.arguments, result) == pass.arguments.end()) {
-    throw BadKernel(
-        diagnostic(then.item.where, fmt::format(".then names what the run before wrote: '{}' is no argument of {}", then.result, pass.function)));
+    throw BadKernel(diagnostic(
+        then.item.where, fmt::format(".then names what the run before wrote: '{}' is no argument of {}", then.result, pass.function)));
   }
   const Argument& first = spec_.arguments[static_cast<std::size_t>(then.first)];
   if (known->direction != Direction::kOut || known->zeroed || Element::of(*known) != Element::of(first)) {
-    throw BadKernel(diagnostic(then.item.where, fmt::format("'{}' must be an OUT of the elements of '{}': each run reads what the one before it "
-                                                            "wrote there",
-                                                            then.result, first.name)));
+    throw BadKernel(
+        diagnostic(then.item.where, fmt::format("'{}' must be an OUT of the elements of '{}': each run reads what the one before it "
+                                                "wrote there",
+                                                then.result, first.name)));
   }
   if (std::ranges::any_of(pass.alternations, [&](const Alternation& a) { return a.result == result; })) {
     throw BadKernel(diagnostic(then.item.where, fmt::format("two inputs cannot both go on with '{}'", then.result)));

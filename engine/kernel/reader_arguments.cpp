@@ -50,7 +50,8 @@ int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape
   const auto marks = marks_of(unit_, file_, parameter);
   if (find_mark(marks, "run_index") != nullptr) {
     if (unit_.clang().getCanonicalType(unit_.type(parameter)).kind != CXType_Int) {
-      unit_.fail(parameter, fmt::format("'{}' is a RUN_INDEX, the number of a repeated pass's run: its type must be int", unit_.spelling(parameter)));
+      unit_.fail(parameter,
+                 fmt::format("'{}' is a RUN_INDEX, the number of a repeated pass's run: its type must be int", unit_.spelling(parameter)));
     }
     return kRunIndexParameter;
   }

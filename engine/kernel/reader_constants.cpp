@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/kernel/kernel_problem.hpp"
 #include "engine/kernel/reader.hpp"
-#include "hone/problem.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -31,7 +31,9 @@ void KernelReader::find_constants() {
     return unit_.kind(cursor) == CXCursor_VarDecl && find_mark(marks_of(unit_, file_, cursor), "constant") != nullptr;
   };
   std::vector<CXCursor> all = unit_.children(unit_.root());
-  std::erase_if(all, [&](CXCursor child) { return unit_.kind(child) < CXCursor_FirstDecl || unit_.kind(child) > CXCursor_LastDecl || !unit_.is_users(child); });
+  std::erase_if(all, [&](CXCursor child) {
+    return unit_.kind(child) < CXCursor_FirstDecl || unit_.kind(child) > CXCursor_LastDecl || !unit_.is_users(child);
+  });
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto kind = unit_.kind(all[i]);
     if (is_mark(all[i])) {
@@ -39,8 +41,10 @@ void KernelReader::find_constants() {
     } else if (kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec || kind == CXCursor_UnexposedDecl) {
       for (const CXCursor inner : unit_.children(all[i])) {
         if (is_mark(inner)) {
-          error(inner, "CONSTANT must stand at file scope, in no namespace and no extern \"C\" block; behind a definition in an extern \"C\" block "
-                       "declare the array again: CONSTANT(N) extern float filter[];");
+          error(
+              inner,
+              "CONSTANT must stand at file scope, in no namespace and no extern \"C\" block; behind a definition in an extern \"C\" block "
+              "declare the array again: CONSTANT(N) extern float filter[];");
         }
       }
     }
@@ -71,7 +75,8 @@ void KernelReader::read_constant(const Mark& mark, CXCursor variable) {
   const Shape none{};
   const auto known = element_of_type(element, none);
   if (!known) {
-    unit_.fail(variable, fmt::format("CONSTANT '{}' holds '{}'; an element is {}", argument.name, unit_.type_name(element), known_elements(none)));
+    unit_.fail(variable,
+               fmt::format("CONSTANT '{}' holds '{}'; an element is {}", argument.name, unit_.type_name(element), known_elements(none)));
   }
   known->apply(argument);
   argument.capacity = read_capacity(variable, argument, known->lanes);
@@ -85,11 +90,14 @@ Expression KernelReader::read_capacity(CXCursor variable, const Argument& argume
   std::vector<CXCursor> written = unit_.expressions(variable);
   Expression capacity = Expression::constant(lanes);
   std::size_t axis = 0;
-  for (CXType type = unit_.type(variable); is_array(type); type = unit_.clang().getCanonicalType(unit_.clang().getArrayElementType(type)), ++axis) {
+  for (CXType type = unit_.type(variable); is_array(type);
+       type = unit_.clang().getCanonicalType(unit_.clang().getArrayElementType(type)), ++axis) {
     if (type.kind == CXType_IncompleteArray) {
-      unit_.fail(variable, fmt::format("how much the array of CONSTANT '{0}' holds is not known here: define it, as in CONSTANT(N) float {0}[256];, or "
-                                       "include its definition before this declaration",
-                                       argument.name));
+      unit_.fail(
+          variable,
+          fmt::format("how much the array of CONSTANT '{0}' holds is not known here: define it, as in CONSTANT(N) float {0}[256];, or "
+                      "include its definition before this declaration",
+                      argument.name));
     }
     std::optional<Expression> bound;
     if (axis < written.size()) {
@@ -113,8 +121,8 @@ void KernelReader::check_capacity(const Mark& mark, const Argument& argument) co
   const Result<Value> capacity = argument.capacity->evaluate(bindings(standard));
   const std::int64_t bytes = capacity ? capacity->integer() * static_cast<std::int64_t>(size_of(argument.dtype)) : 0;
   if (bytes > kConstantMemory) {
-    throw BadKernel(diagnostic(mark.where, fmt::format("the array of CONSTANT '{}' has {} bytes; constant memory has {}", argument.name, bytes,
-                                                       kConstantMemory)));
+    throw BadKernel(diagnostic(
+        mark.where, fmt::format("the array of CONSTANT '{}' has {} bytes; constant memory has {}", argument.name, bytes, kConstantMemory)));
   }
 }
 

@@ -18,37 +18,26 @@ struct ElementName {
 };
 /// As clang spells canonical types. `char` is what the host has it as, and NVRTC and nvcc with it.
 constexpr std::array kElements{
-    ElementName{"float", DType::kF32},
-    ElementName{"double", DType::kF64},
-    ElementName{"f16", DType::kF16},
-    ElementName{"__half", DType::kF16},
-    ElementName{"bf16", DType::kBF16},
-    ElementName{"__nv_bfloat16", DType::kBF16},
-    ElementName{"e4m3", DType::kE4M3},
-    ElementName{"__nv_fp8_e4m3", DType::kE4M3},
-    ElementName{"e5m2", DType::kE5M2},
-    ElementName{"__nv_fp8_e5m2", DType::kE5M2},
-    ElementName{"i4x2", DType::kI4x2},
-    ElementName{"u4x2", DType::kU4x2},
-    ElementName{"bool", DType::kBool},
-    ElementName{"char", std::is_signed_v<char> ? DType::kI8 : DType::kU8},
-    ElementName{"signed char", DType::kI8},
-    ElementName{"unsigned char", DType::kU8},
-    ElementName{"short", DType::kI16},
-    ElementName{"unsigned short", DType::kU16},
-    ElementName{"int", DType::kI32},
-    ElementName{"unsigned int", DType::kU32},
-    ElementName{"long", DType::kI64},
-    ElementName{"unsigned long", DType::kU64},
-    ElementName{"long long", DType::kI64},
-    ElementName{"unsigned long long", DType::kU64},
+    ElementName{"float", DType::kF32},      ElementName{"double", DType::kF64},
+    ElementName{"f16", DType::kF16},        ElementName{"__half", DType::kF16},
+    ElementName{"bf16", DType::kBF16},      ElementName{"__nv_bfloat16", DType::kBF16},
+    ElementName{"e4m3", DType::kE4M3},      ElementName{"__nv_fp8_e4m3", DType::kE4M3},
+    ElementName{"e5m2", DType::kE5M2},      ElementName{"__nv_fp8_e5m2", DType::kE5M2},
+    ElementName{"i4x2", DType::kI4x2},      ElementName{"u4x2", DType::kU4x2},
+    ElementName{"bool", DType::kBool},      ElementName{"char", std::is_signed_v<char> ? DType::kI8 : DType::kU8},
+    ElementName{"signed char", DType::kI8}, ElementName{"unsigned char", DType::kU8},
+    ElementName{"short", DType::kI16},      ElementName{"unsigned short", DType::kU16},
+    ElementName{"int", DType::kI32},        ElementName{"unsigned int", DType::kU32},
+    ElementName{"long", DType::kI64},       ElementName{"unsigned long", DType::kU64},
+    ElementName{"long long", DType::kI64},  ElementName{"unsigned long long", DType::kU64},
 };
 
 /// CUDA's vectors: these names and a number of lanes.
 constexpr std::array kVectors{
-    ElementName{"char", DType::kI8},    ElementName{"uchar", DType::kU8},     ElementName{"short", DType::kI16},   ElementName{"ushort", DType::kU16},
-    ElementName{"int", DType::kI32},    ElementName{"uint", DType::kU32},     ElementName{"long", DType::kI64},    ElementName{"ulong", DType::kU64},
-    ElementName{"longlong", DType::kI64}, ElementName{"ulonglong", DType::kU64}, ElementName{"float", DType::kF32}, ElementName{"double", DType::kF64},
+    ElementName{"char", DType::kI8},       ElementName{"uchar", DType::kU8},  ElementName{"short", DType::kI16},
+    ElementName{"ushort", DType::kU16},    ElementName{"int", DType::kI32},   ElementName{"uint", DType::kU32},
+    ElementName{"long", DType::kI64},      ElementName{"ulong", DType::kU64}, ElementName{"longlong", DType::kI64},
+    ElementName{"ulonglong", DType::kU64}, ElementName{"float", DType::kF32}, ElementName{"double", DType::kF64},
 };
 
 template <std::size_t n>

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "engine/kernel/comments.hpp"
+#include "engine/kernel/kernel_problem.hpp"
 #include "engine/kernel/reader.hpp"
-#include "hone/problem.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -45,8 +45,8 @@ ProblemField KernelReader::problem_field(CXCursor field) {
       }
     }
   } else if (type.kind != CXType_Long) {  // products of ints would overflow
-    unit_.fail(field, fmt::format("extent '{}' of struct Problem must be a long, not '{}'; a flag is a bool, a choice an enumeration", read.name,
-                                  unit_.type_name(unit_.type(field))));
+    unit_.fail(field, fmt::format("extent '{}' of struct Problem must be a long, not '{}'; a flag is a bool, a choice an enumeration",
+                                  read.name, unit_.type_name(unit_.type(field))));
   }
   if (unit_.is_static_field(field)) {
     return read;
@@ -73,7 +73,8 @@ Initializer KernelReader::static_initializer(CXCursor field, CXCursor expression
   const std::size_t begin = unit_.offset(expression), end = unit_.end_offset(expression);
   const std::size_t before = begin == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\n", begin - 1);
   const std::size_t after = text.find_first_not_of(" \t\r\n", end);
-  const bool plain = begin < end && before != std::string_view::npos && text[before] == '=' && after != std::string_view::npos && text[after] == ';';
+  const bool plain =
+      begin < end && before != std::string_view::npos && text[before] == '=' && after != std::string_view::npos && text[after] == ';';
   if (!plain) {
     unit_.fail(field, fmt::format("STATIC field '{}' needs its value in the form STATIC {} {} = 128; one to a declaration", name,
                                   unit_.type_name(unit_.clang().getCursorType(field)), name));
@@ -98,8 +99,9 @@ void KernelReader::read_range(const Mark& mark, ProblemField& field) {
     end += std::strspn(end, " \t\n");
   }
   if (!whole || *end != '\0' || field.kind != FieldKind::kExtent || field.least < 0 || field.most.value_or(field.least) < field.least) {
-    throw BadKernel(diagnostic(mark.where, fmt::format("RANGE({}) of '{}': it gives what an extent is at least, and at most, as in RANGE(0) or RANGE(1, 64)",
-                                                       mark.text, field.name)));
+    throw BadKernel(diagnostic(
+        mark.where, fmt::format("RANGE({}) of '{}': it gives what an extent is at least, and at most, as in RANGE(0) or RANGE(1, 64)",
+                                mark.text, field.name)));
   }
 }
 
@@ -109,7 +111,8 @@ void KernelReader::read_problem() {
       ProblemField read = problem_field(field);
       const auto initializer = unit_.expressions(field);
       if (initializer.empty()) {
-        unit_.fail(field, fmt::format("field '{}' of struct Problem needs an initializer, its default: long {} = 1024;", read.name, read.name));
+        unit_.fail(field,
+                   fmt::format("field '{}' of struct Problem needs an initializer, its default: long {} = 1024;", read.name, read.name));
       }
       if (const auto marks = marks_of(unit_, file_, field); const Mark* range = find_mark(marks, "range")) {
         read_range(*range, read);
@@ -220,7 +223,8 @@ void KernelReader::read_parameter(CXCursor field) {
 void KernelReader::read_config() {
   for (const CXCursor member : unit_.children(found_.config)) {
     if (unit_.is_static_field(member)) {
-      error(member, fmt::format("'{}' of struct Config is STATIC, which is for what the caller fixes: for fields of struct Problem", unit_.spelling(member)));
+      error(member, fmt::format("'{}' of struct Config is STATIC, which is for what the caller fixes: for fields of struct Problem",
+                                unit_.spelling(member)));
     }
   }
   for (const CXCursor field : unit_.fields(found_.config)) {

@@ -59,8 +59,8 @@ void KernelReader::read_fill(const std::vector<Mark>& items, const Shape& shape,
   }
   const Argument& argument = spec_.arguments[static_cast<std::size_t>(index)];
   if (argument.direction != Direction::kIn && argument.direction != Direction::kInOut) {
-    throw BadKernel(diagnostic(items[1].where, fmt::format("argument '{}' is no input: nothing but its number of elements can be said here",
-                                                           argument.name)));
+    throw BadKernel(diagnostic(
+        items[1].where, fmt::format("argument '{}' is no input: nothing but its number of elements can be said here", argument.name)));
   }
   Fill fill;
   Scope scope = shape.scope;
@@ -79,9 +79,10 @@ void KernelReader::read_fill(const std::vector<Mark>& items, const Shape& shape,
         spec_.arguments[static_cast<std::size_t>(index)].fill.*member = texts_.extent(id);
       });
     } else {
-      throw BadKernel(diagnostic(items[i].where, fmt::format("'{}' says nothing of an input: .low = , .below = , .zeros = , .sorted, .distinct, "
-                                                             ".permutation and .normal do",
-                                                             items[i].text)));
+      throw BadKernel(
+          diagnostic(items[i].where, fmt::format("'{}' says nothing of an input: .low = , .below = , .zeros = , .sorted, .distinct, "
+                                                 ".permutation and .normal do",
+                                                 items[i].text)));
     }
   }
   const bool whole = !argument.element_is_t && is_integer(argument.dtype);
@@ -104,8 +105,8 @@ void KernelReader::read_generator(CXCursor function) {
   const std::string target = take_argument(mark);
   const auto known = std::ranges::find(spec_.arguments, target, &Argument::name);
   if (known == spec_.arguments.end() || (known->direction != Direction::kIn && known->direction != Direction::kInOut)) {
-    throw BadKernel(diagnostic(mark.where, fmt::format("INPUT names the input that it fills, as in INPUT(x, p.n): '{}' is no input of the kernel",
-                                                       target)));
+    throw BadKernel(diagnostic(
+        mark.where, fmt::format("INPUT names the input that it fills, as in INPUT(x, p.n): '{}' is no input of the kernel", target)));
   }
   if (known->fill.given()) {
     throw BadKernel(diagnostic(mark.where, fmt::format("input '{}' has a generator, and its mark says what it is: one of them", target)));
@@ -126,7 +127,8 @@ void KernelReader::read_generator(CXCursor function) {
       const int index = named_argument(parameters[i], "a generator");
       const Argument& argument = spec_.arguments[static_cast<std::size_t>(index)];
       if (argument.direction != Direction::kIn && argument.direction != Direction::kInOut && argument.direction != Direction::kScalar) {
-        unit_.fail(parameters[i], fmt::format("'{}' is no input: a generator takes inputs, scalars, `Random&` and the Problem", argument.name));
+        unit_.fail(parameters[i],
+                   fmt::format("'{}' is no input: a generator takes inputs, scalars, `Random&` and the Problem", argument.name));
       }
       check_flat_element(parameters[i], shape, argument);
       generator.arguments.push_back(index);

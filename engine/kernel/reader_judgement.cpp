@@ -15,10 +15,10 @@ struct BoundNumber {
   std::optional<Expression> Bound::*member;
 };
 constexpr std::array<BoundNumber, 5> kBoundNumbers{{{"absolute", &Bound::absolute},
-                                          {"relative", &Bound::relative},
-                                          {"ulps", &Bound::ulps},
-                                          {"fraction", &Bound::fraction},
-                                          {"group", &Bound::group}}};
+                                                    {"relative", &Bound::relative},
+                                                    {"ulps", &Bound::ulps},
+                                                    {"fraction", &Bound::fraction},
+                                                    {"group", &Bound::group}}};
 constexpr std::string_view kExpected = "expected_";
 
 }  // namespace
@@ -32,9 +32,11 @@ void KernelReader::read_tolerances(CXCursor function, const Scope& scope) {
     std::vector<Mark> items = items_of(mark);
     const std::string target = take_argument(items.front());
     const auto known = std::ranges::find(spec_.arguments, target, &Argument::name);
-    if (known == spec_.arguments.end() || (known->direction != Direction::kOut && known->direction != Direction::kInOut) || items.size() == 1) {
+    if (known == spec_.arguments.end() || (known->direction != Direction::kOut && known->direction != Direction::kInOut) ||
+        items.size() == 1) {
       throw BadKernel(diagnostic(
-          mark.where, fmt::format("TOLERANCE names an output and says how far it may be off, as in TOLERANCE(y, .ulps = 1): '{}'", mark.text)));
+          mark.where,
+          fmt::format("TOLERANCE names an output and says how far it may be off, as in TOLERANCE(y, .ulps = 1): '{}'", mark.text)));
     }
     const auto index = static_cast<std::size_t>(known - spec_.arguments.begin());
     for (std::size_t i = 1; i < items.size(); ++i) {
@@ -47,9 +49,10 @@ void KernelReader::read_tolerances(CXCursor function, const Scope& scope) {
         const std::size_t id = texts_.add_number(item, scope, fmt::format(".{} of '{}'", name, target));
         later_.emplace_back([this, id, index, member = number->member] { spec_.arguments[index].bound.*member = texts_.extent(id); });
       } else {
-        throw BadKernel(diagnostic(items[i].where, fmt::format("'{}' is no tolerance: .absolute = , .relative = , .ulps = , .fraction = , .set and "
-                                                               ".group = are",
-                                                               items[i].text)));
+        throw BadKernel(
+            diagnostic(items[i].where, fmt::format("'{}' is no tolerance: .absolute = , .relative = , .ulps = , .fraction = , .set and "
+                                                   ".group = are",
+                                                   items[i].text)));
       }
     }
   }
@@ -77,7 +80,8 @@ void KernelReader::read_acceptance(CXCursor function) {
     }
     const std::string name = unit_.spelling(parameters[i]);
     const auto output = std::ranges::find_if(spec_.arguments, [&](const Argument& argument) {
-      return (argument.direction == Direction::kOut || argument.direction == Direction::kInOut) && name == std::string(kExpected) + argument.name;
+      return (argument.direction == Direction::kOut || argument.direction == Direction::kInOut) &&
+             name == std::string(kExpected) + argument.name;
     });
     if (output != spec_.arguments.end()) {
       acceptance.arguments.push_back(spec_.expected(static_cast<int>(output - spec_.arguments.begin())));

@@ -7,8 +7,8 @@
 #include <array>
 #include <filesystem>
 
+#include "engine/kernel/instantiation.hpp"
 #include "engine/kernel/reader.hpp"
-#include "hone/instantiation.hpp"
 
 namespace hone::kernel {
 
@@ -28,7 +28,8 @@ KernelReader::Shape KernelReader::shape_of(CXCursor kernel) const {
   }
   // Somebody else's function, or one that knows the configuration as macros.
   const bool macros = std::ranges::any_of(spec_.parameters, [](const Parameter& p) { return is_macro_option(p.compile_option); });
-  const bool on_types = macros && std::ranges::all_of(parameters, [&](CXCursor p) { return unit_.kind(p) == CXCursor_TemplateTypeParameter; });
+  const bool on_types =
+      macros && std::ranges::all_of(parameters, [&](CXCursor p) { return unit_.kind(p) == CXCursor_TemplateTypeParameter; });
   if (parameters.empty() || on_types) {
     shape.takes_config = false;
     shape.scope.config = std::string(1, 'c');

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/kernel/instantiation.hpp"
 #include "engine/kernel/reader.hpp"
-#include "hone/instantiation.hpp"
 
 namespace hone::kernel {
 
@@ -162,9 +162,11 @@ int KernelReader::reference_argument(CXCursor parameter, const Shape& shape) {
     return index;
   }
   const CXType pointee = unit_.clang().getPointeeType(unit_.type(parameter));
-  const bool written = unit_.type_name(unit_.clang().getCanonicalType(pointee)) == "double" && unit_.clang().isConstQualifiedType(pointee) == 0;
+  const bool written =
+      unit_.type_name(unit_.clang().getCanonicalType(pointee)) == "double" && unit_.clang().isConstQualifiedType(pointee) == 0;
   if (written && known.dtype != DType::kF64) {
-    unit_.fail(parameter, fmt::format("the reference writes '{0}', and in the kernel it is an input, marked IN: is its mark OUT or INOUT?", known.name));
+    unit_.fail(parameter, fmt::format("the reference writes '{0}', and in the kernel it is an input, marked IN: is its mark OUT or INOUT?",
+                                      known.name));
   }
   check_element(parameter, shape, known);
   return index;
@@ -177,7 +179,8 @@ void KernelReader::check_flat_element(CXCursor parameter, const Shape& shape, co
   if (seen && seen->lanes != 1) {
     Argument flat = argument;
     flat.lanes = 1;
-    unit_.fail(parameter, fmt::format("'{}' must point to the elements of its vectors here: {}*", argument.name, element_name(spec_, flat)));
+    unit_.fail(parameter,
+               fmt::format("'{}' must point to the elements of its vectors here: {}*", argument.name, element_name(spec_, flat)));
   }
 }
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/kernel_problem.hpp"
 #include "engine/kernel/reader.hpp"
-#include "hone/configuration.hpp"
-#include "hone/problem.hpp"
 
 namespace hone::kernel {
 namespace {

@@ -34,8 +34,8 @@ int KernelReader::read_tensor_map(CXCursor parameter, const std::vector<Mark>& m
   Mark mark = *found;
   const std::string argument = take_argument(mark);
   if (mark.text.empty()) {
-    throw BadKernel(
-        diagnostic(found->where, "TENSOR_MAP needs an argument and its view, as in TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm})"));
+    throw BadKernel(diagnostic(found->where,
+                               "TENSOR_MAP needs an argument and its view, as in TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm})"));
   }
   const std::size_t id = texts_.add_tensor_view(mark, shape.scope, fmt::format("the view of '{}'", name));
   // Which pass and which map: both lists grow until the second parse.

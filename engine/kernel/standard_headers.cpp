@@ -1,4 +1,4 @@
-#include "hone/standard_headers.hpp"
+#include "engine/kernel/standard_headers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -72,10 +72,11 @@ void add_headers(std::string_view text, bool toolkit, std::vector<std::pair<std:
 }  // namespace
 
 bool is_cuda_header(std::string_view name) {
-  constexpr std::array<std::string_view, 11> kFolders{"cub/",     "cuda/", "thrust/",  "nv/",          "cute/", "cccl/",
-                                                      "cutlass/", "crt/",  "libcxx/", "cooperative_groups/", "cutlass_extensions/"};
-  constexpr std::array<std::string_view, 10> kFiles{"cooperative_groups.h", "mma.h",     "cuda_fp8.h",       "cuda_fp6.h", "cuda_fp4.h",
-                                                    "curand_kernel.h",      "curand.h", "cuComplex.h", "cuda_awbarrier.h", "cuda_awbarrier_primitives.h"};
+  constexpr std::array<std::string_view, 11> kFolders{
+      "cub/", "cuda/", "thrust/", "nv/", "cute/", "cccl/", "cutlass/", "crt/", "libcxx/", "cooperative_groups/", "cutlass_extensions/"};
+  constexpr std::array<std::string_view, 10> kFiles{
+      "cooperative_groups.h", "mma.h",    "cuda_fp8.h",  "cuda_fp6.h",       "cuda_fp4.h",
+      "curand_kernel.h",      "curand.h", "cuComplex.h", "cuda_awbarrier.h", "cuda_awbarrier_primitives.h"};
   return std::ranges::any_of(kFolders, [&](std::string_view folder) { return name.starts_with(folder); }) ||
          std::ranges::find(kFiles, name) != kFiles.end();
 }

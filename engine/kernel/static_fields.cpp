@@ -1,11 +1,11 @@
-#include "hone/static_fields.hpp"
+#include "engine/kernel/static_fields.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "hone/against.hpp"
-#include "hone/digest.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/kernel/against.hpp"
 
 namespace hone {
 namespace {

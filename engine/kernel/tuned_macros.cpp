@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "engine/kernel/ast_expression.hpp"
+#include "engine/kernel/instantiation.hpp"
 #include "engine/kernel/marks.hpp"
-#include "hone/instantiation.hpp"
 
 namespace hone::kernel {
 namespace {
@@ -101,8 +101,9 @@ Result<std::vector<std::string>> tuned_macros(const SourceFile& file, const std:
     for (const Field& field : fields) {
       const auto replaced = std::ranges::find(fields, field.macro, &Field::name);
       if (!field.macro.empty() && replaced != fields.end()) {
-        unit->fail(replaced->cursor, fmt::format("OPTION(\"{}\") would replace the name of field '{}' in this file too: call the field otherwise",
-                                                 field.option, replaced->name));
+        unit->fail(replaced->cursor,
+                   fmt::format("OPTION(\"{}\") would replace the name of field '{}' in this file too: call the field otherwise",
+                               field.option, replaced->name));
       }
       if (std::string macro = field.macro.empty() ? "" : definition(*unit, field); !macro.empty()) {
         macros.push_back(std::move(macro));
@@ -133,17 +134,19 @@ std::string difference(const KernelSpec& one, const KernelSpec& other) {
       one.reference.size() != other.reference.size()) {
     return "the kernels";
   }
-  std::vector<std::string> found{difference(one.constraints, other.constraints, "'valid'"),
-                                 difference(one.expectations, other.expectations, "'likely'"),
-                                 difference(one.cost.flops, other.cost.flops, "'cost'"), difference(one.cost.bytes, other.cost.bytes, "'cost'"),
-                                 difference(one.cost.sum_length, other.cost.sum_length, "'cost'")};
+  std::vector<std::string> found{
+      difference(one.constraints, other.constraints, "'valid'"), difference(one.expectations, other.expectations, "'likely'"),
+      difference(one.cost.flops, other.cost.flops, "'cost'"), difference(one.cost.bytes, other.cost.bytes, "'cost'"),
+      difference(one.cost.sum_length, other.cost.sum_length, "'cost'")};
   for (std::size_t i = 0; i < one.passes.size(); ++i) {
     found.push_back(difference(one.passes[i], other.passes[i]));
   }
   for (std::size_t i = 0; i < one.arguments.size(); ++i) {
-    found.push_back(difference(one.arguments[i].extent, other.arguments[i].extent, fmt::format("the extent of '{}'", one.arguments[i].name)));
+    found.push_back(
+        difference(one.arguments[i].extent, other.arguments[i].extent, fmt::format("the extent of '{}'", one.arguments[i].name)));
     if (one.arguments[i].capacity && other.arguments[i].capacity) {
-      found.push_back(difference(*one.arguments[i].capacity, *other.arguments[i].capacity, fmt::format("the array of '{}'", one.arguments[i].name)));
+      found.push_back(
+          difference(*one.arguments[i].capacity, *other.arguments[i].capacity, fmt::format("the array of '{}'", one.arguments[i].name)));
     }
   }
   for (std::size_t i = 0; i < one.reference.size(); ++i) {

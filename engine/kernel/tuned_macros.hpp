@@ -1,12 +1,12 @@
 #pragma once
-// Parameters that a kernel's code knows as macros: OPTION("-DTILE={}"). The reader defines them with their defaults, and makes sure that what
-// it reads (valid, launch, extents, ...) is the same whatever their values: only bodies may depend on them.
+// Parameters that a kernel's code knows as macros: OPTION("-DTILE={}"). The reader defines them with their defaults, and makes sure that
+// what it reads (valid, launch, extents, ...) is the same whatever their values: only bodies may depend on them.
 
 #include <string>
 #include <vector>
 
 #include "engine/kernel/clang_unit.hpp"
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 namespace hone::kernel {
 
@@ -14,7 +14,8 @@ namespace hone::kernel {
 /// Error, kBadKernel: a macro that would replace a name of Problem or Config.
 Result<std::vector<std::string>> tuned_macros(const SourceFile& file, const std::vector<std::string>& arguments);
 
-/// Definitions to read the file with once more, to see what depends on them: the first values, the last ones; without the defaults themselves.
+/// Definitions to read the file with once more, to see what depends on them: the first values, the last ones; without the defaults
+/// themselves.
 std::vector<std::vector<std::string>> other_macros(const KernelSpec& spec);
 
 /// What two readings of a file differ in, for people ("the grid of kernel 'add'"); empty if it is nothing.

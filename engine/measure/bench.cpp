@@ -7,11 +7,11 @@
 #include <cmath>
 #include <random>
 
+#include "engine/kernel/against.hpp"
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/element.hpp"
 #include "engine/measure/input_profile.hpp"
-#include "hone/against.hpp"
-#include "hone/measure.hpp"
+#include "engine/measure/measure.hpp"
 #include "hone/random.h"
 
 namespace hone {
@@ -87,7 +87,7 @@ Result<void> Bench::Impl::load_reference(const Compiled& reference) {
     Slot& slot = slots_[*place];
     const bool scalar = slot.is(Direction::kScalar);
     reference_arguments_[i] = scalar ? static_cast<void*>(slot.scalar.data()) : &slot.reference_address;
-    generator_arguments_[i] = scalar                      ? static_cast<void*>(slot.scalar.data())
+    generator_arguments_[i] = scalar                       ? static_cast<void*>(slot.scalar.data())
                               : slot.is(Direction::kInOut) ? static_cast<void*>(&slot.original)
                                                            : &slot.address[kFirst];
     original_arguments_[i] = &slot.original;
@@ -113,8 +113,10 @@ Result<void> Bench::Impl::load_reference(const Compiled& reference) {
 
 /// The slot of the judge's argument, by name.
 std::optional<std::size_t> Bench::Impl::slot_of(std::size_t argument) const {
-  const auto slot = std::ranges::find(slots_, judge().arguments[argument].name, [](const Slot& s) -> const std::string& { return s.argument->name; });
-  return slot == slots_.end() || slot->is(Direction::kWorkspace) ? std::nullopt : std::optional(static_cast<std::size_t>(slot - slots_.begin()));
+  const auto slot =
+      std::ranges::find(slots_, judge().arguments[argument].name, [](const Slot& s) -> const std::string& { return s.argument->name; });
+  return slot == slots_.end() || slot->is(Direction::kWorkspace) ? std::nullopt
+                                                                 : std::optional(static_cast<std::size_t>(slot - slots_.begin()));
 }
 
 Result<void> Bench::Impl::size_slots() {
@@ -369,7 +371,8 @@ Result<void> Bench::Impl::round_exact(Slot& slot) {
   HONE_TRY(device_.download(held, slot.exact));
   for (std::size_t i = 0; i < slot.count; ++i) {
     const auto element = std::span(held).subspan(i * width, width);
-    const bool unwritten = !slot.argument->zeroed && std::ranges::all_of(element, [](std::byte b) { return b == std::byte{kUnwrittenInteger}; });
+    const bool unwritten =
+        !slot.argument->zeroed && std::ranges::all_of(element, [](std::byte b) { return b == std::byte{kUnwrittenInteger}; });
     rounded[i] = unwritten ? std::nan("") : measure::decode(slot.element, element.data());
   }
   return device_.upload(slot.expected, std::as_bytes(std::span(rounded)));
@@ -489,8 +492,8 @@ Result<Validation> Bench::validate(const LoadedKernel& kernel, const Configurati
 Result<bool> Bench::has_answer(std::uint64_t seed) { return impl_->has_answer(seed); }
 Result<void> Bench::vary(std::uint64_t seed) { return impl_->vary(seed); }
 
-Result<std::optional<Measurement>> Bench::look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                                               double limit_us) {
+Result<std::optional<Measurement>> Bench::look(const LoadedKernel& kernel, const Configuration& configuration,
+                                               const MeasureSettings& settings, double limit_us) {
   return impl_->look(kernel, configuration, settings, limit_us);
 }
 

@@ -11,7 +11,7 @@
 
 #include "engine/measure/fill.hpp"
 #include "engine/measure/guarded_arena.hpp"
-#include "hone/measure.hpp"
+#include "engine/measure/measure.hpp"
 
 namespace hone {
 
@@ -25,15 +25,15 @@ struct Bench::Impl {
     DType element = DType::kF32;
     std::size_t count = 0;  ///< elements; of a workspace: for the configuration at hand
     Tolerance tolerance;
-    std::byte* original = nullptr;    ///< kInOut: what it is restored from
-    double* expected = nullptr;       ///< kOut, kInOut: the reference's answer
-    std::byte* exact = nullptr;       ///< the same as the reference wrote it, where it wrote 64-bit integers
-    double rms = 0.0;                 ///< of that answer
-    std::optional<measure::FillPlan> fill{};  ///< of an input that its mark describes
-    double fraction = 1.0;                    ///< of an output: the share that must be right
-    std::size_t group = 0;                    ///< of an output that is a set: see Bound
+    std::byte* original = nullptr;                 ///< kInOut: what it is restored from
+    double* expected = nullptr;                    ///< kOut, kInOut: the reference's answer
+    std::byte* exact = nullptr;                    ///< the same as the reference wrote it, where it wrote 64-bit integers
+    double rms = 0.0;                              ///< of that answer
+    std::optional<measure::FillPlan> fill{};       ///< of an input that its mark describes
+    double fraction = 1.0;                         ///< of an output: the share that must be right
+    std::size_t group = 0;                         ///< of an output that is a set: see Bound
     bool is_accepted = false, has_answer = false;  ///< of an output: judged by an acceptance; the reference has an answer
-    std::vector<double> sensitivity;  ///< of each element of the answer (conditioning.cpp); empty until it is asked for
+    std::vector<double> sensitivity;               ///< of each element of the answer (conditioning.cpp); empty until it is asked for
     alignas(8) std::array<std::byte, 8> scalar{};
     std::array<void*, kPlaces> address{};  ///< the values that are passed: device pointers
     void* reference_address = nullptr;     ///< the same for the reference
@@ -104,7 +104,7 @@ struct Bench::Impl {
   Device& device_;
   std::size_t bytes_ = 0;  ///< device memory of all but the workspaces, the second place and the calls of graphs
   std::function<void(bool)> on_reference_;
-  Given given_;  ///< files, read each time they are needed: answers of several seeds are the same
+  Given given_;     ///< files, read each time they are needed: answers of several seeds are the same
   OnTurn on_turn_;  ///< of the timing that is going on
 
  private:
@@ -243,7 +243,7 @@ struct Bench::Impl {
     std::vector<void*> arguments;  ///< of a call: they point into `addresses`, and to the scalars of the slots
   };
   /// Gives the subject a graph if it, or the `rival_us` that it races against, is short.
-  Result<void> choose_way(Subject& subject, const MeasureSettings& settings, double rival_us);
+  Result<void> select_timing_method(Subject& subject, const MeasureSettings& settings, double rival_us);
   Result<std::unique_ptr<CallGraph>> make_graph(const Subject& subject);
   Result<void> make_call_sets();
   Result<void> fill_call_sets();
@@ -253,7 +253,7 @@ struct Bench::Impl {
   KernelSpec spec_;
   Problem problem_;
   InputProfile profile_;
-  double max_error_;  ///< see MeasureSettings
+  double max_error_;         ///< see MeasureSettings
   std::vector<Slot> slots_;  ///< never resized after size_slots(): arguments_ points into it
   std::array<std::vector<void*>, kPlaces> arguments_;
   std::vector<void*> reference_arguments_, generator_arguments_;  ///< in the judge's order, and what generators get beside
@@ -286,8 +286,8 @@ struct Bench::Impl {
   std::vector<CallSet> call_sets_;  ///< made for the first graph
   measure::GuardedArena call_arena_, call_workspaces_;
   std::vector<Owner> call_owners_, call_workspace_owners_;  ///< by payload of the arenas
-  std::optional<std::uint64_t> calls_seed_;  ///< of the inputs that the call sets hold
-  bool has_graphs_ = true;                   ///< until the device says otherwise
+  std::optional<std::uint64_t> calls_seed_;                 ///< of the inputs that the call sets hold
+  bool has_graphs_ = true;                                  ///< until the device says otherwise
 };
 
 }  // namespace hone

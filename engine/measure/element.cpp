@@ -56,8 +56,8 @@ std::uint16_t encode_bfloat(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-/// Of an 8-bit float: its mantissa's bits and the exponent of its smallest normal number. All ones but for the sign is a NaN; of e5m2 what has
-/// the exponent's bits and no mantissa is infinite.
+/// Of an 8-bit float: its mantissa's bits and the exponent of its smallest normal number. All ones but for the sign is a NaN; of e5m2 what
+/// has the exponent's bits and no mantissa is infinite.
 struct Float8 {
   int mantissa_bits, least_exponent;
 };

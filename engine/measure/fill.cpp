@@ -18,8 +18,8 @@ namespace {
 /// Uniform in [0, 1), 53 bits.
 double unit(std::uint64_t seed, std::uint64_t i) { return static_cast<double>(random_bits(seed, i) >> 11) * 0x1p-53; }
 
-/// A number of [0, size) for each of them, none twice: a Feistel network (Luby and Rackoff 1988) over the next power of four, walked until it falls
-/// into the range.
+/// A number of [0, size) for each of them, none twice: a Feistel network (Luby and Rackoff 1988) over the next power of four, walked until
+/// it falls into the range.
 std::uint64_t shuffled(std::uint64_t i, std::uint64_t size, std::uint64_t seed) {
   const int half = std::max(1, (static_cast<int>(std::bit_width(size - 1)) + 1) / 2);
   const std::uint64_t mask = (std::uint64_t{1} << half) - 1;

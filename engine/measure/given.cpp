@@ -1,4 +1,4 @@
-#include "hone/given.hpp"
+#include "engine/measure/given.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/base/digest.hpp"
 #include "engine/measure/element.hpp"
 #include "engine/measure/npy.hpp"
-#include "hone/digest.hpp"
 
 namespace hone {
 namespace {
@@ -87,8 +87,8 @@ const Argument* find_argument(const KernelSpec& spec, const std::string& name) {
   return found == spec.arguments.end() ? nullptr : &*found;
 }
 
-Result<std::map<std::string, std::string>> checked(const KernelSpec& spec, const std::map<std::string, std::filesystem::path>& files, bool answers,
-                                                   std::string& seen) {
+Result<std::map<std::string, std::string>> checked(const KernelSpec& spec, const std::map<std::string, std::filesystem::path>& files,
+                                                   bool answers, std::string& seen) {
   std::map<std::string, std::string> result;
   for (const auto& [name, file] : files) {
     const Argument* const argument = find_argument(spec, name);

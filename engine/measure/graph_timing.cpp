@@ -20,7 +20,7 @@ bool is_missing(const Error& error) { return error.code == ErrorCode::kUnavailab
 
 }  // namespace
 
-Result<void> Bench::Impl::choose_way(Subject& subject, const MeasureSettings& settings, double rival_us) {
+Result<void> Bench::Impl::select_timing_method(Subject& subject, const MeasureSettings& settings, double rival_us) {
   const bool is_short = std::min(subject.warmup_us, rival_us) < settings.graph_below_us;
   if (!has_graphs_ || !settings.flush_cache || !is_short || subject.warmup_us > kLong * settings.graph_below_us) {
     return {};

@@ -65,7 +65,8 @@ void GuardedArena::lay_out(std::size_t skew) {
   for (std::size_t i = 0; i < payloads_.size(); ++i) {
     const std::size_t before = i == 0 ? kMarginBytes : kGuardBytes;
     const auto least = reinterpret_cast<std::uintptr_t>(free) + before;
-    std::byte* const begin = free + (round_up(least, kPayloadAlignment) + skew * (2 * i + 1) % kPayloadAlignment - reinterpret_cast<std::uintptr_t>(free));
+    std::byte* const begin =
+        free + (round_up(least, kPayloadAlignment) + skew * (2 * i + 1) % kPayloadAlignment - reinterpret_cast<std::uintptr_t>(free));
     begins_.push_back(begin);
     bands_.push_back({free, static_cast<std::size_t>(begin - free)});
     std::byte* const end = begin + payloads_[i].bytes;

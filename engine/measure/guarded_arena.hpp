@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 namespace hone::measure {
 

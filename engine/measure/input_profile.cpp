@@ -11,22 +11,23 @@ namespace hone {
 namespace {
 
 constexpr std::array<std::pair<InputProfile, std::string_view>, 13> kNames{{{InputProfile::kUsual, "usual"},
-                                                                           {InputProfile::kMixed, "mixed"},
-                                                                           {InputProfile::kLarge, "large"},
-                                                                           {InputProfile::kTiny, "tiny"},
-                                                                           {InputProfile::kZero, "zero"},
-                                                                           {InputProfile::kNegativeZero, "negative zero"},
-                                                                           {InputProfile::kEqual, "equal"},
-                                                                           {InputProfile::kOrdered, "ordered"},
-                                                                           {InputProfile::kNegative, "negative"},
-                                                                          {InputProfile::kPositive, "positive"},
-                                                                          {InputProfile::kOtherScalars, "other scalars"},
-                                                                          {InputProfile::kGreatScalars, "great scalars"},
-                                                                          {InputProfile::kOtherSigns, "scalars of the other sign"}}};
+                                                                            {InputProfile::kMixed, "mixed"},
+                                                                            {InputProfile::kLarge, "large"},
+                                                                            {InputProfile::kTiny, "tiny"},
+                                                                            {InputProfile::kZero, "zero"},
+                                                                            {InputProfile::kNegativeZero, "negative zero"},
+                                                                            {InputProfile::kEqual, "equal"},
+                                                                            {InputProfile::kOrdered, "ordered"},
+                                                                            {InputProfile::kNegative, "negative"},
+                                                                            {InputProfile::kPositive, "positive"},
+                                                                            {InputProfile::kOtherScalars, "other scalars"},
+                                                                            {InputProfile::kGreatScalars, "great scalars"},
+                                                                            {InputProfile::kOtherSigns, "scalars of the other sign"}}};
 
-constexpr std::array kProvoking{InputProfile::kMixed,    InputProfile::kLarge,        InputProfile::kTiny,         InputProfile::kZero,
-                                InputProfile::kEqual,    InputProfile::kOrdered,      InputProfile::kNegativeZero, InputProfile::kNegative,
-                                InputProfile::kPositive, InputProfile::kOtherScalars, InputProfile::kGreatScalars, InputProfile::kOtherSigns};
+constexpr std::array kProvoking{InputProfile::kMixed,        InputProfile::kLarge,        InputProfile::kTiny,
+                                InputProfile::kZero,         InputProfile::kEqual,        InputProfile::kOrdered,
+                                InputProfile::kNegativeZero, InputProfile::kNegative,     InputProfile::kPositive,
+                                InputProfile::kOtherScalars, InputProfile::kGreatScalars, InputProfile::kOtherSigns};
 
 }  // namespace
 
@@ -48,7 +49,8 @@ bool differs(InputProfile profile, const KernelSpec& spec) {
   }
   return std::ranges::any_of(spec.arguments, [&](const Argument& argument) {
     const double usual = argument.direction == Direction::kScalar ? argument.scalar_default.real() : 0.0;
-    return argument.direction == Direction::kScalar && argument.enumeration.empty() && measure::scalar(profile, argument.dtype, usual) != usual;
+    return argument.direction == Direction::kScalar && argument.enumeration.empty() &&
+           measure::scalar(profile, argument.dtype, usual) != usual;
   });
 }
 

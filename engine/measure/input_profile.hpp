@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/measure/measure.hpp"
 #include "hone/dtype.hpp"
-#include "hone/measure.hpp"
 
 namespace hone::measure {
 

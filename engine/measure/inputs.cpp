@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/kernel/instantiation.hpp"
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/input_profile.hpp"
-#include "hone/instantiation.hpp"
 #include "hone/random.h"
 
 namespace hone {

@@ -1,5 +1,5 @@
-// Outputs that are not held against the reference element by element: sets, shares that may be wrong, results that a function of the author's
-// accepts.
+// Outputs that are not held against the reference element by element: sets, shares that may be wrong, results that a function of the
+// author's accepts.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -105,7 +105,9 @@ class Header {
   std::string_view rest_;
 };
 
-Error refused(const std::string& name, const std::string& why) { return Error{ErrorCode::kInvalidArgument, fmt::format("{}: {}", name, why)}; }
+Error refused(const std::string& name, const std::string& why) {
+  return Error{ErrorCode::kInvalidArgument, fmt::format("{}: {}", name, why)};
+}
 
 /// "<f4": byte order, kind, bytes.
 Result<void> read_type(const std::string& descr, const std::string& name, NpyArray& array) {
@@ -114,7 +116,8 @@ Result<void> read_type(const std::string& descr, const std::string& name, NpyArr
   const bool kind_known = descr.size() > at && std::string_view("fiubV").find(descr[at]) != std::string_view::npos;
   std::size_t width = 0;
   const char* const end = descr.data() + descr.size();
-  if (!kind_known || std::from_chars(descr.data() + at + 1, end, width).ptr != end || width < 1 || width > 8 || (width & (width - 1)) != 0) {
+  if (!kind_known || std::from_chars(descr.data() + at + 1, end, width).ptr != end || width < 1 || width > 8 ||
+      (width & (width - 1)) != 0) {
     return refused(name, fmt::format("its elements are of type '{}'; Hone reads floats, integers and bools of 1 to 8 bytes", descr));
   }
   if (order == '>' && width > 1) {
@@ -162,7 +165,8 @@ Result<NpyArray> parse_npy(std::string_view text, const std::string& name) {
   }
   const std::string_view data = text.substr(begin + length);
   if (data.size() != static_cast<std::size_t>(elements) * array.width) {
-    return refused(name, fmt::format("it holds {} bytes of elements; its shape and type make {}", data.size(), static_cast<std::size_t>(elements) * array.width));
+    return refused(name, fmt::format("it holds {} bytes of elements; its shape and type make {}", data.size(),
+                                     static_cast<std::size_t>(elements) * array.width));
   }
   array.shape = std::move(header.shape);
   const auto bytes = std::as_bytes(std::span(data));

@@ -1,7 +1,7 @@
 #pragma once
 // Device::spoil and Device::unmended by way of the host, for devices that have no code of their own for it.
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 namespace hone::measure {
 

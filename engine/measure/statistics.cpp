@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hone/measure.hpp"
+#include "engine/measure/measure.hpp"
 
 namespace hone {
 namespace {

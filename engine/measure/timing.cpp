@@ -226,7 +226,7 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
   const bool hopeless = timed.warmup_us < kNone && timed.warmup_us > kHopeless * limit_us;
   if (!hopeless) {
-    HONE_TRY(choose_way(timed, settings, incumbent_us.value_or(kNone)));
+    HONE_TRY(select_timing_method(timed, settings, incumbent_us.value_or(kNone)));
   }
   readings = device_.readings();
   std::vector<std::vector<double>> samples(1);
@@ -337,7 +337,7 @@ Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::sp
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     take_turn(i, 0.0);
     HONE_TRY(face(subjects[i]));
-    HONE_TRY(choose_way(subjects[i], settings, fastest_us));
+    HONE_TRY(select_timing_method(subjects[i], settings, fastest_us));
   }
   if (!has_graphs_) {  // found out with the third of five, say
     std::ranges::for_each(subjects, [](Subject& finalist) { finalist.graph.reset(); });

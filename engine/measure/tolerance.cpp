@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hone/measure.hpp"
+#include "engine/measure/measure.hpp"
 
 namespace hone {
 

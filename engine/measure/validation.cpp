@@ -50,9 +50,8 @@ Result<Validation> Bench::Impl::validate(const LoadedKernel& kernel, const Confi
     }
   }
   if (!verdict.ok()) {
-    verdict.detail +=
-        fmt::format(" (input seed {}{}{}{})", seed,
-                    profile_ == InputProfile::kUsual ? "" : ", inputs: ", profile_ == InputProfile::kUsual ? "" : name(profile_), inputs_text());
+    verdict.detail += fmt::format(" (input seed {}{}{}{})", seed, profile_ == InputProfile::kUsual ? "" : ", inputs: ",
+                                  profile_ == InputProfile::kUsual ? "" : name(profile_), inputs_text());
     HONE_TRY(repair());
   }
   validation.outcome = verdict.outcome;
@@ -204,7 +203,8 @@ Result<Comparison> Bench::Impl::compare_slot(const Slot& slot, const void* addre
     HONE_ASSIGN(comparison, compare_exact(slot, address));
   }
   forgive(slot, comparison);
-  const bool is_small = std::ranges::all_of(slots_, [](const Slot& other) { return !other.has_fixed_memory() || other.count <= kSmallProblem; });
+  const bool is_small =
+      std::ranges::all_of(slots_, [](const Slot& other) { return !other.has_fixed_memory() || other.count <= kSmallProblem; });
   const bool worth_it = comparison.max_error < kMaybeRounding || slot.count < kFewResults || is_small;
   if (comparison.mismatches == 0 || comparison.not_finite > 0 || is_bound || !worth_it) {
     return comparison;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "hone/plugin.h"
 
 namespace hone::plugin_host {

@@ -2,20 +2,20 @@
 
 #include <optional>
 
+#include "engine/plugin/abi_compiler.hpp"
+#include "engine/plugin/abi_device.hpp"
+#include "engine/plugin/call_with_timeout.hpp"
 #include "engine/plugin/device_info.hpp"
 #include "engine/plugin/device_table.hpp"
-#include "engine/plugin/patient_caller.hpp"
-#include "engine/plugin/plugged_compiler.hpp"
-#include "engine/plugin/plugged_device.hpp"
 #include "engine/plugin/table.hpp"
 
 namespace hone::plugin_host {
 namespace {
 
-class PluggedDevicePlugin final : public DevicePlugin {
+class AbiDevicePlugin final : public DevicePlugin {
  public:
   /// What it opens keeps a copy of the table: it may outlive the registry.
-  PluggedDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file, std::chrono::milliseconds patience)
+  AbiDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file, std::chrono::milliseconds patience)
       : table_(table), version_(std::move(version)), file_(std::move(file)), patience_(patience) {}
 
   [[nodiscard]] std::string_view name() const override { return table_.name; }
@@ -24,9 +24,10 @@ class PluggedDevicePlugin final : public DevicePlugin {
   /// On a thread of its own, which is left behind where it stalls: with a copy of all that it uses.
   Result<std::vector<DeviceInfo>> enumerate() const override {
     using Devices = Result<std::vector<DeviceInfo>>;
-    std::optional<Devices> found = PatientCaller::ask<Devices>([self = *this] { return self.enumerate_here(); }, patience_);
+    std::optional<Devices> found = CallWithTimeout::ask<Devices>([self = *this] { return self.enumerate_here(); }, patience_);
     return found ? *std::move(found)
-                 : device_error(table_, "enumerate", ErrorCode::kUnavailable, fmt::format("it did not return within {} ms", patience_.count()));
+                 : device_error(table_, "enumerate", ErrorCode::kUnavailable,
+                                fmt::format("it did not return within {} ms", patience_.count()));
   }
   Result<std::string> compiler_version() const override {
     hone_message version{};
@@ -45,7 +46,7 @@ class PluggedDevicePlugin final : public DevicePlugin {
  private:
   [[nodiscard]] Result<std::vector<DeviceInfo>> enumerate_here() const {
     struct Found {
-      const PluggedDevicePlugin* plugin;
+      const AbiDevicePlugin* plugin;
       std::vector<DeviceInfo> infos;
       std::optional<Error> broken;
     } found{this, {}, {}};
@@ -106,7 +107,7 @@ std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::
   require(std::string_view(known.name).find(':') == std::string_view::npos, "its name has a colon, which ends the name in a device's id");
   require(known.compiled_size == 0 || known.compiled_size >= kCompiledOfAbi2,
           fmt::format("its compiled_size is {}: at least {} is needed", known.compiled_size, kCompiledOfAbi2));
-  return std::make_unique<PluggedDevicePlugin>(known, std::move(version), std::move(file), patience);
+  return std::make_unique<AbiDevicePlugin>(known, std::move(version), std::move(file), patience);
 }
 
 }  // namespace hone::plugin_host

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "hone/plugin.h"
 
 namespace hone::plugin_host {

@@ -8,7 +8,7 @@
 
 #include "engine/plugin/guarded.hpp"
 #include "engine/plugin/space_view.hpp"
-#include "hone/strategy.hpp"
+#include "engine/plugin/strategy.hpp"
 
 namespace hone::plugin_host {
 

@@ -50,7 +50,7 @@ std::size_t neighbours(const void* self, hone_position position, std::int32_t ki
 }
 
 /// The position whose configuration a position stands for; they differ only in a space that is not exact.
-Count settled_position(const SearchSpace& space, Count position) { return space.exact() ? position : space.settle(position); }
+Count next_valid_position(const SearchSpace& space, Count position) { return space.exact() ? position : space.settle(position); }
 
 std::int32_t is_likely(const void* self, hone_position position) {
   const SearchSpace& space = space_of(self);
@@ -58,7 +58,7 @@ std::int32_t is_likely(const void* self, hone_position position) {
     return 0;
   }
   const LikelySpace* const likely = view_of(self).likely();
-  return likely == nullptr || likely->to_likely(settled_position(space, from_c(position))) ? 1 : 0;
+  return likely == nullptr || likely->to_likely(next_valid_position(space, from_c(position))) ? 1 : 0;
 }
 
 std::size_t sample_likely(const void* self, std::uint64_t seed, std::size_t count, hone_position* positions) {
@@ -78,7 +78,7 @@ std::size_t broken(const void* self, hone_position position, std::size_t capacit
   if (likely == nullptr || from_c(position) >= space.size()) {
     return 0;
   }
-  const std::vector<std::size_t> found = likely->broken(space.at(settled_position(space, from_c(position))));
+  const std::vector<std::size_t> found = likely->broken(space.at(next_valid_position(space, from_c(position))));
   std::ranges::transform(found | std::views::take(capacity), places, [](std::size_t one) { return static_cast<std::uint32_t>(one); });
   return found.size();
 }

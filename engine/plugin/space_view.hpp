@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "hone/likely_space.hpp"
+#include "engine/space/likely_space.hpp"
+#include "engine/space/search_space.hpp"
 #include "hone/plugin.h"
-#include "hone/search_space.hpp"
 
 namespace hone::plugin_host {
 

@@ -1,4 +1,4 @@
-#include "hone/strategy.hpp"
+#include "engine/plugin/strategy.hpp"
 
 #include <fmt/format.h>
 
@@ -8,16 +8,16 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/base/names.hpp"
+#include "engine/plugin/call_with_timeout.hpp"
 #include "engine/plugin/instance.hpp"
-#include "engine/plugin/patient_caller.hpp"
 #include "engine/plugin/table.hpp"
-#include "hone/names.hpp"
 
 namespace hone {
 
+using plugin_host::CallWithTimeout;
 using plugin_host::Failure;
 using plugin_host::Instance;
-using plugin_host::PatientCaller;
 
 namespace {
 
@@ -51,7 +51,7 @@ struct Strategy::Impl {
   std::shared_ptr<const SearchSpace> space;
   std::shared_ptr<Instance> instance;
   std::optional<std::chrono::milliseconds> patience;
-  std::unique_ptr<PatientCaller> caller;  ///< with `patience`
+  std::unique_ptr<CallWithTimeout> caller;  ///< with `patience`
   std::unordered_map<Count, Observation, CountHash> told;
   std::unordered_set<Count, CountHash> taken, awaited;
   /// Of a space that is not exact: the positions that were proposed and settled to this one. The strategy waits for their outcomes.
@@ -100,7 +100,8 @@ struct Strategy::Impl {
 
   std::shared_ptr<std::vector<Count>> consult(std::size_t wanted) {
     pass_on({});
-    auto proposed = call<std::vector<Count>>("ask", [wanted](Instance& of, std::vector<Count>& positions) { return of.ask(wanted, positions); });
+    auto proposed =
+        call<std::vector<Count>>("ask", [wanted](Instance& of, std::vector<Count>& positions) { return of.ask(wanted, positions); });
     if (proposed && !space->exact()) {
       std::ranges::for_each(*proposed, [this](Count& position) { settle(position); });
     }
@@ -284,7 +285,7 @@ Result<Strategy> StrategyPlugin::create(StrategyContext context) const {
     impl->taken.insert(*context.first);
   }
   impl->patience = patience_;
-  impl->caller = patience_ ? std::make_unique<PatientCaller>() : nullptr;
+  impl->caller = patience_ ? std::make_unique<CallWithTimeout>() : nullptr;
   impl->instance = std::make_shared<Instance>(table_, abi_, std::move(context), std::move(parameters));
   if (!impl->call<std::monostate>("create", [](Instance& made, std::monostate&) { return made.create(); })) {
     return Error{ErrorCode::kPlugin, impl->faults.first};

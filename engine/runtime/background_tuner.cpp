@@ -7,7 +7,7 @@
 #include <chrono>
 #include <exception>
 
-#include "hone/session.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone {
 namespace {
@@ -33,7 +33,8 @@ bool failed_lately(const SessionInfo& session) {
 
 }  // namespace
 
-BackgroundTuner::BackgroundTuner(MissTuning settings, double max_error, Registry::Found device, std::unique_ptr<Store> store, Tuned tuned)
+BackgroundTuner::BackgroundTuner(BackgroundTuning settings, double max_error, Registry::Found device, std::unique_ptr<Store> store,
+                                 Tuned tuned)
     : settings_(std::move(settings)),
       max_error_(max_error),
       device_(std::move(device)),
@@ -55,9 +56,9 @@ void BackgroundTuner::want(const std::string& key, const KernelSpec& spec, const
   changed_.notify_all();
 }
 
-MissReport BackgroundTuner::report() const {
+BackgroundReport BackgroundTuner::report() const {
   const std::lock_guard lock(mutex_);
-  MissReport report = report_;
+  BackgroundReport report = report_;
   report.waiting = waiting_.size();
   return report;
 }
@@ -94,7 +95,8 @@ Result<BackgroundTuner::End> BackgroundTuner::guarded(const Wanted& wanted, cons
 }
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, const std::stop_token& stop) {
-  HONE_ASSIGN(const auto record, store_->find_record(record_key(*wanted.spec, wanted.problem, device_.info, purpose_within(max_error_)), wanted.spec->parameters));
+  HONE_ASSIGN(const auto record, store_->find_record(record_key(*wanted.spec, wanted.problem, device_.info, purpose_within(max_error_)),
+                                                     wanted.spec->parameters));
   if (record && (record->code == CodeState::kTrusted || record->code == CodeState::kNone)) {
     return End::kTuned;  // by another process, since it was missed
   }
@@ -147,7 +149,8 @@ void BackgroundTuner::settle(const Wanted& wanted, const Result<End>& end) {
   if (end) {
     ++report_.tuned;
   } else {
-    report_.failures.push_back(fmt::format("{} {} {}: {}", wanted.spec->name, name(wanted.problem.dtype), text(wanted.problem.shape), end.error().message));
+    report_.failures.push_back(
+        fmt::format("{} {} {}: {}", wanted.spec->name, name(wanted.problem.dtype), text(wanted.problem.shape), end.error().message));
   }
 }
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/plugin/registry.hpp"
 #include "hone/engine.hpp"
-#include "hone/registry.hpp"
 
 namespace hone {
 
@@ -21,7 +21,7 @@ class BackgroundTuner {
   using Tuned = std::function<void(const std::string& key)>;
 
   /// `max_error`: EngineOptions::max_error.
-  BackgroundTuner(MissTuning settings, double max_error, Registry::Found device, std::unique_ptr<Store> store, Tuned tuned);
+  BackgroundTuner(BackgroundTuning settings, double max_error, Registry::Found device, std::unique_ptr<Store> store, Tuned tuned);
   /// Stops the session under way, which a later process goes on with.
   ~BackgroundTuner() = default;
   BackgroundTuner(const BackgroundTuner&) = delete;
@@ -29,7 +29,7 @@ class BackgroundTuner {
 
   /// Asks for a problem; one that is asked for more often comes first. The spec must live as long as the tuner.
   void want(const std::string& key, const KernelSpec& spec, const Problem& problem);
-  [[nodiscard]] MissReport report() const;
+  [[nodiscard]] BackgroundReport report() const;
 
  private:
   struct Wanted {
@@ -47,7 +47,7 @@ class BackgroundTuner {
   Result<std::vector<SessionInfo>> sessions_of(const Wanted& wanted);
   void settle(const Wanted& wanted, const Result<End>& end);
 
-  const MissTuning settings_;
+  const BackgroundTuning settings_;
   const double max_error_;
   const Registry::Found device_;
   const std::unique_ptr<Store> store_;
@@ -57,7 +57,7 @@ class BackgroundTuner {
   std::condition_variable_any changed_;
   std::vector<Wanted> waiting_;    ///< the one under way included
   std::set<std::string> settled_;  ///< tuned or failed: not tried again
-  MissReport report_;
+  BackgroundReport report_;
   std::jthread thread_;  ///< last: it ends before anything that it uses
 };
 

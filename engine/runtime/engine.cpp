@@ -5,14 +5,14 @@
 #include <map>
 #include <mutex>
 
+#include "engine/base/names.hpp"
+#include "engine/plugin/registry.hpp"
 #include "engine/runtime/background_tuner.hpp"
+#include "engine/runtime/launch_plan.hpp"
 #include "engine/runtime/prepared.hpp"
 #include "engine/runtime/store_access.hpp"
-#include "hone/launch_plan.hpp"
-#include "hone/lookup.hpp"
-#include "hone/names.hpp"
-#include "hone/registry.hpp"
-#include "hone/worker.hpp"
+#include "engine/store/lookup.hpp"
+#include "engine/tune/worker.hpp"
 
 namespace hone {
 
@@ -55,6 +55,15 @@ struct Engine::Impl {
       return &own->second;
     }
     return find_builtin_kernel(kernel);
+  }
+
+  Result<void> add_kernel(KernelSpec spec) {
+    const std::lock_guard lock(mutex);
+    const std::string key = spec.name;
+    if (!own_kernels.emplace(key, std::move(spec)).second) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("a kernel named '{}' was added already", key)};
+    }
+    return {};
   }
 
   std::shared_ptr<Entry> entry_of(const std::string& key) {
@@ -145,7 +154,7 @@ struct Engine::Impl {
     return std::shared_ptr<const Kernel::State>(std::move(state));
   }
 
-  Result<void> start_tuner(const MissTuning& settings, const std::filesystem::path& path, Trust trust) {
+  Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust) {
     HONE_TRY(find_worker());
     HONE_ASSIGN(std::unique_ptr<Store> own, open_store(path, StoreMode::kReadWrite, trust));
     tuner = std::make_unique<BackgroundTuner>(settings, max_error, found, std::move(own), [this](const std::string& key) {
@@ -170,8 +179,8 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   HONE_ASSIGN(impl->found, options.device.empty() ? registry.best_device() : registry.device(options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
-  if (options.tune_misses) {
-    HONE_TRY(impl->start_tuner(*options.tune_misses, path, trust));
+  if (options.background_tuning) {
+    HONE_TRY(impl->start_tuner(*options.background_tuning, path, trust));
   }
   impl->store = std::make_unique<StoreAccess>(path, trust);
   HONE_ASSIGN(std::unique_ptr<Device> device, impl->found.plugin->open(impl->found.info));
@@ -180,18 +189,15 @@ Result<Engine> Engine::open(const EngineOptions& options) {
 }
 
 Result<void> Engine::add_kernel_file(const std::filesystem::path& file, const ReadOptions& options) {
+  HONE_TRY(impl_->origin.check());
   HONE_ASSIGN(KernelSpec spec, read_kernel_file(file, options));
-  return add_kernel(std::move(spec));
+  return impl_->add_kernel(std::move(spec));
 }
 
-Result<void> Engine::add_kernel(KernelSpec spec) {
+Result<void> Engine::add_kernel_spec(std::string_view json) {
   HONE_TRY(impl_->origin.check());
-  const std::lock_guard lock(impl_->mutex);
-  const std::string key = spec.name;
-  if (!impl_->own_kernels.emplace(key, std::move(spec)).second) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("a kernel named '{}' was added already", key)};
-  }
-  return {};
+  HONE_ASSIGN(KernelSpec spec, parse_kernel_spec(json));
+  return impl_->add_kernel(std::move(spec));
 }
 
 Result<Kernel> Engine::kernel(std::string_view kernel, const Shape& shape) {
@@ -208,11 +214,13 @@ Result<Kernel> Engine::kernel(std::string_view kernel, const DTypes& dtypes, con
   return impl_->handle(*spec, problem);
 }
 
-MissReport Engine::misses() const { return impl_->tuner && impl_->origin.is_here() ? impl_->tuner->report() : MissReport(); }
+BackgroundReport Engine::background_report() const {
+  return impl_->tuner && impl_->origin.is_here() ? impl_->tuner->report() : BackgroundReport();
+}
 std::vector<std::string> Engine::warnings() const {
   return impl_->origin.is_here() ? impl_->store->warnings() : std::vector<std::string>();
 }
 const DeviceInfo& Engine::device_info() const { return impl_->found.info; }
-Device& Engine::device() { return *impl_->device; }
+Memory& Engine::memory() { return *impl_->device; }
 
 }  // namespace hone

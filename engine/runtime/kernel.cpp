@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/runtime/prepared.hpp"
-#include "hone/lookup.hpp"
+#include "engine/store/lookup.hpp"
 
 namespace hone {
 namespace {

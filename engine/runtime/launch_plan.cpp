@@ -1,10 +1,10 @@
-#include "hone/launch_plan.hpp"
+#include "engine/runtime/launch_plan.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "hone/static_fields.hpp"
+#include "engine/kernel/static_fields.hpp"
 
 namespace hone {
 namespace {
@@ -32,7 +32,8 @@ Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const C
     if (std::optional<Compiled> kept = find_kept(key, store, failure)) {
       return *std::move(kept);
     }
-    return Error{compiler.error().code, failure.empty() ? compiler.error().message : fmt::format("{}; and {}", compiler.error().message, failure)};
+    return Error{compiler.error().code,
+                 failure.empty() ? compiler.error().message : fmt::format("{}; and {}", compiler.error().message, failure)};
   }
   auto compiled = (*compiler)->compile({.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .shape = problem.shape});
   if (compiled.front() && store != nullptr) {
@@ -43,8 +44,8 @@ Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const C
   return std::move(compiled.front());
 }
 
-/// By the record's artifact, which needs no compiler of the same version, or any compiler at all; where that cannot be had, the configuration
-/// is compiled anew.
+/// By the record's artifact, which needs no compiler of the same version, or any compiler at all; where that cannot be had, the
+/// configuration is compiled anew.
 Result<Compiled> code_of(const KernelSpec& spec, const Problem& problem, const Choice& choice, const Registry::Found& device,
                          Store* store) {
   const bool is_for_it = choice.record && same_code(spec, choice.record->problem.shape, problem.shape);
@@ -74,8 +75,8 @@ Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, con
       HONE_ASSIGN(const Value elements, argument.extent.evaluate(bound));
       planned.elements = std::max<std::int64_t>(argument.direction == Direction::kWorkspace ? 1 : 0, elements.integer());
       if (planned.elements > kMostElements) {
-        return Error{ErrorCode::kInvalidArgument, fmt::format("{}: argument '{}' would have {} elements; at most {} are possible", spec.file, argument.name,
-                                                              planned.elements, kMostElements)};
+        return Error{ErrorCode::kInvalidArgument, fmt::format("{}: argument '{}' would have {} elements; at most {} are possible",
+                                                              spec.file, argument.name, planned.elements, kMostElements)};
       }
       planned.bytes *= static_cast<std::size_t>(planned.elements);
       planned.zeroed = planned.zeroed && elements.integer() > 0;  // a configuration without use for it does not pay for clearing it

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/launch_plan.hpp"
 #include "engine/runtime/origin.hpp"
 #include "hone/engine.hpp"
-#include "hone/launch_plan.hpp"
 
 namespace hone {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/store.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone {
 

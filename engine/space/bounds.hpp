@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 namespace hone::space {
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "hone/names.hpp"
-#include "hone/search_space.hpp"
+#include "engine/base/names.hpp"
+#include "engine/space/search_space.hpp"
 
 namespace hone::space {
 

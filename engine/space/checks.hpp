@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 namespace hone::space {
 

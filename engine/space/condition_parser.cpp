@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/names.hpp"
 #include "engine/space/condition_scanner.hpp"
 #include "engine/space/python_arithmetic.hpp"
-#include "hone/names.hpp"
-#include "hone/space_description.hpp"
+#include "engine/space/space_description.hpp"
 
 namespace hone {
 namespace {

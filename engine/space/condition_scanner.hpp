@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 namespace hone::space {
 

@@ -29,8 +29,8 @@ std::string fixed_values(const std::vector<const Constraint*>& constraints, cons
   return texts.empty() ? "" : fmt::format(" (here {})", fmt::join(texts, ", "));
 }
 
-/// The innermost sum or product of fixed values that 64 bits do not hold: C++ leaves undefined what it is, and constraints then fail without
-/// anybody seeing why.
+/// The innermost sum or product of fixed values that 64 bits do not hold: C++ leaves undefined what it is, and constraints then fail
+/// without anybody seeing why.
 std::optional<Expression> overflowing(const Expression& expression, const Bindings& fixed) {
   const Expression::Node& node = expression.node();
   for (const Expression& operand : node.operands) {
@@ -73,9 +73,10 @@ Error contradiction(const std::vector<Condition>& culprits, const Bindings& fixe
     texts.push_back(constraint->line > 0 ? fmt::format("'{}' (line {})", constraint->text, constraint->line)
                                          : fmt::format("'{}'", constraint->text));
   }
-  return {ErrorCode::kEmptySpace, fmt::format("no configuration is valid: {} {}{}; change the shape, the values listed or the constraint{}{}",
-                                              fmt::join(texts, " and "), texts.size() == 1 ? "cannot be met" : "cannot be met together",
-                                              fixed_values(constraints, fixed), texts.size() == 1 ? "" : "s", overflow_hint(constraints, fixed))};
+  return {ErrorCode::kEmptySpace,
+          fmt::format("no configuration is valid: {} {}{}; change the shape, the values listed or the constraint{}{}",
+                      fmt::join(texts, " and "), texts.size() == 1 ? "cannot be met" : "cannot be met together",
+                      fixed_values(constraints, fixed), texts.size() == 1 ? "" : "s", overflow_hint(constraints, fixed))};
 }
 
 std::vector<Condition> minimal_conflict(Terms& terms, const std::vector<ParameterId>& order, std::vector<Condition> conditions) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "hone/search_space.hpp"
+#include "engine/space/search_space.hpp"
 
 namespace hone::space {
 

@@ -21,7 +21,7 @@ std::size_t width(const Transition& to) { return kHead + to.carried + to.tables;
 
 class GroupBuilder {
  public:
-  GroupBuilder(Frontier frontier, std::vector<std::size_t> values, std::size_t limit)
+  GroupBuilder(StateLayout frontier, std::vector<std::size_t> values, std::size_t limit)
       : frontier_(std::move(frontier)), values_(std::move(values)), limit_(limit), digits_(values_.size(), 0) {}
 
   std::optional<Diagram> run() {
@@ -207,7 +207,7 @@ class GroupBuilder {
     return diagram.finish(root_ == kNoState ? kDead : below[root_]);
   }
 
-  Frontier frontier_;
+  StateLayout frontier_;
   std::vector<std::size_t> values_;  ///< of each level's parameter
   std::size_t limit_, total_ = 0;
   TruthTables tables_;
@@ -242,7 +242,7 @@ std::optional<Diagram> build_diagram(Terms& terms, const std::vector<ParameterId
   if (conditions.empty()) {
     return every_combination(values);
   }
-  std::optional<Frontier> frontier = make_frontier(terms, order, conditions);
+  std::optional<StateLayout> frontier = make_frontier(terms, order, conditions);
   return frontier ? GroupBuilder(std::move(*frontier), std::move(values), limit).run() : std::nullopt;
 }
 

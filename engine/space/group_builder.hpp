@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/space/diagram.hpp"
-#include "engine/space/frontier.hpp"
+#include "engine/space/state_layout.hpp"
 
 namespace hone::space {
 

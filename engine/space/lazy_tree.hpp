@@ -8,8 +8,8 @@
 
 #include "engine/space/diagram.hpp"
 #include "engine/space/program.hpp"
+#include "engine/space/search_space.hpp"
 #include "engine/space/terms.hpp"
-#include "hone/search_space.hpp"
 
 namespace hone::space {
 

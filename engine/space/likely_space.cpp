@@ -1,4 +1,4 @@
-#include "hone/likely_space.hpp"
+#include "engine/space/likely_space.hpp"
 
 #include <utility>
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/kernel/expression.hpp"
 #include "engine/space/bounds.hpp"
-#include "hone/expression.hpp"
 
 namespace hone::space {
 

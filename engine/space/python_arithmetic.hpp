@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/kernel/kernel_spec.hpp"
 #include "engine/space/bounds.hpp"
-#include "hone/kernel_spec.hpp"
 
 namespace hone::space {
 

@@ -1,11 +1,11 @@
-#include "hone/restriction.hpp"
+#include "engine/space/restriction.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 
 namespace hone {
 namespace {

@@ -1,5 +1,5 @@
 // SearchSpace: independent groups of parameters, each a decision diagram; the space is their product.
-#include "hone/search_space.hpp"
+#include "engine/space/search_space.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 #include "engine/space/diagram.hpp"
 #include "engine/space/lazy_tree.hpp"
-#include "hone/search_space.hpp"
+#include "engine/space/search_space.hpp"
 
 namespace hone::space {
 

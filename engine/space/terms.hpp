@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/kernel/kernel_spec.hpp"
 #include "engine/space/bounds.hpp"
 #include "engine/space/hashing.hpp"
-#include "hone/kernel_spec.hpp"
 
 namespace hone::space {
 

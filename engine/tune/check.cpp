@@ -1,4 +1,4 @@
-#include "hone/check.hpp"
+#include "engine/tune/check.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,8 +11,8 @@
 #include <map>
 #include <utility>
 
+#include "engine/base/names.hpp"
 #include "engine/tune/evaluator.hpp"
-#include "hone/names.hpp"
 
 namespace hone {
 namespace {

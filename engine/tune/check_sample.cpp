@@ -4,10 +4,11 @@
 #include <random>
 #include <set>
 
-#include "hone/check.hpp"
-#include "hone/restriction.hpp"
-#include "hone/session.hpp"
-#include "hone/static_fields.hpp"
+#include "engine/kernel/static_fields.hpp"
+#include "engine/space/default_position.hpp"
+#include "engine/space/restriction.hpp"
+#include "engine/tune/check.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone {
 namespace {
@@ -128,8 +129,8 @@ Problem reduced_problem(const KernelSpec& spec, const DTypes& dtype, std::int64_
            });
   };
   while (too_large()) {
-    const auto largest =
-        std::ranges::max_element(problem.shape, {}, [&](const auto& extent) { return is_compiled_in(spec, extent.first) ? 0 : extent.second; });
+    const auto largest = std::ranges::max_element(
+        problem.shape, {}, [&](const auto& extent) { return is_compiled_in(spec, extent.first) ? 0 : extent.second; });
     if (largest == problem.shape.end() || is_compiled_in(spec, largest->first) || largest->second <= 1) {
       break;
     }

@@ -6,16 +6,16 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "hone/cores.hpp"
+#include "engine/base/cores.hpp"
 
 namespace hone {
 namespace {
 
-constexpr double kFirstLimit = 30.0;         // seconds, before enough is known: a cold compiler on a loaded machine
-constexpr std::size_t kEnough = 3;           // batches
-constexpr double kLimitFactor = 5.0;         // times the median of this session
-constexpr double kLeastLimit = 0.4;          // seconds; what a new process and a busy host add to a compiler that takes milliseconds
-constexpr double kBatchSeconds = 0.4;        // long enough to share a front end, short enough that the device does not wait
+constexpr double kFirstLimit = 30.0;   // seconds, before enough is known: a cold compiler on a loaded machine
+constexpr std::size_t kEnough = 3;     // batches
+constexpr double kLimitFactor = 5.0;   // times the median of this session
+constexpr double kLeastLimit = 0.4;    // seconds; what a new process and a busy host add to a compiler that takes milliseconds
+constexpr double kBatchSeconds = 0.4;  // long enough to share a front end, short enough that the device does not wait
 constexpr std::size_t kLargestBatch = 16;
 constexpr double kSetupDeadline = 60.0;
 
@@ -30,7 +30,11 @@ double crowding() {
 
 CompilePool::CompilePool(boost::asio::io_context& context, std::filesystem::path executable, std::vector<Parameter> parameters,
                          wire::Message setup, int workers, Handler handler)
-    : context_(context), executable_(std::move(executable)), parameters_(std::move(parameters)), setup_(std::move(setup)), handler_(std::move(handler)) {
+    : context_(context),
+      executable_(std::move(executable)),
+      parameters_(std::move(parameters)),
+      setup_(std::move(setup)),
+      handler_(std::move(handler)) {
   setup_["measure"] = false;
   for (int i = 0; i < workers; ++i) {
     slots_.push_back(std::make_unique<Slot>());
@@ -103,15 +107,16 @@ void CompilePool::start(Slot& slot) {
     return;
   }
   slot.process = std::move(process).value();
-  slot.process->request<wire::Done>(setup_, RequestLimits::all(kSetupDeadline), wire::read_done, [this, &slot](const Result<wire::Done>& reply) {
-    if (!reply) {
-      broken_ = reply.error();
-    } else if (reply->error) {
-      broken_ = reply->error;
-    } else {
-      send(slot);
-    }
-  });
+  slot.process->request<wire::Done>(setup_, RequestLimits::all(kSetupDeadline), wire::read_done,
+                                    [this, &slot](const Result<wire::Done>& reply) {
+                                      if (!reply) {
+                                        broken_ = reply.error();
+                                      } else if (reply->error) {
+                                        broken_ = reply->error;
+                                      } else {
+                                        send(slot);
+                                      }
+                                    });
 }
 
 void CompilePool::send(Slot& slot) {
@@ -120,8 +125,8 @@ void CompilePool::send(Slot& slot) {
     configurations.push_back(text(parameters_, proposal.configuration));
   }
   const RequestLimits limits{.stage = [this, size = slot.batch.size()](const wire::Stage&) { return limit(size); }};
-  slot.process->request<wire::CompileResult>({{"op", "compile"}, {"reference", false}, {"configurations", std::move(configurations)}}, limits,
-                                             wire::read_compile,
+  slot.process->request<wire::CompileResult>({{"op", "compile"}, {"reference", false}, {"configurations", std::move(configurations)}},
+                                             limits, wire::read_compile,
                                              [this, &slot](Result<wire::CompileResult> reply) { finished(slot, std::move(reply)); });
 }
 
@@ -161,7 +166,8 @@ void CompilePool::lost(Slot& slot, const Error& why) {
     return;
   }
   const Outcome outcome = why.code == ErrorCode::kTimeout ? Outcome::kCompileTimeout : Outcome::kCompileError;
-  handler_({std::move(batch.front()), Error{ErrorCode::kCompile, "the compiler: " + why.message}, outcome, why.code == ErrorCode::kTimeout ? seconds : 0.0});
+  handler_({std::move(batch.front()), Error{ErrorCode::kCompile, "the compiler: " + why.message}, outcome,
+            why.code == ErrorCode::kTimeout ? seconds : 0.0});
 }
 
 }  // namespace hone

@@ -24,8 +24,8 @@ class CompilePool {
   };
   using Handler = std::function<void(Done)>;
 
-  CompilePool(boost::asio::io_context& context, std::filesystem::path executable, std::vector<Parameter> parameters, wire::Message setup, int workers,
-              Handler handler);
+  CompilePool(boost::asio::io_context& context, std::filesystem::path executable, std::vector<Parameter> parameters, wire::Message setup,
+              int workers, Handler handler);
 
   void submit(std::vector<Proposal> proposals);
   void clear_queue() { queue_.clear(); }

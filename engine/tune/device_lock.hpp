@@ -1,7 +1,7 @@
 #pragma once
 
+#include "engine/device/device.hpp"
 #include "engine/tune/worker_channel.hpp"
-#include "hone/device.hpp"
 
 namespace hone {
 

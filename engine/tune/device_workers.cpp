@@ -148,8 +148,8 @@ Result<void> DeviceWorkers::compile_reference() {
 
 void DeviceWorkers::reference_compiled(const Result<wire::CompileResult>& reply) {
   if (!reply || reply->results.size() != 1) {
-    events_.failed({ErrorCode::kCompile,
-                    fmt::format("compiling the reference: {}", reply ? "the compiler gave no result" : reply.error().message)});
+    events_.failed(
+        {ErrorCode::kCompile, fmt::format("compiling the reference: {}", reply ? "the compiler gave no result" : reply.error().message)});
     return;
   }
   const Result<Compiled>& compiled = reply->results.front();

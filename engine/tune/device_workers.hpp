@@ -34,7 +34,8 @@ class DeviceWorkers {
   void drop_inputs(const std::vector<std::string>& kinds) { dropped_ = kinds; }
   /// From now on one process more has the device open and, where memory allows it, its buffers filled.
   void keep_standby();
-  /// Kills the process that measures. The other takes its place at once; where the dead one `hung`, once the device has let go of what ran on it.
+  /// Kills the process that measures. The other takes its place at once; where the dead one `hung`, once the device has let go of what ran
+  /// on it.
   void retire(bool hung);
 
   [[nodiscard]] bool ready() const { return active_ != nullptr && active_->ready() && !active_->worker().busy() && !clearing_; }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "hone/session.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone {
 
@@ -40,13 +40,14 @@ class Evaluator {
   virtual Result<std::vector<Trial>> drain() = 0;
   /// The fastest right configuration so far, for racing.
   virtual void set_incumbent(double time_us) = 0;
-  /// When the session is to end, on the clock of elapsed(): no trial is granted more than a share of what is left, and drain() waits no longer.
+  /// When the session is to end, on the clock of elapsed(): no trial is granted more than a share of what is left, and drain() waits no
+  /// longer.
   virtual void set_end(double /*seconds*/) {}
   /// What the default's trial took on the device, where it ran in an earlier part of the session.
   virtual void set_normal(double /*seconds*/) {}
-  /// Validates candidates on fresh inputs and times them interleaved. They come in order of preference; the first `most` take part, with all
-  /// that are required. Who fails, crashes or hangs is dropped, and when none but the required are left, the next best come in. One entry for
-  /// each that took part: kOk with its new measurement, or why it failed.
+  /// Validates candidates on fresh inputs and times them interleaved. They come in order of preference; the first `most` take part, with
+  /// all that are required. Who fails, crashes or hangs is dropped, and when none but the required are left, the next best come in. One
+  /// entry for each that took part: kOk with its new measurement, or why it failed.
   virtual Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) = 0;
   /// What the first trial brought to light that people should know.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }

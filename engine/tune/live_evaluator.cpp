@@ -13,12 +13,12 @@
 #include <stop_token>
 #include <thread>
 
+#include "engine/base/cores.hpp"
 #include "engine/tune/compile_pool.hpp"
 #include "engine/tune/device_workers.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
 #include "engine/tune/stage_limits.hpp"
-#include "hone/cores.hpp"
 
 namespace hone {
 namespace {
@@ -28,19 +28,21 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr std::size_t kMostReady = 64;
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kCpuShare = 0.5;        // of a core: a candidate of the cpu device that had less was not given the time it was granted
-constexpr double kLockPatience = 5.0;    // seconds in which nobody else has the device and a worker still says that it waits for it
-constexpr double kFinalsBeyond = 0.2;    // of a budget, that the final round may last beyond it
-constexpr double kFinalsSlack = 4.0;     // seconds beyond that: what a round needs however short the budget
-constexpr double kWatchedFloor = 30.0;   // seconds for a stage under a sanitizer, which looks up lines of the source before it says what it found
+constexpr double kCpuShare = 0.5;      // of a core: a candidate of the cpu device that had less was not given the time it was granted
+constexpr double kLockPatience = 5.0;  // seconds in which nobody else has the device and a worker still says that it waits for it
+constexpr double kFinalsBeyond = 0.2;  // of a budget, that the final round may last beyond it
+constexpr double kFinalsSlack = 4.0;   // seconds beyond that: what a round needs however short the budget
+constexpr double kWatchedFloor =
+    30.0;  // seconds for a stage under a sanitizer, which looks up lines of the source before it says what it found
 constexpr int kMostFaultless = 2;
-constexpr double kAwayWeight = 0.2;      // of the latest in the mean of how long the strategy thinks
-constexpr std::size_t kLooksAfter = 16;   // trials: the first ones are seen to the end, they teach the strategy and a small space is worth it
-constexpr double kRepeatShare = 0.05;    // of a session, for the repeated launches of its finalists
+constexpr double kAwayWeight = 0.2;  // of the latest in the mean of how long the strategy thinks
+constexpr std::size_t kLooksAfter =
+    16;                                // trials: the first ones are seen to the end, they teach the strategy and a small space is worth it
+constexpr double kRepeatShare = 0.05;  // of a session, for the repeated launches of its finalists
 constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
 constexpr double kFinalTimingShare = 0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists
-constexpr double kFinalistTrials = 2.0;  // times the default's trial that one finalist of a round costs
-constexpr double kTrialsOfBudget = 20.0;  // of the default that a budget holds at least, for a session to end within its bound
+constexpr double kFinalistTrials = 2.0;    // times the default's trial that one finalist of a round costs
+constexpr double kTrialsOfBudget = 20.0;   // of the default that a budget holds at least, for a session to end within its bound
 
 struct ReadyTrial {
   Proposal proposal;
@@ -243,8 +245,8 @@ class LiveEvaluator final : public Evaluator {
     return store_ == nullptr ? Result<void>() : store_->put_compiled(key, compiled);
   }
 
-  /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured and while the strategy thinks, and a
-  /// few to spare.
+  /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured and while the strategy thinks, and
+  /// a few to spare.
   [[nodiscard]] std::size_t depth() const {
     const std::size_t busy = pool_.workers() * pool_.batch_size();
     const double compiled_away = 2.0 * away_ * static_cast<double>(pool_.workers()) / std::max(pool_.mean_seconds(), 1e-4);
@@ -269,11 +271,12 @@ class LiveEvaluator final : public Evaluator {
 
   /// For opening the device and for filling its buffers.
   [[nodiscard]] RequestLimits preparing() {
-    return {.stage = [this](const wire::Stage& stage) {
-              return stage.kind == wire::Stage::Kind::kWaiting     ? waiting_limit()
-                     : stage.kind == wire::Stage::Kind::kReference ? limits_.stage(stage, kNever)
-                                                                   : limits_.patience();
-            },
+    return {.stage =
+                [this](const wire::Stage& stage) {
+                  return stage.kind == wire::Stage::Kind::kWaiting     ? waiting_limit()
+                         : stage.kind == wire::Stage::Kind::kReference ? limits_.stage(stage, kNever)
+                                                                       : limits_.patience();
+                },
             .took = [this](const wire::Stage& stage, double seconds) { learn_reference(stage, seconds); }};
   }
 
@@ -312,7 +315,8 @@ class LiveEvaluator final : public Evaluator {
     for (const std::size_t place : places) {
       const Trial& trial = round.trial(place);
       HONE_ASSIGN(const Compiled compiled, compiled_of(trial));
-      candidates.push_back({{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}});
+      candidates.push_back(
+          {{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}});
     }
     const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
     const double timing = kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());

@@ -12,12 +12,13 @@
 
 namespace hone {
 
-/// Opens the device, gets the buffers and the reference, takes trials. Nothing here waits: it all happens while somebody runs the io_context.
+/// Opens the device, gets the buffers and the reference, takes trials. Nothing here waits: it all happens while somebody runs the
+/// io_context.
 class MeasuringProcess {
  public:
   struct Events {
-    std::function<void()> ready;         ///< it takes requests now
-    std::function<void(Error)> failed;   ///< it never will
+    std::function<void()> ready;            ///< it takes requests now
+    std::function<void(Error)> failed;      ///< it never will
     std::function<RequestLimits()> limits;  ///< for opening the device and for filling the buffers
   };
 

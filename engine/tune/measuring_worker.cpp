@@ -6,10 +6,11 @@
 #include <iterator>
 #include <thread>
 
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/small_problems.hpp"
+#include "engine/store/lookup.hpp"
 #include "engine/tune/final_round.hpp"
 #include "engine/tune/stopwatch.hpp"
-#include "hone/configuration.hpp"
-#include "hone/lookup.hpp"
 
 namespace hone {
 
@@ -106,7 +107,8 @@ Result<void> MeasuringWorker::draw() {
 }
 
 void MeasuringWorker::watch_reference(Bench& bench, const Problem& problem) {
-  const std::string name = fmt::format("the reference {}on {}", spec_.reference.empty() ? "" : spec_.reference.front().function + " ", text(problem.shape));
+  const std::string name =
+      fmt::format("the reference {}on {}", spec_.reference.empty() ? "" : spec_.reference.front().function + " ", text(problem.shape));
   bench.watch_reference([this, name](bool begins) {
     channel_.report(begins ? wire::Stage{.kind = wire::Stage::Kind::kReference, .name = name} : wire::Stage{.name = stage_});
   });
@@ -168,21 +170,22 @@ Message MeasuringWorker::finals(const Message& request) {
   return {{"results", results}, {"fatal", fatal}, {"complete", complete && !fatal}};
 }
 
-/// On the inputs that are there, on those with a part changed where that is cheap, and on fresh ones with all that the gate has. Returns who
-/// broke the device, or how many there are.
+/// On the inputs that are there, on those with a part changed where that is cheap, and on fresh ones with all that the gate has. Returns
+/// who broke the device, or how many there are.
 Result<std::size_t> MeasuringWorker::validate_contenders(std::vector<Contender>& contenders, double repeat_seconds) {
   constexpr double kCheap = 0.25;
   channel_.charge(std::nullopt);
   HONE_ASSIGN(std::size_t broken, each_contender(contenders, [this](Contender& contender) {
                 contender.kernel = prepare(contender.compiled, contender.configuration, contender.reply);
-                return contender.kernel != nullptr && check(*bench_, contender.configuration, *contender.kernel, input_seed_, "", contender.reply);
+                return contender.kernel != nullptr &&
+                       check(*bench_, contender.configuration, *contender.kernel, input_seed_, "", contender.reply);
               }));
   if (broken == contenders.size() && reseed_cost_ < kCheap) {
     next_seed();
     HONE_TRY(bench_->vary(input_seed_));
     HONE_ASSIGN(broken, each_contender(contenders, [this](Contender& contender) {
-                  return check(*bench_, contender.configuration, *contender.kernel, input_seed_, "with a part of the inputs changed: ",
-                               contender.reply);
+                  return check(*bench_, contender.configuration, *contender.kernel, input_seed_,
+                               "with a part of the inputs changed: ", contender.reply);
                 }));
   }
   if (broken < contenders.size()) {
@@ -319,9 +322,7 @@ std::uint64_t MeasuringWorker::seed_of(const Small& small) const {
 }
 
 /// In a final round the tuner learns whose doing it is.
-void MeasuringWorker::say(const std::string& stage, std::optional<double> within) {
-  channel_.report({.name = stage, .within = within});
-}
+void MeasuringWorker::say(const std::string& stage, std::optional<double> within) { channel_.report({.name = stage, .within = within}); }
 
 std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs,
                                                  TrialReply& reply) {
@@ -386,7 +387,8 @@ bool MeasuringWorker::deepen(const Compiled& compiled, const Configuration& conf
 
 bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply) {
   for (Small& small : provoking_) {
-    const std::optional<bool> right = small.profile == profile ? check_small(small, compiled, configuration, Runs::kOne, reply) : std::nullopt;
+    const std::optional<bool> right =
+        small.profile == profile ? check_small(small, compiled, configuration, Runs::kOne, reply) : std::nullopt;
     if (!right) {
       continue;
     }
@@ -449,7 +451,8 @@ bool MeasuringWorker::look(const Configuration& configuration, const LoadedKerne
   if (*seen) {
     reply.trial.measurement = **std::move(seen);
     reply.trial.outcome = Outcome::kTooSlow;
-    reply.trial.detail = fmt::format("{:.1f} times as long as the fastest so far, in its first cold runs", reply.trial.measurement.median_us / incumbent_us);
+    reply.trial.detail =
+        fmt::format("{:.1f} times as long as the fastest so far, in its first cold runs", reply.trial.measurement.median_us / incumbent_us);
   }
   return !reply.trial.measurement.raced_out;
 }

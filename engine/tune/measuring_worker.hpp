@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/device.hpp"
+#include "engine/device/trial.hpp"
+#include "engine/measure/measure.hpp"
 #include "engine/tune/device_lock.hpp"
 #include "engine/tune/process_state.hpp"
 #include "engine/tune/wire.hpp"
 #include "engine/tune/worker_channel.hpp"
-#include "hone/device.hpp"
-#include "hone/measure.hpp"
-#include "hone/trial.hpp"
 
 namespace hone {
 
@@ -95,15 +95,15 @@ class MeasuringWorker {
   Compiled reference_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Bench> bench_;
-  std::vector<Small> ragged_;       ///< what every configuration is held against
-  std::vector<Small> regular_;      ///< what only those are that could win
-  std::vector<Small> provoking_;    ///< of each kind of inputs the problems to try it on, the first that applies
-  std::set<InputProfile> dropped_;  ///< kinds of inputs that this kernel's own default is wrong for
+  std::vector<Small> ragged_;            ///< what every configuration is held against
+  std::vector<Small> regular_;           ///< what only those are that could win
+  std::vector<Small> provoking_;         ///< of each kind of inputs the problems to try it on, the first that applies
+  std::set<InputProfile> dropped_;       ///< kinds of inputs that this kernel's own default is wrong for
   std::optional<ProcessState> process_;  ///< before any candidate
   bool watches_threads_ = false;
-  bool may_drop_ = false;           ///< the trial at hand is the default's
+  bool may_drop_ = false;  ///< the trial at hand is the default's
   std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
-  std::string stage_;  ///< what is going on, for the tuner
+  std::string stage_;     ///< what is going on, for the tuner
   bool standby_ = false;  ///< another process measures on the device: what runs on it does so under the lock
   double spent_ = 0.0, reseed_cost_ = 0.0;
 };

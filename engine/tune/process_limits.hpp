@@ -8,8 +8,8 @@ namespace hone {
 constexpr std::size_t kCompilerMemory = std::size_t{4} << 30;  // NVRTC takes a few hundred MiB, a host compiler on a large template two GiB
 constexpr std::size_t kReaderMemory = std::size_t{1} << 30;    // libclang takes about 200 MiB
 
-/// Limits this process and each of its children to so much memory (less on a small host) and to files of some hundred MiB. What is beyond the
-/// limit of a file is an error of its writer, not a signal. Under a sanitizer, whose shadow counts as memory, only files are limited.
+/// Limits this process and each of its children to so much memory (less on a small host) and to files of some hundred MiB. What is beyond
+/// the limit of a file is an error of its writer, not a signal. Under a sanitizer, whose shadow counts as memory, only files are limited.
 void limit_this_process(std::size_t memory);
 
 }  // namespace hone

@@ -12,8 +12,11 @@ struct Limit {
   decltype(RLIMIT_AS) resource;
   std::string_view name;
 };
-constexpr std::array<Limit, 5> kNames{
-    {{RLIMIT_AS, "memory"}, {RLIMIT_NOFILE, "open files"}, {RLIMIT_FSIZE, "file sizes"}, {RLIMIT_STACK, "stacks"}, {RLIMIT_CPU, "CPU time"}}};
+constexpr std::array<Limit, 5> kNames{{{RLIMIT_AS, "memory"},
+                                       {RLIMIT_NOFILE, "open files"},
+                                       {RLIMIT_FSIZE, "file sizes"},
+                                       {RLIMIT_STACK, "stacks"},
+                                       {RLIMIT_CPU, "CPU time"}}};
 
 std::size_t count_threads() {
   std::error_code failure;

@@ -5,9 +5,9 @@
 #include <boost/asio/io_context.hpp>
 #include <optional>
 
+#include "engine/kernel/kernel_file.hpp"
+#include "engine/tune/worker.hpp"
 #include "engine/tune/worker_process.hpp"
-#include "hone/kernel_file.hpp"
-#include "hone/worker.hpp"
 
 namespace hone {
 namespace {

@@ -15,7 +15,7 @@ struct Stage {
   enum class Kind { kWork, kReference, kWaiting } kind = Kind::kWork;
   std::string name;
   std::optional<double> within = std::nullopt;         ///< seconds, where the tuner would wait longer
-  double expected = 0.0;                ///< seconds it will take if all is well; 0: not known
+  double expected = 0.0;                               ///< seconds it will take if all is well; 0: not known
   std::optional<std::size_t> finalist = std::nullopt;  ///< whose doing it is, by its place in the request for a final round
 };
 Message to_message(const Stage& stage);
@@ -31,8 +31,8 @@ Result<Done> read_done(const Message& message);
 
 struct TrialResult {
   Trial trial;
-  bool fatal = false;  ///< the device is in an error state: the process must be replaced
-  bool blameless = false;  ///< it failed before the candidate had run: another process may try again
+  bool fatal = false;                     ///< the device is in an error state: the process must be replaced
+  bool blameless = false;                 ///< it failed before the candidate had run: another process may try again
   std::vector<std::string> dropped = {};  ///< kinds of inputs that the default is wrong for, and no other is held to
   std::vector<std::string> notes = {};    ///< for people
 };

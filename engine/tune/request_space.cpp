@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "hone/names.hpp"
-#include "hone/recorded_space.hpp"
-#include "hone/session.hpp"
+#include "engine/base/names.hpp"
+#include "engine/store/recorded_space.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "hone/session.hpp"
-#include "hone/strategy.hpp"
+#include "engine/plugin/strategy.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "hone/session.hpp"
+#include "engine/tune/session.hpp"
 
 #include <fmt/format.h>
 
@@ -6,16 +6,17 @@
 #include <limits>
 #include <set>
 
+#include "engine/space/default_position.hpp"
+#include "engine/store/recorded_space.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
 #include "engine/tune/searcher.hpp"
 #include "engine/tune/transfer.hpp"
-#include "hone/recorded_space.hpp"
 
 namespace hone {
 namespace {
 
-constexpr double kFinalsShare = 0.1;      // of a budget in seconds, kept for the final round
+constexpr double kFinalsShare = 0.1;  // of a budget in seconds, kept for the final round
 constexpr std::size_t kMostFinalists = 6;
 
 class Session {
@@ -25,7 +26,8 @@ class Session {
         store_(store),
         spaces_(std::move(spaces)),
         space_(*spaces_.legal()),
-        key_(record_key(request.spec, request.problem, request.device.info, purpose_within(request.measure.max_error, request.measure.given.digest))) {}
+        key_(record_key(request.spec, request.problem, request.device.info,
+                        purpose_within(request.measure.max_error, request.measure.given.digest))) {}
 
   Result<TuneReport> run(const Registry& registry) {
     HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
@@ -63,12 +65,14 @@ class Session {
     return final_round();
   }
 
-  /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured there.
+  /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
+  /// there.
   Result<void> keep_best() {
     report_.interrupted = true;
     const Trial* best = nullptr;
     for (const Trial& trial : trials_) {
-      if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (best == nullptr || trial.measurement.median_us < best->measurement.median_us)) {
+      if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out &&
+          (best == nullptr || trial.measurement.median_us < best->measurement.median_us)) {
         best = &trial;
       }
     }
@@ -336,7 +340,8 @@ class Session {
         candidates.push_back({trial, trial.position == default_position_ || trial.position == record_position_});
       }
     }
-    std::ranges::sort(candidates, {}, [](const Candidate& c) { return std::pair(c.trial.measurement.raced_out, c.trial.measurement.median_us); });
+    std::ranges::sort(candidates, {},
+                      [](const Candidate& c) { return std::pair(c.trial.measurement.raced_out, c.trial.measurement.median_us); });
     const auto rest = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kEnough));
     candidates.erase(std::remove_if(rest, candidates.end(), [](const Candidate& c) { return !c.required; }), candidates.end());
     return candidates;
@@ -387,8 +392,8 @@ class Session {
     return std::ranges::any_of(trials, [&](const Trial& trial) { return trial.configuration == record.configuration; });
   }
 
-  /// The winner of the final round: the fastest, unless the problem's record is there and cannot be told from it, for a record changes hands
-  /// only where intervals part. Notes those that cannot be told from the winner.
+  /// The winner of the final round: the fastest, unless the problem's record is there and cannot be told from it, for a record changes
+  /// hands only where intervals part. Notes those that cannot be told from the winner.
   const Trial* choose(const std::vector<Trial>& right, const std::optional<Record>& known) {
     const auto order = [](const Trial& trial) { return std::pair(trial.measurement.median_us, trial.position); };
     const auto fastest = std::ranges::min_element(right, {}, order);
@@ -472,7 +477,7 @@ class Session {
   std::int64_t session_ = 0;
   double earlier_seconds_ = 0.0;
   Count default_position_ = 0;
-  std::optional<Count> record_position_;  ///< of the problem's record before this session
+  std::optional<Count> record_position_;       ///< of the problem's record before this session
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
   std::set<Count> tried_;

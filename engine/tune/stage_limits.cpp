@@ -5,14 +5,14 @@
 namespace hone {
 namespace {
 
-constexpr double kFactor = 8.0;           // times what the default took: slower by that much is as good as hanging
-constexpr double kLeastFactor = 4.0;      // times that, when the session is nearly over
+constexpr double kFactor = 8.0;       // times what the default took: slower by that much is as good as hanging
+constexpr double kLeastFactor = 4.0;  // times that, when the session is nearly over
 constexpr double kReferenceFactor = 10.0;
-constexpr double kExpectedFactor = 2.0;   // times what the worker expects of a piece of timing, from the pieces before it
-constexpr double kShare = 0.25;           // of what is left of the session, for one stage
+constexpr double kExpectedFactor = 2.0;  // times what the worker expects of a piece of timing, from the pieces before it
+constexpr double kShare = 0.25;          // of what is left of the session, for one stage
 constexpr double kTrialShare = 0.5;
-constexpr double kDeviceFloor = 0.4;      // seconds; the host only waits
-constexpr double kHostFloor = 2.0;        // the candidate shares the cores with whatever else runs there
+constexpr double kDeviceFloor = 0.4;  // seconds; the host only waits
+constexpr double kHostFloor = 2.0;    // the candidate shares the cores with whatever else runs there
 constexpr double kLeastPatience = 30.0, kMostPatience = 300.0;
 
 double known(const std::map<std::string, double>& times, const std::string& name, double otherwise) {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "hone/store.hpp"
-#include "hone/strategy.hpp"
-#include "hone/trial.hpp"
+#include "engine/device/trial.hpp"
+#include "engine/plugin/strategy.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "hone/verify.hpp"
+#include "engine/tune/verify.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/space/default_position.hpp"
 #include "engine/tune/evaluator.hpp"
 
 namespace hone {

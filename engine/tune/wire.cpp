@@ -80,14 +80,27 @@ Result<Message> decode(const std::uint8_t* bytes, std::size_t size) {
 }
 
 Message to_message(const DeviceInfo& info) {
-  return {{"id", info.id},   {"plugin", info.plugin}, {"product", info.product}, {"uuid", info.uuid}, {"architecture", info.architecture},
-          {"mig", info.mig_profile}, {"properties", info.properties}, {"environment", info.environment}, {"overlaps", info.compile_overlaps}};
+  return {{"id", info.id},
+          {"plugin", info.plugin},
+          {"product", info.product},
+          {"uuid", info.uuid},
+          {"architecture", info.architecture},
+          {"mig", info.mig_profile},
+          {"properties", info.properties},
+          {"environment", info.environment},
+          {"overlaps", info.compile_overlaps}};
 }
 
 Result<DeviceInfo> read_device(const Message& message) {
   Fields fields(message);
-  DeviceInfo info{.id = fields.text("id"), .plugin = fields.text("plugin"), .product = fields.text("product"), .uuid = fields.text("uuid"),
-                  .architecture = fields.text("architecture"), .mig_profile = fields.text("mig"), .properties = {}, .environment = {},
+  DeviceInfo info{.id = fields.text("id"),
+                  .plugin = fields.text("plugin"),
+                  .product = fields.text("product"),
+                  .uuid = fields.text("uuid"),
+                  .architecture = fields.text("architecture"),
+                  .mig_profile = fields.text("mig"),
+                  .properties = {},
+                  .environment = {},
                   .compile_overlaps = fields.boolean("overlaps")};
   for (const auto& [property, value] : fields.object("properties").items()) {
     if (!value.is_number_integer()) {
@@ -123,14 +136,19 @@ Result<Problem> read_problem(const Message& message) {
 namespace {
 
 Message to_message(const Resources& resources) {
-  return {{"registers", resources.registers}, {"spill", resources.spill_bytes}, {"stack", resources.stack_bytes},
-          {"shared", resources.shared_bytes}, {"occupancy", resources.occupancy}};
+  return {{"registers", resources.registers},
+          {"spill", resources.spill_bytes},
+          {"stack", resources.stack_bytes},
+          {"shared", resources.shared_bytes},
+          {"occupancy", resources.occupancy}};
 }
 
 Result<Resources> read_resources(const Message& message) {
   Fields fields(message);
-  const Resources resources{.registers = fields.integer("registers"), .spill_bytes = fields.integer("spill"),
-                            .stack_bytes = fields.integer("stack"), .shared_bytes = fields.integer("shared"),
+  const Resources resources{.registers = fields.integer("registers"),
+                            .spill_bytes = fields.integer("spill"),
+                            .stack_bytes = fields.integer("stack"),
+                            .shared_bytes = fields.integer("shared"),
                             .occupancy = fields.number("occupancy")};
   return fields.error() ? Result<Resources>(*fields.error()) : Result<Resources>(resources);
 }
@@ -142,26 +160,27 @@ Message to_message(const Readings& readings) {
 
 Result<Readings> read_readings(const Message& message) {
   Fields fields(message);
-  const Readings readings{.sm_clock_mhz = fields.number("sm_clock"), .memory_clock_mhz = fields.number("memory_clock"),
-                          .temperature_c = fields.number("temperature", -300.0), .power_w = fields.number("power"),
+  const Readings readings{.sm_clock_mhz = fields.number("sm_clock"),
+                          .memory_clock_mhz = fields.number("memory_clock"),
+                          .temperature_c = fields.number("temperature", -300.0),
+                          .power_w = fields.number("power"),
                           .throttle_reasons = fields.natural("throttle"),
                           .discarded_samples = static_cast<int>(fields.integer("discarded", 0, std::numeric_limits<int>::max()))};
   return fields.error() ? Result<Readings>(*fields.error()) : Result<Readings>(readings);
 }
 
 Message to_message(const Measurement& measurement) {
-  return {{"samples", measurement.samples_us},
-          {"median", measurement.median_us},
-          {"low", measurement.ci95_low_us},
-          {"high", measurement.ci95_high_us},
-          {"raced_out", measurement.raced_out},
-          {"by_graph", measurement.by_graph}};
+  return {{"samples", measurement.samples_us}, {"median", measurement.median_us},    {"low", measurement.ci95_low_us},
+          {"high", measurement.ci95_high_us},  {"raced_out", measurement.raced_out}, {"by_graph", measurement.by_graph}};
 }
 
 Result<Measurement> read_measurement(const Message& message) {
   Fields fields(message);
-  Measurement measurement{.samples_us = fields.numbers("samples"), .median_us = fields.number("median"), .ci95_low_us = fields.number("low"),
-                          .ci95_high_us = fields.number("high"), .raced_out = fields.boolean("raced_out"),
+  Measurement measurement{.samples_us = fields.numbers("samples"),
+                          .median_us = fields.number("median"),
+                          .ci95_low_us = fields.number("low"),
+                          .ci95_high_us = fields.number("high"),
+                          .raced_out = fields.boolean("raced_out"),
                           .by_graph = fields.boolean("by_graph")};
   return fields.error() ? Result<Measurement>(*fields.error()) : Result<Measurement>(std::move(measurement));
 }
@@ -204,11 +223,11 @@ Result<void> read_error(const Message& message, Error& error) {
 }
 
 Message to_message(const MeasureSettings& settings) {
-  return {{"warmup", settings.warmup_runs},        {"race_samples", settings.race_samples},   {"race_margin", settings.race_margin},
-          {"minimum", settings.minimum_samples},   {"maximum", settings.maximum_samples},     {"ci", settings.target_relative_ci},
-          {"seconds", settings.maximum_seconds},   {"flush", settings.flush_cache},
-          {"graph_below", settings.graph_below_us}, {"max_error", settings.max_error}, {"given_inputs", settings.given.inputs},
-          {"given_answers", settings.given.answers},  {"given_digest", settings.given.digest}};
+  return {{"warmup", settings.warmup_runs},       {"race_samples", settings.race_samples}, {"race_margin", settings.race_margin},
+          {"minimum", settings.minimum_samples},  {"maximum", settings.maximum_samples},   {"ci", settings.target_relative_ci},
+          {"seconds", settings.maximum_seconds},  {"flush", settings.flush_cache},         {"graph_below", settings.graph_below_us},
+          {"max_error", settings.max_error},      {"given_inputs", settings.given.inputs}, {"given_answers", settings.given.answers},
+          {"given_digest", settings.given.digest}};
 }
 
 Result<MeasureSettings> read_settings(const Message& message) {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "hone/device.hpp"
-#include "hone/measure.hpp"
-#include "hone/problem.hpp"
-#include "hone/trial.hpp"
+#include "engine/device/device.hpp"
+#include "engine/device/trial.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/measure/measure.hpp"
 
 namespace hone::wire {
 

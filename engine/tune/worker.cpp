@@ -1,6 +1,6 @@
 // The worker process: everything that can crash, hang or scribble over memory happens here.
 
-#include "hone/worker.hpp"
+#include "engine/tune/worker.hpp"
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -9,12 +9,12 @@
 #include <memory>
 #include <optional>
 
+#include "engine/kernel/against.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/plugin/plugin_loader.hpp"
 #include "engine/tune/measuring_worker.hpp"
 #include "engine/tune/process_limits.hpp"
 #include "engine/tune/stopwatch.hpp"
-#include "hone/against.hpp"
-#include "hone/configuration.hpp"
-#include "hone/plugin_loader.hpp"
 
 namespace hone {
 namespace {

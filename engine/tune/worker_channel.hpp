@@ -27,7 +27,8 @@ class WorkerChannel {
   void report(wire::Stage stage);
   /// Whose doing everything is that is reported from now on.
   void charge(std::optional<std::size_t> finalist) { finalist_ = finalist; }
-  /// Before a piece of what report() named that may take `seconds`. Told only now and then: most pieces are too short to be worth a message.
+  /// Before a piece of what report() named that may take `seconds`. Told only now and then: most pieces are too short to be worth a
+  /// message.
   void piece(wire::Stage stage, double seconds);
 
  private:

@@ -110,7 +110,8 @@ Result<pid_t> start(const WorkerCommand& command, int socket) {
   words.push_back(command.executable.string());
   words.push_back(std::to_string(kWorkerSocket));
   pid_t pid = -1;
-  const int status = posix_spawn(&pid, words.front().c_str(), &spawn.actions, &spawn.attributes, pointers(words).data(), pointers(variables).data());
+  const int status =
+      posix_spawn(&pid, words.front().c_str(), &spawn.actions, &spawn.attributes, pointers(words).data(), pointers(variables).data());
   if (status != 0) {
     return Error{ErrorCode::kUnavailable, fmt::format("cannot start the worker {}: {}", words.front(), std::strerror(status))};
   }
@@ -276,7 +277,8 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
 
   void look() {
     const Clock::time_point now = Clock::now();
-    // This process was not scheduled, or busy with something else: what the worker has sent meanwhile comes first, and the time does not count.
+    // This process was not scheduled, or busy with something else: what the worker has sent meanwhile comes first, and the time does not
+    // count.
     if (const auto late = now - timer.expiry(); Seconds(late).count() > kLate) {
       stage_start += late;
       request_start += late;
@@ -452,8 +454,8 @@ bool WorkerProcess::alive() const { return state_->alive; }
 bool WorkerProcess::is_sound() const {
   boost::system::error_code failed;
   siginfo_t info{};
-  const bool ended = state_->pid <= 0 ||
-                     (::waitid(P_PID, static_cast<id_t>(state_->pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0);
+  const bool ended =
+      state_->pid <= 0 || (::waitid(P_PID, static_cast<id_t>(state_->pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0);
   return state_->alive && !busy() && !ended && state_->socket.available(failed) == 0 && !failed;
 }
 

@@ -12,8 +12,8 @@
 
 #include "engine/tune/replies.hpp"
 #include "engine/tune/wire.hpp"
+#include "engine/tune/worker.hpp"
 #include "hone/error.hpp"
-#include "hone/worker.hpp"
 
 namespace hone {
 
@@ -30,18 +30,21 @@ struct WorkerCommand {
 
 /// How long a request may take.
 struct RequestLimits {
-  /// Seconds that a stage may take; asked again while it lasts. A stage of waiting for the device is asked for every so many seconds, and may go
-  /// on where this is infinite.
+  /// Seconds that a stage may take; asked again while it lasts. A stage of waiting for the device is asked for every so many seconds, and
+  /// may go on where this is infinite.
   std::function<double(const wire::Stage&)> stage;
   /// Of the whole request, but for waiting: a process that reports stage after stage ends too.
   double total = std::numeric_limits<double>::infinity();
-  /// A process that works on the host's cores and had less than this share of one was not given the time, and is granted twice as much. 0: never.
+  /// A process that works on the host's cores and had less than this share of one was not given the time, and is granted twice as much. 0:
+  /// never.
   double cpu_share = 0.0;
   /// What a stage took, once it is over.
   std::function<void(const wire::Stage&, double seconds)> took = nullptr;
 
   /// The same for every stage and for the whole.
-  static RequestLimits all(double seconds) { return {.stage = [seconds](const wire::Stage&) { return seconds; }}; }
+  static RequestLimits all(double seconds) {
+    return {.stage = [seconds](const wire::Stage&) { return seconds; }};
+  }
 };
 
 /// One process in a process group of its own (its compiler children die with it), joined by a socket pair.
@@ -55,12 +58,14 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   /// Sends one request; only one may be under way. `read` turns the reply into a value. `handler` gets it, or kTimeout (a limit passed; the
-  /// process was killed), or kDevice (it died, or sent what `read` does not take and was killed). The message of an error names the last stage.
+  /// process was killed), or kDevice (it died, or sent what `read` does not take and was killed). The message of an error names the last
+  /// stage.
   template <class T>
   void request(const wire::Message& message, RequestLimits limits, Result<T> (*read)(const wire::Message&),
                std::function<void(Result<T>)> handler) {
     const auto value = std::make_shared<std::optional<T>>();
-    ask(message, std::move(limits),
+    ask(
+        message, std::move(limits),
         [value, read](const wire::Message& reply) -> Result<void> {
           HONE_ASSIGN(*value, read(reply));
           return {};

@@ -14,17 +14,21 @@ hone::Result<void> softmax_once(const hone::EngineOptions& options, std::int64_t
   HONE_ASSIGN(const hone::Kernel softmax, engine.kernel("softmax", hone::DType::kF32, {{"rows", rows}, {"cols", cols}}));
 
   // An application with CUDA code of its own passes its own pointers and stream; this one uses Hone's.
-  hone::Device& device = engine.device();
+  hone::Memory& memory = engine.memory();
   const auto count = static_cast<std::size_t>(rows * cols);
-  HONE_ASSIGN(const auto x, device.allocate(count * sizeof(float)));
-  HONE_ASSIGN(const auto y, device.allocate(count * sizeof(float)));
-  HONE_TRY(device.randomize(x->address(), hone::DType::kF32, count, 1));
+  std::vector<float> input(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    input[i] = std::sin(static_cast<float>(i));
+  }
+  HONE_ASSIGN(const auto x, memory.allocate(count * sizeof(float)));
+  HONE_ASSIGN(const auto y, memory.allocate(count * sizeof(float)));
+  HONE_TRY(memory.upload(x->address(), std::as_bytes(std::span(input))));
 
   HONE_TRY(softmax.launch(nullptr, x->address(), y->address()));
-  HONE_TRY(device.synchronize());
+  HONE_TRY(memory.synchronize());
 
   std::vector<float> row(static_cast<std::size_t>(cols));
-  HONE_TRY(device.download(std::as_writable_bytes(std::span(row)), y->address()));
+  HONE_TRY(memory.download(std::as_writable_bytes(std::span(row)), y->address()));
   double sum = 0.0;
   for (const float value : row) {
     sum += value;

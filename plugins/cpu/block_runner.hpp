@@ -27,7 +27,7 @@ struct GridJob {
   HoneCpuIndex grid{1, 1, 1}, block{1, 1, 1};
   std::size_t shared_bytes = 0;
   std::optional<std::uint8_t> shared_paint;  ///< every block finds its shared memory, static and dynamic, full of it
-  std::int64_t chunk = 1;  ///< blocks taken at a time, in order: a block may wait for an earlier one
+  std::int64_t chunk = 1;                    ///< blocks taken at a time, in order: a block may wait for an earlier one
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex failure_mutex;

@@ -9,10 +9,10 @@
 #include <map>
 #include <optional>
 
-#include "hone/digest.hpp"
-#include "hone/instantiation.hpp"
-#include "hone/kernel_headers.hpp"
-#include "hone/standard_headers.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/kernel/instantiation.hpp"
+#include "engine/kernel/kernel_headers.hpp"
+#include "engine/kernel/standard_headers.hpp"
 #include "plugins/cpu/cuda_headers.hpp"
 #include "plugins/cpu/dynamic_shared.hpp"
 #include "plugins/cpu/glue.hpp"
@@ -28,8 +28,8 @@ constexpr std::size_t kMostLog = 8000;
 
 /// -fno-gnu-unique and hidden names keep two kernels of one process apart; -fno-strict-aliasing and -ffp-contract=fast are what CUDA's
 /// compilers do; local-dynamic makes one look-up of thread-local storage (threadIdx, __shared__) do for a whole function.
-std::vector<std::string> command(const HostCompiler& host, bool sanitized, const std::vector<std::string>& macros, const fs::path& directory,
-                                 const fs::path& source, const fs::path& object) {
+std::vector<std::string> command(const HostCompiler& host, bool sanitized, const std::vector<std::string>& macros,
+                                 const fs::path& directory, const fs::path& source, const fs::path& object) {
   std::vector<std::string> argv{host.path, "-std=c++20"};
   if (sanitized) {
     for (const char* flag : {"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}) {
@@ -158,9 +158,10 @@ class CpuCompiler final : public Compiler {
   using Groups = std::map<std::vector<std::string>, std::vector<std::size_t>>;
 
   static Error only_for_cuda(const KernelSpec& spec) {
-    return {ErrorCode::kCompile, fmt::format("{} includes <{}>, which only CUDA's compiler can read: this kernel runs on cuda devices, and the cpu "
-                                             "device cannot run it",
-                                             spec.file, spec.cuda_headers.front())};
+    return {ErrorCode::kCompile,
+            fmt::format("{} includes <{}>, which only CUDA's compiler can read: this kernel runs on cuda devices, and the cpu "
+                        "device cannot run it",
+                        spec.file, spec.cuda_headers.front())};
   }
 
   /// Macros of a command line; other options are those of CUDA's compiler.
@@ -198,7 +199,8 @@ class CpuCompiler final : public Compiler {
 
   Result<Compiled> compile_reference(const CompileRequest& request) {
     Compiled compiled;
-    HONE_ASSIGN(compiled.artifact, build(*request.spec, reference_options(*request.spec), reference_source(*request.spec, request.dtype, request.shape)));
+    HONE_ASSIGN(compiled.artifact,
+                build(*request.spec, reference_options(*request.spec), reference_source(*request.spec, request.dtype, request.shape)));
     for (std::size_t pass = 0; pass < answer_code(*request.spec, request.shape).passes.size(); ++pass) {
       compiled.symbols.push_back(reference_symbol(pass));
     }

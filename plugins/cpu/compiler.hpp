@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "plugins/cpu/host_compiler.hpp"
 
 namespace hone::cpu {

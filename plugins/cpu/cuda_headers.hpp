@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "hone/kernel_headers.hpp"
+#include "engine/kernel/kernel_headers.hpp"
 
 namespace hone::cpu {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "hone/cores.hpp"
+#include "engine/base/cores.hpp"
 #include "plugins/cpu/executor.hpp"
 #include "plugins/cpu/loaded_kernel.hpp"
 #include "plugins/cpu/memory.hpp"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 namespace hone::cpu {
 

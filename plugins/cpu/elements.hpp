@@ -25,10 +25,10 @@ struct Plain {
   static T converted(double value) {
     if constexpr (!kReal) {
       constexpr auto kMost = std::numeric_limits<T>::max(), kLeast = std::numeric_limits<T>::min();
-      return std::isnan(value)                            ? T{0}
+      return std::isnan(value)                      ? T{0}
              : value >= static_cast<double>(kMost)  ? kMost
              : value <= static_cast<double>(kLeast) ? kLeast
-                                                     : static_cast<T>(value);
+                                                    : static_cast<T>(value);
     } else {
       return static_cast<T>(value);
     }

@@ -19,7 +19,7 @@ struct Executor {
   }
 
   ThreadPool pool;
-  std::optional<std::uint8_t> shared_paint;  ///< what blocks find in the memory that they share
+  std::optional<std::uint8_t> shared_paint;           ///< what blocks find in the memory that they share
   std::vector<std::unique_ptr<BlockRunner>> runners;  ///< runner i belongs to whoever is worker i of the pool's job
 };
 

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
-#include "hone/instantiation.hpp"
-#include "hone/static_fields.hpp"
+#include "engine/kernel/instantiation.hpp"
+#include "engine/kernel/static_fields.hpp"
 #include "plugins/cpu/dynamic_shared.hpp"
 
 namespace hone::cpu {
@@ -26,11 +26,12 @@ std::string string_literal(std::string_view text) {
 
 /// The kernel file as it is, under its own name; then the rest under ours. Variables need not be visible outside: functions are.
 std::string preamble(const KernelSpec& spec, const std::string& source) {
-  std::string text =
-      fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file), with_dynamic_shared(source), kGlueName);
+  std::string text = fmt::format("#line 1 {}\n{}\n#line 1 \"{}\"\n#include <hone/kernel.h>\n", string_literal(spec.file),
+                                 with_dynamic_shared(source), kGlueName);
   for (const Argument& argument : spec.arguments) {
     if (argument.capacity) {
-      fmt::format_to(std::back_inserter(text), "extern \"C\" __attribute__((visibility(\"default\"))) void* {}() {{ return (void*)&{}; }}\n",
+      fmt::format_to(std::back_inserter(text),
+                     "extern \"C\" __attribute__((visibility(\"default\"))) void* {}() {{ return (void*)&{}; }}\n",
                      constant_symbol(argument.name), argument.name);
     }
   }
@@ -40,7 +41,9 @@ std::string preamble(const KernelSpec& spec, const std::string& source) {
 std::string problem_statement(const KernelSpec& spec) {
   std::string statement = "Problem hone_p{};";
   for (std::size_t i = 0; i < spec.problem.size(); ++i) {
-    statement += spec.problem[i].is_static() ? "" : fmt::format(" hone_p.{} = (decltype(hone_p.{}))hone_problem[{}];", spec.problem[i].name, spec.problem[i].name, i);
+    statement += spec.problem[i].is_static()
+                     ? ""
+                     : fmt::format(" hone_p.{} = (decltype(hone_p.{}))hone_problem[{}];", spec.problem[i].name, spec.problem[i].name, i);
   }
   return statement;
 }
@@ -50,10 +53,11 @@ std::string call_arguments(const std::vector<int>& arguments, std::size_t run_in
   std::string joined;
   for (const int argument : arguments) {
     joined += joined.empty() ? "" : ", ";
-    joined += argument == kProblemParameter     ? "hone_p"
-              : argument == kTensorMapParameter ? "TensorMap{}"
-                                                : fmt::format("HoneCpuArgument{{hone_arguments[{}]}}",
-                                                              argument == kRunIndexParameter ? run_index : static_cast<std::size_t>(argument));
+    joined += argument == kProblemParameter ? "hone_p"
+              : argument == kTensorMapParameter
+                  ? "TensorMap{}"
+                  : fmt::format("HoneCpuArgument{{hone_arguments[{}]}}",
+                                argument == kRunIndexParameter ? run_index : static_cast<std::size_t>(argument));
   }
   return joined;
 }
@@ -66,7 +70,8 @@ std::string reference_symbol(std::size_t pass) { return fmt::format("hone_refere
 
 std::string constant_symbol(std::string_view variable) { return fmt::format("hone_constant_{}", variable); }
 
-std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape, std::span<const Configuration> configurations) {
+std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape,
+                                  std::span<const Configuration> configurations) {
   std::string source = preamble(spec, source_for(spec, shape));
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     for (std::size_t pass = 0; pass < spec.passes.size(); ++pass) {

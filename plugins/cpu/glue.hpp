@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "hone/configuration.hpp"
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/configuration_text.hpp"
 
 namespace hone::cpu {
 
@@ -21,7 +21,8 @@ std::string reference_symbol(std::size_t pass);
 /// "hone_constant_filter": a function that gives the address of a variable of the source.
 std::string constant_symbol(std::string_view variable);
 
-std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape, std::span<const Configuration> configurations);
+std::string configurations_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape,
+                                  std::span<const Configuration> configurations);
 std::string reference_source(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape);
 
 }  // namespace hone::cpu

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "hone/cores.hpp"
+#include "engine/base/cores.hpp"
 #include "plugins/cpu/block_runner.hpp"
 #include "plugins/cpu/thread_pool.hpp"
 

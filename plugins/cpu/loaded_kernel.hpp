@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "plugins/cpu/executor.hpp"
 #include "plugins/cpu/module.hpp"
 

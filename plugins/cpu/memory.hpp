@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "plugins/cpu/thread_pool.hpp"
 
 namespace hone::cpu {

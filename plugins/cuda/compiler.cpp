@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "hone/digest.hpp"
-#include "hone/instantiation.hpp"
-#include "hone/kernel_headers.hpp"
-#include "hone/standard_headers.hpp"
-#include "hone/static_fields.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/kernel/instantiation.hpp"
+#include "engine/kernel/kernel_headers.hpp"
+#include "engine/kernel/standard_headers.hpp"
+#include "engine/kernel/static_fields.hpp"
 #include "plugins/cuda/compiler_log.hpp"
 
 namespace hone::cuda {
@@ -55,8 +55,8 @@ constexpr std::string_view kParameterType =
     "    : hone_parameter<I - 1, R (*)(N, B...)> {};\n"
     "template <class R, class N, class A, class... B> struct hone_parameter<0, R (*)(N, A, B...)> { using type = A; };\n";
 
-// The kernel's source and, for each pass of its reference, a kernel that calls it once for each index. Its parameters take their types from the function's own
-// signature, so whatever the author wrote (double* for outputs, T const* for inputs, scalars) is what the kernel takes.
+// The kernel's source and, for each pass of its reference, a kernel that calls it once for each index. Its parameters take their types from
+// the function's own signature, so whatever the author wrote (double* for outputs, T const* for inputs, scalars) is what the kernel takes.
 std::string answering_source(const KernelSpec& spec, const Shape& shape) {
   const AnswerCode code = answer_code(spec, shape);
   std::string text = code.source + std::string(kParameterType);
@@ -88,10 +88,12 @@ std::string advice(std::string_view log) {
   const std::string_view rest = log.substr(at + kMissing.size());
   const std::string_view name = rest.substr(0, rest.find('"'));
   const bool cuda = is_cuda_header(name) || name.starts_with("cuda_");
-  return cuda ? fmt::format("\n{} comes with the CUDA toolkit, CCCL or CUTLASS: name its folder with --cuda-include or HONE_CUDA_INCLUDE, set "
-                            "CUDA_HOME, or pip install nvidia-cuda-runtime, nvidia-cuda-cccl or nvidia-cutlass",
-                            name)
-              : fmt::format("\n{}: the headers of the host are not for device code; those of a file's own are found beside it or with -I", name);
+  return cuda ? fmt::format(
+                    "\n{} comes with the CUDA toolkit, CCCL or CUTLASS: name its folder with --cuda-include or HONE_CUDA_INCLUDE, set "
+                    "CUDA_HOME, or pip install nvidia-cuda-runtime, nvidia-cuda-cccl or nvidia-cutlass",
+                    name)
+              : fmt::format("\n{}: the headers of the host are not for device code; those of a file's own are found beside it or with -I",
+                            name);
 }
 
 // Resources of a configuration: the largest over its passes.
@@ -133,7 +135,8 @@ class Batch {
     program_.expressions.clear();
     for (const std::size_t member : members) {
       for (const std::string& expression : instances_[member].expressions) {
-        if (!expression.empty() && std::find(program_.expressions.begin(), program_.expressions.end(), expression) == program_.expressions.end()) {
+        if (!expression.empty() &&
+            std::find(program_.expressions.begin(), program_.expressions.end(), expression) == program_.expressions.end()) {
           program_.expressions.push_back(expression);
         }
       }

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "hone/trial.hpp"
+#include "engine/device/trial.hpp"
 
 namespace hone::cuda {
 

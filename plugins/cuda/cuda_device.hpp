@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "plugins/cuda/driver.hpp"
 #include "plugins/cuda/nvml.hpp"
 #include "plugins/cuda/sanitizer.hpp"

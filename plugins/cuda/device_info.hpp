@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "plugins/cuda/driver.hpp"
 
 namespace hone::cuda {

@@ -199,7 +199,8 @@ Result<Address> Library::variable(const std::string& symbol, std::size_t bytes) 
     return driver_error(context_->api(), status, fmt::format("no variable '{}' in the compiled code", symbol), ErrorCode::kLaunch);
   }
   if (size < bytes) {
-    return Error{ErrorCode::kLaunch, fmt::format("variable '{}' of the compiled code has {} bytes; {} are to be copied there", symbol, size, bytes)};
+    return Error{ErrorCode::kLaunch,
+                 fmt::format("variable '{}' of the compiled code has {} bytes; {} are to be copied there", symbol, size, bytes)};
   }
   return found;
 }

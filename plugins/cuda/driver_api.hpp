@@ -28,14 +28,14 @@ struct KernelTag;
 struct FunctionTag;
 struct GraphTag;
 struct GraphExecTag;
-using ContextHandle = ContextTag*;    ///< CUcontext
-using StreamHandle = StreamTag*;      ///< CUstream
-using EventHandle = EventTag*;        ///< CUevent
-using LibraryHandle = LibraryTag*;    ///< CUlibrary
-using KernelHandle = KernelTag*;      ///< CUkernel: belongs to no context
-using FunctionHandle = FunctionTag*;  ///< CUfunction: a kernel in one context
-using GraphHandle = GraphTag*;         ///< CUgraph
-using GraphExecHandle = GraphExecTag*; ///< CUgraphExec
+using ContextHandle = ContextTag*;      ///< CUcontext
+using StreamHandle = StreamTag*;        ///< CUstream
+using EventHandle = EventTag*;          ///< CUevent
+using LibraryHandle = LibraryTag*;      ///< CUlibrary
+using KernelHandle = KernelTag*;        ///< CUkernel: belongs to no context
+using FunctionHandle = FunctionTag*;    ///< CUfunction: a kernel in one context
+using GraphHandle = GraphTag*;          ///< CUgraph
+using GraphExecHandle = GraphExecTag*;  ///< CUgraphExec
 
 /// CUdevice_attribute
 enum class Attribute : int {

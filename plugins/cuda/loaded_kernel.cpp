@@ -256,9 +256,9 @@ Result<void> CudaKernel::launch_passes(void* stream, std::span<void* const> argu
       } else if (index == kTensorMapParameter) {
         parameters[i] = &maps[next_map++];
       } else {
-        const void* own = index == kExtentParameter      ? static_cast<const void*>(&pass.extent)
+        const void* own = index == kExtentParameter     ? static_cast<const void*>(&pass.extent)
                           : index == kRunIndexParameter ? static_cast<const void*>(&pass.run_index)
-                                                         : problem_.data();
+                                                        : problem_.data();
         parameters[i] = const_cast<void*>(own);  // the driver only reads it
       }
     }

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "hone/trial.hpp"
+#include "engine/device/trial.hpp"
 #include "plugins/cuda/nvml_api.hpp"
 
 namespace hone::cuda {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 namespace hone::cuda {
 

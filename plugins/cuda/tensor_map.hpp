@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "hone/tensor_map.hpp"
+#include "engine/device/tensor_map.hpp"
 #include "plugins/cuda/driver_api.hpp"
 
 namespace hone::cuda {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 #include "plugins/cuda/device_info.hpp"
 #include "plugins/cuda/nvrtc.hpp"
 

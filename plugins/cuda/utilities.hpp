@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "plugins/cuda/driver.hpp"
 
 namespace hone::cuda {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/recorded_space.hpp"
+#include "engine/store/recorded_space.hpp"
 #include "plugins/replay/json_file.hpp"
 
 namespace hone::replay {

@@ -76,7 +76,8 @@ Result<std::string> read_text(const std::filesystem::path& file) {
 
 Result<Json> parse_recorded(const std::string& text, const std::filesystem::path& file) {
   if (json_depth(text) > kDeepestJson) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("recorded space '{}': nested more deeply than {} levels", file.string(), kDeepestJson)};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("recorded space '{}': nested more deeply than {} levels", file.string(), kDeepestJson)};
   }
   Json parsed = Json::parse(text, nullptr, false);
   if (parsed.is_discarded()) {

@@ -1,4 +1,4 @@
-#include "hone/recorded_space.hpp"
+#include "engine/store/recorded_space.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "hone/digest.hpp"
+#include "engine/base/digest.hpp"
 #include "plugins/replay/formats.hpp"
 
 namespace hone {

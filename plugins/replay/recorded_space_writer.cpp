@@ -5,7 +5,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "hone/recorded_space.hpp"
+#include "engine/store/recorded_space.hpp"
 #include "plugins/replay/json_file.hpp"
 
 namespace hone {

@@ -1,5 +1,5 @@
 // The device that is none: a session answers from a recorded space instead.
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 namespace hone {
 namespace {

@@ -1,4 +1,4 @@
-#include "hone/cores.hpp"
+#include "engine/base/cores.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>
@@ -13,7 +13,8 @@ TEST_CASE("cores that are taken from a process do not count") {
     CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
     REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
     seen = hone::usable_cores();
-  }).join();
+  })
+      .join();
   CHECK(seen == 1);
   CHECK(hone::usable_cores() >= 1);
 }

@@ -1,8 +1,8 @@
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 #include <doctest/doctest.h>
 
-#include "hone/configuration.hpp"
+#include "engine/kernel/configuration_text.hpp"
 
 namespace hone {
 namespace {
@@ -38,7 +38,8 @@ KernelSpec two_passes() {
   KernelSpec spec;
   spec.file = "two.cu";
   spec.problem = {{"n", 8, ""}};
-  spec.parameters = {{.name = "block", .values = {32, 0}, .default_value = 32}, {.name = "on", .kind = ParameterKind::kBoolean, .values = {false, true}, .default_value = true}};
+  spec.parameters = {{.name = "block", .values = {32, 0}, .default_value = 32},
+                     {.name = "on", .kind = ParameterKind::kBoolean, .values = {false, true}, .default_value = true}};
   spec.passes = {pass("first", Expression::variable("c.block")), pass("second", Expression::variable("c.block"))};
   spec.passes[0].enabled = Expression::constant(true);
   return spec;
@@ -124,7 +125,8 @@ TEST_CASE("the static gate refuses what cannot launch and says why") {
   launch.block = {std::int64_t{1} << 32, std::int64_t{1} << 32, 1};  // their product is a multiple of 2^64
   CHECK(static_reject({launch}, {}, info) == "a block of 9223372036854775807 threads; the device allows 1024");
   launch.block = {1024, 1, 1};
-  CHECK(static_reject({launch}, {.registers = 128}, info) == "1024 threads of 128 registers need 131072 registers; a multiprocessor has 65536");
+  CHECK(static_reject({launch}, {.registers = 128}, info) ==
+        "1024 threads of 128 registers need 131072 registers; a multiprocessor has 65536");
   launch.shared_bytes = 300000;
   CHECK(static_reject({launch}, {}, info) == "300000 bytes of dynamic shared memory; the device allows 232448");
   launch = {};

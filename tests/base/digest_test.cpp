@@ -1,4 +1,4 @@
-#include "hone/digest.hpp"
+#include "engine/base/digest.hpp"
 
 #include <doctest/doctest.h>
 

@@ -42,8 +42,9 @@ TEST_CASE("an unknown dtype names the known ones") {
   const auto parsed = parse_dtype("fp16");
   REQUIRE_FALSE(parsed.ok());
   CHECK(parsed.error().code == ErrorCode::kInvalidArgument);
-  CHECK(parsed.error().message == "unknown dtype 'fp16'; did you mean 'f16'? (known: f32, f16, bf16, f64, i32, i8, u8, i16, u16, "
-                                  "u32, i64, u64, bool, e4m3, e5m2, i4x2, u4x2)");
+  CHECK(parsed.error().message ==
+        "unknown dtype 'fp16'; did you mean 'f16'? (known: f32, f16, bf16, f64, i32, i8, u8, i16, u16, "
+        "u32, i64, u64, bool, e4m3, e5m2, i4x2, u4x2)");
 }
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-#include "hone/names.hpp"
+#include "engine/base/names.hpp"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "hone/store.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone {
 namespace {

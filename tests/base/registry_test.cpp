@@ -1,4 +1,4 @@
-#include "hone/registry.hpp"
+#include "engine/plugin/registry.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
-#include "hone/tensor_map.hpp"
+#include "engine/device/tensor_map.hpp"
 
 #include <doctest/doctest.h>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 using namespace hone;
 

@@ -14,8 +14,8 @@
 #include <set>
 #include <string>
 
-#include "hone/digest.hpp"
-#include "hone/store.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone::test {
 
@@ -102,8 +102,12 @@ inline Trial good_trial(Count position) {
   trial.configuration.values = {128, false};
   trial.position = position;
   trial.resources = {.registers = 40, .spill_bytes = 8, .stack_bytes = 16, .shared_bytes = 49'152, .occupancy = 0.75};
-  trial.measurement = {
-      .samples_us = {10.5, 10.25, 1.0 / 3.0}, .median_us = 10.25, .ci95_low_us = 1.0 / 3.0, .ci95_high_us = 10.5, .raced_out = true, .by_graph = true};
+  trial.measurement = {.samples_us = {10.5, 10.25, 1.0 / 3.0},
+                       .median_us = 10.25,
+                       .ci95_low_us = 1.0 / 3.0,
+                       .ci95_high_us = 10.5,
+                       .raced_out = true,
+                       .by_graph = true};
   trial.readings = {.sm_clock_mhz = 1980,
                     .memory_clock_mhz = 3201,
                     .temperature_c = 41,

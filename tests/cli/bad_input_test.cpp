@@ -148,7 +148,9 @@ TEST_CASE("a number that cannot be read, or makes no sense") {
 TEST_CASE("a dtype that exists and that the kernel does not take") { refused({"softmax", "--dtype", "i32"}, {"i32"}); }
 TEST_CASE("an unknown extent") { refused({"softmax", "--shape", "row=32"}, {"row", "rows"}); }
 TEST_CASE("a shape that cannot be read") { refused({"softmax", "--shape", "rows=many"}, {"many"}); }
-TEST_CASE("an extent that no number holds") { refused({"softmax", "--shape", "rows=9223372036854775808"}, {"beyond what an extent can be"}); }
+TEST_CASE("an extent that no number holds") {
+  refused({"softmax", "--shape", "rows=9223372036854775808"}, {"beyond what an extent can be"});
+}
 TEST_CASE("an extent of zero") { refused({"softmax", "--shape", "rows=0"}, {"rows", "at least 1"}); }
 TEST_CASE("a negative extent") { refused({"softmax", "--shape", "rows=-4"}, {"rows", "-4"}); }
 TEST_CASE("an unknown strategy") { refused({"softmax", "--strategy", "randon"}, {"randon", "random"}); }
@@ -157,7 +159,9 @@ TEST_CASE("an unknown device") { refused({"softmax", "--device", "abacus"}, {"ab
 TEST_CASE("an unknown option") { refused({"softmax", "--budgets", "3s"}, {"budgets", "--help"}); }
 TEST_CASE("no kernel at all") { refused({}, {"which kernel"}); }
 
-TEST_CASE("no GPU where one was asked for") { refused({"softmax", "--device", "cuda:0"}, {"cuda", "hone doctor"}, {{"CUDA_VISIBLE_DEVICES", ""}}); }
+TEST_CASE("no GPU where one was asked for") {
+  refused({"softmax", "--device", "cuda:0"}, {"cuda", "hone doctor"}, {{"CUDA_VISIBLE_DEVICES", ""}});
+}
 
 TEST_CASE("a budget that cannot be read, has a part twice or is too large") {
   for (const auto& [budget, cause] : {std::pair("soon", "'soon'"), {"2trials,3trials", "'3trials'"}, {"99999999999999999999s", "10^9"}}) {
@@ -204,7 +208,8 @@ TEST_CASE("a store without tables is empty to verbs that read, which leave it as
     CHECK(run({"sessions", "--store", store}).err.find("is empty: nothing was recorded there yet") != std::string::npos);
     CHECK(std::filesystem::last_write_time(store) == before);
   }
-  const Ended tuned = run({"tune", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=100", "--budget", "1trials", "--store", store});
+  const Ended tuned =
+      run({"tune", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=100", "--budget", "1trials", "--store", store});
   CHECK(tuned.exit == 0);
   CHECK(run({"sessions", "--store", store}).exit == 0);
 }

@@ -41,7 +41,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 constexpr const char* kHone = HONE_BINARY_DIR "/bin/hone";
 
-pid_t start(const std::string& program, const Arguments& arguments, const Environment& extra, const std::string& out, const std::string& err) {
+pid_t start(const std::string& program, const Arguments& arguments, const Environment& extra, const std::string& out,
+            const std::string& err) {
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = merged(extra);
@@ -85,7 +86,8 @@ Ended run_shell(const std::string& script, const Environment& extra) {
   return run_program("/bin/sh", {"-c", script}, all);
 }
 
-Running::Running(const Arguments& arguments, const std::string& out, const std::string& err) : pid_(start(kHone, arguments, {}, out, err)) {}
+Running::Running(const Arguments& arguments, const std::string& out, const std::string& err)
+    : pid_(start(kHone, arguments, {}, out, err)) {}
 
 Running::~Running() { kill_and_reap(); }
 

@@ -9,7 +9,8 @@ namespace {
 std::string example_file(const std::string& name) { return HONE_SOURCE_DIR "/examples/kernels/" + name + ".cu"; }
 
 Ended tune_file(const std::string& file, const std::string& shape, const std::string& store, const std::string& dtype) {
-  return run({"tune", file, "--device", "cpu", "--dtype", dtype, "--shape", shape, "--budget", "3trials", "--seed", "1", "--store", store, "--json"});
+  return run({"tune", file, "--device", "cpu", "--dtype", dtype, "--shape", shape, "--budget", "3trials", "--seed", "1", "--store", store,
+              "--json"});
 }
 
 /// The default of an example in which `from` is replaced.
@@ -34,7 +35,8 @@ TEST_CASE("an extent that is compiled in is tuned for each value, and serves no 
   REQUIRE_MESSAGE(small.exit == 0, small.err);
   CHECK(small.json()["outcomes"]["ok"] == 3);
   // The default of another value, from the same store: code of head=64 gives wrong results for it.
-  const Ended other = run({"run", file, "--device", "cpu", "--config", "default", "--shape", "tokens=8,heads=3,head=32", "--dtype", "f32", "--store", store});
+  const Ended other = run(
+      {"run", file, "--device", "cpu", "--config", "default", "--shape", "tokens=8,heads=3,head=32", "--dtype", "f32", "--store", store});
   CHECK_MESSAGE(other.exit == 0, other.err);
   // The nearest record is of the same value, or none.
   const auto best = [&](const std::string& shape) {
@@ -51,7 +53,8 @@ TEST_CASE("an extent that is compiled in is tuned for each value, and serves no 
 }
 
 TEST_CASE("code that has the default's value in it is refused for another") {
-  const Ended ended = run_with("rotary", "kHalf = Problem::head / 2", "kHalf = 64", {"--shape", "tokens=8,heads=3,head=32", "--dtype", "f32"});
+  const Ended ended =
+      run_with("rotary", "kHalf = Problem::head / 2", "kHalf = 64", {"--shape", "tokens=8,heads=3,head=32", "--dtype", "f32"});
   CHECK(ended.exit != 0);
   CHECK((ended.out + ended.err).find("argument 'y'") != std::string::npos);
 }
@@ -69,10 +72,11 @@ TEST_CASE("a table in constant memory is filled, read and checked") {
     CHECK((refused.out + refused.err).find("argument 'y'") != std::string::npos);
   }
   // A function that the kernel and the reference call may read the table by itself.
-  const Ended shared = run_with("lookup", "REFERENCE(p.n) void lookup_reference(long i, const u8* x, const u8* table, double* y, Problem p) { y[i] = table[x[i]]; }",
-                                   "HONE_DEVICE u8 entry(int k) { return table[k]; }\n"
-                                   "REFERENCE(p.n) void lookup_reference(long i, const u8* x, double* y, Problem p) { y[i] = entry(x[i]); }",
-                                   {"--shape", "n=6400"});
+  const Ended shared = run_with(
+      "lookup", "REFERENCE(p.n) void lookup_reference(long i, const u8* x, const u8* table, double* y, Problem p) { y[i] = table[x[i]]; }",
+      "HONE_DEVICE u8 entry(int k) { return table[k]; }\n"
+      "REFERENCE(p.n) void lookup_reference(long i, const u8* x, double* y, Problem p) { y[i] = entry(x[i]); }",
+      {"--shape", "n=6400"});
   CHECK_MESSAGE(shared.exit == 0, shared.err);
 }
 
@@ -83,8 +87,10 @@ TEST_CASE("somebody else's array in constant memory is taken as it is") {
         "__global__ void blur(float* out, const float* in, int n) {\n  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         "  if (i >= n) return;\n  float sum = 0;\n  for (int k = 0; k < TAPS; ++k) sum += d_filter[k] * in[i + k];\n  out[i] = sum;\n}\n");
   const std::string text =
-      "#include <hone/kernel.h>\nstruct Problem { long n = 1000; };\nstruct Config { TUNE(32, 64) int block = 32; TUNE(5) OPTION(\"-DTAPS={}\") int taps = 5; };\n"
-      "#include \"their.cu\"\nKERNEL void blur(OUT(p.n) float* out, IN(p.n + 8) const float* in, SCALAR(1000) int n);\nCONSTANT(5) extern float d_filter[];\n"
+      "#include <hone/kernel.h>\nstruct Problem { long n = 1000; };\nstruct Config { TUNE(32, 64) int block = 32; TUNE(5) "
+      "OPTION(\"-DTAPS={}\") int taps = 5; };\n"
+      "#include \"their.cu\"\nKERNEL void blur(OUT(p.n) float* out, IN(p.n + 8) const float* in, SCALAR(1000) int n);\nCONSTANT(5) extern "
+      "float d_filter[];\n"
       "constexpr bool valid(Problem p, Config c) { return p.n == 1000; }\n"
       "constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }\n"
       "constexpr Cost cost(Problem p) { return {.sum_length = 5}; }\n"
@@ -100,8 +106,8 @@ TEST_CASE("somebody else's array in constant memory is taken as it is") {
 
 TEST_CASE("an exported plan says what is copied to constant memory") {
   const TemporaryDirectory directory;
-  const Ended ended = run({"export", example_file("lookup"), "--device", "cpu", "--config", "default", "--shape", "n=6400", "--out", directory / "plan", "--store",
-                           directory / "S.db", "--json"});
+  const Ended ended = run({"export", example_file("lookup"), "--device", "cpu", "--config", "default", "--shape", "n=6400", "--out",
+                           directory / "plan", "--store", directory / "S.db", "--json"});
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   const auto constants = ended.json()["constants"];
   REQUIRE(constants.size() == 1);

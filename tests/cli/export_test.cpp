@@ -99,8 +99,8 @@ TEST_CASE("tuning keeps the default's code, also that of a part of the space, fo
   SUBCASE("of the whole space") {}
   SUBCASE("of a part without the default") { tune.insert(tune.end(), {"--fix", "bytes=4"}); }
   REQUIRE(run(tune).exit == 0);
-  const Ended exported = run({"export", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=128", "--config", "default", "--store", store,
-                              "--out", directory / ""},
+  const Ended exported = run({"export", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=128", "--config", "default", "--store",
+                              store, "--out", directory / ""},
                              {{"HONE_CXX", directory / "no_compiler"}});
   CHECK_MESSAGE(exported.exit == 0, exported.err);
 }

@@ -49,7 +49,8 @@ struct Files {
 
 TEST_CASE("arrays are tuned on, say the extents, and their winner is theirs alone") {
   const Files files;
-  const std::vector<std::string> inputs{"--input", "table=" + (files.directory / "table.npy"), "--input", "index=" + (files.directory / "index.npy")};
+  const std::vector<std::string> inputs{"--input", "table=" + (files.directory / "table.npy"), "--input",
+                                        "index=" + (files.directory / "index.npy")};
   std::vector<std::string> all = inputs;
   all.insert(all.end(), {"--expect", "y=" + (files.directory / "y.npy"), "--budget", "2trials"});
   const Ended tuned = files.hone("tune", all);
@@ -67,8 +68,9 @@ TEST_CASE("arrays are tuned on, say the extents, and their winner is theirs alon
 
 TEST_CASE("a result that is not the given answer is refused") {
   const Files files;
-  const Ended tuned = files.hone("tune", {"--input", "table=" + (files.directory / "table.npy"), "--input", "index=" + (files.directory / "index.npy"),
-                                          "--expect", "y=" + (files.directory / "other.npy"), "--budget", "1trials"});
+  const Ended tuned =
+      files.hone("tune", {"--input", "table=" + (files.directory / "table.npy"), "--input", "index=" + (files.directory / "index.npy"),
+                          "--expect", "y=" + (files.directory / "other.npy"), "--budget", "1trials"});
   CHECK(tuned.exit != 0);
   CHECK(tuned.err.find("argument 'y'") != std::string::npos);
   CHECK(tuned.err.find("index 7") != std::string::npos);
@@ -87,8 +89,10 @@ TEST_CASE("arrays that do not fit the kernel or each other are refused") {
   CHECK(error({"--input", "table=" + at("none.npy")}).find("no such file") != std::string::npos);
   CHECK(error({"--input", "table"}).find("is not of the form --input ARGUMENT=FILE.npy") != std::string::npos);
   CHECK(error({"--input", "table=" + at("pick.cu")}).find("no .npy file") != std::string::npos);
-  CHECK(error({"--input", "table=" + at("table.npy"), "--shape", "rows=7"}).find("--shape says rows=7, the given arrays rows=5") != std::string::npos);
-  CHECK(error({"--input", "index=" + at("index.npy"), "--expect", "y=" + at("table.npy")}).find("p.n is 5 here and 8") != std::string::npos);
+  CHECK(error({"--input", "table=" + at("table.npy"), "--shape", "rows=7"}).find("--shape says rows=7, the given arrays rows=5") !=
+        std::string::npos);
+  CHECK(error({"--input", "index=" + at("index.npy"), "--expect", "y=" + at("table.npy")}).find("p.n is 5 here and 8") !=
+        std::string::npos);
 }
 
 }  // namespace hone::test

@@ -1,5 +1,5 @@
-// Kernel files whose inputs mean something, or whose outputs may be right in several ways: the examples, and what is wrong in ways that only such
-// inputs and judgements show.
+// Kernel files whose inputs mean something, or whose outputs may be right in several ways: the examples, and what is wrong in ways that
+// only such inputs and judgements show.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -28,8 +28,8 @@ std::string source(const std::string& name) { return contents(HONE_SOURCE_DIR "/
 Ended tune(const TemporaryDirectory& directory, const std::string& name, const std::string& text, const std::string& shape) {
   const std::string file = directory / (name + ".cu");
   write(file, text);
-  return run({"tune", file, "--device", "cpu", "--dtype", run({"kernels", file, "--json"}).json()["dtypes"][0], "--shape", shape, "--budget", "2trials",
-              "--store", directory / "S.db", "--json"});
+  return run({"tune", file, "--device", "cpu", "--dtype", run({"kernels", file, "--json"}).json()["dtypes"][0], "--shape", shape,
+              "--budget", "2trials", "--store", directory / "S.db", "--json"});
 }
 
 /// The error of tuning an example after a change that makes it wrong.
@@ -80,8 +80,8 @@ TEST_CASE("a choice among equal ones is free, a wrong one is refused by the auth
   // Takes the same element twice.
   CHECK(error_after("top_k", shape, "taken[place[0]] = 1;", "taken[place[0]] = j % 2;").find("top_k_accept rejects") != std::string::npos);
   // Leaves out a larger one.
-  CHECK(error_after("top_k", shape, "long at = -1;", "long at = -1;\n    if (threadIdx.x == 3) largest = 1000;").find("top_k_accept rejects") !=
-        std::string::npos);
+  CHECK(error_after("top_k", shape, "long at = -1;", "long at = -1;\n    if (threadIdx.x == 3) largest = 1000;")
+            .find("top_k_accept rejects") != std::string::npos);
   // Takes the last of equal ones: as right as the first.
   std::string text = source("top_k");
   text.replace(text.find("line[col] > largest"), 19, "line[col] >= largest");
@@ -90,7 +90,8 @@ TEST_CASE("a choice among equal ones is free, a wrong one is refused by the auth
 }
 
 TEST_CASE("a place that nothing belongs to must keep what it holds") {
-  const std::string error = error_after("scatter", "n=1000,places=3000", "y[to[i]] = x[i];", "{ y[to[i]] = x[i]; y[(to[i] + 1) % p.places] = T(0.0f); }");
+  const std::string error =
+      error_after("scatter", "n=1000,places=3000", "y[to[i]] = x[i];", "{ y[to[i]] = x[i]; y[(to[i] + 1) % p.places] = T(0.0f); }");
   CHECK(error.find("argument 'y'") != std::string::npos);
   CHECK(error.find("to: in [0, p.places), distinct") != std::string::npos);
 }
@@ -98,10 +99,11 @@ TEST_CASE("a place that nothing belongs to must keep what it holds") {
 TEST_CASE("a sum in f16 is found, and TOLERANCE lets it pass where its author allows that") {
   std::string text = source("segmented_sum");
   const auto in_f16 = [](std::string changed) {
-    for (const auto& [a, b] : {std::pair<std::string, std::string>{"float sum = 0;", "f16 sum = 0;"},
-                               {"sum += (float)x[i]", "sum = (float)sum + (float)x[i]"},
-                               {"sum += __shfl_xor_sync(0xffffffff, sum, step)", "sum = (float)sum + __shfl_xor_sync(0xffffffff, (float)sum, step)"},
-                               {"T(sum)", "T((float)sum)"}}) {
+    for (const auto& [a, b] :
+         {std::pair<std::string, std::string>{"float sum = 0;", "f16 sum = 0;"},
+          {"sum += (float)x[i]", "sum = (float)sum + (float)x[i]"},
+          {"sum += __shfl_xor_sync(0xffffffff, sum, step)", "sum = (float)sum + __shfl_xor_sync(0xffffffff, (float)sum, step)"},
+          {"T(sum)", "T((float)sum)"}}) {
       changed.replace(changed.find(a), a.size(), b);
     }
     return changed;
@@ -119,8 +121,8 @@ TEST_CASE("a sum in f16 is found, and TOLERANCE lets it pass where its author al
 
 TEST_CASE("what lies between the rows of a strided output must stay as it is") {
   const std::string shape = "m=20,n=30,k=40,gap=5,accumulate=false,layout=kNormal";
-  CHECK(error_after("strided_gemm", shape, "if (row < p.m && col < p.n) out[at]", "if (row < p.m && col < p.n + p.gap) out[at]").find("argument 'out'") !=
-        std::string::npos);
+  CHECK(error_after("strided_gemm", shape, "if (row < p.m && col < p.n) out[at]", "if (row < p.m && col < p.n + p.gap) out[at]")
+            .find("argument 'out'") != std::string::npos);
 }
 
 TEST_CASE("a pass that repeats on the wrong one of its buffers, or does not know its last run, is refused") {
@@ -208,7 +210,9 @@ template <Config c> KERNEL void twice(IN(p.n) const float* x, OUT(p.n) float* y,
 
 TEST_CASE("flags and enumerators of a problem go by their names, and others are refused") {
   const std::string file = HONE_SOURCE_DIR "/examples/kernels/strided_gemm.cu";
-  const auto asked = [&](const std::string& shape) { return run({"run", file, "--dtype", "f32", "--device", "cpu", "--shape", "m=9,n=7,k=5," + shape, "--json"}); };
+  const auto asked = [&](const std::string& shape) {
+    return run({"run", file, "--dtype", "f32", "--device", "cpu", "--shape", "m=9,n=7,k=5," + shape, "--json"});
+  };
   CHECK(asked("gap=0,accumulate=true,layout=kTransposed").exit == 0);
   CHECK(asked("layout=kOther").err.find("layout is 'kOther'; it is one of kNormal (0), kTransposed (1)") != std::string::npos);
   CHECK(asked("accumulate=2").err.find("a flag is true or false") != std::string::npos);
@@ -222,12 +226,14 @@ TEST_CASE("an accuracy bound lets cheaper arithmetic win, for those alone who as
   replace("TUNE(32, 64, 128, 256) int block = 128;", "TUNE(128) int block = 128;\n  TUNE(false, true) bool narrow = false;");
   replace("TUNE(1, 2, 4, 8, 16, 32) int threads = 8;", "TUNE(8) int threads = 8;");
   replace("sum += (float)x[i];\n  }\n  for", "sum += c.narrow ? (float)f16((float)x[i]) : (float)x[i];\n  }\n  for");
-  replace("  const long s = ((long)", "  if (!c.narrow) { for (volatile int wait = 0; wait < 20000; wait = wait + 1) {} }\n  const long s = ((long)");
+  replace("  const long s = ((long)",
+          "  if (!c.narrow) { for (volatile int wait = 0; wait < 20000; wait = wait + 1) {} }\n  const long s = ((long)");
   const TemporaryDirectory directory;
   const std::string file = directory / "segmented_sum.cu";
   write(file, text);
   const auto asked = [&](const std::string& verb, const Arguments& more) {
-    Arguments all{verb, file, "--device", "cpu", "--dtype", "f32", "--shape", "n=20000,segments=40", "--store", directory / "S.db", "--json"};
+    Arguments all{verb,    file, "--device", "cpu", "--dtype", "f32", "--shape", "n=20000,segments=40", "--store", directory / "S.db",
+                  "--json"};
     all.insert(all.end(), more.begin(), more.end());
     return run(all);
   };

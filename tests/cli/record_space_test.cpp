@@ -68,7 +68,8 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
   std::string changed = kTiny;
   std::filesystem::create_directory(directory / "changed");
   write(directory / "changed/tiny.cu", changed.replace(changed.find("y[i] = x[i]"), 11, "y[i] = T(x[i])"));
-  CHECK(run({"sessions", session, "--kernel", directory / "changed/tiny.cu", "--store", store}).err.find("another version") != std::string::npos);
+  CHECK(run({"sessions", session, "--kernel", directory / "changed/tiny.cu", "--store", store}).err.find("another version") !=
+        std::string::npos);
 
   const auto written = run({"sessions", session, "--record", file, "--kernel", kernel, "--store", store, "--json"}).json();
   CHECK(written["trials"] == kValid);

@@ -178,7 +178,8 @@ TEST_CASE("an interrupted session says so, and a budget that is used up ends it 
 TEST_CASE("two signals end a session at once, and it says so") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";
-  Running tuner({"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", "1h", "--store", store}, directory / "out", directory / "err");
+  Running tuner({"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", "1h", "--store", store}, directory / "out",
+                directory / "err");
   while (tuner.alive() && recorded(store).size() < 2) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

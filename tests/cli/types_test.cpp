@@ -44,8 +44,8 @@ Ended run_changed(const std::string& name, const std::string& from, const std::s
 
 TEST_CASE("quantization to 8-bit integers is tuned, and one that cuts off instead of rounding is wrong") {
   tuned(kernel("quantize_i8"), {"--shape", "rows=8,cols=128", "--dtype", "bf16"});
-  const Ended ended = run_changed("quantize_i8", "__float2int_rn((float)in[e] * scale)", "(int)((float)in[e] * scale)",
-                                  {"--shape", "rows=8,cols=128"});
+  const Ended ended =
+      run_changed("quantize_i8", "__float2int_rn((float)in[e] * scale)", "(int)((float)in[e] * scale)", {"--shape", "rows=8,cols=128"});
   CHECK(ended.exit != 0);
   CHECK((ended.out + ended.err).find("argument 'y'") != std::string::npos);
 }
@@ -83,8 +83,8 @@ TEST_CASE("a kernel over vectors is tuned, and one that leaves out a lane is wro
 
 TEST_CASE("a record of several types is found, shown, exported and run under its name") {
   const TemporaryDirectory directory;
-  const Arguments problem{kernel("argmax"), "--device", "cpu", "--dtype", "T=f32,Index=i64", "--shape", "rows=16,cols=300",
-                          "--store", directory / "S.db", "--json"};
+  const Arguments problem{kernel("argmax"), "--device",         "cpu",     "--dtype",          "T=f32,Index=i64",
+                          "--shape",        "rows=16,cols=300", "--store", directory / "S.db", "--json"};
   const auto verb = [&](const std::string& name, const Arguments& more) {
     Arguments arguments{name};
     arguments.insert(arguments.end(), problem.begin(), problem.end());

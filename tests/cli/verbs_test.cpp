@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 #include "tests/cli/command.hpp"
 
 namespace hone::test {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "engine/plugin/registry.hpp"
 #include "hone/plugin.hpp"
-#include "hone/registry.hpp"
 #include "tests/compare/made_up_space.hpp"
 
 namespace hone::test {
@@ -85,7 +85,7 @@ CompareRequest request(std::vector<std::shared_ptr<const RecordedSpace>> spaces,
 }
 
 CompareReport run(const CompareRequest& request) {
-  auto report = compare(request);
+  auto report = compare_strategies(request);
   REQUIRE_MESSAGE(report.ok(), (report.ok() ? "" : report.error().message));
   return std::move(*report);
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/compare.hpp"
+#include "engine/compare/compare.hpp"
 
 namespace hone::test {
 

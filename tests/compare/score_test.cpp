@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "engine/plugin/registry.hpp"
 #include "hone/plugin.hpp"
-#include "hone/registry.hpp"
 #include "tests/compare/made_up_space.hpp"
 
 namespace hone::test {
@@ -81,7 +81,7 @@ CompareReport run(std::vector<std::shared_ptr<const RecordedSpace>> spaces, std:
   request.budgets = std::move(budgets);
   request.repeats = repeats;
   request.unit = unit;
-  auto report = compare(request);
+  auto report = compare_strategies(request);
   REQUIRE_MESSAGE(report.ok(), (report.ok() ? "" : report.error().message));
   return std::move(*report);
 }

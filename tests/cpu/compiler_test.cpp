@@ -101,7 +101,8 @@ TEST_CASE("a pass that its configuration never runs is not compiled") {
   auto spec = make_spec(kernel_source("out[0] = c.value;"));  // which has no `second`
   spec.passes.push_back(spec.passes[0]);
   spec.passes[1].function = "second";
-  spec.passes[1].enabled = hone::Expression::make(hone::Operator::kGreater, {hone::Expression::variable("c.value"), hone::Expression::constant(1)});
+  spec.passes[1].enabled =
+      hone::Expression::make(hone::Operator::kGreater, {hone::Expression::variable("c.value"), hone::Expression::constant(1)});
   const auto without = cpu.compile(spec, {1}).at(0);
   REQUIRE(without.ok());
   CHECK(without->symbols.at(1).empty());

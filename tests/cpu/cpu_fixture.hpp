@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 
 namespace hone {
 std::unique_ptr<DevicePlugin> make_cpu_device();

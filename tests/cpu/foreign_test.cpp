@@ -45,7 +45,8 @@ TEST_CASE("a file that includes headers of CUDA's own is not for the cpu device,
 TEST_CASE("freestanding headers, limits and fixed-width integers") {
   CpuFixture cpu;
   const std::string helpers =
-      "#include <cstdint>\n#include <limits>\n#include <array>\n#include <cmath>\n#include <type_traits>\n#include <utility>\n#include <math.h>\n"
+      "#include <cstdint>\n#include <limits>\n#include <array>\n#include <cmath>\n#include <type_traits>\n#include <utility>\n#include "
+      "<math.h>\n"
       "#include <float.h>\n#include <stdio.h>\n";
   const auto out = cpu.run(
       "std::array<std::uint8_t, 3> a{250, 10, 0}; a[2] = a[0] + a[1]; int64_t wide = INT_MAX; std::swap(a[0], a[1]);"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hone/configuration.hpp"
-#include "hone/measure.hpp"
-#include "hone/problem.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/measure/measure.hpp"
 #include "tests/cpu/cpu_fixture.hpp"
 
 using cpu_test::CpuFixture;

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "hone/configuration.hpp"
-#include "hone/lookup.hpp"
-#include "hone/measure.hpp"
-#include "hone/registry.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/measure/measure.hpp"
+#include "engine/plugin/registry.hpp"
+#include "engine/store/lookup.hpp"
 #include "tests/cpu/cpu_fixture.hpp"
 
 namespace cpu_test {

@@ -1,5 +1,5 @@
-#include "hone/configuration.hpp"
-#include "hone/measure.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/measure/measure.hpp"
 #include "tests/cpu/cpu_fixture.hpp"
 
 using cpu_test::CpuFixture;

@@ -3,10 +3,11 @@
 #include <filesystem>
 #include <random>
 
-#include "hone/configuration.hpp"
-#include "hone/instantiation.hpp"
-#include "hone/problem.hpp"
-#include "hone/search_space.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/instantiation.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/kernel/small_problems.hpp"
+#include "engine/space/search_space.hpp"
 #include "test_kernels.hpp"
 
 using namespace test;
@@ -60,7 +61,8 @@ TEST_CASE("the example kernels, their generators and what accepts their results 
         continue;  // seconds each
       }
       const auto compiled = compile(**compiler, *spec, {untuned(*spec, spec->dtypes.front(), device)}, spec->dtypes.front());
-      if (!spec->cuda_headers.empty() && !compiled[0] && compiled[0].error().message.find("comes with the CUDA toolkit") != std::string::npos) {
+      if (!spec->cuda_headers.empty() && !compiled[0] &&
+          compiled[0].error().message.find("comes with the CUDA toolkit") != std::string::npos) {
         MESSAGE("not run: " << compiled[0].error().message);
         continue;
       }

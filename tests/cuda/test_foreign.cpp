@@ -81,7 +81,8 @@ TEST_CASE("C's integers and limits need no header, and C++'s freestanding header
   KernelSpec spec = twice_spec();
   spec.source +=
       "__device__ uint64_t numbers(int32_t i, uint8_t b) { return i == INT_MAX && FLT_MAX > M_PI * b ? CHAR_BIT : UINT_MAX; }\n"
-      "#include <cstdint>\n#include <cfloat>\n#include <climits>\n#include <cmath>\n#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n"
+      "#include <cstdint>\n#include <cfloat>\n#include <climits>\n#include <cmath>\n#include <math.h>\n#include <stdint.h>\n#include "
+      "<stdio.h>\n"
       "#include <type_traits>\n#include <limits>\n#include <utility>\n#include <array>\n"
       "__device__ float more(std::uint32_t i) {\n"
       "  std::array<float, 4> a{};\n  std::swap(a[0], a[1]);\n"
@@ -99,8 +100,9 @@ TEST_CASE("the toolkit's headers go together with the integers and the limits of
   }
   for (const auto& [header, code] : {std::pair{"cuda_fp16.h", "__device__ __half f(float x) { return __float2half(x); }"},
                                      std::pair{"cuda_fp8.h", "__device__ __nv_fp8_e4m3 f(float x) { return __nv_fp8_e4m3(x); }"},
-                                     std::pair{"mma.h", "using Fragment = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, "
-                                                        "nvcuda::wmma::row_major>;"},
+                                     std::pair{"mma.h",
+                                               "using Fragment = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, "
+                                               "nvcuda::wmma::row_major>;"},
                                      std::pair{"cooperative_groups.h", "__device__ void f() { cooperative_groups::this_grid().sync(); }"},
                                      std::pair{"cub/block/block_scan.cuh",
                                                "__device__ void f(int& x) { __shared__ cub::BlockScan<int, 128>::TempStorage kept;"
@@ -126,6 +128,6 @@ TEST_CASE("a header that is not there says where it comes from") {
   spec.source = "#include <cutlass/nothing.h>\n" + spec.source;
   const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0})});
   REQUIRE_FALSE(compiled[0].ok());
-  CHECK(compiled[0].error().message.find("cutlass/nothing.h comes with the CUDA toolkit, CCCL or CUTLASS: name its folder with --cuda-include") !=
-        std::string::npos);
+  CHECK(compiled[0].error().message.find(
+            "cutlass/nothing.h comes with the CUDA toolkit, CCCL or CUTLASS: name its folder with --cuda-include") != std::string::npos);
 }

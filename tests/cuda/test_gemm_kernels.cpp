@@ -4,10 +4,10 @@
 
 #include <random>
 
-#include "hone/configuration.hpp"
-#include "hone/launch_plan.hpp"
-#include "hone/lookup.hpp"
-#include "hone/search_space.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/runtime/launch_plan.hpp"
+#include "engine/space/search_space.hpp"
+#include "engine/store/lookup.hpp"
 #include "plugins/cuda/loaded_kernel.hpp"
 #include "test_kernels.hpp"
 

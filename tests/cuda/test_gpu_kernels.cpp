@@ -1,6 +1,6 @@
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/measure/measure.hpp"
 #include "gpu.hpp"
-#include "hone/configuration.hpp"
-#include "hone/measure.hpp"
 
 using namespace test;
 
@@ -30,8 +30,8 @@ TEST_CASE_FIXTURE(Gpu, "every built-in kernel's default configuration is right, 
       REQUIRE_MESSAGE(measured.ok(), measured.error().message);
       CHECK_MESSAGE(measured->validation.ok(), measured->validation.detail);
       CHECK(measured->measurement.median_us > 0.0);
-      MESSAGE(spec.name << " " << std::string(name(dtype)) << ": " << measured->measurement.median_us << " us, error " << validation->max_error
-                        << " of what is allowed, at " << readings.sm_clock_mhz << " MHz");
+      MESSAGE(spec.name << " " << std::string(name(dtype)) << ": " << measured->measurement.median_us << " us, error "
+                        << validation->max_error << " of what is allowed, at " << readings.sm_clock_mhz << " MHz");
     }
   }
 }

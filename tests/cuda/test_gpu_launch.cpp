@@ -244,7 +244,8 @@ TEST_CASE_FIXTURE(Gpu, "a graph of calls runs each on its own memory, behind its
 TEST_CASE_FIXTURE(Gpu, "constant memory holds what each launch passes for it, on any thread and in a graph") {
   PassLaunch pass = one_block(32);
   pass.constants = {{.argument = 1, .symbol = "table", .bytes = 128}};
-  const auto loaded = load("CONSTANT(32) int table[40];\ntemplate <Config c> KERNEL void k(int* y) { y[threadIdx.x] += table[threadIdx.x]; }", pass);
+  const auto loaded =
+      load("CONSTANT(32) int table[40];\ntemplate <Config c> KERNEL void k(int* y) { y[threadIdx.x] += table[threadIdx.x]; }", pass);
   REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
   const auto y = upload(std::vector<int>(32, 0)), z = upload(std::vector<int>(32, 0));
   const auto ones = upload(std::vector<int>(32, 1)), tens = upload(std::vector<int>(32, 10));
@@ -264,10 +265,13 @@ TEST_CASE_FIXTURE(Gpu, "constant memory holds what each launch passes for it, on
   CHECK(added[0] > 11);
   CHECK(added_others == std::vector<int>(32, 10 * (added[0] - 11)));
   pass.constants[0].bytes = 161;
-  CHECK(load("CONSTANT(32) int table[40];\ntemplate <Config c> KERNEL void k(int* y) { y[0] = table[0]; }", pass).error().message.find("has 160 bytes; 161 are to be copied") !=
-        std::string::npos);
+  CHECK(load("CONSTANT(32) int table[40];\ntemplate <Config c> KERNEL void k(int* y) { y[0] = table[0]; }", pass)
+            .error()
+            .message.find("has 160 bytes; 161 are to be copied") != std::string::npos);
   pass.constants[0].symbol = "none";
-  CHECK(load("template <Config c> KERNEL void k(int* y) { y[0] = 0; }", pass).error().message.find("no variable 'none' in the compiled code") != std::string::npos);
+  CHECK(load("template <Config c> KERNEL void k(int* y) { y[0] = 0; }", pass)
+            .error()
+            .message.find("no variable 'none' in the compiled code") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Gpu, "watched outputs are spoiled before each run, and what a run leaves wrong is counted") {

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "hone/configuration.hpp"
-#include "hone/device.hpp"
-#include "hone/problem.hpp"
-#include "hone/registry.hpp"
-#include "hone/search_space.hpp"
-#include "hone/session.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/plugin/registry.hpp"
+#include "engine/space/default_position.hpp"
+#include "engine/space/search_space.hpp"
+#include "engine/tune/session.hpp"
 
 namespace test {
 

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "hone/configuration.hpp"
-#include "hone/problem.hpp"
-#include "hone/search_space.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/space/search_space.hpp"
 #include "test_kernels.hpp"
 
 using namespace test;

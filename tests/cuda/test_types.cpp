@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "hone/instantiation.hpp"
+#include "engine/kernel/instantiation.hpp"
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/utilities.hpp"
 #include "test_kernels.hpp"

@@ -13,8 +13,8 @@
 #include <iterator>
 #include <string>
 
-#include "hone/digest.hpp"
-#include "hone/store.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/store/store.hpp"
 #include "tests/fuzz/mutate.hpp"
 
 namespace {

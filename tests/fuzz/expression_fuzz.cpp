@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include "hone/expression.hpp"
-#include "hone/space_description.hpp"
+#include "engine/kernel/expression.hpp"
+#include "engine/space/space_description.hpp"
 #include "tests/fuzz/mutate.hpp"
 
 namespace {

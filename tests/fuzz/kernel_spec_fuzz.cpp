@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <array>
 
-#include "hone/instantiation.hpp"
-#include "hone/launch_plan.hpp"
-#include "hone/likely_space.hpp"
-#include "hone/search_space.hpp"
-#include "hone/session.hpp"
+#include "engine/kernel/instantiation.hpp"
+#include "engine/kernel/small_problems.hpp"
+#include "engine/runtime/launch_plan.hpp"
+#include "engine/space/default_position.hpp"
+#include "engine/space/likely_space.hpp"
+#include "engine/space/search_space.hpp"
+#include "engine/tune/session.hpp"
 #include "tests/fuzz/mutate.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // The targets link the engine's parts without the kernels that a build embeds.
 
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 namespace hone {
 

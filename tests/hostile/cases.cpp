@@ -9,7 +9,8 @@ constexpr Case kCases[] = {
     Case{"remembers", "remembers", "4", "by the pointers it was given"},
     Case{"remembers", "remembers", "5", "by the right answer that lies in the output"},
     Case{"remembers", "remembers", "6", "by a hash of its inputs"},
-    Case{"remembers", "remembers", "7", "works only behind a guard band", "wrong_result|race|illegal_access"}.on("cuda").listed("never: it reads out of its buffers, which hone check finds"),
+    Case{"remembers", "remembers", "7", "works only behind a guard band", "wrong_result|race|illegal_access"}.on("cuda").listed(
+        "never: it reads out of its buffers, which hone check finds"),
     Case{"remembers", "remembers", "8", "works for its first 5 ms"},
     Case{"remembers", "remembers", "9", "by a variable of the environment"}.on("cpu"),
     Case{"remembers", "remembers", "10", "works only where its workspace is poisoned"},
@@ -34,7 +35,8 @@ constexpr Case kCases[] = {
     Case{"trespass", "trespass", "6", "before its output, while timed", "illegal_access"},
     Case{"trespass", "trespass", "7", "into an input, while timed", "illegal_access"},
     Case{"trespass", "trespass", "8", "into an input, at once", "illegal_access"},
-    Case{"trespass", "trespass", "9", "into the answer it is held against", "illegal_access|wrong_result"}.listed("none: the answers lie apart, and what does not find them does its work"),
+    Case{"trespass", "trespass", "9", "into the answer it is held against", "illegal_access|wrong_result"}.listed(
+        "none: the answers lie apart, and what does not find them does its work"),
     Case{"trespass", "trespass", "10", "behind its workspace, while timed", "illegal_access"},
     Case{"trespass", "trespass", "11", "behind its output, at small problems alone", "illegal_access"},
     Case{"trespass", "trespass", "12", "5 KiB behind its output, at once", "illegal_access"},
@@ -132,7 +134,9 @@ constexpr Case kCases[] = {
     Case{"crash", "crash", "3", "compiles for minutes", "compile_timeout|compile_error"},
     Case{"crash", "crash", "4", "endless templates", "compile_error|compile_timeout"},
     Case{"crash", "crash", "34", "an endless constant", "compile_error|compile_timeout"},
-    Case{"crash", "crash", "35", "a loop unrolled into a million instructions", "compile_timeout|compile_error|wrong_result|ok"}.on("cuda").spared(),
+    Case{"crash", "crash", "35", "a loop unrolled into a million instructions", "compile_timeout|compile_error|wrong_result|ok"}
+        .on("cuda")
+        .spared(),
     Case{"crash", "crash", "5", "crashes on a small problem", "illegal_access|launch_failure"},
     Case{"crash", "crash", "6", "hangs on a small problem", "timeout"},
     Case{"crash", "crash", "7", "crashes at the user's shape", "illegal_access|launch_failure"},
@@ -165,7 +169,8 @@ constexpr Case kCases[] = {
 
     Case{"clock", "clock", "2", "a thread does the work later", "wrong_result|race|illegal_access"}.on("cpu"),
     Case{"clock", "clock", "3", "keeps its result for an input that looks the same"},
-    Case{"clock", "clock", "4", "copies the reference's answer", "wrong_result|race|illegal_access"}.listed("none: the answers lie apart, and what does not find them does its work"),
+    Case{"clock", "clock", "4", "copies the reference's answer", "wrong_result|race|illegal_access"}.listed(
+        "none: the answers lie apart, and what does not find them does its work"),
     Case{"clock", "clock", "5", "writes what it computed first"}.in_smoke(),
     Case{"clock", "clock", "6", "does half of the work in each launch"},
     Case{"clock", "clock", "7", "does the work in one launch of eight"},

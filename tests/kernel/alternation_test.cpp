@@ -1,5 +1,5 @@
 // Passes that repeat, each run on what the one before it wrote.
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
 #include "reader_fixture.hpp"
 
 using hone::kRunIndexParameter;
@@ -9,8 +9,8 @@ using reader_test::Folder;
 
 namespace {
 
-std::string steps(const std::string& first = "IN(p.n, .then = y)", const std::string& result = "OUT(p.n)", const std::string& repeat = "p.steps / c.fused",
-                  const std::string& run = "RUN_INDEX int run") {
+std::string steps(const std::string& first = "IN(p.n, .then = y)", const std::string& result = "OUT(p.n)",
+                  const std::string& repeat = "p.steps / c.fused", const std::string& run = "RUN_INDEX int run") {
   return "#include <hone/kernel.h>\nstruct Problem { long n = 64, steps = 4; };\nstruct Config { TUNE(1, 2, 4) int fused = 1; };\n"
          "constexpr Launch launch(Problem p, Config c) { return {.grid = {p.n}, .block = {1}, .repeat = " +
          repeat +

@@ -1,7 +1,6 @@
 // The answer's side of a kernel file: what inputs are, how far outputs may be off, who accepts them.
+#include "engine/kernel/instantiation.hpp"
 #include "tests/kernel/reader_fixture.hpp"
-
-#include "hone/instantiation.hpp"
 
 using namespace hone;
 using reader_test::can_read;
@@ -60,7 +59,8 @@ TEST_CASE("an input whose elements stand each alone is drawn by the device, one 
   CHECK(code.passes[1].arguments == std::vector<int>{1, spec.seed(), kProblemParameter});
   CHECK(code.passes[1].extent.text() == "p.n");
   CHECK_FALSE(is_filled_by_device(spec, spec.arguments[0]));
-  for (const std::string mark : {"IN(p.n, .below = p.rows, .sorted)", "IN(p.n, .below = p.n, .distinct)", "IN(p.n, .permutation)", "IN(p.n)"}) {
+  for (const std::string mark :
+       {"IN(p.n, .below = p.rows, .sorted)", "IN(p.n, .below = p.n, .distinct)", "IN(p.n, .permutation)", "IN(p.n)"}) {
     const KernelSpec other = read_answer_side(file(mark));
     CHECK_FALSE(is_filled_by_device(other, other.arguments[1]));
     CHECK(answer_code(other, {}).source == other.source);
@@ -84,9 +84,11 @@ TEST_CASE("a generator fills its input, element by element or by itself") {
   if (!can_read()) {
     return;
   }
-  const std::string element = "template <class T> INPUT(index) i32 index_input(long i, Random& random, Problem p) { return (i32)random.integer(0, p.rows); }";
+  const std::string element =
+      "template <class T> INPUT(index) i32 index_input(long i, Random& random, Problem p) { return (i32)random.integer(0, p.rows); }";
   const std::string itself =
-      "template <class T> INPUT(index, p.n / 2) void index_pairs(long i, i32* index, const T* x, float scale, Random& random, Problem p) { index[2 * i] = 0; }";
+      "template <class T> INPUT(index, p.n / 2) void index_pairs(long i, i32* index, const T* x, float scale, Random& random, Problem p) { "
+      "index[2 * i] = 0; }";
   const KernelSpec spec = read_answer_side(file("IN(p.n)", element + "\n" + itself));
   REQUIRE(spec.generators.size() == 2);
   CHECK(spec.generators[0].returns_element);
@@ -107,9 +109,12 @@ TEST_CASE("a generator of no input, or beside a mark that says the same, is refu
   }
   const std::string generator = "template <class T> INPUT(index) i32 index_input(long i, Random& random) { return 0; }";
   CHECK(error_of(file("IN(p.n, .below = 4)", generator)).find("one of them") != std::string::npos);
-  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(y) T y_input(long i) { return T(0.0f); }")).find("'y' is no input") != std::string::npos);
-  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(index) i32 f(long i, const T* y) { return 0; }")).find("'y' is no input") != std::string::npos);
-  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(index) i32 f(int i) { return 0; }")).find("must be `long`") != std::string::npos);
+  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(y) T y_input(long i) { return T(0.0f); }")).find("'y' is no input") !=
+        std::string::npos);
+  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(index) i32 f(long i, const T* y) { return 0; }")).find("'y' is no input") !=
+        std::string::npos);
+  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(index) i32 f(int i) { return 0; }")).find("must be `long`") !=
+        std::string::npos);
 }
 
 TEST_CASE("TOLERANCE says how far an output may be off") {
@@ -133,7 +138,8 @@ TEST_CASE("a function may accept outputs; a file whose outputs are all accepted 
     return;
   }
   const std::string accept =
-      "template <class T> ACCEPT(p.n) bool add_accept(long i, const T* x, const T* y, const double* expected_y, Problem p) { return true; }";
+      "template <class T> ACCEPT(p.n) bool add_accept(long i, const T* x, const T* y, const double* expected_y, Problem p) { return true; "
+      "}";
   const KernelSpec spec = read_answer_side(file("IN(p.n)", accept));
   REQUIRE(spec.acceptances.size() == 1);
   CHECK(spec.acceptances[0].arguments == std::vector<int>{0, 2, spec.expected(2), kProblemParameter});
@@ -146,5 +152,6 @@ TEST_CASE("a function may accept outputs; a file whose outputs are all accepted 
   CHECK(read_answer_side(alone).reference.empty());
   CHECK(error_of(file("IN(p.n)", "template <class T> ACCEPT(p.n) bool f(long i, const T* x) { return true; }")).find("takes no output") !=
         std::string::npos);
-  CHECK(error_of(file("IN(p.n)", "template <class T> ACCEPT(p.n) int f(long i, const T* y) { return 1; }")).find("returns bool") != std::string::npos);
+  CHECK(error_of(file("IN(p.n)", "template <class T> ACCEPT(p.n) int f(long i, const T* y) { return 1; }")).find("returns bool") !=
+        std::string::npos);
 }

@@ -80,11 +80,10 @@ TEST_CASE("errors of C++ are clang's, all of them, at their places") {
 }
 
 TEST_CASE("rules of struct Problem") {
-  check(
-      {{&Lines::problem, "struct Problem { int n = 64; };", "add.cu:2:22: error: extent 'n' of struct Problem must be a long, not 'int'"},
-       {&Lines::problem, "struct Problem { long n; };", "add.cu:2:23: error: field 'n' of struct Problem needs an initializer"},
-       {&Lines::problem, "struct Problem { long n = 0; };", "add.cu:2:23: error: the default of 'n' is 0; an extent is at least 1"},
-       {&Lines::problem, "struct Problem { long n = 8, m; };", "add.cu:2:30: error: field 'm' of struct Problem needs an initializer"}});
+  check({{&Lines::problem, "struct Problem { int n = 64; };", "add.cu:2:22: error: extent 'n' of struct Problem must be a long, not 'int'"},
+         {&Lines::problem, "struct Problem { long n; };", "add.cu:2:23: error: field 'n' of struct Problem needs an initializer"},
+         {&Lines::problem, "struct Problem { long n = 0; };", "add.cu:2:23: error: the default of 'n' is 0; an extent is at least 1"},
+         {&Lines::problem, "struct Problem { long n = 8, m; };", "add.cu:2:30: error: field 'm' of struct Problem needs an initializer"}});
 }
 
 TEST_CASE("rules of struct Config") {

@@ -1,7 +1,8 @@
 // CONSTANT(N): inputs in constant memory.
 #include <algorithm>
 
-#include "hone/device.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/small_problems.hpp"
 #include "tests/kernel/reader_fixture.hpp"
 
 using namespace hone;
@@ -11,11 +12,12 @@ using reader_test::error_of;
 namespace {
 
 /// A file with `declarations` at file scope.
-std::string constant_file(const std::string& declarations, const std::string& fields = "long n = 64;", const std::string& parameters = "IN(p.n) const float* x, ") {
-  return "#include <hone/kernel.h>\nstruct Problem { " + fields + " };\nstruct Config { TUNE(32, 64) int block = 32; };\n" + declarations + "\n" +
-         "constexpr Launch launch(Problem p, Config c) { return {.grid = {p.n}, .block = {c.block}, .overlap = true}; }\n" +
-         "REFERENCE(p.n) void add_reference(long i, double* y, Problem p) { y[i] = 0; }\n" +
-         "template <Config c> KERNEL void add(" + parameters + "OUT(p.n) float* y, Problem p) {}\n";
+std::string constant_file(const std::string& declarations, const std::string& fields = "long n = 64;",
+                          const std::string& parameters = "IN(p.n) const float* x, ") {
+  return "#include <hone/kernel.h>\nstruct Problem { " + fields + " };\nstruct Config { TUNE(32, 64) int block = 32; };\n" + declarations +
+         "\n" + "constexpr Launch launch(Problem p, Config c) { return {.grid = {p.n}, .block = {c.block}, .overlap = true}; }\n" +
+         "REFERENCE(p.n) void add_reference(long i, double* y, Problem p) { y[i] = 0; }\n" + "template <Config c> KERNEL void add(" +
+         parameters + "OUT(p.n) float* y, Problem p) {}\n";
 }
 
 KernelSpec read_constant_file(const std::string& text) {
@@ -33,8 +35,9 @@ TEST_CASE("arrays in constant memory are inputs behind the kernels' parameters")
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read_constant_file(constant_file("CONSTANT(p.taps, .low = 0, .below = 2) float filter[289];\nCONSTANT(4) float4 corners[2][2];\nCONSTANT(1) int scale;",
-                                       "long n = 64; long taps = 9;"));
+  const KernelSpec spec = read_constant_file(
+      constant_file("CONSTANT(p.taps, .low = 0, .below = 2) float filter[289];\nCONSTANT(4) float4 corners[2][2];\nCONSTANT(1) int scale;",
+                    "long n = 64; long taps = 9;"));
   REQUIRE(spec.arguments.size() == 5);
   const Argument& filter = spec.arguments[2];
   CHECK(filter.name == "filter");
@@ -63,7 +66,8 @@ TEST_CASE("more elements than the array holds is an error that names both, and n
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read_constant_file(constant_file("CONSTANT(p.taps * p.taps) float filter[17 * 17];", "long n = 64; long taps = 3;"));
+  const KernelSpec spec =
+      read_constant_file(constant_file("CONSTANT(p.taps * p.taps) float filter[17 * 17];", "long n = 64; long taps = 3;"));
   const auto made = make_problem(spec, spec.dtypes.front(), {{"taps", 20}});
   REQUIRE_FALSE(made.ok());
   CHECK(made.error().message.find("CONSTANT 'filter' has 400 elements (p.taps * p.taps), and its array holds 289") != std::string::npos);
@@ -80,8 +84,10 @@ TEST_CASE("an array as long as a STATIC field says holds that many") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read_constant_file(constant_file("CONSTANT(p.taps) float filter[Problem::taps];", "long n = 64; STATIC long taps = 3;"));
-  CHECK(plan_launch(spec, constant_problem(spec, {{"taps", 500}}), default_configuration(spec), {}).value().front().constants[0].bytes == 2000);
+  const KernelSpec spec =
+      read_constant_file(constant_file("CONSTANT(p.taps) float filter[Problem::taps];", "long n = 64; STATIC long taps = 3;"));
+  CHECK(plan_launch(spec, constant_problem(spec, {{"taps", 500}}), default_configuration(spec), {}).value().front().constants[0].bytes ==
+        2000);
 }
 
 TEST_CASE("a declaration marks somebody else's array") {
@@ -90,24 +96,34 @@ TEST_CASE("a declaration marks somebody else's array") {
   }
   const reader_test::Folder folder;
   folder.write("their.cu", "__constant__ float d_filter[256];\n");
-  const auto spec = read_kernel_file(folder.write("add.cu", constant_file("#include \"their.cu\"\nCONSTANT(p.n) extern float d_filter[];")));
+  const auto spec =
+      read_kernel_file(folder.write("add.cu", constant_file("#include \"their.cu\"\nCONSTANT(p.n) extern float d_filter[];")));
   REQUIRE_MESSAGE(spec.ok(), (spec.ok() ? "" : spec.error().message));
   REQUIRE(spec->arguments.size() == 3);
   CHECK(spec->arguments[2].name == "d_filter");
   CHECK(spec->arguments[2].capacity->evaluate({}).value().integer() == 256);
-  CHECK(make_problem(*spec, spec->dtypes.front(), {{"n", 257}}).error().message.find("'d_filter' has 257 elements (p.n), and its array holds 256") != std::string::npos);
+  CHECK(make_problem(*spec, spec->dtypes.front(), {{"n", 257}})
+            .error()
+            .message.find("'d_filter' has 257 elements (p.n), and its array holds 256") != std::string::npos);
 }
 
 TEST_CASE("what cannot be in constant memory is refused where it stands") {
   if (!can_read()) {
     return;
   }
-  CHECK(error_of(constant_file("CONSTANT(p.n) float x[64];")).find("add.cu:4:21: error: CONSTANT 'x' has the name of a kernel's parameter") == 0);
-  CHECK(error_of(constant_file("CONSTANT(p.n) extern float filter[];")).find("how much the array of CONSTANT 'filter' holds is not known here") != std::string::npos);
-  CHECK(error_of(constant_file("namespace a {\nCONSTANT(p.n) float filter[64];\n}")).find("add.cu:5:1: error: CONSTANT must stand at file scope") == 0);
-  CHECK(error_of(constant_file("extern \"C\" {\nCONSTANT(p.n) float filter[64];\n}")).find("must stand at file scope") != std::string::npos);
-  CHECK(error_of(constant_file("CONSTANT(p.n) float filter[1 << 15];")).find("has 131072 bytes; constant memory has 65536") != std::string::npos);
-  CHECK(error_of(constant_file("struct Pair { int a, b; };\nCONSTANT(p.n) Pair filter[64];")).find("CONSTANT 'filter' holds 'Pair'; an element is f32") != std::string::npos);
+  CHECK(
+      error_of(constant_file("CONSTANT(p.n) float x[64];")).find("add.cu:4:21: error: CONSTANT 'x' has the name of a kernel's parameter") ==
+      0);
+  CHECK(error_of(constant_file("CONSTANT(p.n) extern float filter[];"))
+            .find("how much the array of CONSTANT 'filter' holds is not known here") != std::string::npos);
+  CHECK(error_of(constant_file("namespace a {\nCONSTANT(p.n) float filter[64];\n}"))
+            .find("add.cu:5:1: error: CONSTANT must stand at file scope") == 0);
+  CHECK(error_of(constant_file("extern \"C\" {\nCONSTANT(p.n) float filter[64];\n}")).find("must stand at file scope") !=
+        std::string::npos);
+  CHECK(error_of(constant_file("CONSTANT(p.n) float filter[1 << 15];")).find("has 131072 bytes; constant memory has 65536") !=
+        std::string::npos);
+  CHECK(error_of(constant_file("struct Pair { int a, b; };\nCONSTANT(p.n) Pair filter[64];"))
+            .find("CONSTANT 'filter' holds 'Pair'; an element is f32") != std::string::npos);
   CHECK(error_of(constant_file("CONSTANT(p.n) float filter[63];")).find("add.cu:4:10: error: with the Problem's defaults") == 0);
   CHECK(error_of(constant_file("CONSTANT(c.block) float filter[63];")).find("error") != std::string::npos);
 }

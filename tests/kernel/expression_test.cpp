@@ -1,4 +1,4 @@
-#include "hone/expression.hpp"
+#include "engine/kernel/expression.hpp"
 
 #include <doctest/doctest.h>
 
@@ -174,7 +174,9 @@ TEST_CASE("what is nested more deeply or is larger than the engine can walk thro
   };
   CHECK(Expression::parse(chain(Expression::kDeepest)).ok());
   CHECK_FALSE(Expression::parse(chain(Expression::kDeepest + 1)).ok());
-  const auto full = [](auto& self, int levels) -> std::string { return levels == 0 ? "$a " : "+ " + self(self, levels - 1) + self(self, levels - 1); };
+  const auto full = [](auto& self, int levels) -> std::string {
+    return levels == 0 ? "$a " : "+ " + self(self, levels - 1) + self(self, levels - 1);
+  };
   CHECK(Expression::parse(full(full, 14)).ok());
   CHECK_FALSE(Expression::parse(full(full, 17)).ok());
 }

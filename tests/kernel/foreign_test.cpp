@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "hone/instantiation.hpp"
+#include "engine/kernel/instantiation.hpp"
 #include "reader_fixture.hpp"
 
 using hone::read_kernel_file;
@@ -13,10 +13,9 @@ using reader_test::Folder;
 
 namespace {
 
-
 /// A file that doubles x; the kernel, its Config and what comes before both are given.
 std::string foreign_file(const std::string& before, const std::string& config, const std::string& kernel,
-                 const std::string& launch = "{.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}") {
+                         const std::string& launch = "{.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}") {
   return "#include <hone/kernel.h>\n" + before + "\nstruct Problem { long n = 1024; };\nstruct Config { " + config +
          " };\nconstexpr Launch launch(Problem p, Config c) { return " + launch +
          "; }\nREFERENCE(p.n) void add_reference(long i, const float* x, double* y, Problem p) { y[i] = 2.0 * x[i]; }\n" + kernel + "\n";
@@ -47,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) double_it(float* out, float*
 
 std::string around_theirs(const std::string& launch = "{.grid = {ceil_div(p.n, (long)c.threads * c.tile)}, .block = {c.threads}}") {
   return foreign_file("", R"(TUNE(64, 128) OPTION("-DBLOCK={}") int threads = 64; TUNE(1, 8, 32) OPTION("-DTILE={}") int tile = 8;)",
-              "#include \"theirs.cu\"\nKERNEL void double_it(OUT(p.n) float* y, IN(p.n) float* x, SCALAR(1024) int n);", launch);
+                      "#include \"theirs.cu\"\nKERNEL void double_it(OUT(p.n) float* y, IN(p.n) float* x, SCALAR(1024) int n);", launch);
 }
 
 }  // namespace
@@ -57,11 +56,14 @@ TEST_CASE("of a vector whose lanes are a macro the elements are counted") {
     return;
   }
   const Folder folder;
-  folder.write("theirs.cu", "#if WIDTH == 1\n#define Many float\n#else\n#define Many float2\n#endif\n__global__ void widened(Many* out, const Many* in, int n) {}\n");
+  folder.write("theirs.cu",
+               "#if WIDTH == 1\n#define Many float\n#else\n#define Many float2\n#endif\n__global__ void widened(Many* out, const Many* in, "
+               "int n) {}\n");
   const auto with = [&](const std::string& extent) {
-    return foreign_file("", R"(TUNE(1, 2) OPTION("-DWIDTH={}") int wide = 1;)",
-                        "#include \"theirs.cu\"\nKERNEL void widened(OUT(" + extent + ") Many* y, IN(" + extent + ") const Many* x, SCALAR(1024) int n);",
-                        "{.grid = {1}, .block = {32}}");
+    return foreign_file(
+        "", R"(TUNE(1, 2) OPTION("-DWIDTH={}") int wide = 1;)",
+        "#include \"theirs.cu\"\nKERNEL void widened(OUT(" + extent + ") Many* y, IN(" + extent + ") const Many* x, SCALAR(1024) int n);",
+        "{.grid = {1}, .block = {32}}");
   };
   const auto spec = read_kernel_file(folder.write("add.cu", with(".elements = p.n")));
   REQUIRE_MESSAGE(spec.ok(), spec.error().message);
@@ -77,8 +79,9 @@ TEST_CASE("FLAGS of a file and those given to it reach the reader and belong to 
   const Folder folder;
   std::filesystem::create_directory(folder.write("x", "").parent_path() / "inc");
   folder.write("inc/twice.h", "#define TWICE(v) ((v) * FACTOR)\n");
-  const auto path = folder.write("add.cu", foreign_file("FLAGS(\"-I inc --use_fast_math -DFACTOR=2\");  // FLAGS(\"-Inowhere\")\n#include \"twice.h\"", kForeignBlock,
-                                                foreign_body("long i = blockIdx.x * (long)c.block + threadIdx.x; if (i < p.n) y[i] = TWICE(x[i]) + MORE;")));
+  const auto path = folder.write(
+      "add.cu", foreign_file("FLAGS(\"-I inc --use_fast_math -DFACTOR=2\");  // FLAGS(\"-Inowhere\")\n#include \"twice.h\"", kForeignBlock,
+                             foreign_body("long i = blockIdx.x * (long)c.block + threadIdx.x; if (i < p.n) y[i] = TWICE(x[i]) + MORE;")));
   CHECK_FALSE(read_kernel_file(path).ok());  // no MORE
   const auto spec = read_kernel_file(path, {{"-D", "MORE=f(0, 0)"}});
   CHECK_FALSE(spec.ok());  // words are parted
@@ -100,7 +103,9 @@ TEST_CASE("flags that are none are refused, at their line") {
   if (!can_read()) {
     return;
   }
-  const auto with = [](const std::string& flags) { return error_of(foreign_file("\nFLAGS(\"" + flags + "\");", kForeignBlock, foreign_body(""))); };
+  const auto with = [](const std::string& flags) {
+    return error_of(foreign_file("\nFLAGS(\"" + flags + "\");", kForeignBlock, foreign_body("")));
+  };
   CHECK(with("use_fast_math").starts_with("add.cu:3:1: error: 'use_fast_math' is no option of a compiler"));
   CHECK(with("-I").starts_with("add.cu:3:1: error: -I needs its value"));
   CHECK(with("-Inowhere").starts_with("add.cu:3:1: error: -I nowhere: there is no folder"));
@@ -132,8 +137,11 @@ TEST_CASE("macros have every value, and flags are numbers") {
   }
   const Folder folder;
   const auto spec = read_kernel_file(folder.write(
-      "add.cu", foreign_file("", R"(TUNE(64) int block = 64; TUNE(false, true) OPTION("-DLDG={}") bool ldg = false; TUNE(0, 2) OPTION("--maxrregcount={}") int r = 0;)",
-                     foreign_body("\n#if LDG == 1\ny[0] = __ldg(x);\n#elif LDG == 0\ny[0] = x[0];\n#else\n#error LDG\n#endif\n"))));
+      "add.cu",
+      foreign_file(
+          "",
+          R"(TUNE(64) int block = 64; TUNE(false, true) OPTION("-DLDG={}") bool ldg = false; TUNE(0, 2) OPTION("--maxrregcount={}") int r = 0;)",
+          foreign_body("\n#if LDG == 1\ny[0] = __ldg(x);\n#elif LDG == 0\ny[0] = x[0];\n#else\n#error LDG\n#endif\n"))));
   REQUIRE_MESSAGE(spec.ok(), spec.error().message);
   CHECK(hone::compile_options(*spec, {{hone::Value(64), hone::Value(false), hone::Value(0)}}) == std::vector<std::string>{"-DLDG=0"});
   CHECK(hone::compile_options(*spec, {{hone::Value(64), hone::Value(true), hone::Value(2)}}) ==
@@ -148,7 +156,8 @@ TEST_CASE("what Hone reads must not depend on a macro that is tuned") {
   folder.write("theirs.cu", kTheirs);
   const auto spec = read_kernel_file(folder.write("add.cu", around_theirs("{.grid = {ceil_div(p.n, 64L * TILE)}, .block = {64}}")));
   REQUIRE_FALSE(spec.ok());
-  CHECK(spec.error().message.find("the grid of kernel 'double_it' depends on a macro that an OPTION(\"-D...\") defines") != std::string::npos);
+  CHECK(spec.error().message.find("the grid of kernel 'double_it' depends on a macro that an OPTION(\"-D...\") defines") !=
+        std::string::npos);
   CHECK(error_of(foreign_file("", "TUNE(64) OPTION(\"-Dblock={}\") int block = 64;", foreign_body("")))
             .find("error: OPTION(\"-Dblock={}\") would replace the name of field 'block'") != std::string::npos);
 }
@@ -161,15 +170,17 @@ TEST_CASE("headers of CUDA, CCCL and CUTLASS are left to CUDA's compiler, and wi
   const std::string includes =
       "#include <cub/block/block_scan.cuh>\n#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\nusing namespace cute;\n"
       "template <int n> using Scan = cub::BlockScan<int, n>;\n__device__ int helper(cg::thread_block b) { return b.size(); }\n";
-  const std::string scan = "__shared__ typename Scan<c.block>::TempStorage kept; int v; Scan<c.block>(kept).ExclusiveSum(v, v);"
-                           "auto block = cg::this_thread_block(); block.sync();";
+  const std::string scan =
+      "__shared__ typename Scan<c.block>::TempStorage kept; int v; Scan<c.block>(kept).ExclusiveSum(v, v);"
+      "auto block = cg::this_thread_block(); block.sync();";
   const auto spec = read_kernel_file(folder.write("add.cu", foreign_file(includes, kForeignBlock, foreign_body(scan))));
   REQUIRE_MESSAGE(spec.ok(), spec.error().message);
   CHECK(spec->cuda_headers == std::vector<std::string>{"cub/block/block_scan.cuh", "cooperative_groups.h"});
   CHECK(spec->arguments.size() == 2);
   CHECK(hone::parse_kernel_spec(spec->serialize())->cuda_headers == spec->cuda_headers);
   // What Hone reads is judged as ever.
-  const std::string error = error_of(foreign_file(includes, "TUNE(64) int block = 64;", foreign_body(scan), "{.grid = {p.m}, .block = {c.block}}"));
+  const std::string error =
+      error_of(foreign_file(includes, "TUNE(64) int block = 64;", foreign_body(scan), "{.grid = {p.m}, .block = {c.block}}"));
   CHECK(error.starts_with("add.cu:11:"));
   CHECK(error.ends_with("error: no member named 'm' in 'Problem'"));
 }
@@ -179,21 +190,24 @@ TEST_CASE("C++'s freestanding headers are there, and what is not in them is an e
     return;
   }
   const std::string includes =
-      "#include <cstdint>\n#include <cfloat>\n#include <climits>\n#include <cmath>\n#include <type_traits>\n#include <limits>\n#include <utility>\n"
+      "#include <cstdint>\n#include <cfloat>\n#include <climits>\n#include <cmath>\n#include <type_traits>\n#include <limits>\n#include "
+      "<utility>\n"
       "#include <array>\n#include <stdint.h>\n#include <math.h>\n#include <cuda_runtime.h>\n#include <vector_types.h>\n";
   const std::string uses =
       "std::int32_t i = INT_MAX; uint8_t b = 3; float f = FLT_MAX + std::numeric_limits<float>::infinity(); double pi = M_PI;"
       "std::array<float, 4> a{}; std::conditional_t<(c.block > 64), int, long> t = 0; static_assert(std::is_same_v<int, std::int32_t>);"
       "std::index_sequence<0, 1> s; std::swap(i, i); y[0] = std::sqrt(f) + a[b] + NAN + (float)pi + t + std::max(1.0f, f);";
   CHECK(error_of(foreign_file(includes, kForeignBlock, foreign_body(uses))) == "(no error)");
-  CHECK(error_of(foreign_file(includes, kForeignBlock, foreign_body("std::vector<int> v;"))).find("no member named 'vector' in namespace 'std'") != std::string::npos);
+  CHECK(error_of(foreign_file(includes, kForeignBlock, foreign_body("std::vector<int> v;")))
+            .find("no member named 'vector' in namespace 'std'") != std::string::npos);
 }
 
 TEST_CASE("kernels and references return nothing") {
   if (!can_read()) {
     return;
   }
-  CHECK(error_of(foreign_file("", kForeignBlock, "template <Config c> KERNEL int add(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) { return 0; }"))
+  CHECK(error_of(foreign_file("", kForeignBlock,
+                              "template <Config c> KERNEL int add(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) { return 0; }"))
             .find(": error: 'add' returns 'int'; it must return void") != std::string::npos);
   std::string text = foreign_file("", kForeignBlock, foreign_body(""));
   text.replace(text.find("REFERENCE(p.n) void"), 19, "REFERENCE(p.n) double");
@@ -205,7 +219,8 @@ TEST_CASE("dynamic shared memory that the launch does not have is an error of th
     return;
   }
   const std::string uses = foreign_body("SHARED_DYNAMIC(float, tile); y[0] = tile[0];");
-  CHECK(error_of(foreign_file("", kForeignBlock, uses)).find("error: kernel 'add' uses dynamic shared memory, and its launch has none") != std::string::npos);
+  CHECK(error_of(foreign_file("", kForeignBlock, uses)).find("error: kernel 'add' uses dynamic shared memory, and its launch has none") !=
+        std::string::npos);
   CHECK(error_of(foreign_file("", kForeignBlock, uses, "{.grid = {p.n}, .block = {c.block}, .shared = c.block * 4}")) == "(no error)");
 }
 
@@ -213,6 +228,8 @@ TEST_CASE("an output without its mark is named as that") {
   if (!can_read()) {
     return;
   }
-  CHECK(error_of(foreign_file("", kForeignBlock, "template <Config c> KERNEL void add(IN(p.n) const float* x, IN(p.n) float* y, Problem p) {}"))
-            .find("error: the reference writes 'y', and in the kernel it is an input, marked IN: is its mark OUT or INOUT?") != std::string::npos);
+  CHECK(error_of(
+            foreign_file("", kForeignBlock, "template <Config c> KERNEL void add(IN(p.n) const float* x, IN(p.n) float* y, Problem p) {}"))
+            .find("error: the reference writes 'y', and in the kernel it is an input, marked IN: is its mark OUT or INOUT?") !=
+        std::string::npos);
 }

@@ -1,4 +1,4 @@
-#include "hone/instantiation.hpp"
+#include "engine/kernel/instantiation.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,13 +1,12 @@
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 #include <doctest/doctest.h>
 
 #include <fstream>
 #include <iterator>
-
 #include <nlohmann/json.hpp>
 
-#include "hone/kernel_headers.hpp"
+#include "engine/kernel/kernel_headers.hpp"
 
 TEST_CASE("the built-in kernels are there without libclang and can be found by name") {
   REQUIRE_FALSE(hone::builtin_kernels().empty());
@@ -86,7 +85,7 @@ TEST_CASE("a spec with what the engine takes for granted missing is refused") {
 
 TEST_CASE("the headers of kernel files are embedded as they are") {
   for (const hone::KernelHeader& header : hone::kernel_headers()) {
-    std::ifstream file(std::string(HONE_SOURCE_DIR "/engine/include/") + std::string(header.name), std::ios::binary);
+    std::ifstream file(std::string(HONE_SOURCE_DIR "/engine/include/kernel/") + std::string(header.name), std::ios::binary);
     CAPTURE(header.name);
     CHECK(header.text == std::string(std::istreambuf_iterator<char>(file), {}));
   }

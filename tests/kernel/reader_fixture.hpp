@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "hone/kernel_spec.hpp"
+#include "engine/kernel/kernel_spec.hpp"
 
 namespace reader_test {
 

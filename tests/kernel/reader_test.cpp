@@ -228,10 +228,8 @@ template <class T, Config c> KERNEL void add(IN(p.n) const T* x, OUT(p.n) T* y, 
 )cuda"));
   REQUIRE(spec.ok());
   const std::vector<std::tuple<int, std::string, std::string>> expected{
-      {4, "p.n % c.block == 0", "whole blocks"},
-      {6, "p.n <= 1000 || c.block >= 64", "too many blocks"},
-      {7, "!(words(p, c) < 8)", "too few words"},
-      {8, "c.block != 96", "never"},
+      {4, "p.n % c.block == 0", "whole blocks"},          {6, "p.n <= 1000 || c.block >= 64", "too many blocks"},
+      {7, "!(words(p, c) < 8)", "too few words"},         {8, "c.block != 96", "never"},
       {8, "p.n >= 100 || c.block <= 32", "few elements"},
   };
   REQUIRE(spec->constraints.size() == expected.size());
@@ -339,7 +337,6 @@ TEST_CASE("several references are passes in the order of the file, each with an 
   }
   const Folder folder;
   const auto spec = hone::read_kernel_file(folder.write("total.cu", R"cuda(
-#include <hone/kernel.h>
 struct Problem { long n = 64; };
 struct Config { TUNE(1, 2) int vec = 1; };
 constexpr long kShare = 8;
@@ -418,7 +415,6 @@ TEST_CASE("a kernel without an element type, without valid and cost, with member
  * Quickly. */
 #include <cstdint>
 #include <cuda_fp16.h>
-#include <hone/kernel.h>
 struct Problem { long n = 64; constexpr long twice() const { return n + n; } };
 struct Config {
   enum class Path { slow = 2, fast };

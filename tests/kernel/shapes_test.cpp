@@ -1,9 +1,10 @@
 // References that take the configuration, and problems that the author of a file wants tried.
 #include <algorithm>
 
-#include "hone/against.hpp"
-#include "hone/instantiation.hpp"
-#include "hone/problem.hpp"
+#include "engine/kernel/against.hpp"
+#include "engine/kernel/instantiation.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/kernel/small_problems.hpp"
 #include "tests/kernel/reader_fixture.hpp"
 
 using namespace hone;

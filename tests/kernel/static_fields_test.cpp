@@ -1,10 +1,11 @@
 // STATIC fields of a Problem: constants of the code, variables of everything that is read.
-#include "hone/static_fields.hpp"
+#include "engine/kernel/static_fields.hpp"
 
 #include <algorithm>
 
-#include "hone/device.hpp"
-#include "hone/store.hpp"
+#include "engine/device/device.hpp"
+#include "engine/kernel/small_problems.hpp"
+#include "engine/store/store.hpp"
 #include "tests/kernel/reader_fixture.hpp"
 
 using namespace hone;
@@ -23,7 +24,8 @@ std::string static_file(const std::string& fields, const std::string& more = "",
 }
 
 constexpr const char* kStaticFields =
-    "  long n = 64;\n  RANGE(2, 512) STATIC long head =\n      64 + 64;  // elements of a head\n  STATIC bool causal = false; bool other = true;\n"
+    "  long n = 64;\n  RANGE(2, 512) STATIC long head =\n      64 + 64;  // elements of a head\n  STATIC bool causal = false; bool other = "
+    "true;\n"
     "  STATIC Layout layout = Layout::kColumns;";
 
 KernelSpec read_static(const std::string& text) {
@@ -56,17 +58,19 @@ TEST_CASE("a STATIC field is a field of the Problem like others, and no part of 
   const Problem problem = make_problem(spec, spec.dtypes.front(), {{"n", 7}, {"head", 32}, {"layout", 0}}).value();
   CHECK(packed(spec, problem) == std::vector<std::int64_t>{7, 1});
   CHECK(plan_launch(spec, problem, default_configuration(spec), {}).value().front().fields == std::vector<std::int64_t>{7, 1});
-  CHECK(make_problem(spec, spec.dtypes.front(), {{"head", 513}}).error().message.find("head is 513; it is at most 512") != std::string::npos);
+  CHECK(make_problem(spec, spec.dtypes.front(), {{"head", 513}}).error().message.find("head is 513; it is at most 512") !=
+        std::string::npos);
 }
 
 TEST_CASE("what is read follows a STATIC field wherever it is named") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read_static(static_file(kStaticFields,
-                                       "constexpr long kHalf = Problem::head / 2;\nconstexpr long twice(Problem q) { return 2 * q.head; }\n"
-                                       "constexpr bool valid(Problem p, Config c) { return p.layout == Layout::kColumns || Problem::causal; }\n",
-                                       "kHalf + twice(p) + p.head"));
+  const KernelSpec spec =
+      read_static(static_file(kStaticFields,
+                              "constexpr long kHalf = Problem::head / 2;\nconstexpr long twice(Problem q) { return 2 * q.head; }\n"
+                              "constexpr bool valid(Problem p, Config c) { return p.layout == Layout::kColumns || Problem::causal; }\n",
+                              "kHalf + twice(p) + p.head"));
   const auto at = [&](std::int64_t head) { return make_problem(spec, spec.dtypes.front(), {{"head", head}}).value(); };
   CHECK(grid_of(spec, at(128)) == 448);
   CHECK(grid_of(spec, at(32)) == 112);
@@ -132,12 +136,14 @@ TEST_CASE("a STATIC field that cannot be compiled in, or not be followed, is ref
   if (!can_read()) {
     return;
   }
-  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head{64};")).find("add.cu:5:15: error: STATIC field 'head' needs its value in the form STATIC") == 0);
-  CHECK(error_of(static_file("  long n = 64;\n  STATIC int head = 64;")).find("extent 'head' of struct Problem must be a long") != std::string::npos);
-  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "enum { kHalf = Problem::head / 2 };\n", "kHalf")).find("the grid of kernel 'add' depends on a STATIC field by way of") !=
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head{64};"))
+            .find("add.cu:5:15: error: STATIC field 'head' needs its value in the form STATIC") == 0);
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC int head = 64;")).find("extent 'head' of struct Problem must be a long") !=
         std::string::npos);
-  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "", "(long)sizeof(Vector<float, Problem::head>)")).find("depends on a STATIC field") !=
-        std::string::npos);
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "enum { kHalf = Problem::head / 2 };\n", "kHalf"))
+            .find("the grid of kernel 'add' depends on a STATIC field by way of") != std::string::npos);
+  CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "", "(long)sizeof(Vector<float, Problem::head>)"))
+            .find("depends on a STATIC field") != std::string::npos);
   CHECK(error_of(static_file("  STATIC long head = 64;\n  long n = head;")).find("must be a constant") != std::string::npos);
   std::string config = static_file("  long n = 64;");
   config.replace(config.find("TUNE(32"), 0, "STATIC int wide = 3; ");

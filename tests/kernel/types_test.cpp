@@ -1,8 +1,8 @@
 // Element types as a kernel file writes them: fixed ones, scalars, small vectors, several type parameters.
 #include <algorithm>
 
-#include "hone/problem.hpp"
-#include "hone/instantiation.hpp"
+#include "engine/kernel/instantiation.hpp"
+#include "engine/kernel/kernel_problem.hpp"
 #include "tests/kernel/reader_fixture.hpp"
 
 using namespace hone;
@@ -25,8 +25,9 @@ std::string fixed(const std::string& parameters) {
 
 /// With type parameters.
 std::string templated(const std::string& types, const std::string& marks, const std::string& parameters) {
-  return std::string(kTypesHead) + "template <" + types + "> REFERENCE(p.n) void add_reference(long i, double* y, Problem p) { y[i] = 0; }\n" +
-         "template <" + types + ", Config c> KERNEL " + marks + " void add(" + parameters + ", Problem p) {}\n";
+  return std::string(kTypesHead) + "template <" + types +
+         "> REFERENCE(p.n) void add_reference(long i, double* y, Problem p) { y[i] = 0; }\n" + "template <" + types +
+         ", Config c> KERNEL " + marks + " void add(" + parameters + ", Problem p) {}\n";
 }
 
 KernelSpec read_typed(const std::string& text) {
@@ -53,9 +54,9 @@ TEST_CASE("every C++ spelling of a type is the dtype that it is") {
       "IN(p.n) const unsigned* e, IN(p.n) const long* f, IN(p.n) const long long* g, IN(p.n) const size_t* h, IN(p.n) const bool* i_, "
       "IN(p.n) const e4m3* j, IN(p.n) const e5m2* k, IN(p.n) const i4x2* l, IN(p.n) const u4x2* m, IN(p.n) const int8_t* n, "
       "IN(p.n) const u64* o, IN(p.n) const int64_t* q, IN(p.n) const i32* r"));
-  const std::vector<DType> expected{DType::kI8,   DType::kU8,   DType::kI16,  DType::kU16,  DType::kU32, DType::kI64,
-                                    DType::kI64,  DType::kU64,  DType::kBool, DType::kE4M3, DType::kE5M2, DType::kI4x2,
-                                    DType::kU4x2, DType::kI8,   DType::kU64,  DType::kI64,  DType::kI32, DType::kF32};
+  const std::vector<DType> expected{DType::kI8,   DType::kU8,  DType::kI16,  DType::kU16,  DType::kU32,  DType::kI64,
+                                    DType::kI64,  DType::kU64, DType::kBool, DType::kE4M3, DType::kE5M2, DType::kI4x2,
+                                    DType::kU4x2, DType::kI8,  DType::kU64,  DType::kI64,  DType::kI32,  DType::kF32};
   REQUIRE(spec.arguments.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(spec.arguments[i].name);
@@ -88,8 +89,8 @@ TEST_CASE("a pointer to vectors counts vectors, and its extent is that of their 
     return;
   }
   const KernelSpec spec = read_typed(templated("class T", "DTYPES(f32, i8)",
-                                         "IN(p.n) const float4* a, IN(p.n + 1) const Vector<T, 2>* b, IN(p.n) const uchar2* d, "
-                                         "IN(p.n) const Vector<f32, 4>* e, OUT(p.n) T* y"));
+                                               "IN(p.n) const float4* a, IN(p.n + 1) const Vector<T, 2>* b, IN(p.n) const uchar2* d, "
+                                               "IN(p.n) const Vector<f32, 4>* e, OUT(p.n) T* y"));
   const Bindings bound = bindings(make_problem(spec, DType::kF32, {{"n", 10}}).value());
   CHECK(argument(spec, "a").dtype == DType::kF32);
   CHECK(argument(spec, "a").lanes == 4);
@@ -121,12 +122,13 @@ TEST_CASE("of several types each combination is one of the kernel's dtypes, by n
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read_typed(std::string(kTypesHead) +
-                               "template <class In, class Out> constexpr bool valid(Problem p, Config c) { return sizeof(In) <= sizeof(Out); }\n"
-                               "template <class Out> constexpr Cost cost(Problem p) { return {.bytes = 1.0 * p.n * sizeof(Out)}; }\n"
-                               "template <class In, class Out> REFERENCE(p.n) void add_reference(long i, const In* x, double* y, Problem p) {}\n"
-                               "template <class In, class Out, Config c> KERNEL DTYPES(In = f16 | bf16 | e4m3, Out = bf16 | f32)\n"
-                               "void add(IN(p.n * sizeof(In)) const In* x, OUT(p.n) Out* y, SCALAR(2) Out by, Problem p) {}\n");
+  const KernelSpec spec =
+      read_typed(std::string(kTypesHead) +
+                 "template <class In, class Out> constexpr bool valid(Problem p, Config c) { return sizeof(In) <= sizeof(Out); }\n"
+                 "template <class Out> constexpr Cost cost(Problem p) { return {.bytes = 1.0 * p.n * sizeof(Out)}; }\n"
+                 "template <class In, class Out> REFERENCE(p.n) void add_reference(long i, const In* x, double* y, Problem p) {}\n"
+                 "template <class In, class Out, Config c> KERNEL DTYPES(In = f16 | bf16 | e4m3, Out = bf16 | f32)\n"
+                 "void add(IN(p.n * sizeof(In)) const In* x, OUT(p.n) Out* y, SCALAR(2) Out by, Problem p) {}\n");
   CHECK(spec.type_names == std::vector<std::string>{"In", "Out"});
   REQUIRE(spec.dtypes.size() == 6);
   CHECK(name(spec.dtypes[0]) == "In=f16,Out=bf16");
@@ -152,8 +154,8 @@ TEST_CASE("dtypes are chosen by as much as says which") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec spec = read_typed(templated("class In, class Out", "DTYPES(In = f16 | bf16 | e4m3, Out = bf16 | f32)",
-                                         "IN(p.n) const In* x, OUT(p.n) Out* y"));
+  const KernelSpec spec = read_typed(
+      templated("class In, class Out", "DTYPES(In = f16 | bf16 | e4m3, Out = bf16 | f32)", "IN(p.n) const In* x, OUT(p.n) Out* y"));
   const auto chosen = [&](std::string_view text) {
     const auto dtypes = choose_dtypes(spec, text);
     return dtypes ? name(*dtypes) : dtypes.error().message;
@@ -182,9 +184,10 @@ TEST_CASE("several types must be told apart, everywhere alike") {
             .find("DTYPES does not say what Out may be") != std::string::npos);
   CHECK(error_of(templated("class In, class Out", "DTYPES(f16, f32)", "IN(p.n) const In* x, OUT(p.n) Out* y")).find("is not of the form") !=
         std::string::npos);
-  const std::string other =
-      std::string(kTypesHead) + "template <class A, class Out> REFERENCE(p.n) void add_reference(long i, double* y, Problem p) {}\n" +
-      "template <class In, class Out, Config c> KERNEL DTYPES(In = f16, Out = f32) void add(IN(p.n) const In* x, OUT(p.n) Out* y, Problem p) {}\n";
+  const std::string other = std::string(kTypesHead) +
+                            "template <class A, class Out> REFERENCE(p.n) void add_reference(long i, double* y, Problem p) {}\n" +
+                            "template <class In, class Out, Config c> KERNEL DTYPES(In = f16, Out = f32) void add(IN(p.n) const In* x, "
+                            "OUT(p.n) Out* y, Problem p) {}\n";
   CHECK(error_of(other).find("must be templates on the same types in the same order: <class In, class Out>") != std::string::npos);
 }
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "engine/measure/element.hpp"
+#include "engine/measure/measure.hpp"
 #include "engine/measure/spots.hpp"
-#include "hone/measure.hpp"
 #include "hone/random.h"
 
 namespace fake {

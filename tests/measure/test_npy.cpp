@@ -1,8 +1,8 @@
-#include "engine/measure/npy.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstring>
+
+#include "engine/measure/npy.hpp"
 
 using hone::measure::parse_npy;
 

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <random>
 
-#include "hone/measure.hpp"
+#include "engine/measure/measure.hpp"
 
 using hone::Measurement;
 using hone::summarize;

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "hone/plugin_loader.hpp"
+#include "engine/plugin/plugin_loader.hpp"
 
 extern "C" {
 struct place {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <limits>
 
-#include "hone/configuration.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/plugin/plugin_loader.hpp"
 #include "hone/plugin.h"
-#include "hone/plugin_loader.hpp"
 
 namespace {
 
@@ -160,7 +160,8 @@ TEST_CASE("what goes to constant memory is asked of devices that copy it, and ot
   const std::vector<ConstantCopy> constants{{.argument = 2, .symbol = "table", .bytes = 400}};
   const auto least = open(registry, "sham");
   const std::string refused = message_of(try_load_copy(registry, *least, "block=128", 100, constants), ErrorCode::kLaunch);
-  CHECK(refused.find("the kernel has 'table' in constant memory (CONSTANT), and this device does not copy anything there") != std::string::npos);
+  CHECK(refused.find("the kernel has 'table' in constant memory (CONSTANT), and this device does not copy anything there") !=
+        std::string::npos);
   const auto device = open(with("sham_device"), "sham_whole");
   const auto kernel = try_load_copy(registry, *device, "block=128", 100, constants).value();
   const auto x = device->allocate(400).value(), y = device->allocate(400).value(), table = device->allocate(400).value();
@@ -267,7 +268,8 @@ TEST_CASE("a call that fails, throws or gives nothing is an error that names the
 TEST_CASE("a device that stalls while it is looked for is missing, and says why") {
   Registry registry = make_builtin_registry();
   REQUIRE(load_plugin(registry, built("stalling_device"), std::chrono::milliseconds(20)).ok());
-  CHECK(message_of(registry.device("failing"), ErrorCode::kUnavailable).find("enumerate: it did not return within 20 ms") != std::string::npos);
+  CHECK(message_of(registry.device("failing"), ErrorCode::kUnavailable).find("enumerate: it did not return within 20 ms") !=
+        std::string::npos);
   CHECK(registry.device("cpu").ok());
 }
 

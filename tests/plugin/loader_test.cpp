@@ -1,16 +1,18 @@
-#include "hone/plugin_loader.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
 
+#include "engine/plugin/plugin_loader.hpp"
+
 namespace {
 
 using namespace hone;
 
-std::filesystem::path built(const char* name) { return std::filesystem::path(HONE_BINARY_DIR) / "tests" / "plugin" / (std::string(name) + ".so"); }
+std::filesystem::path built(const char* name) {
+  return std::filesystem::path(HONE_BINARY_DIR) / "tests" / "plugin" / (std::string(name) + ".so");
+}
 
 std::shared_ptr<const SearchSpace> line(int values) {
   Parameter parameter;
@@ -55,7 +57,9 @@ TEST_CASE("a plugin of another ABI version is refused with both versions named")
   check_refused(built("other_abi_plugin"), "it was built for plugin ABI 4, this Hone takes ABI 2 to 3");
 }
 
-TEST_CASE("a shared object that is no plugin is refused") { check_refused(built("no_entry_plugin"), "exports no function hone_plugin_entry"); }
+TEST_CASE("a shared object that is no plugin is refused") {
+  check_refused(built("no_entry_plugin"), "exports no function hone_plugin_entry");
+}
 
 TEST_CASE("a plugin whose entry throws or announces nothing at all is refused") {
   check_refused(built("throwing_entry"), "hone_plugin_entry failed: no licence here");

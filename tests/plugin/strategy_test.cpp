@@ -1,5 +1,5 @@
 // A strategy that breaks its contract loses its turn, never the session.
-#include "hone/strategy.hpp"
+#include "engine/plugin/strategy.hpp"
 
 #include <doctest/doctest.h>
 

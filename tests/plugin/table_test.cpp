@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "engine/plugin/strategy.hpp"
 #include "hone/plugin.hpp"
-#include "hone/strategy.hpp"
 
 namespace {
 

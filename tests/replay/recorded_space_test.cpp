@@ -1,4 +1,4 @@
-#include "hone/recorded_space.hpp"
+#include "engine/store/recorded_space.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "hone/measure.hpp"
-#include "hone/registry.hpp"
+#include "engine/measure/measure.hpp"
+#include "engine/plugin/registry.hpp"
 
 namespace hone {
 std::unique_ptr<DevicePlugin> make_replay_device();

@@ -26,7 +26,8 @@ class MissFixture {
   [[nodiscard]] std::filesystem::path path() const { return folder_ / "S.db"; }
 
   [[nodiscard]] Engine engine(const char* budget) const {
-    return Engine::open({.store = path(), .device = "cpu", .tune_misses = MissTuning{.budget = parse_budget(budget).value()}}).value();
+    return Engine::open({.store = path(), .device = "cpu", .background_tuning = BackgroundTuning{.budget = parse_budget(budget).value()}})
+        .value();
   }
 
   /// As they will be in two days.
@@ -57,11 +58,11 @@ void wait_for(const Condition& condition) {
 bool copies(Engine& engine, const Kernel& copy, std::size_t n) {
   const std::vector<float> input(n, 2.5F);
   std::vector<float> output(n, 0.0F);
-  const auto x = engine.device().allocate(n * sizeof(float)).value();
-  const auto y = engine.device().allocate(n * sizeof(float)).value();
-  REQUIRE(engine.device().upload(x->address(), std::as_bytes(std::span(input))).ok());
+  const auto x = engine.memory().allocate(n * sizeof(float)).value();
+  const auto y = engine.memory().allocate(n * sizeof(float)).value();
+  REQUIRE(engine.memory().upload(x->address(), std::as_bytes(std::span(input))).ok());
   REQUIRE(copy.launch(nullptr, static_cast<const float*>(x->address()), static_cast<float*>(y->address())).ok());
-  REQUIRE(engine.device().download(std::as_writable_bytes(std::span(output)), y->address()).ok());
+  REQUIRE(engine.memory().download(std::as_writable_bytes(std::span(output)), y->address()).ok());
   return output == input;
 }
 
@@ -79,9 +80,9 @@ TEST_CASE("a miss is answered by a stand-in, tuned meanwhile, and then by the wi
   CHECK_FALSE(winner.superseded());
   CHECK(copies(engine, winner, 1000));
   CHECK(copies(engine, stand_in, 1000));  // a handle that was not exchanged goes on
-  wait_for([&] { return engine.misses().waiting == 0; });
-  CHECK(engine.misses().tuned == 1);
-  CHECK(engine.misses().failures.empty());
+  wait_for([&] { return engine.background_report().waiting == 0; });
+  CHECK(engine.background_report().tuned == 1);
+  CHECK(engine.background_report().failures.empty());
 }
 
 TEST_CASE("the nearest record stands in while another shape is tuned") {
@@ -93,7 +94,7 @@ TEST_CASE("the nearest record stands in while another shape is tuned") {
   }
   Engine engine = fixture.engine("1trials");
   CHECK(copy_of(engine, 1000).source() == Source::kExact);
-  CHECK(engine.misses().waiting == 0);
+  CHECK(engine.background_report().waiting == 0);
   const Kernel other = copy_of(engine, 2000);
   CHECK(other.source() == Source::kNearest);
   wait_for([&] { return other.superseded(); });
@@ -128,7 +129,7 @@ TEST_CASE("an engine that goes away before its first trial stops as well") {
   for (const std::int64_t n : {100, 200, 300}) {
     copy_of(engine, n);
   }
-  CHECK(engine.misses().waiting == 3);
+  CHECK(engine.background_report().waiting == 3);
 }
 
 TEST_CASE("what another engine is tuning is waited for, not tuned twice") {
@@ -150,15 +151,15 @@ TEST_CASE("a problem that cannot be tuned is reported once, and its stand-in sta
   broken.name = "broken";
   broken.source_hash = "another";
   broken.cost.sum_length = Expression::variable("p.nothing");  // validation asks for it, a launch does not
-  REQUIRE(engine.add_kernel(broken).ok());
+  REQUIRE(engine.add_kernel_spec(broken.serialize()).ok());
   const Kernel stand_in = engine.kernel("broken", DType::kF32, {{"n", 1000}}).value();
   CHECK(copies(engine, stand_in, 1000));
-  wait_for([&] { return engine.misses().waiting == 0; });
-  REQUIRE(engine.misses().failures.size() == 1);
-  CHECK(engine.misses().failures[0].find("broken f32 n=1000: ") == 0);
+  wait_for([&] { return engine.background_report().waiting == 0; });
+  REQUIRE(engine.background_report().failures.size() == 1);
+  CHECK(engine.background_report().failures[0].find("broken f32 n=1000: ") == 0);
   CHECK_FALSE(stand_in.superseded());
   CHECK(engine.kernel("broken", DType::kF32, {{"n", 1000}}).value().source() == Source::kDefault);
-  CHECK(engine.misses().waiting == 0);
+  CHECK(engine.background_report().waiting == 0);
 }
 
 TEST_CASE("a kernel of which nothing was right is not tried again by each process that misses it") {
@@ -171,11 +172,11 @@ TEST_CASE("a kernel of which nothing was right is not tried again by each proces
   broken.source.replace(broken.source.find(right), right.size(), "y[i] = 1e6");
   const auto failure = [&] {
     Engine engine = fixture.engine("2trials");
-    REQUIRE(engine.add_kernel(broken).ok());
+    REQUIRE(engine.add_kernel_spec(broken.serialize()).ok());
     REQUIRE(engine.kernel("broken", DType::kF32, {{"n", 1000}}).ok());
-    wait_for([&] { return engine.misses().waiting == 0; });
-    REQUIRE(engine.misses().failures.size() == 1);
-    return engine.misses().failures[0];
+    wait_for([&] { return engine.background_report().waiting == 0; });
+    REQUIRE(engine.background_report().failures.size() == 1);
+    return engine.background_report().failures[0];
   };
   failure();
   REQUIRE(fixture.sessions().size() == 1);
@@ -190,13 +191,13 @@ TEST_CASE("nothing is tuned unless asked for") {
   const MissFixture fixture;
   Engine engine = Engine::open({.store = fixture.path(), .device = "cpu"}).value();
   copy_of(engine, 1000);
-  CHECK(engine.misses().waiting == 0);
+  CHECK(engine.background_report().waiting == 0);
   CHECK_FALSE(std::filesystem::exists(fixture.path()));
 }
 
 TEST_CASE("tuning misses into a store that cannot be made is refused at once") {
   const MissFixture fixture;
-  CHECK_FALSE(Engine::open({.store = "/proc/none/S.db", .device = "cpu", .tune_misses = MissTuning{}}).ok());
+  CHECK_FALSE(Engine::open({.store = "/proc/none/S.db", .device = "cpu", .background_tuning = BackgroundTuning{}}).ok());
 }
 
 }  // namespace hone

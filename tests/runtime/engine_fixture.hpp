@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/launch_plan.hpp"
 #include "hone/engine.hpp"
-#include "hone/launch_plan.hpp"
 
 namespace hone::test {
 
@@ -81,11 +81,11 @@ inline void make_tuned_store(const std::filesystem::path& file) {
 inline std::vector<float> launched(Engine& engine, const Kernel& softmax) {
   const std::vector<float> input(15, 2.0F);
   std::vector<float> output(15, -1.0F);
-  const auto x = engine.device().allocate(input.size() * sizeof(float)).value();
-  const auto y = engine.device().allocate(output.size() * sizeof(float)).value();
-  REQUIRE(engine.device().upload(x->address(), std::as_bytes(std::span(input))).ok());
+  const auto x = engine.memory().allocate(input.size() * sizeof(float)).value();
+  const auto y = engine.memory().allocate(output.size() * sizeof(float)).value();
+  REQUIRE(engine.memory().upload(x->address(), std::as_bytes(std::span(input))).ok());
   REQUIRE(softmax.launch(nullptr, static_cast<const float*>(x->address()), static_cast<float*>(y->address())).ok());
-  REQUIRE(engine.device().download(std::as_writable_bytes(std::span(output)), y->address()).ok());
+  REQUIRE(engine.memory().download(std::as_writable_bytes(std::span(output)), y->address()).ok());
   return output;
 }
 

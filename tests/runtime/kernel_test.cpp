@@ -20,7 +20,7 @@ std::string complaint(const Kernel& kernel, Arguments... arguments) {
 TEST_CASE("misuse of a launch is an error that names the argument and the types, not a crash") {
   Engine engine = cpu_engine();
   const Kernel softmax = engine.kernel("softmax", DType::kF32, kSoftmaxShape).value();
-  const auto memory = engine.device().allocate(256).value();
+  const auto memory = engine.memory().allocate(256).value();
   auto* const x = static_cast<float*>(memory->address());
   CHECK(complaint(softmax, x) == "softmax takes 2 arguments; 1 were passed");
   CHECK(complaint(softmax, x, 1.0F) == "softmax: argument 1 (y): float was passed; its type in the kernel file is f32*");
@@ -34,7 +34,7 @@ TEST_CASE("misuse of a launch is an error that names the argument and the types,
 TEST_CASE("a null pointer is refused where the kernel has elements") {
   Engine engine = cpu_engine();
   const Kernel softmax = engine.kernel("softmax", DType::kF32, kSoftmaxShape).value();
-  const auto memory = engine.device().allocate(256).value();
+  const auto memory = engine.memory().allocate(256).value();
   auto* const x = static_cast<float*>(memory->address());
   CHECK(complaint(softmax, x, static_cast<float*>(nullptr)) ==
         "softmax: argument 1 (y): a null pointer was passed; the kernel has 15 elements there");
@@ -54,7 +54,7 @@ TEST_CASE("an argument without elements may be null") {
   REQUIRE(contains(spec.source, body));
   spec.source.replace(spec.source.rfind(body), body.size(), body + " if (p.n > 0) return;");
   spec.name = "copy";
-  REQUIRE(engine.add_kernel(spec).ok());
+  REQUIRE(engine.add_kernel_spec(spec.serialize()).ok());
   const Kernel nothing = engine.kernel("copy", DType::kF32, {{"n", 4}}).value();
   CHECK(complaint(nothing, nullptr, static_cast<float*>(nullptr)) == "");
 }

@@ -1,4 +1,4 @@
-#include "hone/launch_plan.hpp"
+#include "engine/runtime/launch_plan.hpp"
 
 #include "tests/runtime/engine_fixture.hpp"
 
@@ -74,7 +74,8 @@ TEST_CASE("an argument whose bytes would overflow is an error that names it") {
   full_sum.arguments.back().direction = Direction::kWorkspace;
   const auto arguments = launch_arguments(full_sum, problem, default_configuration(full_sum));
   REQUIRE_FALSE(arguments.ok());
-  CHECK(arguments.error().message.find("argument '" + full_sum.arguments.back().name + "' would have 4611686018427387904 elements") != std::string::npos);
+  CHECK(arguments.error().message.find("argument '" + full_sum.arguments.back().name + "' would have 4611686018427387904 elements") !=
+        std::string::npos);
 }
 
 TEST_CASE("without a compiler, code that another version of it made of the configuration serves") {

@@ -1,4 +1,4 @@
-#include "hone/lookup.hpp"
+#include "engine/store/lookup.hpp"
 
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "hone/registry.hpp"
+#include "engine/plugin/registry.hpp"
 
 namespace hone {
 namespace {

@@ -29,15 +29,15 @@ TEST_CASE("in a fork every call says that it is one, and the process before goes
   // Large enough for every thread of the device: those the fork does not have.
   const Kernel softmax = engine.kernel("softmax", DType::kF32, {{"rows", 4096}, {"cols", 64}}).value();
   const std::size_t count = 4096 * 64;
-  const auto x = engine.device().allocate(count * sizeof(float)).value(), y = engine.device().allocate(count * sizeof(float)).value();
-  REQUIRE(engine.device().fill(x->address(), count * sizeof(float), 0).ok());
+  const auto x = engine.memory().allocate(count * sizeof(float)).value(), y = engine.memory().allocate(count * sizeof(float)).value();
+  REQUIRE(engine.memory().fill(x->address(), count * sizeof(float), 0).ok());
   const auto launch = [&] { return softmax.launch(nullptr, x->address(), y->address()); };
   REQUIRE(launch().ok());
   CHECK(in_fork([&] {
     const Result<void> launched = launch();
     const Result<Kernel> found = engine.kernel("softmax", DType::kF32, kSoftmaxShape);
     return !launched && !found && contains(launched.error().message, "fork") && contains(found.error().message, "fork") &&
-           found.error().code == ErrorCode::kUnavailable && engine.misses().waiting == 0;
+           found.error().code == ErrorCode::kUnavailable && engine.background_report().waiting == 0;
   }));
   CHECK(launch().ok());
 }

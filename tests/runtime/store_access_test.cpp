@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "hone/digest.hpp"
+#include "engine/base/digest.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone::test {

@@ -93,7 +93,8 @@ TEST_CASE("what goes to constant memory is passed behind the kernel's parameters
   const Kernel lookup = engine->kernel("lookup", {{"n", 256}}).value();
   std::vector<std::uint8_t> bytes(256), found(256);
   std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
-  const auto x = engine->device().allocate(256).value(), y = engine->device().allocate(256).value(), table = engine->device().allocate(256).value();
+  const auto x = engine->device().allocate(256).value(), y = engine->device().allocate(256).value(),
+             table = engine->device().allocate(256).value();
   REQUIRE(engine->device().upload(x->address(), std::as_bytes(std::span(bytes))).ok());
   auto* const from = static_cast<const std::uint8_t*>(x->address());
   auto* const to = static_cast<std::uint8_t*>(y->address());

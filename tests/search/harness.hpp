@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "hone/registry.hpp"
-#include "hone/strategy.hpp"
+#include "engine/plugin/registry.hpp"
+#include "engine/plugin/strategy.hpp"
 
 namespace hone::test {
 

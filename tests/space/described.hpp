@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "hone/search_space.hpp"
-#include "hone/space_description.hpp"
+#include "engine/space/search_space.hpp"
+#include "engine/space/space_description.hpp"
 
 namespace hone::test {
 

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "hone/search_space.hpp"
-#include "hone/space_description.hpp"
+#include "engine/space/search_space.hpp"
+#include "engine/space/space_description.hpp"
 
 TEST_CASE("Published search spaces have exactly their published number of configurations") {
   const std::filesystem::path file = std::filesystem::path(HONE_SOURCE_DIR) / "../shared/spaces/definitions.json";

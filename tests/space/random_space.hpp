@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hone/search_space.hpp"
+#include "engine/space/search_space.hpp"
 
 namespace hone::test {
 

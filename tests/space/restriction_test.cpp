@@ -1,11 +1,11 @@
-#include "hone/restriction.hpp"
+#include "engine/space/restriction.hpp"
 
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "hone/problem.hpp"
-#include "hone/registry.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/plugin/registry.hpp"
 
 namespace hone {
 namespace {

@@ -1,4 +1,4 @@
-#include "hone/search_space.hpp"
+#include "engine/space/search_space.hpp"
 
 #include <doctest/doctest.h>
 
@@ -55,7 +55,8 @@ TEST_CASE("A trillion combinations with constraints among them are counted exact
 TEST_CASE("A constraint that fails because a product of fixed values is beyond 64 bits says so") {
   const auto cubed = make(Operator::kMultiply, make(Operator::kMultiply, variable("p.n"), variable("p.n")), variable("p.n"));
   const auto message = [&](std::int64_t n) {
-    const auto space = SearchSpace::build({parameter("x", {1, 2})}, {constraint(make(Operator::kEqual, cubed, variable("c.x")))}, {{"p.n", n}});
+    const auto space =
+        SearchSpace::build({parameter("x", {1, 2})}, {constraint(make(Operator::kEqual, cubed, variable("c.x")))}, {{"p.n", n}});
     REQUIRE(!space.ok());
     return space.error().message;
   };

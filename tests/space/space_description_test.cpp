@@ -1,4 +1,4 @@
-#include "hone/space_description.hpp"
+#include "engine/space/space_description.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "hone/space_explanation.hpp"
+#include "engine/space/space_explanation.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "hone/budget.hpp"
+
+#include <doctest/doctest.h>
 
 namespace hone {
 

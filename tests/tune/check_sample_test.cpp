@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hone/check.hpp"
+#include "engine/tune/check.hpp"
 
 namespace hone {
 namespace {

@@ -1,6 +1,8 @@
+#include "engine/space/default_position.hpp"
+
 #include <doctest/doctest.h>
 
-#include "hone/session.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone {
 namespace {

@@ -8,8 +8,12 @@ namespace {
 Candidate candidate(Count position, double median_us, bool required = false) {
   Candidate candidate;
   candidate.trial.position = position;
-  candidate.trial.measurement = {.samples_us = {median_us}, .median_us = median_us, .ci95_low_us = median_us, .ci95_high_us = median_us,
-                                 .raced_out = false, .by_graph = false};
+  candidate.trial.measurement = {.samples_us = {median_us},
+                                 .median_us = median_us,
+                                 .ci95_low_us = median_us,
+                                 .ci95_high_us = median_us,
+                                 .raced_out = false,
+                                 .by_graph = false};
   candidate.required = required;
   return candidate;
 }
@@ -67,9 +71,9 @@ TEST_CASE("a round that broke off keeps only the failures") {
 TEST_CASE("a worker's results that cannot be are not taken") {
   FinalRound round({candidate(5, 1.0), candidate(0, 9.0, true)}, 2);
   const Places places = round.next();
-  CHECK_FALSE(round.take(places, {result(Outcome::kOk)}, true));                                                  // one is missing
-  CHECK_FALSE(round.take(places, {result(Outcome::kOk), result(Outcome::kOk)}, false));                           // broke off for no reason
-  CHECK_FALSE(round.take(places, {result(Outcome::kOk), result(Outcome::kOk), result(Outcome::kOk)}, true));      // one too many
+  CHECK_FALSE(round.take(places, {result(Outcome::kOk)}, true));                                              // one is missing
+  CHECK_FALSE(round.take(places, {result(Outcome::kOk), result(Outcome::kOk)}, false));                       // broke off for no reason
+  CHECK_FALSE(round.take(places, {result(Outcome::kOk), result(Outcome::kOk), result(Outcome::kOk)}, true));  // one too many
   CHECK(round.next() == places);
 }
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "hone/expectation_evidence.hpp"
+#include "engine/plugin/registry.hpp"
+#include "engine/store/expectation_evidence.hpp"
 #include "hone/plugin.hpp"
-#include "hone/registry.hpp"
 #include "tests/space/described.hpp"
 #include "tests/tune/replay_fixture.hpp"
 

@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "hone/recorded_space.hpp"
-#include "hone/session.hpp"
+#include "engine/store/recorded_space.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone::replay_test {
 

@@ -45,7 +45,9 @@ TEST_CASE("what the worker expects of a piece of timing replaces what the defaul
   CHECK(limits.stage({.name = "timing", .expected = 1e9}, 20.0) == 5.0);  // made up
 }
 
-TEST_CASE("a device that is the host's own cores has a higher floor") { CHECK(StageLimits(true, 60.0).floor() > StageLimits(false, 60.0).floor()); }
+TEST_CASE("a device that is the host's own cores has a higher floor") {
+  CHECK(StageLimits(true, 60.0).floor() > StageLimits(false, 60.0).floor());
+}
 
 TEST_CASE("the reference has limits of its own, which no candidate changes") {
   StageLimits limits(false, 60.0);

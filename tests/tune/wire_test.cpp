@@ -24,7 +24,8 @@ Result<wire::Message> decode(const Bytes& bytes) { return wire::decode(bytes.dat
 
 Trial timed_trial() {
   Trial trial;
-  trial.measurement = {.samples_us = {1.0, 2.5}, .median_us = 1.75, .ci95_low_us = 1.0, .ci95_high_us = 2.5, .raced_out = true, .by_graph = true};
+  trial.measurement = {
+      .samples_us = {1.0, 2.5}, .median_us = 1.75, .ci95_low_us = 1.0, .ci95_high_us = 2.5, .raced_out = true, .by_graph = true};
   return trial;
 }
 
@@ -42,8 +43,7 @@ wire::Message compile_reply() {
   artifact->digest = "00ff";
   artifact->bytes = {std::byte{1}, std::byte{255}};
   const Compiled compiled{artifact, {"f", "g"}, {.registers = 7, .spill_bytes = 0, .stack_bytes = 0, .shared_bytes = 0, .occupancy = 0.0}};
-  return {{"results",
-           {{{"compiled", wire::to_message(compiled)}}, {{"error", wire::to_message(Error{ErrorCode::kCompile, "line 3"})}}}},
+  return {{"results", {{{"compiled", wire::to_message(compiled)}}, {{"error", wire::to_message(Error{ErrorCode::kCompile, "line 3"})}}}},
           {"seconds", 0.5}};
 }
 
@@ -59,10 +59,22 @@ void read_as_anything(const wire::Message& message) {
 
 /// One of the message's values, at any depth, becomes another.
 void mutate(wire::Message& message, std::mt19937& random) {
-  static const std::vector<wire::Message> kOthers{
-      nullptr, true, -1, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::uint64_t>::max(), std::nan(""),
-      std::numeric_limits<double>::infinity(), -0.5, 1e300, "", "no outcome", "\xff\xfe", wire::Message::array(), wire::Message::object(),
-      wire::Message::array({nullptr, "x", -3}), wire::Message::binary({0, 1, 2})};
+  static const std::vector<wire::Message> kOthers{nullptr,
+                                                  true,
+                                                  -1,
+                                                  std::numeric_limits<std::int64_t>::min(),
+                                                  std::numeric_limits<std::uint64_t>::max(),
+                                                  std::nan(""),
+                                                  std::numeric_limits<double>::infinity(),
+                                                  -0.5,
+                                                  1e300,
+                                                  "",
+                                                  "no outcome",
+                                                  "\xff\xfe",
+                                                  wire::Message::array(),
+                                                  wire::Message::object(),
+                                                  wire::Message::array({nullptr, "x", -3}),
+                                                  wire::Message::binary({0, 1, 2})};
   if (message.is_structured() && !message.empty() && random() % 4 != 0) {
     auto child = message.begin();
     std::advance(child, static_cast<std::ptrdiff_t>(random() % message.size()));
@@ -123,8 +135,15 @@ TEST_CASE("a trial survives the wire") {
 }
 
 TEST_CASE("a device survives the wire") {
-  DeviceInfo sent{.id = "cuda:0", .plugin = "cuda", .product = "P", .uuid = "U", .architecture = "sm_90a", .mig_profile = "", .properties = {{"memory", 1}},
-                  .environment = {{"driver", "580"}}, .compile_overlaps = false};
+  DeviceInfo sent{.id = "cuda:0",
+                  .plugin = "cuda",
+                  .product = "P",
+                  .uuid = "U",
+                  .architecture = "sm_90a",
+                  .mig_profile = "",
+                  .properties = {{"memory", 1}},
+                  .environment = {{"driver", "580"}},
+                  .compile_overlaps = false};
   const DeviceInfo received = wire::device_from(wire::to_message(sent));
   CHECK(received.id == sent.id);
   CHECK(received.architecture == sent.architecture);
@@ -183,9 +202,9 @@ TEST_CASE("what a worker says is text that a report can hold") {
 }
 
 TEST_CASE("deep nesting, lengths beyond the end and what follows the end are no message") {
-  CHECK_FALSE(decode(Bytes(1 << 20, 0x81)).ok());                  // a million arrays, one in the other
+  CHECK_FALSE(decode(Bytes(1 << 20, 0x81)).ok());  // a million arrays, one in the other
   CHECK_FALSE(decode({0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}).ok());
-  CHECK_FALSE(decode({0xbb, 0x80, 0, 0, 0, 0, 0, 0, 0}).ok());     // twice this many entries are none, in 64 bits
+  CHECK_FALSE(decode({0xbb, 0x80, 0, 0, 0, 0, 0, 0, 0}).ok());  // twice this many entries are none, in 64 bits
   CHECK_FALSE(decode({0x5a, 0x7f, 0xff, 0xff, 0xff, 1}).ok());
   CHECK_FALSE(decode({0x5f, 0x41, 0}).ok());
   CHECK_FALSE(decode({0x01, 0x02}).ok());
@@ -203,9 +222,15 @@ TEST_CASE("no mutation of a reply's bytes makes a reader throw or hang") {
     for (unsigned changes = 1 + random() % 4; changes > 0 && !bytes.empty(); --changes) {
       const std::size_t at = random() % bytes.size();
       switch (random() % 4) {
-        case 0: bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at)); break;
-        case 1: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::uint8_t>(random())); break;
-        default: bytes[at] = static_cast<std::uint8_t>(random()); break;
+        case 0:
+          bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
+          break;
+        case 1:
+          bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::uint8_t>(random()));
+          break;
+        default:
+          bytes[at] = static_cast<std::uint8_t>(random());
+          break;
       }
     }
     if (const Result<wire::Message> message = decode(bytes)) {

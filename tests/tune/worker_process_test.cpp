@@ -17,7 +17,8 @@ namespace asio = boost::asio;
 /// An executable shell script in place of a worker: descriptor 3 is its socket.
 std::filesystem::path script(const std::string& body) {
   static int count = 0;
-  const auto path = std::filesystem::temp_directory_path() / ("hone_worker_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
+  const auto path =
+      std::filesystem::temp_directory_path() / ("hone_worker_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
   std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
   ::chmod(path.c_str(), 0755);
   return path;

@@ -1,0 +1,64 @@
+#pragma once
+// The element types a kernel can be tuned for.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "hone/error.hpp"
+
+namespace hone {
+
+/// The order is that of plugin.h: new ones come last.
+enum class DType {
+  kF32,
+  kF16,
+  kBF16,
+  kF64,
+  kI32,
+  kI8,
+  kU8,
+  kI16,
+  kU16,
+  kU32,
+  kI64,
+  kU64,
+  kBool,
+  kE4M3,
+  kE5M2,  ///< 8-bit floats; what is beyond their range becomes their largest number
+  kI4x2,
+  kU4x2,  ///< two 4-bit integers in a byte, the lower bits first; to all that compares and counts, the byte
+};
+
+/// All of them, in the order help texts list them.
+std::span<const DType> all_dtypes();
+
+/// The user's spelling: "f32", "f16", "bf16", "f64", "i32", "bool", "e4m3", ... The same names are types in kernel files.
+std::string_view name(DType dtype);
+
+/// Parses a spelling; the error lists the known ones, of `meant` if that names some.
+Result<DType> parse_dtype(std::string_view text, std::span<const DType> meant = {});
+
+/// Bytes of one element.
+std::size_t size_of(DType dtype);
+
+/// Distance from 1 to the next larger number (2^-23, 2^-10, 2^-7, 2^-52; 2^-3 and 2^-2 of 8-bit floats); 0 for integers.
+double epsilon(DType dtype);
+
+/// All that are compared exactly: integers, bool, bytes of 4-bit integers.
+bool is_integer(DType dtype);
+
+/// The range of an integer: its bounds as doubles, rounded where it has 64 bits; of a float its largest finite number and the negative of
+/// it.
+struct Range {
+  double least, most;
+};
+Range range_of(DType dtype);
+
+/// Whether results of usual size fall below its smallest normal number: f16 and the 8-bit floats.
+bool has_narrow_range(DType dtype);
+
+/// The distance between numbers below the smallest normal one, where no step is smaller; 0 for integers.
+double subnormal_step(DType dtype);
+
+}  // namespace hone

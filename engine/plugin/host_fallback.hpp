@@ -1,0 +1,27 @@
+#pragma once
+// What a device leaves to the host: done through upload and download, piece by piece.
+
+#include "engine/device/device.hpp"
+
+namespace hone::plugin_host {
+
+Result<void> copy_by_host(Device& device, void* destination, const void* source, std::size_t bytes);
+Result<void> fill_by_host(Device& device, void* destination, std::size_t bytes, std::uint8_t pattern);
+Result<void> randomize_by_host(Device& device, void* destination, DType dtype, std::size_t count, std::uint64_t seed);
+Result<Comparison> compare_by_host(Device& device, const void* actual, DType dtype, const double* expected, std::size_t count,
+                                   Tolerance tolerance);
+Result<std::uint64_t> checksum_by_host(Device& device, const void* source, std::size_t bytes);
+
+/// Empties caches by writing to memory that is twice as large as they are.
+class FlushByFill {
+ public:
+  Result<void> flush(Device& device);
+
+ private:
+  std::unique_ptr<Buffer> memory_;
+};
+
+/// By the host's clock, around launch and synchronize.
+Result<TimedRuns> time_by_host(Device& device, FlushByFill& cache, const TimeRequest& request);
+
+}  // namespace hone::plugin_host

@@ -1,0 +1,166 @@
+#include "engine/plugin/plugin_loader.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "engine/plugin/call_with_timeout.hpp"
+#include "engine/plugin/device_plugin.hpp"
+#include "engine/plugin/guarded.hpp"
+#include "engine/plugin/table.hpp"
+
+namespace hone {
+
+using plugin_host::settled;
+
+namespace {
+
+Error broken(const std::filesystem::path& file, const std::string& what) {
+  return Error{ErrorCode::kPlugin, fmt::format("plugin {}: {}", file.string(), what)};
+}
+
+/// What the entry function gave, or why it gave nothing.
+struct Entered {
+  const hone_plugin* plugin = nullptr;
+  std::optional<plugin_host::Failure> thrown;
+};
+
+Result<hone_plugin> open(const std::filesystem::path& file, std::chrono::milliseconds patience) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    return Error{ErrorCode::kNotFound, fmt::format("plugin {}: there is no such file", file.string())};
+  }
+  // A path without a slash would be looked up in the system's folders.
+  void* const library = ::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return broken(file, ::dlerror());
+  }
+  const auto entry = reinterpret_cast<hone_plugin_entry_function>(::dlsym(library, HONE_PLUGIN_ENTRY));
+  if (entry == nullptr) {
+    return broken(file, "it exports no function " HONE_PLUGIN_ENTRY " (see hone/plugin.h)");
+  }
+  const auto entered = plugin_host::CallWithTimeout::ask<Entered>(
+      [entry] {
+        Entered made;
+        made.thrown = plugin_host::guarded([&](hone_message*) {
+          made.plugin = entry();
+          return 0;
+        });
+        return made;
+      },
+      patience);
+  if (!entered) {
+    return broken(file, fmt::format(HONE_PLUGIN_ENTRY " did not return within {} ms", patience.count()));
+  }
+  const hone_plugin* const plugin = entered->plugin;
+  if (entered->thrown || plugin == nullptr) {
+    return broken(file, entered->thrown ? HONE_PLUGIN_ENTRY " failed: " + entered->thrown->message : HONE_PLUGIN_ENTRY " returned null");
+  }
+  if (plugin->abi < HONE_PLUGIN_ABI_OLDEST || plugin->abi > HONE_PLUGIN_ABI) {
+    return broken(
+        file, fmt::format("it was built for plugin ABI {}, this Hone takes ABI {} to {}: build it again with this version's hone/plugin.h",
+                          plugin->abi, HONE_PLUGIN_ABI_OLDEST, HONE_PLUGIN_ABI));
+  }
+  if (!HONE_HAS(hone_plugin, plugin, strategy_count)) {
+    return broken(file, fmt::format("its table, of {} bytes, lacks strategy_count", plugin->struct_size));
+  }
+  return settled(*plugin);
+}
+
+struct Contents {
+  std::vector<std::unique_ptr<StrategyPlugin>> strategies;
+  std::vector<std::unique_ptr<DevicePlugin>> devices;
+};
+
+/// The tables of one kind, none of them missing.
+template <class Table>
+std::span<const Table* const> tables(const Table* const* first, std::size_t count, const char* kind) {
+  if (count > 0 && (first == nullptr || std::find(first, first + count, nullptr) != first + count)) {
+    throw ContractError(fmt::format("it announces {} {} tables and one of them is null", count, kind));
+  }
+  return {first, count};
+}
+
+/// Throws ContractError where a table is not whole.
+Contents contents_of(const hone_plugin& plugin, const std::filesystem::path& file, std::chrono::milliseconds patience) {
+  Contents contents;
+  for (const hone_strategy* const table : tables(plugin.strategies, plugin.strategy_count, "strategy")) {
+    contents.strategies.push_back(std::make_unique<StrategyPlugin>(table, patience, plugin.abi));
+  }
+  const auto text = [](const char* given) { return given != nullptr ? given : ""; };
+  const std::string version = fmt::format("{} {}", text(plugin.name), text(plugin.version));
+  for (const hone_device* const table : tables(plugin.devices, plugin.device_count, "device")) {
+    contents.devices.push_back(plugin_host::make_device_plugin(table, version, std::filesystem::absolute(file), patience));
+  }
+  return contents;
+}
+
+/// Whether every name is new, to the registry and within the plugin.
+template <class Plugin>
+Result<void> check_new(const std::vector<std::unique_ptr<Plugin>>& known, const std::vector<std::unique_ptr<Plugin>>& added,
+                       const char* kind, const std::filesystem::path& file) {
+  for (const auto& plugin : added) {
+    const auto same = [&](const auto& other) { return other->name() == plugin->name(); };
+    if (std::ranges::any_of(known, same) || std::ranges::count_if(added, same) > 1) {
+      return broken(file, fmt::format("a {} named '{}' is registered already", kind, plugin->name()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file, std::chrono::milliseconds patience) {
+  std::error_code missing;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(file, missing);
+  if (const auto known = registry.files().find(canonical); known != registry.files().end()) {
+    return known->second;
+  }
+  HONE_ASSIGN(const hone_plugin plugin, open(file, patience));
+  Contents contents;
+  try {
+    contents = contents_of(plugin, file, patience);
+  } catch (const ContractError& error) {
+    return broken(file, error.what());
+  }
+  HONE_TRY(check_new(registry.strategies(), contents.strategies, "strategy", file));
+  HONE_TRY(check_new(registry.devices(), contents.devices, "device", file));
+  LoadedPlugin loaded;
+  for (auto& strategy : contents.strategies) {
+    loaded.strategies.emplace_back(strategy->name());
+    registry.add(std::move(strategy));
+  }
+  for (auto& device : contents.devices) {
+    loaded.devices.emplace_back(device->name());
+    registry.add(std::move(device));
+  }
+  registry.add(canonical, loaded);
+  return loaded;
+}
+
+std::vector<Error> load_plugins(Registry& registry, std::string_view folders) {
+  std::vector<Error> errors;
+  while (!folders.empty()) {
+    const std::string_view folder = folders.substr(0, folders.find(':'));
+    folders.remove_prefix(std::min(folders.size(), folder.size() + 1));
+    std::error_code missing;
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+      if (entry.path().extension() == ".so") {
+        files.push_back(entry.path());
+      }
+    }
+    std::ranges::sort(files);
+    for (const std::filesystem::path& file : files) {
+      if (const auto loaded = load_plugin(registry, file); !loaded) {
+        errors.push_back(loaded.error());
+      }
+    }
+  }
+  return errors;
+}
+
+}  // namespace hone

@@ -1,0 +1,56 @@
+#pragma once
+// What devices and strategies this process has, by name. The engine names none of them; the assembled library registers its own.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/plugin/strategy.hpp"
+
+namespace hone {
+
+/// What a shared object added, by name.
+struct LoadedPlugin {
+  std::vector<std::string> strategies, devices;
+};
+
+class Registry {
+ public:
+  /// Throws ContractError on a duplicate name.
+  void add(std::unique_ptr<DevicePlugin> device);
+  void add(std::unique_ptr<StrategyPlugin> strategy);
+
+  /// Remembers what came from a file, by its canonical path: naming a file again is no second plugin.
+  void add(const std::filesystem::path& file, LoadedPlugin plugin) { files_[file] = std::move(plugin); }
+
+  [[nodiscard]] const std::vector<std::unique_ptr<DevicePlugin>>& devices() const { return devices_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<StrategyPlugin>>& strategies() const { return strategies_; }
+  [[nodiscard]] const std::map<std::filesystem::path, LoadedPlugin>& files() const { return files_; }
+
+  /// Errors list the known names.
+  [[nodiscard]] Result<const StrategyPlugin*> strategy(std::string_view name) const;
+  /// "cuda:0", "cpu", or a plugin's name for its first device. Errors: an unknown name, or why that device is not there.
+  struct Found {
+    const DevicePlugin* plugin = nullptr;
+    DeviceInfo info;
+  };
+  [[nodiscard]] Result<Found> device(std::string_view id) const;
+  /// The best device present: cuda before cpu.
+  [[nodiscard]] Result<Found> best_device() const;
+
+ private:
+  std::vector<std::unique_ptr<DevicePlugin>> devices_;
+  std::vector<std::unique_ptr<StrategyPlugin>> strategies_;
+  std::map<std::filesystem::path, LoadedPlugin> files_;
+};
+
+/// Everything built into this binary: a new registry that plugins can be added to, and one that stays as it is.
+/// Defined by the assembled library (cmake/HoneTargets.cmake generates it).
+Registry make_builtin_registry();
+const Registry& builtin_registry();
+
+}  // namespace hone

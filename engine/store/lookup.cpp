@@ -1,0 +1,132 @@
+#include "engine/store/lookup.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/kernel/static_fields.hpp"
+#include "engine/space/default_position.hpp"
+#include "engine/space/search_space.hpp"
+
+namespace hone {
+
+bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Configuration& configuration) {
+  Bindings bound = bindings(problem);
+  bound.merge(bindings(spec.parameters, configuration));
+  bound.merge(bindings(device));
+  return std::all_of(spec.constraints.begin(), spec.constraints.end(), [&](const Constraint& constraint) {
+    const Result<Value> met = constraint.condition.evaluate(bound);
+    return met && met->boolean();
+  });
+}
+
+double shape_distance(const Shape& a, const Shape& b) {
+  double distance = 0.0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    distance += std::abs(std::log(static_cast<double>(a[i].second) / static_cast<double>(b[i].second)));
+  }
+  return distance;
+}
+
+namespace {
+
+bool may_launch(const Record& record) { return record.code == CodeState::kTrusted || record.code == CodeState::kNone; }
+
+Result<std::optional<Record>> nearest_record(const KernelSpec& spec, const Problem& problem, const RecordKey& key, Store& store,
+                                             const Lookup& lookup, std::string& why) {
+  HONE_ASSIGN(std::vector<Record> records, store.records_of(key, spec.parameters));
+  std::stable_sort(records.begin(), records.end(), [&](const Record& a, const Record& b) {
+    return shape_distance(a.problem.shape, problem.shape) < shape_distance(b.problem.shape, problem.shape);
+  });
+  for (Record& record : records) {
+    if (!same_code(spec, record.problem.shape, problem.shape) || !valid_for(spec, problem, key.device, record.configuration)) {
+      continue;
+    }
+    if (lookup.launch && !may_launch(record)) {
+      why = why.empty() ? store.refusal(record).message : why;
+      continue;
+    }
+    return std::optional<Record>(std::move(record));
+  }
+  return std::optional<Record>();
+}
+
+Result<Configuration> fallback(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
+  Configuration standard = default_configuration(spec);
+  if (valid_for(spec, problem, device, standard)) {
+    return standard;
+  }
+  Bindings fixed = bindings(problem);
+  fixed.merge(bindings(device));
+  HONE_ASSIGN(const SearchSpace space, SearchSpace::build(spec.parameters, spec.constraints, fixed));
+  return space.at(default_position(space, standard));
+}
+
+/// "softmax f32 was tuned for NVIDIA H100, and not for NVIDIA H200"; empty if it was tuned nowhere. What cannot be read says nothing.
+std::string elsewhere(const KernelSpec& spec, const RecordKey& key, Store& store) {
+  std::vector<std::string> products;
+  const Result<std::vector<DeviceInfo>> devices = store.devices();
+  for (const DeviceInfo& device : devices ? *devices : std::vector<DeviceInfo>()) {
+    RecordKey there = key;
+    there.device = device;
+    const Result<std::vector<Record>> records = store.records_of(there, spec.parameters);
+    if (records && !records->empty() && std::ranges::find(products, device.product) == products.end()) {
+      products.push_back(device.product);
+    }
+  }
+  if (products.empty()) {
+    return "";
+  }
+  const bool here_too = std::ranges::find(products, key.device.product) != products.end();
+  return fmt::format("{} {} was tuned for {}, and not for {}{}", spec.name, name(key.problem.dtype), fmt::join(products, ", "),
+                     key.device.product, here_too ? " as it is now (another share, or other resources)" : "");
+}
+
+/// What the store has for the problem; nothing where no record fits.
+Result<std::optional<Choice>> recorded(const KernelSpec& spec, const Problem& problem, const RecordKey& key, Store& store,
+                                       const Lookup& lookup, std::string& why) {
+  HONE_ASSIGN(std::optional<Record> found, store.find_record(key, spec.parameters));
+  const bool is_exact = found && (!lookup.launch || may_launch(*found));
+  if (found && !is_exact) {
+    why = store.refusal(*found).message;
+  }
+  if (found && lookup.launch && found->code == CodeState::kBroken) {
+    return std::optional(Choice{Source::kExact, found->configuration, std::move(found), why});
+  }
+  if (!is_exact) {
+    HONE_ASSIGN(found, nearest_record(spec, problem, key, store, lookup, why));
+  }
+  if (!found) {
+    return std::optional<Choice>();
+  }
+  const Configuration configuration = found->configuration;
+  return std::optional(Choice{is_exact ? Source::kExact : Source::kNearest, configuration, std::move(found), why});
+}
+
+}  // namespace
+
+Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup) {
+  Choice standard;
+  if (store != nullptr) {
+    const RecordKey key = record_key(spec, problem, device, lookup.purpose);
+    Result<std::optional<Choice>> found = recorded(spec, problem, key, *store, lookup, standard.why);
+    if (!found && !lookup.without_store) {
+      return std::move(found).error();
+    }
+    if (!found) {
+      standard.why = standard.store_failure = found.error().message;
+    } else if (*found && lookup.launch && (*found)->record->code == CodeState::kBroken) {
+      return Error{ErrorCode::kStore, (*found)->why};
+    } else if (*found) {
+      return **std::move(found);
+    } else {
+      standard.elsewhere = elsewhere(spec, key, *store);
+    }
+  }
+  HONE_ASSIGN(standard.configuration, fallback(spec, problem, device));
+  return standard;
+}
+
+}  // namespace hone

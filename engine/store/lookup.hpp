@@ -1,0 +1,36 @@
+#pragma once
+// Which configuration serves a problem: the exact record, the nearest tuned shape's, or the default.
+
+#include <optional>
+
+#include "engine/store/store.hpp"
+
+namespace hone {
+
+struct Choice {
+  Source source = Source::kDefault;
+  Configuration configuration;
+  std::optional<Record> record;
+  std::string why = {};            ///< why records that there are were passed over; empty if none was
+  std::string elsewhere = {};      ///< which other products have records of the kernel, where nothing fits this device
+  std::string store_failure = {};  ///< why the store could not be asked (Lookup::without_store); empty if it could
+};
+
+/// What is asked of the records that may be chosen.
+struct Lookup {
+  Purpose purpose = {};
+  bool launch = true;          ///< only records whose code may be launched; false: to look at, or to compile the configuration anew
+  bool without_store = false;  ///< a store that fails is as none, and Choice::store_failure says why
+};
+
+/// Whether all constraints of the kernel hold.
+bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Configuration& configuration);
+
+/// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors.
+double shape_distance(const Shape& a, const Shape& b);
+
+/// `store` may be null. Errors: the store fails; the problem's record was changed, so that it and its code do not belong together; no
+/// configuration is valid.
+Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup = {});
+
+}  // namespace hone

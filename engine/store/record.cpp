@@ -1,0 +1,31 @@
+#include <cmath>
+
+#include "engine/store/store.hpp"
+
+namespace hone {
+
+std::string_view name(CodeState state) {
+  switch (state) {
+    case CodeState::kTrusted:
+      return "trusted";
+    case CodeState::kForeign:
+      return "foreign";
+    case CodeState::kBroken:
+      return "broken";
+    case CodeState::kNone:
+      break;
+  }
+  return "none";
+}
+
+bool replaces(const Record& candidate, const Record& standing) {
+  const Measurement &now = candidate.measurement, &then = standing.measurement;
+  const bool was_measured = std::isfinite(then.median_us) && then.median_us > 0.0;
+  if (!was_measured) {
+    return true;  // what was never timed cannot be faster
+  }
+  // A comparison with what is not a number is false: an interval that is none parts from nothing.
+  return now.by_graph == then.by_graph && now.ci95_high_us < then.ci95_low_us;
+}
+
+}  // namespace hone

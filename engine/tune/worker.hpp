@@ -1,0 +1,23 @@
+#pragma once
+// The worker process, which runs everything that can crash or hang.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/kernel/kernel_spec.hpp"
+#include "engine/plugin/registry.hpp"
+
+namespace hone {
+
+/// Where hone-worker is: $HONE_WORKER, beside the running executable, or where Hone was installed. Error: the places that were tried.
+Result<std::filesystem::path> find_worker();
+
+/// Serves requests on `socket` until its peer closes it: the body of the worker process. `registry` is what it has before a tuner names the
+/// plugin of its device. Returns the process's exit code.
+int serve_worker(int socket, Registry registry);
+
+/// read_kernel_file in a worker process, with a deadline and limits of memory: for a file that nobody vouches for.
+Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options = {});
+
+}  // namespace hone
