@@ -7,6 +7,7 @@
 #include "cache/rows.hpp"
 #include "cache/sqlite_store.hpp"
 #include "engine/base/digest.hpp"
+#include "hone/version.h"
 
 namespace hone::cache {
 namespace {

@@ -12,6 +12,7 @@
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/kernel/against.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 
 namespace hone::cli {
 namespace {

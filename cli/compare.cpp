@@ -130,7 +130,7 @@ Result<Output> run_comparison(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(RecordedSpaces recorded, load_recorded_spaces({paths.begin(), paths.end()}));
   request.spaces = std::move(recorded.spaces);
   HONE_TRY(check_writable(arguments));
-  HONE_ASSIGN(CompareReport report, compare(request));
+  HONE_ASSIGN(CompareReport report, compare_strategies(request));
   report.notes.insert(report.notes.begin(), recorded.notes.begin(), recorded.notes.end());
   if (arguments.count("report") > 0) {
     HONE_TRY(write_file(arguments["report"].as<std::string>(), comparison_html(request, report)));

@@ -7,6 +7,7 @@
 #include "cli/verbs.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/tune/worker.hpp"
+#include "hone/version.h"
 
 namespace hone::cli {
 namespace {

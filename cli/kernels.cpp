@@ -7,6 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/verbs.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 
 namespace hone::cli {
@@ -186,7 +187,8 @@ int kernels(int argc, char** argv) {
     }
     Output output{.json = {{"kernels", Json::array()}}, .text = ""};
     std::vector<std::vector<std::string>> rows;
-    for (const KernelSpec& spec : builtin_kernels()) {
+    for (const hone::KernelSpec* const kernel : builtin_kernels()) {
+      const hone::KernelSpec& spec = *kernel;
       output.json["kernels"].push_back(describe_json(spec));
       rows.push_back(
           {spec.name, fmt::format("{}", fmt::join(dtype_names(spec), " ")), text(default_shape(spec)), first_sentence(spec.summary)});

@@ -12,6 +12,7 @@
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
 #include "engine/base/names.hpp"
+#include "hone/version.h"
 
 namespace hone::cli {
 namespace {

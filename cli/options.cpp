@@ -16,6 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/registry.hpp"
 #include "engine/base/names.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/tune/worker.hpp"
 
 namespace hone::cli {

@@ -7,6 +7,7 @@
 #include "cli/present.hpp"
 #include "cli/session_report.hpp"
 #include "cli/verbs.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/store/recorded_space.hpp"
 #include "engine/tune/session.hpp"
 

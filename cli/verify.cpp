@@ -12,6 +12,7 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 
 namespace hone::cli {
 namespace {
@@ -24,7 +25,9 @@ bool bad(const Verified& one) { return one.standing != Standing::kOk && one.stan
 /// The sources that are known, and which kernel is asked for.
 Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments) {
   VerifyRequest request;
-  request.specs = builtin_kernels();
+  for (const KernelSpec* const kernel : builtin_kernels()) {
+    request.specs.push_back(*kernel);
+  }
   if (arguments.count("kernel") > 0) {
     for (const std::string& file : arguments["kernel"].as<std::vector<std::string>>()) {
       HONE_ASSIGN(KernelSpec spec, read_kernel_file(file, find_flags(arguments)));

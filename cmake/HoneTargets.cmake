@@ -1,6 +1,7 @@
 # The helpers the folders use. A folder's part is an object library; hone_assemble() makes one library of them all.
 set_property(GLOBAL PROPERTY HONE_PARTS)
 set_property(GLOBAL PROPERTY HONE_DEVICES)
+set_property(GLOBAL PROPERTY HONE_LAUNCH_DEVICES)
 set_property(GLOBAL PROPERTY HONE_STRATEGIES)
 set_property(GLOBAL PROPERTY HONE_KERNELS)
 set_property(GLOBAL PROPERTY HONE_KERNEL_HEADERS)
@@ -8,7 +9,7 @@ set_property(GLOBAL PROPERTY HONE_KERNEL_HEADERS)
 add_library(hone_flags INTERFACE)
 set(HONE_INCLUDES ${PROJECT_SOURCE_DIR}/engine/include)  # a folder for each reader: applications, kernel files, plugins
 target_include_directories(hone_flags INTERFACE ${HONE_INCLUDES}/application ${HONE_INCLUDES}/kernel ${HONE_INCLUDES}/plugin ${PROJECT_SOURCE_DIR})
-target_compile_options(hone_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+target_compile_options(hone_flags INTERFACE -ffunction-sections -fdata-sections -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 # The shared fmt halves the time to compile; a portable binary carries it instead.
 set(HONE_FMT $<IF:$<BOOL:${HONE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>)
 target_link_libraries(hone_flags INTERFACE ${HONE_FMT})
@@ -53,6 +54,14 @@ function(hone_add_plugin name)
   endif()
 endfunction()
 
+# hone_add_launch_plugin(NAME SOURCES ... LIBRARIES ...): what of a device launches alone, and defines
+# `std::unique_ptr<hone::LaunchPlugin> hone::make_NAME_launch_device()`.
+function(hone_add_launch_plugin name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  hone_add_part(launch_${name} SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY HONE_LAUNCH_DEVICES ${name})
+endfunction()
+
 # hone_add_kernel(NAME HEADERS ...): kernels_src/NAME/NAME.cu, read at build time and embedded with the headers of kernels_src it includes.
 function(hone_add_kernel name)
   cmake_parse_arguments(ARG "" "" "HEADERS" ${ARGN})
@@ -71,10 +80,12 @@ function(hone_embed_text target symbol file)
   target_sources(${target} PRIVATE ${output})
 endfunction()
 
-# hone_assemble(): reads the kernels with a tool built of the same parts, generates the registry, and links everything into hone_engine.
+# hone_assemble(): reads the kernels with a tool built of the same parts, generates the registry, and makes libraries of everything: hone::engine,
+# and hone::runtime of what looks up and launches.
 function(hone_assemble)
   get_property(parts GLOBAL PROPERTY HONE_PARTS)
   get_property(devices GLOBAL PROPERTY HONE_DEVICES)
+  get_property(launch_devices GLOBAL PROPERTY HONE_LAUNCH_DEVICES)
   get_property(strategies GLOBAL PROPERTY HONE_STRATEGIES)
   get_property(kernels GLOBAL PROPERTY HONE_KERNELS)
   get_property(kernel_headers GLOBAL PROPERTY HONE_KERNEL_HEADERS)
@@ -89,32 +100,69 @@ function(hone_assemble)
     string(APPEND declarations "const hone_strategy* ${strategy}_strategy();\n")
     string(APPEND calls "  built.add(std::make_unique<StrategyPlugin>(${strategy}_strategy()));\n")
   endforeach()
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/builtin_registry.cpp.in ${PROJECT_BINARY_DIR}/generated/builtin_registry.cpp @ONLY)
+  set(launch_declarations "")
+  set(launch_calls "")
+  foreach(device IN LISTS launch_devices)
+    string(APPEND launch_declarations "std::unique_ptr<LaunchPlugin> make_${device}_launch_device();\n")
+    list(APPEND launch_calls "make_${device}_launch_device()")
+  endforeach()
+  list(JOIN launch_calls ", " launch_calls)
+  set(generated ${PROJECT_BINARY_DIR}/generated)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/builtin_registry.cpp.in ${generated}/builtin_registry.cpp @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/runtime_parts.cpp.in ${generated}/runtime_parts.cpp @ONLY)
 
-  add_executable(hone_embed_kernels ${PROJECT_SOURCE_DIR}/engine/kernel/embed_kernels.cpp)
-  target_link_libraries(hone_embed_kernels PRIVATE hone_base hone_kernel)
-  set(embedded ${PROJECT_BINARY_DIR}/generated/builtin_kernels.cpp)
+  add_executable(hone_embed_kernels ${PROJECT_SOURCE_DIR}/engine/reader/embed_kernels.cpp)
+  target_link_libraries(hone_embed_kernels PRIVATE hone_base hone_kernel hone_reader ZLIB::ZLIB)
+  set(embedded ${generated}/builtin_kernels.cpp)
   add_custom_command(OUTPUT ${embedded} COMMAND hone_embed_kernels ${embedded} ${kernels} DEPENDS hone_embed_kernels ${kernels} ${kernel_headers} VERBATIM)
 
-  add_library(hone_engine STATIC ${PROJECT_BINARY_DIR}/generated/builtin_registry.cpp ${embedded})
-  set_target_properties(hone_engine PROPERTIES OUTPUT_NAME hone EXPORT_NAME engine)
-  add_library(hone::engine ALIAS hone_engine)
-  # The parts' objects go in by name, not by linking the parts: an exported static library may link only what a consumer can find again
-  # (hone-config.cmake.in lists the same libraries), and hone_flags is for our own sources alone.
-  foreach(part IN LISTS parts)
-    target_sources(hone_engine PRIVATE $<TARGET_OBJECTS:${part}>)
+  foreach(source builtin_kernels builtin_registry runtime_parts)
+    add_library(hone_${source} OBJECT ${generated}/${source}.cpp)
+    target_link_libraries(hone_${source} PRIVATE hone_flags)
   endforeach()
-  target_link_libraries(hone_engine PRIVATE ${HONE_FMT} Boost::context SQLite::SQLite3 ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
-  target_compile_options(hone_engine PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_COMPILE_OPTIONS>)
-  target_include_directories(hone_engine PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_INCLUDE_DIRECTORIES>)
-  target_compile_features(hone_engine PUBLIC cxx_std_20)
-  target_include_directories(hone_engine PUBLIC $<BUILD_INTERFACE:${HONE_INCLUDES}/application> $<INSTALL_INTERFACE:include>)
+  set(runtime_parts hone_base hone_kernel hone_space hone_device hone_store hone_runtime hone_cache hone_builtin_kernels)
+  foreach(device IN LISTS launch_devices)
+    list(APPEND runtime_parts hone_launch_${device})
+  endforeach()
+  set(runtime_links ${HONE_FMT} SQLite::SQLite3 ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
+
+  hone_add_library(hone_engine STATIC engine_static hone PARTS ${parts} hone_builtin_kernels hone_builtin_registry
+    LIBRARIES ${runtime_links} Boost::context)
+  add_library(hone::engine ALIAS hone_engine)
+  hone_add_library(hone_runtime_static STATIC runtime_static hone-runtime PARTS ${runtime_parts} hone_runtime_parts LIBRARIES ${runtime_links})
+  add_library(hone::runtime ALIAS hone_runtime_static)
+  if(NOT HONE_PORTABLE)  # static libraries of a distribution cannot go into a shared one
+    hone_add_library(hone_shared SHARED engine hone PARTS ${parts} hone_builtin_kernels hone_builtin_registry
+      LIBRARIES ${runtime_links} Boost::context)
+    hone_add_library(hone_runtime_shared SHARED runtime hone-runtime PARTS ${runtime_parts} hone_runtime_parts LIBRARIES ${runtime_links})
+  endif()
+endfunction()
+
+# hone_add_library(TARGET STATIC|SHARED EXPORT FILE PARTS ... LIBRARIES ...): a library of parts, hone::EXPORT to who finds it installed. The
+# parts' objects go in by name, not by linking the parts: an exported static library may link only what a consumer can find again
+# (hone-config.cmake.in lists the same libraries), and hone_flags is for our own sources alone.
+function(hone_add_library target kind export file)
+  cmake_parse_arguments(ARG "" "" "PARTS;LIBRARIES" ${ARGN})
+  add_library(${target} ${kind})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${file} EXPORT_NAME ${export} LINKER_LANGUAGE CXX)
+  foreach(part IN LISTS ARG_PARTS)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${part}>)
+  endforeach()
+  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${HONE_INCLUDES}/application> $<INSTALL_INTERFACE:include>)
+  if(kind STREQUAL "SHARED")
+    # Before 1.0 a minor version may change the interface. What nobody calls and nobody sees is left out.
+    set(map ${PROJECT_SOURCE_DIR}/cmake/hone.map)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+      LINK_DEPENDS ${map})
+    target_link_options(${target} PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_LINK_OPTIONS> -Wl,--version-script=${map} -Wl,--gc-sections)
+  endif()
 endfunction()
 
 # hone::plugin: what a plugin links, the headers alone.
 add_library(hone_plugin_headers INTERFACE)
 set_target_properties(hone_plugin_headers PROPERTIES EXPORT_NAME plugin)
-target_compile_features(hone_plugin_headers INTERFACE cxx_std_20)
 target_include_directories(hone_plugin_headers INTERFACE $<BUILD_INTERFACE:${HONE_INCLUDES}/plugin> $<INSTALL_INTERFACE:include>)
 
 # hone_add_test(NAME SOURCES ... LABELS ... TIMEOUT seconds): one doctest binary `test_NAME`, one ctest entry.

@@ -45,6 +45,7 @@ need_command ninja ninja-build
 need_command git git
 need_command python3 python3
 need_command sqlite3 sqlite3
+need_command pkg-config pkg-config
 need_header boost/asio.hpp libboost-dev
 need_header boost/context/fiber.hpp libboost-context-dev
 need_header doctest/doctest.h doctest-dev

@@ -67,15 +67,4 @@ bool KernelSpec::is_accepted(int argument) const {
   });
 }
 
-Result<const KernelSpec*> find_builtin_kernel(std::string_view kernel) {
-  std::vector<std::string> names;
-  for (const KernelSpec& spec : builtin_kernels()) {
-    if (spec.name == kernel) {
-      return &spec;
-    }
-    names.push_back(spec.name);
-  }
-  return Error{ErrorCode::kNotFound, unknown_name("built-in kernel", kernel, names)};
-}
-
 }  // namespace hone

@@ -238,9 +238,4 @@ struct LibclangInfo {
 };
 Result<LibclangInfo> find_libclang();
 
-/// The kernels built into this binary, by name. They need no libclang.
-const std::vector<KernelSpec>& builtin_kernels();
-/// A built-in kernel by name; the error names the nearest ones.
-Result<const KernelSpec*> find_builtin_kernel(std::string_view kernel);
-
 }  // namespace hone

@@ -1,9 +1,9 @@
 #include "engine/plugin/registry.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "engine/base/names.hpp"
@@ -30,21 +30,6 @@ std::vector<std::string> names_of(const std::vector<std::unique_ptr<Plugin>>& pl
   return names;
 }
 
-/// What is here in place of a device that is not. No "did you mean": between devices, what is spelt alike is worlds apart ("gpu", "cpu").
-Error absent(std::string_view id, const std::vector<std::unique_ptr<DevicePlugin>>& devices) {
-  std::vector<std::string> present;
-  std::string missing;
-  for (const auto& plugin : devices) {
-    const auto infos = plugin->enumerate();
-    if (!infos || infos->empty()) {
-      missing += fmt::format("; {}: {}", plugin->name(), infos ? "none is here" : infos.error().message);
-      continue;
-    }
-    std::ranges::transform(*infos, std::back_inserter(present), &DeviceInfo::id);
-  }
-  return {ErrorCode::kNotFound, fmt::format("there is no device '{}' (here: {}{})", id, fmt::join(present, ", "), missing)};
-}
-
 }  // namespace
 
 void Registry::add(std::unique_ptr<DevicePlugin> device) { add_unique(devices_, std::move(device)); }
@@ -59,32 +44,29 @@ Result<const StrategyPlugin*> Registry::strategy(std::string_view name) const {
   return Error{ErrorCode::kNotFound, unknown_name("strategy", name, names_of(strategies_))};
 }
 
-Result<Registry::Found> Registry::device(std::string_view id) const {
-  const std::string_view family = id.substr(0, id.find(':'));
+Result<Registry::Found> Registry::found(const FoundDevice& device) const {
   for (const auto& plugin : devices_) {
-    if (plugin->name() != family) {
-      continue;
-    }
-    HONE_ASSIGN(const std::vector<DeviceInfo> present, plugin->enumerate());
-    for (const DeviceInfo& info : present) {
-      if (info.id == id || family == id) {
-        return Found{plugin.get(), info};
-      }
+    if (plugin.get() == device.plugin) {
+      return Found{plugin.get(), device.info};
     }
   }
-  return absent(id, devices_);
+  throw ContractError("a device of a plugin that is not registered");
+}
+
+std::vector<const LaunchPlugin*> Registry::launch_plugins() const {
+  std::vector<const LaunchPlugin*> plugins;
+  std::ranges::transform(devices_, std::back_inserter(plugins), [](const auto& plugin) { return plugin.get(); });
+  return plugins;
+}
+
+Result<Registry::Found> Registry::device(std::string_view id) const {
+  HONE_ASSIGN(const FoundDevice here, find_device(launch_plugins(), id));
+  return found(here);
 }
 
 Result<Registry::Found> Registry::best_device() const {
-  std::string reasons;
-  for (const std::string_view family : {"cuda", "cpu"}) {
-    Result<Found> found = device(family);
-    if (found) {
-      return found;
-    }
-    reasons += (reasons.empty() ? "" : "; ") + found.error().message;
-  }
-  return Error{ErrorCode::kUnavailable, "no device is usable: " + reasons};
+  HONE_ASSIGN(const FoundDevice here, find_best_device(launch_plugins()));
+  return found(here);
 }
 
 }  // namespace hone

@@ -37,12 +37,17 @@ class Registry {
   struct Found {
     const DevicePlugin* plugin = nullptr;
     DeviceInfo info;
+    operator FoundDevice() const { return {plugin, info}; }  // NOLINT: the same device, for those who only launch
   };
   [[nodiscard]] Result<Found> device(std::string_view id) const;
   /// The best device present: cuda before cpu.
   [[nodiscard]] Result<Found> best_device() const;
+  /// devices() as those see them who only launch.
+  [[nodiscard]] std::vector<const LaunchPlugin*> launch_plugins() const;
 
  private:
+  [[nodiscard]] Result<Found> found(const FoundDevice& device) const;
+
   std::vector<std::unique_ptr<DevicePlugin>> devices_;
   std::vector<std::unique_ptr<StrategyPlugin>> strategies_;
   std::map<std::filesystem::path, LoadedPlugin> files_;

@@ -6,13 +6,12 @@
 #include <mutex>
 
 #include "engine/base/names.hpp"
-#include "engine/plugin/registry.hpp"
-#include "engine/runtime/background_tuner.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/runtime/launch_plan.hpp"
+#include "engine/runtime/parts.hpp"
 #include "engine/runtime/prepared.hpp"
 #include "engine/runtime/store_access.hpp"
 #include "engine/store/lookup.hpp"
-#include "engine/tune/worker.hpp"
 
 namespace hone {
 
@@ -38,8 +37,8 @@ struct Engine::Impl {
   };
 
   Origin origin;
-  Registry::Found found;
-  std::shared_ptr<Device> device;
+  FoundDevice found;
+  std::shared_ptr<LaunchDevice> device;
   std::unique_ptr<StoreAccess> store;
   double max_error = 0.0;
   std::string given;
@@ -47,7 +46,7 @@ struct Engine::Impl {
   mutable std::mutex mutex;  ///< of the two maps, whose elements stay where they are
   std::map<std::string, KernelSpec, std::less<>> own_kernels;
   std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries;
-  std::unique_ptr<BackgroundTuner> tuner;  ///< last: its thread ends before what it uses
+  std::unique_ptr<Background> tuner;  ///< last: its thread ends before what it uses
 
   Result<const KernelSpec*> find_spec(std::string_view kernel) const {
     const std::lock_guard lock(mutex);
@@ -155,13 +154,19 @@ struct Engine::Impl {
   }
 
   Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust) {
-    HONE_TRY(find_worker());
-    HONE_ASSIGN(std::unique_ptr<Store> own, open_store(path, StoreMode::kReadWrite, trust));
-    tuner = std::make_unique<BackgroundTuner>(settings, max_error, found, std::move(own), [this](const std::string& key) {
-      const std::shared_ptr<Entry> entry = entry_of(key);
-      const std::lock_guard lock(entry->mutex);
-      entry->prepared->superseded = true;
-    });
+    if (engine_parts().start_background == nullptr) {
+      return Error{ErrorCode::kUnavailable, "background tuning needs the whole engine: this program links hone::runtime"};
+    }
+    HONE_ASSIGN(tuner, engine_parts().start_background({.settings = settings,
+                                                        .max_error = max_error,
+                                                        .device = found,
+                                                        .store = path,
+                                                        .trust = trust,
+                                                        .tuned = [this](const std::string& key) {
+                                                          const std::shared_ptr<Entry> entry = entry_of(key);
+                                                          const std::lock_guard lock(entry->mutex);
+                                                          entry->prepared->superseded = true;
+                                                        }}));
     return {};
   }
 };
@@ -172,25 +177,30 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
 Result<Engine> Engine::open(const EngineOptions& options) {
-  const Registry& registry = builtin_registry();
+  const std::vector<const LaunchPlugin*>& plugins = engine_parts().devices;
   auto impl = shared_in_process(std::make_unique<Impl>(), Origin());
   impl->max_error = options.max_error;
   impl->given = options.given;
-  HONE_ASSIGN(impl->found, options.device.empty() ? registry.best_device() : registry.device(options.device));
+  HONE_ASSIGN(impl->found, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.background_tuning) {
     HONE_TRY(impl->start_tuner(*options.background_tuning, path, trust));
   }
   impl->store = std::make_unique<StoreAccess>(path, trust);
-  HONE_ASSIGN(std::unique_ptr<Device> device, impl->found.plugin->open(impl->found.info));
+  HONE_ASSIGN(std::unique_ptr<LaunchDevice> device, impl->found.plugin->open_to_launch(impl->found.info));
   impl->device = shared_in_process(std::move(device), impl->origin);
   return Engine(std::move(impl));
 }
 
 Result<void> Engine::add_kernel_file(const std::filesystem::path& file, const ReadOptions& options) {
   HONE_TRY(impl_->origin.check());
-  HONE_ASSIGN(KernelSpec spec, read_kernel_file(file, options));
+  if (engine_parts().read_kernel_file == nullptr) {
+    return Error{
+        ErrorCode::kUnavailable,
+        "reading a kernel file needs the whole engine, and this program links hone::runtime: add what `hone kernels FILE --spec` writes"};
+  }
+  HONE_ASSIGN(KernelSpec spec, engine_parts().read_kernel_file(file, options));
   return impl_->add_kernel(std::move(spec));
 }
 

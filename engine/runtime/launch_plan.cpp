@@ -19,7 +19,7 @@ std::optional<Compiled> find_kept(const CompiledKey& key, Store* store, std::str
   return kept ? *std::move(kept) : std::nullopt;
 }
 
-Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const Registry::Found& device,
+Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const Configuration& configuration, const FoundDevice& device,
                          Store* store) {
   CompiledKey key = compiled_key(spec, problem, text(spec.parameters, configuration), device.info);
   std::string failure;
@@ -46,8 +46,7 @@ Result<Compiled> compile(const KernelSpec& spec, const Problem& problem, const C
 
 /// By the record's artifact, which needs no compiler of the same version, or any compiler at all; where that cannot be had, the
 /// configuration is compiled anew.
-Result<Compiled> code_of(const KernelSpec& spec, const Problem& problem, const Choice& choice, const Registry::Found& device,
-                         Store* store) {
+Result<Compiled> code_of(const KernelSpec& spec, const Problem& problem, const Choice& choice, const FoundDevice& device, Store* store) {
   const bool is_for_it = choice.record && same_code(spec, choice.record->problem.shape, problem.shape);
   if (is_for_it && store != nullptr && !choice.record->artifact.empty() && !choice.record->symbols.empty()) {
     if (Result<Compiled> kept = store->load_code(*choice.record)) {
@@ -85,7 +84,7 @@ Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, con
   return arguments;
 }
 
-Result<LaunchPlan> make_launch_plan(const KernelSpec& spec, const Problem& problem, Choice choice, const Registry::Found& device,
+Result<LaunchPlan> make_launch_plan(const KernelSpec& spec, const Problem& problem, Choice choice, const FoundDevice& device,
                                     Store* store) {
   LaunchPlan plan;
   HONE_ASSIGN(plan.passes, plan_launch(spec, problem, choice.configuration, device.info));

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/plugin/registry.hpp"
+#include "engine/device/launch_device.hpp"
 #include "engine/store/lookup.hpp"
 
 namespace hone {
@@ -35,7 +35,6 @@ Result<std::vector<LaunchArgument>> launch_arguments(const KernelSpec& spec, con
 /// Takes the code from the record's artifact, else from the store, else compiles it (and keeps it in a store that can be written). Without
 /// a compiler, what another version of it made of the configuration serves. A store that cannot be read is as one without the code. `store`
 /// may be null; `device` need not be present. Errors: code that is in no store and no compiler to make it; what its compiler says.
-Result<LaunchPlan> make_launch_plan(const KernelSpec& spec, const Problem& problem, Choice choice, const Registry::Found& device,
-                                    Store* store);
+Result<LaunchPlan> make_launch_plan(const KernelSpec& spec, const Problem& problem, Choice choice, const FoundDevice& device, Store* store);
 
 }  // namespace hone

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-Result<std::shared_ptr<Prepared>> prepare(const KernelSpec& spec, const Problem& problem, LaunchPlan plan, std::shared_ptr<Device> device,
-                                          const DeviceInfo& info) {
+Result<std::shared_ptr<Prepared>> prepare(const KernelSpec& spec, const Problem& problem, LaunchPlan plan,
+                                          std::shared_ptr<LaunchDevice> device, const DeviceInfo& info) {
   if (plan.arguments.size() > Kernel::kMostArguments) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{} has {} arguments; at most {} are supported", spec.name, plan.arguments.size(), Kernel::kMostArguments)};

@@ -15,7 +15,7 @@ namespace hone {
 
 /// Shared by all handles of a problem. The device comes first: it goes last.
 struct Prepared {
-  std::shared_ptr<Device> device;
+  std::shared_ptr<LaunchDevice> device;
   Origin origin;
   std::string name;
   std::vector<Parameter> parameters;
@@ -46,7 +46,7 @@ struct Kernel::State {
 };
 
 /// Errors: too many arguments; an extent that cannot be evaluated.
-Result<std::shared_ptr<Prepared>> prepare(const KernelSpec& spec, const Problem& problem, LaunchPlan plan, std::shared_ptr<Device> device,
-                                          const DeviceInfo& info);
+Result<std::shared_ptr<Prepared>> prepare(const KernelSpec& spec, const Problem& problem, LaunchPlan plan,
+                                          std::shared_ptr<LaunchDevice> device, const DeviceInfo& info);
 
 }  // namespace hone

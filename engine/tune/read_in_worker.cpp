@@ -5,7 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <optional>
 
-#include "engine/kernel/kernel_file.hpp"
+#include "engine/reader/kernel_file.hpp"
 #include "engine/tune/worker.hpp"
 #include "engine/tune/worker_process.hpp"
 

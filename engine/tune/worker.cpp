@@ -15,6 +15,7 @@
 #include "engine/tune/measuring_worker.hpp"
 #include "engine/tune/process_limits.hpp"
 #include "engine/tune/stopwatch.hpp"
+#include "hone/version.h"
 
 namespace hone {
 namespace {
@@ -77,6 +78,7 @@ class Worker {
     while (const std::optional<Message> request = channel_.receive()) {
       Message reply = guarded_answer(*request);
       reply["ticket"] = request->value("ticket", std::uint64_t{0});
+      reply["version"] = HONE_VERSION;  // a worker of another Hone may take the same words for something else
       channel_.send(reply);
     }
     return 0;

@@ -10,7 +10,8 @@
 
 namespace hone {
 
-/// Where hone-worker is: $HONE_WORKER, beside the running executable, or where Hone was installed. Error: the places that were tried.
+/// Where hone-worker is: $HONE_WORKER, which must be one; else beside the library or the program, where they were installed together, where
+/// Hone was configured to go, or beside a `hone` in PATH. Error: the places that were tried.
 Result<std::filesystem::path> find_worker();
 
 /// Serves requests on `socket` until its peer closes it: the body of the worker process. `registry` is what it has before a tuner names the

@@ -23,6 +23,8 @@
 #include <thread>
 #include <utility>
 
+#include "hone/version.h"
+
 extern char** environ;
 
 namespace hone {
@@ -127,28 +129,6 @@ std::string describe_exit(int status) {
 
 }  // namespace
 
-Result<std::filesystem::path> find_worker() {
-  std::vector<std::filesystem::path> places;
-  if (const char* given = std::getenv("HONE_WORKER")) {
-    places.emplace_back(given);
-  }
-  std::error_code ignored;
-  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  places.push_back(here / "hone-worker");
-  places.push_back(here.parent_path() / "bin" / "hone-worker");
-  places.push_back(here.parent_path() / "libexec" / "hone" / "hone-worker");
-  places.emplace_back(HONE_WORKER_INSTALLED);
-  places.emplace_back(HONE_WORKER_BUILT);
-  std::string tried;
-  for (const auto& place : places) {
-    if (::access(place.c_str(), X_OK) == 0) {
-      return place;
-    }
-    tried += (tried.empty() ? "" : ", ") + place.string();
-  }
-  return Error{ErrorCode::kUnavailable, "no hone-worker executable, which runs the trials; set HONE_WORKER to it (tried: " + tried + ")"};
-}
-
 struct WorkerProcess::State : std::enable_shared_from_this<State> {
   explicit State(asio::io_context& context) : socket(context), timer(context), reaper(context) {}
 
@@ -161,7 +141,8 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
 
   asio::local::stream_protocol::socket socket;
   asio::steady_timer timer, reaper;
-  pid_t pid = -1;  ///< until it is reaped
+  std::string program;  ///< for messages
+  pid_t pid = -1;       ///< until it is reaped
   bool alive = false;
   Reader read_reply;
   Handler handler;
@@ -363,6 +344,16 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
       read();
       return;
     }
+    const auto version = message->is_object() ? message->find("version") : message->end();
+    if (version == message->end() || *version != HONE_VERSION) {
+      bury();
+      finish(Error{
+          ErrorCode::kUnavailable,
+          fmt::format("{} is of {}, and this is Hone {}: install both together, or set HONE_WORKER to the one that belongs here", program,
+                      version != message->end() && version->is_string() ? "Hone " + version->get<std::string>() : "another Hone",
+                      HONE_VERSION)});
+      return;
+    }
     // What was not asked for now is no answer: a second reply to an earlier request would be taken for this one's.
     const auto echoed = message->is_object() ? message->find("ticket") : message->end();
     if (echoed == message->end() || *echoed != ticket) {
@@ -414,6 +405,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& co
   auto state = std::make_shared<State>(context);
   state->pid = *pid;
   state->alive = true;
+  state->program = command.executable.string();
   state->socket.assign(asio::local::stream_protocol(), pair[0]);
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(state)));
 }

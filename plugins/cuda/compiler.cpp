@@ -197,8 +197,6 @@ std::map<std::vector<std::string>, std::vector<std::size_t>> groups(const std::v
 
 }  // namespace
 
-std::string architecture_name(int major, int minor) { return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : ""); }
-
 std::vector<std::string> base_options(const Nvrtc& nvrtc, std::string_view architecture) {
   std::vector<std::string> options{fmt::format("-arch={}", architecture), "--std=c++20", "-default-device", "--ptxas-options=-v"};
   if (nvrtc.version >= 1209) {

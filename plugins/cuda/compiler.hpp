@@ -23,9 +23,6 @@ class CudaCompiler final : public Compiler {
   bool lines_;
 };
 
-/// "sm_90a" of (9, 0): the family with its architecture-specific instructions (wgmma, TMA, ...), which begin with 9.0.
-std::string architecture_name(int major, int minor);
-
 /// Options that every compilation of this architecture gets.
 std::vector<std::string> base_options(const Nvrtc& nvrtc, std::string_view architecture);
 

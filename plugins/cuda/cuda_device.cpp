@@ -18,36 +18,20 @@ constexpr std::int64_t kReferenceBlock = 64;  // references are long loops; smal
 
 Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<std::uintptr_t>(pointer)); }
 
-class CudaBuffer final : public Buffer {
- public:
-  CudaBuffer(std::shared_ptr<PrimaryContext> context, Address address, std::size_t bytes)
-      : context_(std::move(context)), address_(address), bytes_(bytes) {}
-  ~CudaBuffer() override {
-    const ContextScope scope(*context_);
-    context_->api().mem_free(address_);
-  }
-  CudaBuffer(const CudaBuffer&) = delete;
-  CudaBuffer& operator=(const CudaBuffer&) = delete;
-
-  [[nodiscard]] void* address() const override { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_)); }
-  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
-
- private:
-  std::shared_ptr<PrimaryContext> context_;
-  Address address_;
-  std::size_t bytes_;
-};
-
 }  // namespace
 
-CudaDevice::CudaDevice(DeviceInfo info, std::shared_ptr<PrimaryContext> context)
-    : info_(std::move(info)), context_(std::move(context)), api_(context_->api()), nvml_(pci_bus_id(api_, context_->device())) {}
+CudaDevice::CudaDevice(std::unique_ptr<CudaLaunchDevice> launcher)
+    : launcher_(std::move(launcher)),
+      info_(launcher_->info()),
+      context_(launcher_->context()),
+      api_(context_->api()),
+      nvml_(pci_bus_id(api_, context_->device())),
+      stream_(launcher_->stream()) {}
 
 Result<std::unique_ptr<Device>> CudaDevice::open(const DeviceInfo& info) {
-  HONE_ASSIGN(const DeviceOrdinal ordinal, find_device(info));
-  HONE_ASSIGN(std::shared_ptr<PrimaryContext> context, PrimaryContext::retain(ordinal));
-  std::unique_ptr<CudaDevice> device(new CudaDevice(info, std::move(context)));
-  HONE_TRY(device->create_stream_and_events());
+  HONE_ASSIGN(std::unique_ptr<CudaLaunchDevice> launcher, CudaLaunchDevice::open(info));
+  std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(launcher)));
+  HONE_TRY(device->create_events());
   return std::unique_ptr<Device>(std::move(device));
 }
 
@@ -60,77 +44,17 @@ CudaDevice::~CudaDevice() {
       }
     }
   }
-  if (stream_ != nullptr) {
-    api_.stream_destroy(stream_);
-  }
 }
 
-Result<void> CudaDevice::create_stream_and_events() {
+Result<void> CudaDevice::create_events() {
   const ContextScope scope(*context_);
   HONE_TRY(check(scope.status(), "the device's context cannot be entered"));
-  // A blocking stream: it orders with the null stream, on which validation launches.
-  HONE_TRY(check(api_.stream_create(&stream_, 0), "no stream on the device"));
   events_.resize(kSamplesInFlight);
   for (EventPair& pair : events_) {
     HONE_TRY(check(api_.event_create(&pair.begin, 0), "no event on the device"));
     HONE_TRY(check(api_.event_create(&pair.end, 0), "no event on the device"));
   }
   return {};
-}
-
-Result<void> CudaDevice::check(Status status, std::string_view what) const {
-  if (status != status::kSuccess) {
-    return driver_error(api_, status, fmt::format("{}: {}", info_.id, what));
-  }
-  return {};
-}
-
-Result<void> CudaDevice::finish(Status enqueued, std::string_view what) const {
-  HONE_TRY(check(enqueued, what));
-  return check(api_.stream_synchronize(stream_), what);
-}
-
-Result<std::unique_ptr<Buffer>> CudaDevice::allocate(std::size_t bytes) {
-  const ContextScope scope(*context_);
-  Address address = 0;
-  const Status status = api_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
-  if (status == status::kOutOfMemory) {
-    std::size_t free = 0, total = 0;
-    api_.mem_get_info(&free, &total);
-    return Error{ErrorCode::kUnavailable, fmt::format("{}: {} MiB are needed; {} of {} MiB of device memory are free", info_.id,
-                                                      (bytes + kMebibyte - 1) / kMebibyte, free / kMebibyte, total / kMebibyte)};
-  }
-  HONE_TRY(check(status, "allocation"));
-  return std::unique_ptr<Buffer>(std::make_unique<CudaBuffer>(context_, address, bytes));
-}
-
-Result<void> CudaDevice::upload(void* destination, std::span<const std::byte> source) {
-  const ContextScope scope(*context_);
-  return source.empty() ? Result<void>{}
-                        : finish(api_.memcpy_htod_async(address_of(destination), source.data(), source.size(), stream_), "upload");
-}
-
-Result<void> CudaDevice::download(std::span<std::byte> destination, const void* source) {
-  const ContextScope scope(*context_);
-  return destination.empty()
-             ? Result<void>{}
-             : finish(api_.memcpy_dtoh_async(destination.data(), address_of(source), destination.size(), stream_), "download");
-}
-
-Result<void> CudaDevice::copy(void* destination, const void* source, std::size_t bytes) {
-  const ContextScope scope(*context_);
-  return bytes == 0 ? Result<void>{} : finish(api_.memcpy_dtod_async(address_of(destination), address_of(source), bytes, stream_), "copy");
-}
-
-Result<void> CudaDevice::fill(void* destination, std::size_t bytes, std::uint8_t pattern) {
-  const ContextScope scope(*context_);
-  return bytes == 0 ? Result<void>{} : finish(api_.memset_d8_async(address_of(destination), pattern, bytes, stream_), "fill");
-}
-
-Result<void> CudaDevice::fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) {
-  const ContextScope scope(*context_);
-  return bytes == 0 ? Result<void>{}
-                    : check(api_.memset_d8_async(address_of(destination), pattern, bytes, static_cast<StreamHandle>(stream)), "fill");
 }
 
 Result<Utilities*> CudaDevice::utilities() {
@@ -195,25 +119,6 @@ Result<void> CudaDevice::paint_shared(std::uint8_t pattern) {
   return tools->paint_shared(nullptr, pattern);
 }
 
-Result<std::shared_ptr<Library>> CudaDevice::library(const Compiled& compiled) {
-  std::weak_ptr<Library>& cached = libraries_[compiled.artifact->digest];
-  if (std::shared_ptr<Library> loaded = cached.lock()) {
-    return loaded;
-  }
-  HONE_ASSIGN(std::shared_ptr<Library> loaded, Library::load(context_, compiled.artifact->bytes.data()));
-  std::erase_if(libraries_, [](const auto& entry) { return entry.second.expired(); });
-  libraries_[compiled.artifact->digest] = loaded;
-  return loaded;
-}
-
-Result<std::unique_ptr<LoadedKernel>> CudaDevice::load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
-                                                       const Problem& problem) {
-  HONE_ASSIGN(std::shared_ptr<Library> code, library(compiled));
-  const CudaKernel::Request request{.compiled = &compiled, .plan = &plan, .problem = &problem, .info = &info_};
-  HONE_ASSIGN(std::unique_ptr<CudaKernel> kernel, CudaKernel::create(context_, std::move(code), request));
-  return std::unique_ptr<LoadedKernel>(std::move(kernel));
-}
-
 Result<std::unique_ptr<LoadedKernel>> CudaDevice::load_reference(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                                  const Problem& problem) {
   std::vector<PassLaunch> passes = plan;
@@ -223,11 +128,6 @@ Result<std::unique_ptr<LoadedKernel>> CudaDevice::load_reference(const Compiled&
     pass.arguments.insert(pass.arguments.begin(), kExtentParameter);
   }
   return load(compiled, passes, problem);
-}
-
-Result<void> CudaDevice::synchronize() {
-  const ContextScope scope(*context_);
-  return check(api_.ctx_synchronize(), "the device failed while it ran");
 }
 
 Result<void> CudaDevice::invert(std::span<const Region> regions, bool late) {

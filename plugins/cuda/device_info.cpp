@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "plugins/cuda/compiler.hpp"
+#include "plugins/cuda/driver.hpp"
 #include "plugins/cuda/nvml.hpp"
 
 namespace hone::cuda {
@@ -25,9 +25,6 @@ std::map<std::string, std::string, std::less<>> environment_of(const DriverApi& 
   environment["cuda"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   const std::string driver_version = Nvml::driver_version();
   environment["driver"] = driver_version.empty() ? "CUDA " + environment["cuda"] : driver_version;
-  if (const Result<const Nvrtc*> compiler = nvrtc()) {
-    environment["compiler"] = "NVRTC " + (*compiler)->version_text();
-  }
   if (const auto limit = Nvml(pci_bus_id(api, device)).power_limit_w()) {
     environment["power_limit_w"] = std::to_string(*limit);
   }
@@ -79,6 +76,8 @@ Result<DeviceInfo> describe(const DriverApi& api, int index) {
 }
 
 }  // namespace
+
+std::string architecture_name(int major, int minor) { return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : ""); }
 
 std::pair<std::string, std::string> split_name(const std::string& name) {
   constexpr std::string_view kMark = " MIG ";

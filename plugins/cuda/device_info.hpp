@@ -19,6 +19,9 @@ Result<DeviceOrdinal> find_device(const DeviceInfo& info);
 /// Errors, kNotFound: an architecture that is not known.
 Result<DeviceInfo> typical_device(std::string_view architecture);
 
+/// "sm_90a" of (9, 0): the family with its architecture-specific instructions (wgmma, TMA, ...), which begin with 9.0.
+std::string architecture_name(int major, int minor);
+
 /// "0000:4e:00.0"; empty if the driver does not say.
 std::string pci_bus_id(const DriverApi& api, DeviceOrdinal device);
 

@@ -13,7 +13,15 @@ namespace {
 class CudaPlugin final : public DevicePlugin {
  public:
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
-  Result<std::vector<DeviceInfo>> enumerate() const override { return describe_devices(); }
+  Result<std::vector<DeviceInfo>> enumerate() const override {
+    HONE_ASSIGN(std::vector<DeviceInfo> devices, describe_devices());
+    if (const Result<const Nvrtc*> compiler = nvrtc()) {
+      for (DeviceInfo& info : devices) {
+        info.environment["compiler"] = "NVRTC " + (*compiler)->version_text();
+      }
+    }
+    return devices;
+  }
   Result<DeviceInfo> typical(std::string_view architecture) const override { return typical_device(architecture); }
   Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return CudaDevice::open(info); }
   void prepare_to_measure(const DeviceInfo& info) const override { static_cast<void>(utility_code(info.architecture).ok()); }

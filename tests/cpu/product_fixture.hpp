@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/measure/measure.hpp"
 #include "engine/plugin/registry.hpp"

@@ -1,3 +1,4 @@
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/measure/measure.hpp"
 #include "tests/cpu/cpu_fixture.hpp"

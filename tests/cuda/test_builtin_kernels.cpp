@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <random>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/instantiation.hpp"
 #include "engine/kernel/kernel_problem.hpp"

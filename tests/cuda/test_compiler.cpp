@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/utilities.hpp"
 #include "test_kernels.hpp"

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/space/search_space.hpp"

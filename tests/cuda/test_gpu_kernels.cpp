@@ -1,3 +1,4 @@
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/measure/measure.hpp"
 #include "gpu.hpp"
@@ -5,7 +6,8 @@
 using namespace test;
 
 TEST_CASE_FIXTURE(Gpu, "every built-in kernel's default configuration is right, and is timed") {
-  for (const KernelSpec& spec : builtin_kernels()) {
+  for (const hone::KernelSpec* const kernel : builtin_kernels()) {
+    const hone::KernelSpec& spec = *kernel;
     for (const DTypes& dtype : spec.dtypes) {
       CAPTURE(spec.name);
       CAPTURE(std::string(name(dtype)));

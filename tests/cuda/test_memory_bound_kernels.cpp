@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/space/search_space.hpp"

@@ -5,6 +5,7 @@
 
 A file may be several, joined by commas: what a run with --filter found replaces what those before it found.
 """
+import gzip
 import json
 import sys
 
@@ -12,7 +13,7 @@ import sys
 def read(files):
     cases = {}
     for path in files.split(","):
-        with open(path, encoding="utf-8") as file:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
             cases.update({case["name"]: case for case in json.load(file)["cases"]})
     return cases
 

@@ -1,4 +1,4 @@
-#include "engine/kernel/plain_source.hpp"
+#include "engine/reader/plain_source.hpp"
 
 #include <doctest/doctest.h>
 

@@ -14,8 +14,11 @@ function(expect text pattern)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
-set(prefix ${WORK}/prefix)
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --config ${CONFIG})
+# What was installed is moved before it is used: nothing of it may know where it lay.
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/built --config ${CONFIG})
+set(prefix ${WORK}/moved/here)
+file(MAKE_DIRECTORY ${WORK}/moved)
+file(RENAME ${WORK}/built ${prefix})
 
 # Our warning flags and our source tree are our own business.
 file(GLOB_RECURSE exported ${prefix}/*hone-targets*.cmake)
@@ -61,6 +64,43 @@ run(${example} ${store} 48 256 cpu)
 expect("${output}" "\"source\": \"nearest\"")
 
 # A strategy built against the installed headers alone is found by its file, described, scored and used.
+# Who uses pkg-config, and neither CMake nor a library that Hone links, gets the same program.
+find_program(PKG_CONFIG pkg-config REQUIRED)
+file(GLOB_RECURSE package ${prefix}/*/hone.pc)
+cmake_path(GET package PARENT_PATH package)
+set(ENV{PKG_CONFIG_PATH} ${package})
+run(${PKG_CONFIG} --cflags hone)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(${PKG_CONFIG} --libs hone)
+separate_arguments(libraries UNIX_COMMAND "${output}")
+run(${PKG_CONFIG} --variable=libdir hone)
+string(STRIP "${output}" libdir)
+separate_arguments(sanitizing UNIX_COMMAND "${sanitize}")
+run(${COMPILER} -std=c++20 ${sanitizing} ${flags} ${SOURCE}/examples/embed/main.cpp -o ${WORK}/by_pkg_config ${libraries} -Wl,-rpath,${libdir})
+run(${WORK}/by_pkg_config ${store} 32 256 cpu)
+expect("${output}" "\"source\": \"exact\"")
+
+# Kernel sources are installed with all that they include.
+run(${prefix}/bin/hone kernels ${prefix}/share/hone/kernels/gemm/gemm.cu --json)
+expect("${output}" "gemm")
+
+# A worker that is none is no reason to look for another one.
+execute_process(COMMAND ${CMAKE_COMMAND} -E env HONE_WORKER=${WORK}/nowhere ${prefix}/bin/hone tune ${problem} --budget 4trials
+  RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+expect("${output}${errors}" "HONE_WORKER is .*nowhere, which is no program")
+if(code EQUAL 0)
+  message(FATAL_ERROR "a wrong HONE_WORKER went unnoticed")
+endif()
+
+# A strategy in C needs a C compiler and the headers.
+run(${PKG_CONFIG} --cflags hone-plugin)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(${C_COMPILER} -std=c99 -Wall -Wextra -Wpedantic -Werror -shared -fPIC ${sanitizing} ${flags} ${SOURCE}/examples/search_plugin_c/descent.c
+  -o ${WORK}/descent.so)
+run(${CMAKE_COMMAND} -E env --unset=HONE_WORKER ${prefix}/bin/hone tune ${problem} --budget 8trials --plugin ${WORK}/descent.so --strategy descent)
+string(JSON used GET "${output}" strategy)
+expect("${used}" "^descent$")
+
 file(COPY ${SOURCE}/examples/search_plugin DESTINATION ${WORK})
 run(${CMAKE_COMMAND} -S ${WORK}/search_plugin -B ${WORK}/climber -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${sanitize} -DCMAKE_BUILD_TYPE=Release)

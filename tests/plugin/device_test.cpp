@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/plugin/plugin_loader.hpp"
 #include "hone/plugin.h"

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "hone/engine.hpp"
 
 namespace hone {

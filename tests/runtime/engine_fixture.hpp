@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "hone/engine.hpp"
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone::test {

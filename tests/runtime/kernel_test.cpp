@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone::test {

@@ -1,5 +1,6 @@
 #include "engine/runtime/launch_plan.hpp"
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone {

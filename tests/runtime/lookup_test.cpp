@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/plugin/registry.hpp"
 
 namespace hone {

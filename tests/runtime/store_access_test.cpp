@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/base/digest.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone::test {

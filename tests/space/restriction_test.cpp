@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/plugin/registry.hpp"
 

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <optional>
 
+#include "hone/version.h"
+
 namespace hone {
 namespace {
 
@@ -107,7 +109,7 @@ TEST_CASE("a worker that reports stages without end is killed when the whole req
 }
 
 TEST_CASE("a reply that answers another request is not taken") {
-  const auto message = message_file({{"ready", true}, {"ticket", 12345}});
+  const auto message = message_file({{"ready", true}, {"ticket", 12345}, {"version", HONE_VERSION}});
   const auto path = script("cat " + message.string() + " >&3; sleep 1000");
   const auto reply = converse(path, 60.0);
   std::filesystem::remove(path);
@@ -137,6 +139,25 @@ TEST_CASE("nobody waits for a killed worker, and it is told when it is gone") {
   context.run();
   std::filesystem::remove(path);
   CHECK(gone);
+}
+
+TEST_CASE("a worker of another Hone is not believed, and what belongs together is said") {
+  const auto message = message_file({{"ready", true}, {"ticket", 0}, {"version", "0.0.7"}});
+  const auto path = script("cat " + message.string() + " >&3; sleep 1000");
+  const auto reply = converse(path, 60.0);
+  std::filesystem::remove(path);
+  std::filesystem::remove(message);
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().code == ErrorCode::kUnavailable);
+  CHECK(reply.error().message.find(path.string() + " is of Hone 0.0.7") != std::string::npos);
+}
+
+TEST_CASE("a worker that is named and is none is an error, whatever lies elsewhere") {
+  ::setenv("HONE_WORKER", "/nowhere/hone-worker", 1);
+  const auto named = find_worker();
+  ::unsetenv("HONE_WORKER");
+  REQUIRE_FALSE(named.ok());
+  CHECK(named.error().message.find("/nowhere/hone-worker") != std::string::npos);
 }
 
 TEST_CASE("the worker executable is found beside this one") { CHECK(find_worker().ok()); }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "hone/error.hpp"
+#include "hone/export.h"
 
 namespace hone {
 
@@ -18,7 +19,7 @@ struct Budget {
 };
 
 /// "30s", "5m", "1h", "200trials", or two joined by a comma.
-Result<Budget> parse_budget(std::string_view text);
-std::string text(const Budget& budget);
+HONE_API Result<Budget> parse_budget(std::string_view text);
+HONE_API std::string text(const Budget& budget);
 
 }  // namespace hone

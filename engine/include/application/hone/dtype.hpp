@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "hone/error.hpp"
+#include "hone/export.h"
 
 namespace hone {
 
@@ -31,34 +32,34 @@ enum class DType {
 };
 
 /// All of them, in the order help texts list them.
-std::span<const DType> all_dtypes();
+HONE_API std::span<const DType> all_dtypes();
 
 /// The user's spelling: "f32", "f16", "bf16", "f64", "i32", "bool", "e4m3", ... The same names are types in kernel files.
-std::string_view name(DType dtype);
+HONE_API std::string_view name(DType dtype);
 
 /// Parses a spelling; the error lists the known ones, of `meant` if that names some.
-Result<DType> parse_dtype(std::string_view text, std::span<const DType> meant = {});
+HONE_API Result<DType> parse_dtype(std::string_view text, std::span<const DType> meant = {});
 
 /// Bytes of one element.
-std::size_t size_of(DType dtype);
+HONE_API std::size_t size_of(DType dtype);
 
 /// Distance from 1 to the next larger number (2^-23, 2^-10, 2^-7, 2^-52; 2^-3 and 2^-2 of 8-bit floats); 0 for integers.
-double epsilon(DType dtype);
+HONE_API double epsilon(DType dtype);
 
 /// All that are compared exactly: integers, bool, bytes of 4-bit integers.
-bool is_integer(DType dtype);
+HONE_API bool is_integer(DType dtype);
 
 /// The range of an integer: its bounds as doubles, rounded where it has 64 bits; of a float its largest finite number and the negative of
 /// it.
 struct Range {
   double least, most;
 };
-Range range_of(DType dtype);
+HONE_API Range range_of(DType dtype);
 
 /// Whether results of usual size fall below its smallest normal number: f16 and the 8-bit floats.
-bool has_narrow_range(DType dtype);
+HONE_API bool has_narrow_range(DType dtype);
 
 /// The distance between numbers below the smallest normal one, where no step is smaller; 0 for integers.
-double subnormal_step(DType dtype);
+HONE_API double subnormal_step(DType dtype);
 
 }  // namespace hone

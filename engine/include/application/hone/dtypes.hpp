@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hone/dtype.hpp"
+#include "hone/export.h"
 
 namespace hone {
 
@@ -19,7 +20,7 @@ struct NamedDType {
 };
 
 /// One dtype, or several by name in the order of the kernel's template: `DType::kF16`, `{{"In", DType::kE4M3}, {"Out", DType::kBF16}}`.
-class DTypes {
+class HONE_API DTypes {
  public:
   DTypes() : DTypes(DType::kF32) {}
   DTypes(DType only) : all_{{{}, only}} {}  // implicit: most problems have one
@@ -38,12 +39,12 @@ class DTypes {
 };
 
 /// "bf16", "In=e4m3,Out=bf16": keys, records and plans carry it.
-std::string name(const DTypes& dtypes);
+HONE_API std::string name(const DTypes& dtypes);
 
 /// What a kernel is instantiated with: "bf16", "e4m3, bf16".
-std::string type_arguments(const DTypes& dtypes);
+HONE_API std::string type_arguments(const DTypes& dtypes);
 
 /// Parses what `name` writes; the names of type parameters are taken as they are.
-Result<DTypes> parse_dtypes(std::string_view text);
+HONE_API Result<DTypes> parse_dtypes(std::string_view text);
 
 }  // namespace hone

@@ -4,8 +4,8 @@
 //   auto engine = hone::Engine::open().value();
 //   auto softmax = engine.kernel("softmax", hone::DType::kF16, {{"rows", 4096}, {"cols", 1024}}).value();
 //   softmax.launch(stream, x, y);
-// Of a kernel with several type parameters: engine.kernel("gemm", {{"In", hone::DType::kE4M3}, {"Out", hone::DType::kBF16}}, {{"m",
-// 1024}}).
+// Of a kernel with several type parameters: engine.kernel("gemm", {{"In", hone::DType::kE4M3}, {"Out", hone::DType::kBF16}},
+// {{"m", 1024}}).
 
 #include <array>
 #include <cstddef>
@@ -20,15 +20,19 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/device/device.hpp"
-#include "engine/store/store.hpp"
 #include "hone/budget.hpp"
+#include "hone/configuration.hpp"
+#include "hone/device_info.hpp"
+#include "hone/export.h"
+#include "hone/memory.hpp"
 #include "hone/problem.hpp"
+#include "hone/read_options.hpp"
+#include "hone/source.hpp"
 
 namespace hone {
 
 /// Tuning in the background of what is asked for and has no record: one problem at a time, in worker processes on the application's device.
-/// Meanwhile the nearest record or the default runs. An unfinished session is gone on with by the next process that misses the problem.
+/// Meanwhile the nearest record or the default runs. The next process that misses the problem resumes an unfinished session.
 struct BackgroundTuning {
   Budget budget{.seconds = 30.0, .trials = std::nullopt};  ///< of each problem
   int compile_workers = 1;                                 ///< processes that compile beside the application; 0: one a core
@@ -47,14 +51,14 @@ struct EngineOptions {
   bool trust_store = false;          ///< launch the code in the store whoever made it: for a store that comes with the application
   double max_error = 0.0;            ///< take winners that were tuned under this accuracy bound (MeasureSettings); 0: none
   std::string given = {};            ///< take winners that were tuned on given arrays: the digest that `hone tune --input` prints
-  std::optional<BackgroundTuning> background_tuning =
-      {};  ///< needs hone-worker, and a store that can be written, which is made where there is none
+  /// Needs hone-worker, and a store that can be written, which is made where there is none.
+  std::optional<BackgroundTuning> background_tuning = {};
 };
 
 /// A kernel ready to launch for one problem. Cheap to copy. Copies share their workspaces: launch them on one stream at a time,
 /// and ask the engine again for a handle to use on another stream. A handle shares what it needs (device, code, workspaces) with its engine
 /// and may outlive it; what it runs on is closed when the last of them goes.
-class Kernel {
+class HONE_API Kernel {
  public:
   [[nodiscard]] Source source() const;
   [[nodiscard]] const Configuration& configuration() const;
@@ -161,7 +165,7 @@ class Kernel {
 
 /// Thread-safe: what one thread looks up and compiles keeps only those waiting who ask for the same problem. Not for use in a process that
 /// was forked from the one that opened it: there every call is an error that says so, and destruction leaves the device alone.
-class Engine {
+class HONE_API Engine {
  public:
   /// A store that does not exist is no error: every kernel then runs its default. Nor is one that cannot be read (it is locked, damaged, or
   /// no store of this Hone): what is in it is used as far as it can be had, the rest runs defaults, and warnings() says so. Errors: an

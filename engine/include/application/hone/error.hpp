@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "hone/export.h"
+
 namespace hone {
 
 /// What kind of failure an Error is; callers branch on it, people read the message.
@@ -32,7 +34,7 @@ struct Error {
 };
 
 /// Thrown where a contract of the API is broken (reading the value of a failed Result, an index out of range).
-class ContractError : public std::logic_error {
+class HONE_API ContractError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };

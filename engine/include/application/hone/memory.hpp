@@ -7,11 +7,12 @@
 #include <span>
 
 #include "hone/error.hpp"
+#include "hone/export.h"
 
 namespace hone {
 
 /// Device memory; freed on destruction.
-class Buffer {
+class HONE_API Buffer {
  public:
   virtual ~Buffer() = default;
   [[nodiscard]] virtual void* address() const = 0;
@@ -20,7 +21,7 @@ class Buffer {
 
 /// Operations on the memory of an open device. Not thread-safe. Buffers must be gone before the device is closed. Errors: kUnavailable, the
 /// memory does not suffice; kDevice, the device failed.
-class Memory {
+class HONE_API Memory {
  public:
   virtual ~Memory() = default;
   virtual Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) = 0;

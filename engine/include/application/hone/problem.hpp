@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hone/dtypes.hpp"
+#include "hone/export.h"
 
 namespace hone {
 
@@ -21,7 +22,7 @@ struct Problem {
 };
 
 /// "rows=512,cols=2048" -> pairs in the order written. Errors name the part that cannot be read.
-Result<Shape> parse_shape(std::string_view text);
-std::string text(const Shape& shape);
+HONE_API Result<Shape> parse_shape(std::string_view text);
+HONE_API std::string text(const Shape& shape);
 
 }  // namespace hone

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "hone/export.h"
+
 namespace hone {
 
 /// Where a kernel's configuration comes from.
@@ -12,7 +14,7 @@ enum class Source {
   kNearest,  ///< the record of the nearest tuned shape whose configuration is valid here
   kDefault,  ///< no record fits: the default of the kernel file (or, where that is not valid, the configuration nearest to it)
 };
-std::string_view name(Source source);
+HONE_API std::string_view name(Source source);
 
 /// A difference between a record's environment and today's: the record is stale, still usable, and reported.
 struct Staleness {

@@ -5,10 +5,12 @@
 #include <limits>
 #include <string>
 
+#include "hone/export.h"
+
 namespace hone {
 
 /// A number in an expression and the value of a tunable parameter.
-class Value {
+class HONE_API Value {
  public:
   enum class Kind : std::uint8_t { kInteger, kBoolean, kReal };
 

@@ -1,0 +1,28 @@
+#pragma once
+// The kernels that are built in: read when Hone was built, kept compressed, parsed when they are asked for.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/kernel/kernel_spec.hpp"
+
+namespace hone {
+
+/// What parse_kernel_spec reads, compressed by zlib.
+struct EmbeddedKernel {
+  std::string_view name;
+  std::span<const unsigned char> compressed;
+  std::size_t bytes = 0;  ///< uncompressed
+};
+
+/// Those of this binary. Generated when it is built.
+std::span<const EmbeddedKernel> embedded_kernels();
+
+/// All of them, by name. They need no libclang, and stay where they are.
+std::vector<const KernelSpec*> builtin_kernels();
+/// One of them; the error names the nearest ones.
+Result<const KernelSpec*> find_builtin_kernel(std::string_view kernel);
+
+}  // namespace hone

@@ -1,0 +1,89 @@
+// SHAPES(...) of a kernel file: problems that its author wants every candidate to be right on.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/reader/reader.hpp"
+
+namespace hone::kernel {
+namespace {
+
+/// They are tried beside the problem that is tuned, and the reference runs on each.
+constexpr double kMostElements = 1 << 24;
+
+/// The condition of `valid` that refuses the default configuration there, whatever the device; empty if none does.
+std::string refuses_default(const KernelSpec& spec, const hone::Problem& problem) {
+  Bindings bound = bindings(problem);
+  bound.merge(bindings(spec.parameters, default_configuration(spec)));
+  for (const Constraint& constraint : spec.constraints) {
+    const Expression left = constraint.condition.substitute(bound);
+    if (left.is_constant() && !left.node().value.boolean()) {
+      return constraint.text;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void KernelReader::read_shapes() {
+  for (const CXCursor shapes : found_.shapes) {
+    attempt([&] {
+      const auto marks = marks_of(unit_, file_, shapes);
+      const Mark mark = *find_mark(marks, "shapes");
+      if (mark.text.find_first_not_of(" \t\n") == std::string::npos) {
+        throw BadKernel(diagnostic(mark.where, "SHAPES lists problems: SHAPES({.rows = 1, .cols = 4097}, {.rows = 3});"));
+      }
+      const std::size_t id = texts_.add_problems(mark, "a shape of SHAPES");
+      later_.emplace_back([this, id] {
+        for (const MarkTexts::Item& item : texts_.problems(id)) {
+          attempt([&] { add_shape(item); });
+        }
+      });
+    });
+  }
+}
+
+void KernelReader::add_shape(const MarkTexts::Item& item) {
+  hone::Shape shape;
+  const auto fail = [&](const std::string& why) { throw BadKernel(diagnostic(item.where, fmt::format("SHAPES: {}", why))); };
+  for (const ProblemField& field : spec_.problem) {
+    const Form* const value = item.form.field(field.name);
+    if (value == nullptr || !value->scalar.is_constant()) {
+      fail(fmt::format("the value of '{}' is no constant", field.name));
+    }
+    shape.emplace_back(field.name, value->scalar.node().value.integer());
+    if (const std::string why = why_not(field, shape.back().second); !why.empty()) {
+      fail(fmt::format("'{}' is {}; {}", field.name, shape.back().second, why));
+    }
+  }
+  const auto refused = [&](const auto& by) {  // by all dtypes: the reason of one
+    std::string text;
+    const bool all = std::ranges::all_of(spec_.dtypes, [&](const DTypes& dtypes) { return !(text = by(spec_, {dtypes, shape})).empty(); });
+    return all ? text : "";
+  };
+  for (const DTypes& dtypes : spec_.dtypes) {
+    if (const double elements = largest_argument(spec_, {dtypes, shape}); elements > kMostElements) {
+      fail(fmt::format("an argument of {} has {:.0f} elements; these are small problems beside the tuned one, of at most {:.0f}",
+                       text(shape), elements, kMostElements));
+    }
+  }
+  if (const std::string why = refused(refusal); !why.empty()) {
+    fail(fmt::format("'valid' refuses every configuration on {}: {}", text(shape), why));
+  }
+  if (const std::string why = refused(refuses_default); !why.empty()) {
+    spec_.warnings.push_back(diagnostic(
+        item.where,
+        fmt::format("SHAPES: 'valid' refuses the default configuration on {}, so that others alone are tried there: {}", text(shape), why),
+        "warning"));
+  }
+  if (std::ranges::find(spec_.shapes, shape) == spec_.shapes.end()) {
+    spec_.shapes.push_back(std::move(shape));
+  }
+}
+
+}  // namespace hone::kernel
