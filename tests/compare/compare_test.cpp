@@ -261,7 +261,7 @@ TEST_CASE("What cannot be compared is refused") {
   const auto refused = [&](auto change) {
     auto wanted = request({space}, {builtin("random")});
     change(wanted);
-    const auto report = compare(wanted);
+    const auto report = compare_strategies(wanted);
     REQUIRE_FALSE(report.ok());
     CHECK(report.error().code == ErrorCode::kInvalidArgument);
     return report.error().message;

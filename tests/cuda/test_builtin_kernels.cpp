@@ -21,7 +21,8 @@ TEST_CASE("every built-in kernel's default configuration and reference compile f
       MESSAGE("not run: " << compiler.error().message);
       return;
     }
-    for (const KernelSpec& spec : builtin_kernels()) {
+    for (const KernelSpec* const kernel : builtin_kernels()) {
+      const KernelSpec& spec = *kernel;
       for (const DTypes& dtype : spec.dtypes) {
         CAPTURE(device.architecture);
         CAPTURE(spec.name);

@@ -337,6 +337,7 @@ TEST_CASE("several references are passes in the order of the file, each with an 
   }
   const Folder folder;
   const auto spec = hone::read_kernel_file(folder.write("total.cu", R"cuda(
+#include <hone/kernel.h>
 struct Problem { long n = 64; };
 struct Config { TUNE(1, 2) int vec = 1; };
 constexpr long kShare = 8;
@@ -415,6 +416,7 @@ TEST_CASE("a kernel without an element type, without valid and cost, with member
  * Quickly. */
 #include <cstdint>
 #include <cuda_fp16.h>
+#include <hone/kernel.h>
 struct Problem { long n = 64; constexpr long twice() const { return n + n; } };
 struct Config {
   enum class Path { slow = 2, fast };
