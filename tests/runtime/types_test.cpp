@@ -77,7 +77,7 @@ TEST_CASE("a kernel of one dtype is asked for without it") {
   const Kernel histogram = engine->kernel("byte_histogram", {{"n", 512}}).value();
   std::vector<std::uint8_t> bytes(512);
   std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
-  const auto x = engine->memory().allocate(bytes.size()).value(), bins = engine->device().allocate(256 * sizeof(std::uint32_t)).value();
+  const auto x = engine->memory().allocate(bytes.size()).value(), bins = engine->memory().allocate(256 * sizeof(std::uint32_t)).value();
   REQUIRE(engine->memory().upload(x->address(), std::as_bytes(std::span(bytes))).ok());
   REQUIRE(histogram.launch(nullptr, static_cast<const std::uint8_t*>(x->address()), static_cast<std::uint32_t*>(bins->address())).ok());
   std::vector<std::uint32_t> counts(256);
@@ -93,7 +93,7 @@ TEST_CASE("what goes to constant memory is passed behind the kernel's parameters
   const Kernel lookup = engine->kernel("lookup", {{"n", 256}}).value();
   std::vector<std::uint8_t> bytes(256), found(256);
   std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
-  const auto x = engine->memory().allocate(256).value(), y = engine->device().allocate(256).value(),
+  const auto x = engine->memory().allocate(256).value(), y = engine->memory().allocate(256).value(),
              table = engine->memory().allocate(256).value();
   REQUIRE(engine->memory().upload(x->address(), std::as_bytes(std::span(bytes))).ok());
   auto* const from = static_cast<const std::uint8_t*>(x->address());
