@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "store_fixture.hpp"
+#include "tests/skip.hpp"
 
 using namespace hone;
 using namespace hone::test;
@@ -168,7 +169,7 @@ TEST_CASE("a read-only file system is refused for writing and can be read") {
   make_store(plain / "store.db");
   fs::create_directory(bound);
   if (mount(plain.c_str(), bound.c_str(), nullptr, MS_BIND, nullptr) != 0) {
-    MESSAGE("skipped: this process may not mount");
+    hone::test::skip("mount", "this process may not mount");
     return;
   }
   if (mount(nullptr, bound.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0) {

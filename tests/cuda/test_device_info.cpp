@@ -3,6 +3,7 @@
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/device_info.hpp"
 #include "test_kernels.hpp"
+#include "tests/skip.hpp"
 
 using namespace test;
 
@@ -22,7 +23,7 @@ TEST_CASE("a MIG slice is told from the driver's name") {
 TEST_CASE("a machine without a driver says what is missing") {
   const auto devices = cuda_plugin().enumerate();
   if (devices.ok()) {
-    MESSAGE("not run: this machine has a GPU");
+    hone::test::skip("no_gpu", "this machine has a GPU");
     return;
   }
   CHECK(devices.error().code == ErrorCode::kUnavailable);

@@ -7,6 +7,7 @@
 
 #include "plugins/cuda/nvrtc.hpp"
 #include "test_kernels.hpp"
+#include "tests/skip.hpp"
 
 using namespace test;
 
@@ -15,7 +16,7 @@ namespace {
 std::unique_ptr<Compiler> compiler_for_sm90() {
   auto found = cuda_plugin().compiler(compile_target("sm_90a"));
   if (!found) {
-    MESSAGE("not run: " << found.error().message);
+    hone::test::skip("nvrtc", found.error().message);
     return nullptr;
   }
   return std::move(found).value();
@@ -28,7 +29,7 @@ bool has_header(const char* header) {
                        return std::filesystem::exists(std::filesystem::path(option.substr(2)) / header);
                      });
   if (!found) {
-    MESSAGE("not run: " << std::string(header) << " is not on this machine");
+    hone::test::skip("cuda_headers", std::string(header) + " is not on this machine");
   }
   return found;
 }

@@ -11,6 +11,7 @@
 #include "engine/store/lookup.hpp"
 #include "plugins/cuda/loaded_kernel.hpp"
 #include "test_kernels.hpp"
+#include "tests/skip.hpp"
 
 using namespace test;
 
@@ -39,7 +40,7 @@ void check_plans(const KernelSpec& spec, const Problem& problem, const SearchSpa
 void compile_some(const char* kernel, const Shape& shape, const DeviceInfo& device, std::size_t count, std::uint64_t seed) {
   const auto compiler = cuda_plugin().compiler(device);
   if (!compiler) {
-    MESSAGE("not run: " << compiler.error().message);
+    hone::test::skip("nvrtc", compiler.error().message);
     return;
   }
   const KernelSpec& spec = **find_builtin_kernel(kernel);
@@ -120,7 +121,7 @@ TEST_CASE("rows of no whole words: both ways to deal with them compile, and clas
   }
   const auto compiler = cuda_plugin().compiler(hopper);
   if (!compiler) {
-    MESSAGE("not run: " << compiler.error().message);
+    hone::test::skip("nvrtc", compiler.error().message);
     return;
   }
   const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
@@ -193,7 +194,7 @@ TEST_CASE("blocks of a cluster share a sum of warps over k on Hopper, not before
   CHECK(plan->front().grid[0] == 4 * 64);
   const auto compiler = cuda_plugin().compiler(hopper);
   if (!compiler) {
-    MESSAGE("not run: " << compiler.error().message);
+    hone::test::skip("nvrtc", compiler.error().message);
     return;
   }
   const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/kernel/kernel_spec.hpp"
+#include "tests/skip.hpp"
 
 namespace reader_test {
 
@@ -35,7 +36,7 @@ class Folder {
 inline bool can_read() {
   const auto found = hone::find_libclang();
   if (!found) {
-    MESSAGE(found.error().message);
+    hone::test::skip("libclang", found.error().message);
   }
   return found.ok();
 }
