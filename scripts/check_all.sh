@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# What ci.sh has no time for; run before each release, some hours on two cores:
+#   scripts/check_all.sh              all stages
+#   scripts/check_all.sh tidy tsan    these alone
+#   scripts/check_all.sh --list       their names
+# HONE_FUZZ_SECONDS (default 120) is the time of each fuzz target.
+set -euo pipefail
+scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$scripts/environment.sh"
+source "$scripts/stages.sh"
+stages=(install floor clang tidy asan tsan coverage fuzz)
+jobs=$(nproc)
+fuzzers=(expression kernel_spec recorded_space reader npy wire damaged_store)
+
+stage_install() {
+  : "packages of the distribution, clang, gcovr"
+  "$scripts/install_dependencies.sh"
+  "$scripts/install_checkers.sh"
+}
+stage_floor() {
+  : "tests/floor.txt is up to date"
+  cmake --preset ci
+  cmake --build build-ci --parallel "$jobs"
+  "$scripts/check_floor.py" build-ci --exact
+}
+stage_clang() {
+  : "everything, each source alone, with clang's warnings as errors"
+  cmake --preset clang
+  cmake --build build-clang --parallel "$jobs" -- -k 0
+}
+stage_tidy() {
+  : "clang-tidy over each source file (.clang-tidy)"
+  [[ -e build-clang/build.ninja ]] || cmake --preset clang
+  run-clang-tidy-19 -quiet -p build-clang -j "$jobs" "^$PWD/(engine|plugins|search|cache|cli|tests|bench)/" 2>/dev/null
+}
+stage_asan() {
+  : "all tests under the address and undefined-behaviour sanitizers"
+  cmake --preset asan-ubsan
+  cmake --build build-asan-ubsan --parallel "$jobs"
+  ctest --preset asan-ubsan
+}
+stage_tsan() {
+  : "all tests under the thread sanitizer"
+  cmake --preset tsan
+  cmake --build build-tsan --parallel "$jobs"
+  ctest --preset tsan
+}
+stage_coverage() {
+  : "lines that the tests run, with a floor (tests/coverage_floor.txt)"
+  cmake --preset coverage
+  cmake --build build-coverage --parallel "$jobs"
+  find build-coverage -name '*.gcda' -delete
+  ctest --preset coverage
+  "$scripts/check_coverage.py" build-coverage
+}
+stage_fuzz() {
+  : "the fuzz targets with libFuzzer, HONE_FUZZ_SECONDS each"
+  cmake --preset fuzz -DCMAKE_CXX_COMPILER=clang++-19
+  cmake --build build-fuzz --parallel "$jobs" --target "${fuzzers[@]/%/_fuzz}"
+  local name
+  for name in "${fuzzers[@]}"; do
+    mkdir -p "build-fuzz/found/$name"
+    ASAN_OPTIONS=detect_leaks=0 "build-fuzz/bin/${name}_fuzz" -max_total_time="${HONE_FUZZ_SECONDS:-120}" -max_len=4096 -timeout=60 -rss_limit_mb=4096 \
+      -artifact_prefix="build-fuzz/$name-" "build-fuzz/found/$name" "tests/fuzz/corpus/$name"
+  done
+}
+
+run_stages "$@"
