@@ -3,7 +3,8 @@
 #   scripts/check_all.sh              all stages
 #   scripts/check_all.sh tidy tsan    these alone
 #   scripts/check_all.sh --list       their names
-# HONE_FUZZ_SECONDS (default 120) is the time of each fuzz target.
+# HONE_FUZZ_SECONDS (default 120) is the time of each fuzz target; HONE_TARGETS and HONE_TESTS are as in ci.sh, HONE_FILES='engine/tune/' are the
+# sources that clang-tidy reads.
 set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$scripts/environment.sh"
@@ -11,6 +12,8 @@ source "$scripts/stages.sh"
 stages=(install floor clang tidy asan tsan coverage fuzz)
 jobs=$(nproc)
 fuzzers=(expression kernel_spec recorded_space reader npy wire damaged_store)
+
+build_in() { cmake --build "$1" --parallel "$jobs" ${HONE_TARGETS:+--target $HONE_TARGETS} "${@:2}"; }
 
 stage_install() {
   : "packages of the distribution, clang, gcovr"
@@ -26,31 +29,31 @@ stage_floor() {
 stage_clang() {
   : "everything, each source alone, with clang's warnings as errors"
   cmake --preset clang
-  cmake --build build-clang --parallel "$jobs" -- -k 0
+  build_in build-clang -- -k 0
 }
 stage_tidy() {
   : "clang-tidy over each source file (.clang-tidy)"
   [[ -e build-clang/build.ninja ]] || cmake --preset clang
-  run-clang-tidy-19 -quiet -p build-clang -j "$jobs" "^$PWD/(engine|plugins|search|cache|cli|tests|bench)/" 2>/dev/null
+  run-clang-tidy-19 -quiet -p build-clang -j "$jobs" "^$PWD/${HONE_FILES:-(engine|plugins|search|cache|cli|tests|bench)/}" 2>/dev/null
 }
 stage_asan() {
   : "all tests under the address and undefined-behaviour sanitizers"
   cmake --preset asan-ubsan
-  cmake --build build-asan-ubsan --parallel "$jobs"
-  ctest --preset asan-ubsan
+  build_in build-asan-ubsan
+  ctest --preset asan-ubsan -R "${HONE_TESTS:-.}"
 }
 stage_tsan() {
   : "all tests under the thread sanitizer"
   cmake --preset tsan
-  cmake --build build-tsan --parallel "$jobs"
-  ctest --preset tsan
+  build_in build-tsan
+  ctest --preset tsan -R "${HONE_TESTS:-.}"
 }
 stage_coverage() {
   : "lines that the tests run, with a floor (tests/coverage_floor.txt)"
   cmake --preset coverage
-  cmake --build build-coverage --parallel "$jobs"
+  build_in build-coverage
   find build-coverage -name '*.gcda' -delete
-  ctest --preset coverage
+  ctest --preset coverage -R "${HONE_TESTS:-.}"
   "$scripts/check_coverage.py" build-coverage
 }
 stage_fuzz() {

@@ -3,7 +3,8 @@
 #   scripts/ci.sh               all stages
 #   scripts/ci.sh format tests  these alone
 #   scripts/ci.sh --list        their names
-# scripts/check_all.sh has what takes longer.
+# scripts/check_all.sh has what takes longer. HONE_TARGETS="test_base test_tune" builds these alone, HONE_TESTS='^(base|tune)$' runs these entries
+# of ctest alone: for work on a stage itself.
 set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$scripts/environment.sh"
@@ -16,7 +17,8 @@ sanitized=(test_base test_expression test_kernel_spec test_reader test_measure t
 fuzzers=(expression_fuzz kernel_spec_fuzz recorded_space_fuzz reader_fuzz npy_fuzz wire_fuzz damaged_store_fuzz)
 
 configure() { [[ -e build-ci/build.ninja ]] || cmake --preset ci; }
-ctest_ci() { ctest --test-dir build-ci --output-on-failure --no-tests=error "$@"; }
+build_in() { cmake --build "$1" --parallel "$jobs" ${HONE_TARGETS:+--target $HONE_TARGETS} "${@:2}"; }
+ctest_in() { ctest --test-dir "$1" --output-on-failure --no-tests=error "${@:2}"; }
 
 stage_install() {
   : "packages of the distribution, and the pinned clang-format"
@@ -39,7 +41,7 @@ stage_headers() {
 stage_build() {
   : "everything, warnings are errors"
   configure
-  cmake --build build-ci --parallel "$jobs"
+  build_in build-ci
 }
 stage_floor() {
   : "no fewer tests than there were"
@@ -49,27 +51,26 @@ stage_floor() {
 stage_fuzz() {
   : "the bounded runs of the fuzz targets"
   needs build
-  ctest_ci -R '^fuzz_'
+  ctest_in build-ci -R '^fuzz_'
 }
 stage_package() {
   : "an installed copy and those who use it"
   needs build
-  ctest_ci -R '^package'
+  ctest_in build-ci -R '^package'
 }
 stage_tests() {
   : "the other tests; what needs libclang or NVRTC may not skip itself"
   needs build
   source "$scripts/environment.sh"  # knows the NVRTC that stage install brought
-  HONE_TESTS_NEED=libclang,nvrtc ctest_ci -E "$apart" -LE gpu
+  HONE_TESTS_NEED=libclang,nvrtc ctest_in build-ci -R "${HONE_TESTS:-.}" -E "$apart" -LE gpu
   grep -h '^skipped: ' build-ci/Testing/Temporary/LastTest.log || true
 }
 stage_sanitizers() {
   : "quick tests and the fuzz targets under the address and undefined-behaviour sanitizers"
   cmake --preset asan-ubsan
-  cmake --build build-asan-ubsan --parallel "$jobs" --target "${sanitized[@]}" "${fuzzers[@]}"
+  build_in build-asan-ubsan $([[ ${HONE_TARGETS:-} ]] || echo --target "${sanitized[@]}" "${fuzzers[@]}")
   local IFS='|'
-  local entries="${sanitized[*]#test_}"
-  ctest --test-dir build-asan-ubsan --output-on-failure --no-tests=error -R "^($entries)\$|^fuzz_"
+  ctest_in build-asan-ubsan -R "${HONE_TESTS:-^(${sanitized[*]#test_})\$|^fuzz_}"
 }
 
 run_stages "$@"
