@@ -51,7 +51,7 @@ stage_floor() {
 stage_fuzz() {
   : "the bounded runs of the fuzz targets"
   needs build
-  ctest_in build-ci -R '^fuzz_'
+  ctest_in build-ci -R "${HONE_TESTS:-^fuzz_}"
 }
 stage_package() {
   : "an installed copy and those who use it"
