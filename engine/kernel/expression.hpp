@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,19 +95,6 @@ class Expression {
  private:
   explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   std::shared_ptr<const Node> node_;
-};
-
-/// An expression made ready for many evaluations: variables are slots, integers only, no allocation.
-/// Comparisons and logic give 0 or 1. A division by zero makes the whole result 0 (for a constraint: not met).
-class CompiledExpression {
- public:
-  /// Throws ContractError if a variable of the expression is not in `slots`.
-  CompiledExpression(const Expression& expression, std::span<const std::string> slots);
-  [[nodiscard]] std::int64_t operator()(std::span<const std::int64_t> values) const;
-
- private:
-  std::vector<std::uint8_t> code_;
-  std::vector<std::int64_t> constants_;
 };
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 
 #include "tests/space/described.hpp"
 #include "tests/space/long_tests.hpp"
+#include "tests/space/oracle.hpp"
 
 namespace {
 
@@ -73,21 +74,10 @@ class Kernel {
 /// Calls visit(digits, valid) for every combination, in order.
 template <class Visit>
 void try_all(const Kernel& kernel, const std::vector<Constraint>& constraints, const Visit& visit) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : kernel.parameters) {
-    names.push_back("c." + parameter.name);
-  }
-  std::vector<CompiledExpression> compiled;
-  for (const Constraint& constraint : constraints) {
-    compiled.emplace_back(constraint.condition, names);
-  }
-  Digits digits(names.size(), 0);
-  std::vector<std::int64_t> values(names.size());
+  Oracle meets_all(kernel.parameters, constraints);
+  Digits digits(kernel.parameters.size(), 0);
   for (bool more = true; more;) {
-    for (std::size_t p = 0; p < digits.size(); ++p) {
-      values[p] = kernel.parameters[p].values[digits[p]].integer();
-    }
-    visit(digits, std::all_of(compiled.begin(), compiled.end(), [&](const CompiledExpression& met) { return met(values) != 0; }));
+    visit(digits, meets_all(digits));
     more = false;
     for (std::size_t p = digits.size(); p-- > 0 && !more;) {
       digits[p] = static_cast<std::uint16_t>((digits[p] + 1U) % kernel.parameters[p].values.size());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/space/described.hpp"
+#include "tests/space/oracle.hpp"
 #include "tests/space/random_space.hpp"
 
 namespace hone::test {
@@ -155,22 +156,11 @@ class TiedSpace {
 /// The valid ones among all combinations, in lexicographic order. `known`: the values of names that are fixed.
 inline std::vector<Digits> enumerate(const std::vector<Parameter>& parameters, const std::vector<Constraint>& constraints,
                                      const Bindings& known) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : parameters) {
-    names.push_back("c." + parameter.name);
-  }
-  std::vector<CompiledExpression> compiled;
-  for (const Constraint& constraint : constraints) {
-    compiled.emplace_back(constraint.condition.substitute(known), names);
-  }
+  Oracle meets_all(parameters, constraints, known);
   std::vector<Digits> valid;
-  Digits digits(names.size(), 0);
-  std::vector<std::int64_t> values(names.size());
+  Digits digits(parameters.size(), 0);
   for (bool more = true; more;) {
-    for (std::size_t p = 0; p < digits.size(); ++p) {
-      values[p] = parameters[p].values[digits[p]].integer();
-    }
-    if (std::ranges::all_of(compiled, [&](const CompiledExpression& met) { return met(values) != 0; })) {
+    if (meets_all(digits)) {
       valid.push_back(digits);
     }
     more = false;
