@@ -7,7 +7,7 @@
 
 #include "hone/error.hpp"
 
-namespace hone::replay {
+namespace hone::recorded {
 
 /// Objects keep the order of the file: it is the order of the parameters.
 using Json = nlohmann::ordered_json;
@@ -18,4 +18,4 @@ Result<std::string> read_text(const std::filesystem::path& file);
 /// Parses; text that ends early is read up to its last complete record.
 Result<Json> parse_recorded(const std::string& text, const std::filesystem::path& file);
 
-}  // namespace hone::replay
+}  // namespace hone::recorded

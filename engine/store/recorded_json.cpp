@@ -1,4 +1,4 @@
-#include "plugins/replay/json_file.hpp"
+#include "engine/store/recorded_json.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -13,7 +13,7 @@
 
 #include "engine/base/json_depth.hpp"
 
-namespace hone::replay {
+namespace hone::recorded {
 namespace {
 
 /// A record lies in the file's object and in its list of records.
@@ -89,4 +89,4 @@ Result<Json> parse_recorded(const std::string& text, const std::filesystem::path
   return parsed;
 }
 
-}  // namespace hone::replay
+}  // namespace hone::recorded

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "engine/base/digest.hpp"
-#include "plugins/replay/formats.hpp"
+#include "engine/store/recorded_formats.hpp"
 
 namespace hone {
 namespace {
 
-using replay::Json;
-using replay::Recording;
+using recorded::Json;
+using recorded::Recording;
 using Rows = std::vector<std::vector<std::uint16_t>>;
 
 /// The values that occur, numbers in their order: a file that lists none.
@@ -127,8 +127,8 @@ Error in_file(const std::filesystem::path& file, const Error& error) {
 }
 
 Result<Recording> recording_of(const std::string& text, const std::filesystem::path& file) {
-  HONE_ASSIGN(const Json root, replay::parse_recorded(text, file));
-  auto recording = replay::read_recording(root);
+  HONE_ASSIGN(const Json root, recorded::parse_recorded(text, file));
+  auto recording = recorded::read_recording(root);
   if (!recording) {
     return in_file(file, recording.error());
   }
@@ -143,7 +143,7 @@ Result<Recording> recording_of(const std::string& text, const std::filesystem::p
 }  // namespace
 
 Result<RecordedSpace> RecordedSpace::load(const std::filesystem::path& file) {
-  HONE_ASSIGN(const std::string text, replay::read_text(file));
+  HONE_ASSIGN(const std::string text, recorded::read_text(file));
   return parse(text, file);
 }
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/store/recorded_json.hpp"
 #include "engine/store/recorded_space.hpp"
-#include "plugins/replay/json_file.hpp"
 
-namespace hone::replay {
+namespace hone::recorded {
 
 /// One record: the parameters' values as the file spells them.
 struct Record {
@@ -26,4 +26,4 @@ struct Recording {
 /// Errors (without the file's name): neither a Kernel Tuner cache nor T4, or a broken record.
 Result<Recording> read_recording(const Json& root);
 
-}  // namespace hone::replay
+}  // namespace hone::recorded

@@ -5,13 +5,13 @@
 #include <memory>
 #include <type_traits>
 
+#include "engine/store/recorded_json.hpp"
 #include "engine/store/recorded_space.hpp"
-#include "plugins/replay/json_file.hpp"
 
 namespace hone {
 namespace {
 
-using replay::Json;
+using recorded::Json;
 
 constexpr double kMicrosecondsPerMillisecond = 1e3, kMillisecondsPerSecond = 1e3;
 

@@ -1,4 +1,4 @@
-#include "plugins/replay/formats.hpp"
+#include "engine/store/recorded_formats.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace hone::replay {
+namespace hone::recorded {
 namespace {
 
 constexpr double kMicrosecondsPerMillisecond = 1e3, kMillisecondsPerSecond = 1e3;
@@ -263,4 +263,4 @@ Result<Recording> read_recording(const Json& root) {
   return broken("neither a Kernel Tuner cache (tune_params_keys, tune_params, cache) nor a T4 file (results)");
 }
 
-}  // namespace hone::replay
+}  // namespace hone::recorded
