@@ -1,6 +1,9 @@
 #include "engine/tune/wire.hpp"
 
+#include <concepts>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "engine/tune/fields.hpp"
 
@@ -9,6 +12,7 @@ namespace hone::wire {
 namespace {
 
 constexpr std::size_t kDeepest = 16;  // levels; a message has five
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Walks over CBOR without recursion: the parser recurses, and deep nesting would overflow its stack. Only what encode() writes passes.
 bool is_shallow(const std::uint8_t* bytes, std::size_t size) {
@@ -48,6 +52,102 @@ bool is_shallow(const std::uint8_t* bytes, std::size_t size) {
     }
   }
   return at == size;
+}
+
+/// Each struct's fields are listed once, in visit(); these write them into a message and read them back from one.
+struct Writer {
+  Message& message;
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    message[key] = value;
+  }
+  void operator()(const char* key, double value, double /*least*/) { message[key] = value; }
+};
+
+struct Reader {
+  Fields& fields;
+  void operator()(const char* key, bool& value) { value = fields.boolean(key); }
+  void operator()(const char* key, int& value) { value = static_cast<int>(fields.integer(key, 0, std::numeric_limits<int>::max())); }
+  void operator()(const char* key, std::int64_t& value) { value = fields.integer(key); }
+  void operator()(const char* key, std::uint64_t& value) { value = fields.natural(key); }
+  /// `least`: what a finite number must reach; infinity where infinity itself is a value.
+  void operator()(const char* key, double& value, double least = 0.0) {
+    value = least == kInfinity ? fields.magnitude(key) : fields.number(key, least);
+  }
+  void operator()(const char* key, std::string& value) { value = fields.text(key); }
+  void operator()(const char* key, std::vector<double>& value) { value = fields.numbers(key); }
+  void operator()(const char* key, std::map<std::string, std::string>& value) { value = fields.texts_by_name(key); }
+};
+
+template <class Subject, class T>
+concept Either = std::same_as<std::remove_const_t<Subject>, T>;  // what is read, or what is written
+
+void visit(Either<Resources> auto& of, auto&& field) {
+  field("registers", of.registers);
+  field("spill", of.spill_bytes);
+  field("stack", of.stack_bytes);
+  field("shared", of.shared_bytes);
+  field("occupancy", of.occupancy);
+}
+
+void visit(Either<Readings> auto& of, auto&& field) {
+  constexpr double kColdest = -300.0;
+  field("sm_clock", of.sm_clock_mhz);
+  field("memory_clock", of.memory_clock_mhz);
+  field("temperature", of.temperature_c, kColdest);
+  field("power", of.power_w);
+  field("throttle", of.throttle_reasons);
+  field("discarded", of.discarded_samples);
+}
+
+void visit(Either<Measurement> auto& of, auto&& field) {
+  field("samples", of.samples_us);
+  field("median", of.median_us);
+  field("low", of.ci95_low_us);
+  field("high", of.ci95_high_us);
+  field("raced_out", of.raced_out);
+  field("by_graph", of.by_graph);
+}
+
+void visit(Either<MeasureSettings> auto& of, auto&& field) {
+  field("warmup", of.warmup_runs);
+  field("race_samples", of.race_samples);
+  field("race_margin", of.race_margin);
+  field("minimum", of.minimum_samples);
+  field("maximum", of.maximum_samples);
+  field("ci", of.target_relative_ci);
+  field("seconds", of.maximum_seconds);
+  field("flush", of.flush_cache);
+  field("graph_below", of.graph_below_us, kInfinity);
+  field("max_error", of.max_error, kInfinity);
+  field("given_inputs", of.given.inputs);
+  field("given_answers", of.given.answers);
+  field("given_digest", of.given.digest);
+}
+
+/// What of a trial is a value by itself.
+void visit(Either<Trial> auto& of, auto&& field) {
+  field("detail", of.detail);
+  field("validate", of.seconds.validate);
+  field("time", of.seconds.time);
+  field("overhead", of.seconds.overhead);
+  field("input_seed", of.input_seed);
+  field("max_error", of.max_error, kInfinity);
+}
+
+template <class T>
+Message written(const T& value) {
+  Message message = Message::object();
+  visit(value, Writer{message});
+  return message;
+}
+
+template <class T>
+Result<T> read(const Message& message) {
+  Fields fields(message);
+  T value;
+  visit(value, Reader{fields});
+  return fields.error() ? Result<T>(*fields.error()) : Result<T>(std::move(value));
 }
 
 }  // namespace
@@ -133,64 +233,10 @@ Result<Problem> read_problem(const Message& message) {
   return problem;
 }
 
-namespace {
-
-Message to_message(const Resources& resources) {
-  return {{"registers", resources.registers},
-          {"spill", resources.spill_bytes},
-          {"stack", resources.stack_bytes},
-          {"shared", resources.shared_bytes},
-          {"occupancy", resources.occupancy}};
-}
-
-Result<Resources> read_resources(const Message& message) {
-  Fields fields(message);
-  const Resources resources{.registers = fields.integer("registers"),
-                            .spill_bytes = fields.integer("spill"),
-                            .stack_bytes = fields.integer("stack"),
-                            .shared_bytes = fields.integer("shared"),
-                            .occupancy = fields.number("occupancy")};
-  return fields.error() ? Result<Resources>(*fields.error()) : Result<Resources>(resources);
-}
-
-Message to_message(const Readings& readings) {
-  return {{"sm_clock", readings.sm_clock_mhz}, {"memory_clock", readings.memory_clock_mhz}, {"temperature", readings.temperature_c},
-          {"power", readings.power_w},         {"throttle", readings.throttle_reasons},     {"discarded", readings.discarded_samples}};
-}
-
-Result<Readings> read_readings(const Message& message) {
-  Fields fields(message);
-  const Readings readings{.sm_clock_mhz = fields.number("sm_clock"),
-                          .memory_clock_mhz = fields.number("memory_clock"),
-                          .temperature_c = fields.number("temperature", -300.0),
-                          .power_w = fields.number("power"),
-                          .throttle_reasons = fields.natural("throttle"),
-                          .discarded_samples = static_cast<int>(fields.integer("discarded", 0, std::numeric_limits<int>::max()))};
-  return fields.error() ? Result<Readings>(*fields.error()) : Result<Readings>(readings);
-}
-
-Message to_message(const Measurement& measurement) {
-  return {{"samples", measurement.samples_us}, {"median", measurement.median_us},    {"low", measurement.ci95_low_us},
-          {"high", measurement.ci95_high_us},  {"raced_out", measurement.raced_out}, {"by_graph", measurement.by_graph}};
-}
-
-Result<Measurement> read_measurement(const Message& message) {
-  Fields fields(message);
-  Measurement measurement{.samples_us = fields.numbers("samples"),
-                          .median_us = fields.number("median"),
-                          .ci95_low_us = fields.number("low"),
-                          .ci95_high_us = fields.number("high"),
-                          .raced_out = fields.boolean("raced_out"),
-                          .by_graph = fields.boolean("by_graph")};
-  return fields.error() ? Result<Measurement>(*fields.error()) : Result<Measurement>(std::move(measurement));
-}
-
-}  // namespace
-
 Message to_message(const Compiled& compiled) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(compiled.artifact->bytes.data());
   return {{"symbols", compiled.symbols},
-          {"resources", to_message(compiled.resources)},
+          {"resources", written(compiled.resources)},
           {"digest", compiled.artifact->digest},
           {"bytes", Message::binary({bytes, bytes + compiled.artifact->bytes.size()})}};
 }
@@ -209,7 +255,7 @@ Result<Compiled> read_compiled(const Message& message) {
     return *fields.error();
   }
   Compiled compiled{std::move(artifact), std::move(symbols), {}};
-  HONE_ASSIGN(compiled.resources, read_resources(resources));
+  HONE_ASSIGN(compiled.resources, read<Resources>(resources));
   return compiled;
 }
 
@@ -222,63 +268,31 @@ Result<void> read_error(const Message& message, Error& error) {
   return fields.error() ? Result<void>(*fields.error()) : Result<void>();
 }
 
-Message to_message(const MeasureSettings& settings) {
-  return {{"warmup", settings.warmup_runs},       {"race_samples", settings.race_samples}, {"race_margin", settings.race_margin},
-          {"minimum", settings.minimum_samples},  {"maximum", settings.maximum_samples},   {"ci", settings.target_relative_ci},
-          {"seconds", settings.maximum_seconds},  {"flush", settings.flush_cache},         {"graph_below", settings.graph_below_us},
-          {"max_error", settings.max_error},      {"given_inputs", settings.given.inputs}, {"given_answers", settings.given.answers},
-          {"given_digest", settings.given.digest}};
-}
+Message to_message(const MeasureSettings& settings) { return written(settings); }
 
-Result<MeasureSettings> read_settings(const Message& message) {
-  Fields fields(message);
-  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-  const MeasureSettings settings{.warmup_runs = static_cast<int>(fields.integer("warmup", 0, kMost)),
-                                 .race_samples = static_cast<int>(fields.integer("race_samples", 0, kMost)),
-                                 .race_margin = fields.number("race_margin"),
-                                 .minimum_samples = static_cast<int>(fields.integer("minimum", 0, kMost)),
-                                 .maximum_samples = static_cast<int>(fields.integer("maximum", 0, kMost)),
-                                 .target_relative_ci = fields.number("ci"),
-                                 .maximum_seconds = fields.number("seconds"),
-                                 .flush_cache = fields.boolean("flush"),
-                                 .graph_below_us = fields.magnitude("graph_below"),
-                                 .max_error = fields.magnitude("max_error"),
-                                 .given = {.inputs = fields.texts_by_name("given_inputs"),
-                                           .answers = fields.texts_by_name("given_answers"),
-                                           .digest = fields.text("given_digest")}};
-  return fields.error() ? Result<MeasureSettings>(*fields.error()) : Result<MeasureSettings>(settings);
-}
+Result<MeasureSettings> read_settings(const Message& message) { return read<MeasureSettings>(message); }
 
 Message to_message(const Trial& trial) {
-  return {{"outcome", name(trial.outcome)},
-          {"detail", trial.detail},
-          {"resources", to_message(trial.resources)},
-          {"measurement", to_message(trial.measurement)},
-          {"readings", to_message(trial.readings)},
-          {"validate", trial.seconds.validate},
-          {"time", trial.seconds.time},
-          {"overhead", trial.seconds.overhead},
-          {"input_seed", trial.input_seed},
-          {"max_error", trial.max_error}};
+  Message message = written(trial);
+  message["outcome"] = name(trial.outcome);
+  message["resources"] = written(trial.resources);
+  message["measurement"] = written(trial.measurement);
+  message["readings"] = written(trial.readings);
+  return message;
 }
 
 Result<void> fill_from(const Message& message, Trial& trial) {
   Fields fields(message);
   const std::string outcome = fields.text("outcome");
-  trial.detail = fields.text("detail");
-  trial.seconds.validate = fields.number("validate");
-  trial.seconds.time = fields.number("time");
-  trial.seconds.overhead = fields.number("overhead");
-  trial.input_seed = fields.natural("input_seed");
-  trial.max_error = fields.magnitude("max_error");
+  visit(trial, Reader{fields});
   const Message &resources = fields.object("resources"), &measurement = fields.object("measurement"), &readings = fields.object("readings");
   if (fields.error()) {
     return *fields.error();
   }
   HONE_ASSIGN(trial.outcome, parse_outcome(outcome));
-  HONE_ASSIGN(trial.resources, read_resources(resources));
-  HONE_ASSIGN(trial.measurement, read_measurement(measurement));
-  HONE_ASSIGN(trial.readings, read_readings(readings));
+  HONE_ASSIGN(trial.resources, read<Resources>(resources));
+  HONE_ASSIGN(trial.measurement, read<Measurement>(measurement));
+  HONE_ASSIGN(trial.readings, read<Readings>(readings));
   return {};
 }
 
