@@ -64,7 +64,7 @@ bool needed(std::string_view word) {
 
 REGISTER_LISTENER("skips", 1, Listener);
 
-void hone::test::skip(const std::string& needs, const std::string& why) {
+void hone::tests::skip(const std::string& needs, const std::string& why) {
   if (needed(needs)) {
     FAIL_CHECK("HONE_TESTS_NEED lists " << needs << ", and this is skipped: " << why);
     return;

@@ -169,7 +169,7 @@ TEST_CASE("a read-only file system is refused for writing and can be read") {
   make_store(plain / "store.db");
   fs::create_directory(bound);
   if (mount(plain.c_str(), bound.c_str(), nullptr, MS_BIND, nullptr) != 0) {
-    hone::test::skip("mount", "this process may not mount");
+    hone::tests::skip("mount", "this process may not mount");
     return;
   }
   if (mount(nullptr, bound.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0) {

@@ -27,7 +27,7 @@ TEST_CASE("export: a default for a GPU that is not here") {
   const Ended ended = run(
       with("export", {"--arch", "sm_90a", "--config", "default", "--store", directory / "none.db", "--out", directory / "out", "--json"}));
   if (no_nvrtc(ended)) {
-    hone::test::skip("nvrtc", ended.err);
+    hone::tests::skip("nvrtc", ended.err);
     return;
   }
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);

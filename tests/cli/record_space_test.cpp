@@ -47,7 +47,7 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
   write(kernel, kTiny);
   const Ended tuned = run({"tune", kernel, "--device", "cpu", "--budget", "100trials", "--strategy", "random", "--store", store, "--json"});
   if (tuned.exit != 0 && tuned.err.find("libclang") != std::string::npos) {
-    hone::test::skip("libclang", tuned.err);
+    hone::tests::skip("libclang", tuned.err);
     return;
   }
   REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);

@@ -19,7 +19,7 @@ TEST_CASE("every built-in kernel's default configuration and reference compile f
     const DeviceInfo device = large_device(architecture, capability);
     const auto compiler = cuda_plugin().compiler(device);
     if (!compiler) {
-      hone::test::skip("nvrtc", compiler.error().message);
+      hone::tests::skip("nvrtc", compiler.error().message);
       return;
     }
     for (const KernelSpec* const kernel : builtin_kernels()) {
@@ -43,14 +43,14 @@ TEST_CASE("every built-in kernel's default configuration and reference compile f
 
 TEST_CASE("the example kernels, their generators and what accepts their results compile for each family") {
   if (!find_libclang()) {
-    hone::test::skip("libclang", find_libclang().error().message);
+    hone::tests::skip("libclang", find_libclang().error().message);
     return;
   }
   for (const auto& [architecture, capability] : {std::pair("sm_80", 80), std::pair("sm_90a", 90), std::pair("sm_100a", 100)}) {
     const DeviceInfo device = large_device(architecture, capability);
     const auto compiler = cuda_plugin().compiler(device);
     if (!compiler) {
-      hone::test::skip("nvrtc", compiler.error().message);
+      hone::tests::skip("nvrtc", compiler.error().message);
       return;
     }
     for (const auto& file : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/examples/kernels")) {
@@ -83,7 +83,7 @@ TEST_CASE("configurations of the products drawn at random compile for each famil
     const DeviceInfo device = large_device(architecture, capability);
     const auto compiler = cuda_plugin().compiler(device);
     if (!compiler) {
-      hone::test::skip("nvrtc", compiler.error().message);
+      hone::tests::skip("nvrtc", compiler.error().message);
       return;
     }
     for (const std::string shape : {"gemm m=333,n=1777,k=511,layout=1,terms=4,activation=3", "gemm m=512,n=512,k=512,layout=4",

@@ -17,7 +17,7 @@ namespace {
 std::unique_ptr<Compiler> compiler_for(const std::string& architecture) {
   auto found = cuda_plugin().compiler(compile_target(architecture));
   if (!found) {
-    hone::test::skip("nvrtc", found.error().message);
+    hone::tests::skip("nvrtc", found.error().message);
     return nullptr;
   }
   return std::move(found).value();
@@ -186,7 +186,7 @@ TEST_CASE("CUDA's own headers are there for kernels that want them") {
     return;
   }
   if ((*hone::cuda::nvrtc())->includes.empty()) {
-    hone::test::skip("cuda_headers", "no CUDA headers beside NVRTC");
+    hone::tests::skip("cuda_headers", "no CUDA headers beside NVRTC");
     return;
   }
   KernelSpec spec = twice_spec();
@@ -208,7 +208,7 @@ TEST_CASE("INFINITY and NAN are there without CUDA's headers, as the reader and 
 
 TEST_CASE("the device's own code compiles for every supported family") {
   if (const auto found = hone::cuda::nvrtc(); !found) {
-    hone::test::skip("nvrtc", found.error().message);
+    hone::tests::skip("nvrtc", found.error().message);
     return;
   }
   for (const char* architecture : {"sm_80", "sm_89", "sm_90a", "sm_100a"}) {
@@ -243,7 +243,7 @@ TEST_CASE("HONE_NVRTC names the only NVRTC that is looked for") {
 TEST_CASE("names of an earlier release compile, and NVRTC warns of each") {
   const auto nvrtc = hone::cuda::nvrtc();
   if (!nvrtc) {
-    hone::test::skip("nvrtc", nvrtc.error().message);
+    hone::tests::skip("nvrtc", nvrtc.error().message);
     return;
   }
   hone::cuda::ProgramRequest program;

@@ -23,7 +23,7 @@ TEST_CASE("a MIG slice is told from the driver's name") {
 TEST_CASE("a machine without a driver says what is missing") {
   const auto devices = cuda_plugin().enumerate();
   if (devices.ok()) {
-    hone::test::skip("no_gpu", "this machine has a GPU");
+    hone::tests::skip("no_gpu", "this machine has a GPU");
     return;
   }
   CHECK(devices.error().code == ErrorCode::kUnavailable);

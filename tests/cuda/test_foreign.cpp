@@ -16,7 +16,7 @@ namespace {
 std::unique_ptr<Compiler> compiler_for_sm90() {
   auto found = cuda_plugin().compiler(compile_target("sm_90a"));
   if (!found) {
-    hone::test::skip("nvrtc", found.error().message);
+    hone::tests::skip("nvrtc", found.error().message);
     return nullptr;
   }
   return std::move(found).value();
@@ -29,7 +29,7 @@ bool has_header(const char* header) {
                        return std::filesystem::exists(std::filesystem::path(option.substr(2)) / header);
                      });
   if (!found) {
-    hone::test::skip("cuda_headers", std::string(header) + " is not on this machine");
+    hone::tests::skip("cuda_headers", std::string(header) + " is not on this machine");
   }
   return found;
 }

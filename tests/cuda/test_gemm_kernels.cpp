@@ -40,7 +40,7 @@ void check_plans(const KernelSpec& spec, const Problem& problem, const SearchSpa
 void compile_some(const char* kernel, const Shape& shape, const DeviceInfo& device, std::size_t count, std::uint64_t seed) {
   const auto compiler = cuda_plugin().compiler(device);
   if (!compiler) {
-    hone::test::skip("nvrtc", compiler.error().message);
+    hone::tests::skip("nvrtc", compiler.error().message);
     return;
   }
   const KernelSpec& spec = **find_builtin_kernel(kernel);
@@ -121,7 +121,7 @@ TEST_CASE("rows of no whole words: both ways to deal with them compile, and clas
   }
   const auto compiler = cuda_plugin().compiler(hopper);
   if (!compiler) {
-    hone::test::skip("nvrtc", compiler.error().message);
+    hone::tests::skip("nvrtc", compiler.error().message);
     return;
   }
   const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
@@ -194,7 +194,7 @@ TEST_CASE("blocks of a cluster share a sum of warps over k on Hopper, not before
   CHECK(plan->front().grid[0] == 4 * 64);
   const auto compiler = cuda_plugin().compiler(hopper);
   if (!compiler) {
-    hone::test::skip("nvrtc", compiler.error().message);
+    hone::tests::skip("nvrtc", compiler.error().message);
     return;
   }
   const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);

@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(Gpu, "dynamic shared memory beyond 48 KiB is declared to the d
 
 TEST_CASE_FIXTURE(Gpu, "clusters launch, also those that are not portable") {
   if (info.properties.at("compute_capability") < 90) {
-    hone::test::skip("hopper", "no clusters before compute capability 9.0");
+    hone::tests::skip("hopper", "no clusters before compute capability 9.0");
     return;
   }
   const std::string source =
@@ -164,7 +164,7 @@ TEST_CASE_FIXTURE(Gpu, "a cooperative grid meets at a barrier; one that is too l
 
 TEST_CASE_FIXTURE(Gpu, "a pass that overlaps what was launched before it sees what that wrote") {
   if (info.properties.at("compute_capability") < 90) {
-    hone::test::skip("hopper", "no dependent launches before compute capability 9.0");
+    hone::tests::skip("hopper", "no dependent launches before compute capability 9.0");
     return;
   }
   const std::string source =
@@ -191,7 +191,7 @@ TEST_CASE_FIXTURE(Gpu, "a pass that overlaps what was launched before it sees wh
 
 TEST_CASE_FIXTURE(Gpu, "a kernel that overlaps meets a late writer: it must wait for it") {
   if (info.properties.at("compute_capability") < 90) {
-    hone::test::skip("hopper", "no dependent launches before compute capability 9.0");
+    hone::tests::skip("hopper", "no dependent launches before compute capability 9.0");
     return;
   }
   constexpr std::size_t kCount = 64 * 64;
@@ -356,7 +356,7 @@ TEST_CASE_FIXTURE(Gpu, "a launch the device cannot do is a launch error, and the
 
 TEST_CASE_FIXTURE(Gpu, "a tensor map copies a box to shared memory, with zeros beyond the array") {
   if (info.properties.at("compute_capability") < 90) {
-    hone::test::skip("hopper", "no tensor maps before compute capability 9.0");
+    hone::tests::skip("hopper", "no tensor maps before compute capability 9.0");
     return;
   }
   const std::string source =

@@ -43,7 +43,7 @@ TEST_CASE("configurations of the memory-bound kernels drawn at random compile fo
     const DeviceInfo device = large_device(architecture, capability);
     const auto compiler = cuda_plugin().compiler(device);
     if (!compiler) {
-      hone::test::skip("nvrtc", compiler.error().message);
+      hone::tests::skip("nvrtc", compiler.error().message);
       return;
     }
     for (const char* kernel : {"softmax", "layernorm", "rmsnorm", "residual_rmsnorm", "row_sum", "bias_gelu", "transpose"}) {
@@ -60,7 +60,7 @@ TEST_CASE("clusters and bulk copies compile for Hopper") {
   const DeviceInfo device = large_device("sm_90a", 90);
   const auto compiler = cuda_plugin().compiler(device);
   if (!compiler) {
-    hone::test::skip("nvrtc", compiler.error().message);
+    hone::tests::skip("nvrtc", compiler.error().message);
     return;
   }
   const char* long_rows = "rows=128,cols=524288";

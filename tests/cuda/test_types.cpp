@@ -20,7 +20,7 @@ void compile_all(const std::string& architecture, const std::string& kernel) {
   auto compiler = cuda_plugin().compiler(compile_target(architecture));
   const Result<KernelSpec> spec = read_kernel_file(kKernels / (kernel + ".cu"));
   if (!compiler || !spec) {
-    hone::test::skip("nvrtc", compiler ? spec.error().message : compiler.error().message);
+    hone::tests::skip("nvrtc", compiler ? spec.error().message : compiler.error().message);
     REQUIRE((!spec && spec.error().code == ErrorCode::kUnavailable) == !spec);
     return;
   }
@@ -56,7 +56,7 @@ TEST_CASE("the device's own code knows every dtype on every architecture") {
   for (const char* architecture : {"sm_80", "sm_90a"}) {
     const auto compiler = cuda_plugin().compiler(compile_target(architecture));
     if (!compiler) {
-      hone::test::skip("nvrtc", compiler.error().message);
+      hone::tests::skip("nvrtc", compiler.error().message);
       return;
     }
     const auto code = cuda::utility_code(architecture);

@@ -36,7 +36,7 @@ class Folder {
 inline bool can_read() {
   const auto found = hone::find_libclang();
   if (!found) {
-    hone::test::skip("libclang", found.error().message);
+    hone::tests::skip("libclang", found.error().message);
   }
   return found.ok();
 }

@@ -21,7 +21,7 @@ std::optional<Engine> engine_with(const std::string& kernel) {
   Engine engine = Engine::open({.store = "/nonexistent/hone.db", .device = "cpu"}).value();
   if (const auto added = engine.add_kernel_file(kKernels / (kernel + ".cu")); !added) {
     REQUIRE(added.error().code == ErrorCode::kUnavailable);
-    hone::test::skip("libclang", added.error().message);
+    hone::tests::skip("libclang", added.error().message);
     return std::nullopt;
   }
   return engine;

@@ -12,7 +12,7 @@ TEST_CASE("Published search spaces have exactly their published number of config
   // As "Efficient Construction of Large Search Spaces for Auto-Tuning" (arXiv 2509.26253) lists them; the file is not ours to copy.
   const char* const folder = std::getenv("HONE_SPACES");
   if (folder == nullptr) {
-    hone::test::skip("spaces", "HONE_SPACES names no folder with definitions.json");
+    hone::tests::skip("spaces", "HONE_SPACES names no folder with definitions.json");
     return;
   }
   const auto file = std::filesystem::path(folder) / "definitions.json";

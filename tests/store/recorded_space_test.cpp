@@ -216,7 +216,7 @@ TEST_CASE("Recorded spaces of real GPUs are read whole") {
   // The community's, which are not ours to copy.
   const char* const given = std::getenv("HONE_SPACES");
   if (given == nullptr) {
-    hone::test::skip("spaces", "HONE_SPACES names no folder with the community's recorded spaces");
+    hone::tests::skip("spaces", "HONE_SPACES names no folder with the community's recorded spaces");
     return;
   }
   const fs::path folder = given;
