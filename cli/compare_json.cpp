@@ -46,6 +46,7 @@ Json strategy_json(const CompareReport& report, const StrategyResult& strategy) 
            {{"invalid", faults.invalid},
             {"failed", faults.failed},
             {"stalled", faults.stalled},
+            {"crashed", faults.crashed},
             {"idle", faults.idle},
             {"first", faults.first}}},
           {"per_space", std::move(per_space)}};

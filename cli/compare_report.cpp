@@ -187,7 +187,7 @@ std::string overall_table(const CompareReport& report, const std::vector<std::si
     const StrategyFaults& faults = strategy.faults;
     html += fmt::format("<td>{:.3f}</td><td>{:.1f}</td><td>{:.1f}</td><td>{:.1f}</td><td>{}</td><td>{}</td></tr>\n", strategy.score,
                         strategy.evaluations_to_95, strategy.ask_us_mean, strategy.ask_us_p99, faults.repeated,
-                        faults.invalid + faults.failed + faults.stalled + faults.idle);
+                        faults.invalid + faults.failed + faults.stalled + faults.crashed + faults.idle);
   }
   html += "<tr><td>calculated random</td>";
   for (const double fraction : report.baseline) {

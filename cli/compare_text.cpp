@@ -38,10 +38,10 @@ std::string faults_text(const CompareReport& report) {
   std::string lines;
   for (const StrategyResult& strategy : report.strategies) {
     const StrategyFaults& faults = strategy.faults;
-    if (faults.invalid + faults.failed + faults.stalled + faults.idle > 0) {
-      lines +=
-          fmt::format("{}: {} invalid proposals, {} failed calls, {} stalled, {} turns without a proposal{}{}\n", strategy.label,
-                      faults.invalid, faults.failed, faults.stalled, faults.idle, faults.first.empty() ? "" : "; first: ", faults.first);
+    if (faults.invalid + faults.failed + faults.stalled + faults.crashed + faults.idle > 0) {
+      lines += fmt::format("{}: {} invalid proposals, {} failed calls, {} stalled, {} crashed, {} turns without a proposal{}{}\n",
+                           strategy.label, faults.invalid, faults.failed, faults.stalled, faults.crashed, faults.idle,
+                           faults.first.empty() ? "" : "; first: ", faults.first);
     }
   }
   return lines;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "engine/base/names.hpp"
-#include "engine/plugin/plugin_loader.hpp"
+#include "engine/tune/isolated_plugins.hpp"
 
 namespace hone::cli {
 namespace {
@@ -19,13 +19,29 @@ fs::path installed_folder() {
   return failed ? fs::path() : binary.parent_path().parent_path() / "lib" / "hone" / "plugins";
 }
 
+/// HONE_PLUGIN_TIMEOUT, in seconds, or what is usual.
+std::chrono::milliseconds plugin_timeout() {
+  const char* const text = std::getenv("HONE_PLUGIN_TIMEOUT");
+  char* end = nullptr;
+  const double seconds = text != nullptr ? std::strtod(text, &end) : 0.0;
+  constexpr double kMostSeconds = 1e6;
+  if (text == nullptr || end == text || *end != '\0' || !(seconds > 0.0 && seconds <= kMostSeconds)) {
+    if (text != nullptr && *text != '\0') {
+      fmt::print(stderr, "hone: HONE_PLUGIN_TIMEOUT is '{}': a number of seconds above 0 is needed; {} are taken\n", text,
+                 kPluginTimeout.count() / 1000);
+    }
+    return kPluginTimeout;
+  }
+  return std::max(std::chrono::milliseconds(1), std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3)));
+}
+
 /// Not const: files named on the command line come later than the folders.
 Registry& mutable_registry() {
   static Registry assembled = [] {
     Registry made = make_builtin_registry();
     const char* const path = std::getenv("HONE_PLUGIN_PATH");
     for (const std::string& folders : {std::string(path != nullptr ? path : ""), installed_folder().string()}) {
-      for (const Error& error : hone::load_plugins(made, folders)) {
+      for (const Error& error : load_isolated_plugins(made, folders, plugin_timeout())) {
         fmt::print(stderr, "hone: {}\n", error.message);
       }
     }
@@ -39,7 +55,7 @@ Registry& mutable_registry() {
 const Registry& registry() { return mutable_registry(); }
 
 Result<std::vector<std::string>> load_plugin_file(const fs::path& file) {
-  HONE_ASSIGN(LoadedPlugin added, load_plugin(mutable_registry(), file));
+  HONE_ASSIGN(LoadedPlugin added, load_isolated_plugin(mutable_registry(), file, plugin_timeout()));
   return std::move(added.strategies);
 }
 

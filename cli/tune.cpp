@@ -47,17 +47,18 @@ Json outcome_counts(const TuneReport& report) {
 }
 
 Json faults_json(const StrategyFaults& faults) {
-  return {{"invalid", faults.invalid}, {"repeated", faults.repeated}, {"failed", faults.failed},
-          {"stalled", faults.stalled}, {"idle", faults.idle},         {"first", faults.first}};
+  return {{"invalid", faults.invalid}, {"repeated", faults.repeated}, {"failed", faults.failed}, {"stalled", faults.stalled},
+          {"crashed", faults.crashed}, {"idle", faults.idle},         {"first", faults.first}};
 }
 
 /// How often the strategy lost its turn, for people; empty if it never did.
 std::string faults_text(const StrategyFaults& faults) {
-  if (faults.invalid + faults.failed + faults.stalled + faults.idle == 0) {
+  if (faults.invalid + faults.failed + faults.stalled + faults.crashed + faults.idle == 0) {
     return "";
   }
-  return fmt::format("strategy lost turns: {} proposals outside the space, {} calls failed, {} stalled, {} turns without a proposal{}\n",
-                     faults.invalid, faults.failed, faults.stalled, faults.idle, faults.first.empty() ? "" : "; " + faults.first);
+  return fmt::format(
+      "strategy lost turns: {} proposals outside the space, {} calls failed, {} stalled, {} crashed, {} turns without a proposal{}\n",
+      faults.invalid, faults.failed, faults.stalled, faults.crashed, faults.idle, faults.first.empty() ? "" : "; " + faults.first);
 }
 
 Json broken_json(const std::vector<Constraint>& broken) {

@@ -74,6 +74,7 @@ Result<Run> search(const RunPlan& plan) {
   if (optimum) {
     fill(table, plan.budget - spent, run.positions);
   }
+  strategy.end();
   run.faults = strategy.faults();
   run.own_seconds = strategy.seconds();
   return run;

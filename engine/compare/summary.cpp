@@ -115,6 +115,7 @@ void add(StrategyFaults& sum, const StrategyFaults& faults) {
   sum.repeated += faults.repeated;
   sum.failed += faults.failed;
   sum.stalled += faults.stalled;
+  sum.crashed += faults.crashed;
   sum.idle += faults.idle;
   sum.first = sum.first.empty() ? faults.first : sum.first;
 }

@@ -15,19 +15,23 @@ namespace {
 class AbiDevicePlugin final : public DevicePlugin {
  public:
   /// What it opens keeps a copy of the table: it may outlive the registry.
-  AbiDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file, std::chrono::milliseconds patience)
-      : table_(table), version_(std::move(version)), file_(std::move(file)), patience_(patience) {}
+  AbiDevicePlugin(const hone_device& table, std::string version, std::filesystem::path file,
+                  std::optional<std::chrono::milliseconds> timeout)
+      : table_(table), version_(std::move(version)), file_(std::move(file)), timeout_(timeout) {}
 
   [[nodiscard]] std::string_view name() const override { return table_.name; }
   [[nodiscard]] std::filesystem::path file() const override { return file_; }
 
-  /// On a thread of its own, which is left behind where it stalls: with a copy of all that it uses.
+  /// With a timeout on a thread of its own, which is left behind where it stalls: with a copy of all that it uses.
   Result<std::vector<DeviceInfo>> enumerate() const override {
     using Devices = Result<std::vector<DeviceInfo>>;
-    std::optional<Devices> found = CallWithTimeout::ask<Devices>([self = *this] { return self.enumerate_here(); }, patience_);
+    if (!timeout_) {
+      return enumerate_here();
+    }
+    std::optional<Devices> found = CallWithTimeout::ask<Devices>([self = *this] { return self.enumerate_here(); }, *timeout_);
     return found ? *std::move(found)
                  : device_error(table_, "enumerate", ErrorCode::kUnavailable,
-                                fmt::format("it did not return within {} ms", patience_.count()));
+                                fmt::format("it did not return within {} ms", timeout_->count()));
   }
   Result<std::string> compiler_version() const override {
     hone_message version{};
@@ -75,13 +79,13 @@ class AbiDevicePlugin final : public DevicePlugin {
   hone_device table_;
   std::string version_;
   std::filesystem::path file_;
-  std::chrono::milliseconds patience_;
+  std::optional<std::chrono::milliseconds> timeout_;
 };
 
 }  // namespace
 
 std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file,
-                                                 std::chrono::milliseconds patience) {
+                                                 std::optional<std::chrono::milliseconds> timeout) {
   const hone_device known = settled(*table);
   const auto require = [&](bool met, const std::string& what) {
     if (!met) {
@@ -107,7 +111,7 @@ std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::
   require(std::string_view(known.name).find(':') == std::string_view::npos, "its name has a colon, which ends the name in a device's id");
   require(known.compiled_size == 0 || known.compiled_size >= kCompiledOfAbi2,
           fmt::format("its compiled_size is {}: at least {} is needed", known.compiled_size, kCompiledOfAbi2));
-  return std::make_unique<AbiDevicePlugin>(known, std::move(version), std::move(file), patience);
+  return std::make_unique<AbiDevicePlugin>(known, std::move(version), std::move(file), timeout);
 }
 
 }  // namespace hone::plugin_host

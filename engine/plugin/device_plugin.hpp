@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/device/device.hpp"
@@ -12,8 +13,8 @@
 namespace hone::plugin_host {
 
 /// `version` is the plugin's name and version, `file` the shared object it is in. Throws ContractError if the table lacks a name or a
-/// function. Enumerating has `patience` to return.
+/// function. Enumerating has `timeout` to return, if there is one.
 std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file,
-                                                 std::chrono::milliseconds patience);
+                                                 std::optional<std::chrono::milliseconds> timeout);
 
 }  // namespace hone::plugin_host

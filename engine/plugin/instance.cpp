@@ -1,5 +1,7 @@
 #include "engine/plugin/instance.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace hone::plugin_host {
@@ -11,14 +13,13 @@ static_assert(static_cast<int>(Outcome::kOk) == HONE_OK && static_cast<int>(Outc
 
 /// What a strategy keeps, as far as it may be: it goes into the store, and into every later session.
 struct ModelSink {
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   std::string bytes;
   bool overflows = false;
 };
 
 void append(void* sink, const void* bytes, std::size_t count) {
   ModelSink& model = *static_cast<ModelSink*>(sink);
-  model.overflows = model.overflows || count > ModelSink::kMostBytes - model.bytes.size();
+  model.overflows = model.overflows || count > kMostModelBytes - model.bytes.size();
   if (!model.overflows) {
     model.bytes.append(static_cast<const char*>(bytes), count);
   }
@@ -104,7 +105,7 @@ std::optional<Failure> Instance::save(std::string& model) {
   ModelSink sink;
   std::optional<Failure> failure = guarded([&](hone_message* message) { return table_.save(handle_, &sink, append, message); });
   if (!failure && sink.overflows) {
-    failure = Failure{"it keeps more than 64 MiB"};
+    failure = Failure{fmt::format("it keeps more than {} MiB", kMostModelBytes >> 20U)};
   }
   model = failure ? std::string() : std::move(sink.bytes);
   return failure;

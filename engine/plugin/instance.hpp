@@ -16,6 +16,9 @@ hone_observation to_c(const Observation& observation);
 /// What a plugin of an older version can be told of an outcome that it does not know.
 hone_observation in_terms_of(std::uint32_t abi, hone_observation observation);
 
+/// What a strategy may keep for later sessions. It goes into the store, and from there into every session of the kernel.
+constexpr std::size_t kMostModelBytes = std::size_t{1} << 20;
+
 /// Every function returns the failure of the plugin, also one it threw, or nothing.
 class Instance {
  public:

@@ -28,11 +28,23 @@ struct Entered {
   std::optional<plugin_host::Failure> thrown;
 };
 
-Result<hone_plugin> open(const std::filesystem::path& file, std::chrono::milliseconds patience) {
+using Timeout = std::optional<std::chrono::milliseconds>;
+
+Entered enter(hone_plugin_entry_function entry) {
+  Entered made;
+  made.thrown = plugin_host::guarded([&](hone_message*) {
+    made.plugin = entry();
+    return 0;
+  });
+  return made;
+}
+
+Result<hone_plugin> open(const std::filesystem::path& file, Timeout timeout, const std::function<void(const char*)>& step) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
     return Error{ErrorCode::kNotFound, fmt::format("plugin {}: there is no such file", file.string())};
   }
+  step("opening it");
   // A path without a slash would be looked up in the system's folders.
   void* const library = ::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -42,18 +54,11 @@ Result<hone_plugin> open(const std::filesystem::path& file, std::chrono::millise
   if (entry == nullptr) {
     return broken(file, "it exports no function " HONE_PLUGIN_ENTRY " (see hone/plugin.h)");
   }
-  const auto entered = plugin_host::CallWithTimeout::ask<Entered>(
-      [entry] {
-        Entered made;
-        made.thrown = plugin_host::guarded([&](hone_message*) {
-          made.plugin = entry();
-          return 0;
-        });
-        return made;
-      },
-      patience);
+  step(HONE_PLUGIN_ENTRY);
+  const std::optional<Entered> entered =
+      timeout ? plugin_host::CallWithTimeout::ask<Entered>([entry] { return enter(entry); }, *timeout) : enter(entry);
   if (!entered) {
-    return broken(file, fmt::format(HONE_PLUGIN_ENTRY " did not return within {} ms", patience.count()));
+    return broken(file, fmt::format(HONE_PLUGIN_ENTRY " did not return within {} ms", timeout->count()));
   }
   const hone_plugin* const plugin = entered->plugin;
   if (entered->thrown || plugin == nullptr) {
@@ -70,11 +75,6 @@ Result<hone_plugin> open(const std::filesystem::path& file, std::chrono::millise
   return settled(*plugin);
 }
 
-struct Contents {
-  std::vector<std::unique_ptr<StrategyPlugin>> strategies;
-  std::vector<std::unique_ptr<DevicePlugin>> devices;
-};
-
 /// The tables of one kind, none of them missing.
 template <class Table>
 std::span<const Table* const> tables(const Table* const* first, std::size_t count, const char* kind) {
@@ -85,17 +85,17 @@ std::span<const Table* const> tables(const Table* const* first, std::size_t coun
 }
 
 /// Throws ContractError where a table is not whole.
-Contents contents_of(const hone_plugin& plugin, const std::filesystem::path& file, std::chrono::milliseconds patience) {
-  Contents contents;
+PluginParts parts_of(const hone_plugin& plugin, const std::filesystem::path& file, Timeout timeout) {
+  PluginParts parts;
   for (const hone_strategy* const table : tables(plugin.strategies, plugin.strategy_count, "strategy")) {
-    contents.strategies.push_back(std::make_unique<StrategyPlugin>(table, patience, plugin.abi));
+    parts.strategies.push_back(std::make_unique<StrategyPlugin>(table, timeout, plugin.abi));
   }
   const auto text = [](const char* given) { return given != nullptr ? given : ""; };
   const std::string version = fmt::format("{} {}", text(plugin.name), text(plugin.version));
   for (const hone_device* const table : tables(plugin.devices, plugin.device_count, "device")) {
-    contents.devices.push_back(plugin_host::make_device_plugin(table, version, std::filesystem::absolute(file), patience));
+    parts.devices.push_back(plugin_host::make_device_plugin(table, version, std::filesystem::absolute(file), timeout));
   }
-  return contents;
+  return parts;
 }
 
 /// Whether every name is new, to the registry and within the plugin.
@@ -113,36 +113,42 @@ Result<void> check_new(const std::vector<std::unique_ptr<Plugin>>& known, const 
 
 }  // namespace
 
-Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file, std::chrono::milliseconds patience) {
+Result<LoadedPlugin> register_plugin(Registry& registry, const std::filesystem::path& file, PluginParts parts) {
+  HONE_TRY(check_new(registry.strategies(), parts.strategies, "strategy", file));
+  HONE_TRY(check_new(registry.devices(), parts.devices, "device", file));
+  LoadedPlugin loaded;
+  for (auto& strategy : parts.strategies) {
+    loaded.strategies.emplace_back(strategy->name());
+    registry.add(std::move(strategy));
+  }
+  for (auto& device : parts.devices) {
+    loaded.devices.emplace_back(device->name());
+    registry.add(std::move(device));
+  }
+  registry.add(file, loaded);
+  return loaded;
+}
+
+Result<LoadedPlugin> load_plugin(Registry& registry, const std::filesystem::path& file, Timeout timeout,
+                                 const std::function<void(const char*)>& step) {
   std::error_code missing;
   const std::filesystem::path canonical = std::filesystem::weakly_canonical(file, missing);
   if (const auto known = registry.files().find(canonical); known != registry.files().end()) {
     return known->second;
   }
-  HONE_ASSIGN(const hone_plugin plugin, open(file, patience));
-  Contents contents;
+  HONE_ASSIGN(const hone_plugin plugin, open(
+                                            file, timeout, step ? step : [](const char*) {}));
+  PluginParts parts;
   try {
-    contents = contents_of(plugin, file, patience);
+    parts = parts_of(plugin, file, timeout);
   } catch (const ContractError& error) {
     return broken(file, error.what());
   }
-  HONE_TRY(check_new(registry.strategies(), contents.strategies, "strategy", file));
-  HONE_TRY(check_new(registry.devices(), contents.devices, "device", file));
-  LoadedPlugin loaded;
-  for (auto& strategy : contents.strategies) {
-    loaded.strategies.emplace_back(strategy->name());
-    registry.add(std::move(strategy));
-  }
-  for (auto& device : contents.devices) {
-    loaded.devices.emplace_back(device->name());
-    registry.add(std::move(device));
-  }
-  registry.add(canonical, loaded);
-  return loaded;
+  return register_plugin(registry, canonical, std::move(parts));
 }
 
-std::vector<Error> load_plugins(Registry& registry, std::string_view folders) {
-  std::vector<Error> errors;
+std::vector<std::filesystem::path> plugin_files(std::string_view folders) {
+  std::vector<std::filesystem::path> all;
   while (!folders.empty()) {
     const std::string_view folder = folders.substr(0, folders.find(':'));
     folders.remove_prefix(std::min(folders.size(), folder.size() + 1));
@@ -154,10 +160,16 @@ std::vector<Error> load_plugins(Registry& registry, std::string_view folders) {
       }
     }
     std::ranges::sort(files);
-    for (const std::filesystem::path& file : files) {
-      if (const auto loaded = load_plugin(registry, file); !loaded) {
-        errors.push_back(loaded.error());
-      }
+    all.insert(all.end(), files.begin(), files.end());
+  }
+  return all;
+}
+
+std::vector<Error> load_plugins(Registry& registry, std::string_view folders) {
+  std::vector<Error> errors;
+  for (const std::filesystem::path& file : plugin_files(folders)) {
+    if (const auto loaded = load_plugin(registry, file); !loaded) {
+      errors.push_back(loaded.error());
     }
   }
   return errors;

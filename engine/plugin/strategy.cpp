@@ -4,20 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "engine/base/names.hpp"
-#include "engine/plugin/call_with_timeout.hpp"
 #include "engine/plugin/instance.hpp"
+#include "engine/plugin/local_runner.hpp"
 #include "engine/plugin/table.hpp"
 
 namespace hone {
 
-using plugin_host::CallWithTimeout;
-using plugin_host::Failure;
+using plugin_host::Called;
 using plugin_host::Instance;
+using plugin_host::StrategyRunner;
 
 namespace {
 
@@ -39,71 +40,79 @@ struct Strategy::Impl {
   Impl() = default;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  /// The plugin's destroy may stall like its other functions, and is then left behind.
-  ~Impl() {
-    if (caller && !caller->busy()) {
-      const auto last = std::make_shared<std::shared_ptr<Instance>>(std::move(instance));
-      caller->call([last] { last->reset(); }, *patience);
-    }
-  }
+  ~Impl() { end(); }
 
-  std::string name;
+  std::string label;  ///< of the strategy, for messages
   std::shared_ptr<const SearchSpace> space;
-  std::shared_ptr<Instance> instance;
-  std::optional<std::chrono::milliseconds> patience;
-  std::unique_ptr<CallWithTimeout> caller;  ///< with `patience`
+  std::unique_ptr<StrategyRunner> runner;  ///< null once it has ended
   std::unordered_map<Count, Observation, CountHash> told;
   std::unordered_set<Count, CountHash> taken, awaited;
   /// Of a space that is not exact: the positions that were proposed and settled to this one. The strategy waits for their outcomes.
   std::unordered_map<Count, std::vector<Count>, CountHash> proposed_as;
-  std::vector<hone_observation> waiting;  ///< outcomes that come while a call stalls
+  std::vector<hone_observation> waiting;  ///< outcomes that come while a call runs
   std::mt19937_64 random;
   StrategyFaults faults;
   double seconds = 0.0;
 
-  /// Calls the instance. A job owns its results, because one that stalls is left behind. Nothing if it failed or stalled.
-  template <class Answer>
-  std::shared_ptr<Answer> call(const char* what, std::function<std::optional<Failure>(Instance&, Answer&)> job) {
+  /// Makes a call of the runner; false if it failed, stalled or crashed, which is counted.
+  template <class Call>
+  bool call(const Call& made) {
     const auto start = std::chrono::steady_clock::now();
-    auto answer = std::make_shared<Answer>();
-    auto failure = std::make_shared<std::optional<Failure>>();
-    const auto run = [instance = instance, answer, failure, job = std::move(job)] { *failure = job(*instance, *answer); };
-    const bool returned = !caller ? (run(), true) : !caller->busy() && caller->call(run, *patience);
+    const Called called = made();
     seconds += seconds_since(start);
-    if (!returned) {
-      ++faults.stalled;
-      note(fmt::format("{} did not return within {} ms", what, patience->count()));
-      return nullptr;
+    switch (called.how) {
+      case Called::How::kReturned:
+        return true;
+      case Called::How::kFailed:
+        ++faults.failed;
+        break;
+      case Called::How::kStalled:
+        ++faults.stalled;
+        break;
+      case Called::How::kCrashed:
+        ++faults.crashed;
+        break;
     }
-    if (*failure) {
-      ++faults.failed;
-      note(fmt::format("{} failed: {}", what, (*failure)->message));
-      return nullptr;
+    if (faults.first.empty()) {
+      faults.first = fmt::format("strategy {}: {}", label, called.message);
     }
-    return answer;
+    return false;
   }
 
-  void note(const std::string& message) {
-    if (faults.first.empty()) {
-      faults.first = fmt::format("strategy {}: {}", name, message);
+  /// Whether nothing runs any more; waits for it as long as it may take.
+  bool finish() {
+    call([this] { return runner->finish(); });
+    return !runner->busy();
+  }
+
+  void end() {
+    if (runner == nullptr) {
+      return;
     }
+    call([this] { return runner->destroy(); });
+    runner = nullptr;
   }
 
   void pass_on(std::vector<hone_observation> observations) {
     waiting.insert(waiting.end(), observations.begin(), observations.end());
-    if (waiting.empty() || (caller && caller->busy())) {
+    if (waiting.empty() || runner->busy()) {
       return;
     }
-    call<std::monostate>("tell", [waiting = std::move(waiting)](Instance& to, std::monostate&) { return to.tell(waiting); });
-    waiting.clear();
+    call([this] { return runner->tell(std::exchange(waiting, {})); });
   }
 
-  std::shared_ptr<std::vector<Count>> consult(std::size_t wanted) {
+  /// Nothing if it lost its turn.
+  std::optional<std::vector<Count>> consult(std::size_t wanted) {
+    if (!finish()) {
+      return std::nullopt;
+    }
     pass_on({});
-    auto proposed =
-        call<std::vector<Count>>("ask", [wanted](Instance& of, std::vector<Count>& positions) { return of.ask(wanted, positions); });
-    if (proposed && !space->exact()) {
-      std::ranges::for_each(*proposed, [this](Count& position) { settle(position); });
+    std::vector<Count> proposed;
+    if (!finish() || !call([&] { return runner->ask(wanted, proposed); })) {
+      return std::nullopt;
+    }
+    if (!space->exact()) {
+      std::ranges::for_each(proposed, [this](Count& position) { settle(position); });
     }
     return proposed;
   }
@@ -214,44 +223,84 @@ void Strategy::tell(std::span<const Observation> observations) {
 bool Strategy::exhausted() const { return impl_->left() == 0; }
 
 std::string Strategy::save() {
-  const auto model = impl_->call<std::string>("save", [](Instance& of, std::string& into) { return of.save(into); });
-  return model ? *model : std::string();
+  std::string model;
+  const bool saved = impl_->finish() && impl_->call([&] { return impl_->runner->save(model); });
+  return saved ? model : std::string();
 }
+
+void Strategy::end() { impl_->end(); }
 
 const StrategyFaults& Strategy::faults() const { return impl_->faults; }
 double Strategy::seconds() const { return impl_->seconds; }
 
-StrategyPlugin::StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience, std::uint32_t abi)
-    : table_(plugin_host::settled(*table)), patience_(patience), abi_(abi) {
-  const auto require = [&](bool met, const std::string& what) {
-    if (!met) {
-      throw ContractError(fmt::format("strategy '{}': {}", table_.name != nullptr ? table_.name : "", what));
-    }
-  };
-  const std::string missing = plugin_host::lacking(table->struct_size, {{"name", table_.name != nullptr && table_.name[0] != '\0'},
-                                                                        {"create", table_.create != nullptr},
-                                                                        {"ask", table_.ask != nullptr},
-                                                                        {"tell", table_.tell != nullptr},
-                                                                        {"destroy", table_.destroy != nullptr}});
-  require(missing.empty(), missing);
-  table_.summary = table_.summary != nullptr ? table_.summary : "";
-  table_.source = table_.source != nullptr ? table_.source : "";
-  require(table_.parameter_count == 0 || table_.parameters != nullptr, "its parameters are null");
-  for (const hone_parameter& p :
-       plugin_host::elements(table_.parameters, table_.parameter_count, table_.parameter_stride, "parameter_stride")) {
-    require(p.name != nullptr && p.help != nullptr, "a parameter lacks a text");
-    require(p.minimum <= p.default_value && p.default_value <= p.maximum,
-            fmt::format("the default of parameter '{}' is out of its range", p.name));
-    require(std::ranges::none_of(parameters_, [&](const StrategyParameter& known) { return known.name == p.name; }),
-            fmt::format("parameter '{}' is declared twice", p.name));
-    parameters_.push_back({p.name, p.help, static_cast<StrategyParameter::Type>(p.type), p.default_value, p.minimum, p.maximum});
+namespace {
+
+void require(bool met, std::string_view name, const std::string& what) {
+  if (!met) {
+    throw ContractError(fmt::format("strategy '{}': {}", name, what));
   }
+}
+
+const char* text_of(const char* given) { return given != nullptr ? given : ""; }
+
+/// Throws ContractError if the table lacks something.
+StrategyDescription described(const hone_strategy& given) {
+  const hone_strategy table = plugin_host::settled(given);
+  const std::string name = text_of(table.name);
+  const std::string missing = plugin_host::lacking(given.struct_size, {{"name", !name.empty()},
+                                                                       {"create", table.create != nullptr},
+                                                                       {"ask", table.ask != nullptr},
+                                                                       {"tell", table.tell != nullptr},
+                                                                       {"destroy", table.destroy != nullptr}});
+  require(missing.empty(), name, missing);
+  StrategyDescription description{name, text_of(table.summary), text_of(table.source), table.weighs_expectations != 0, {}};
+  require(table.parameter_count == 0 || table.parameters != nullptr, name, "its parameters are null");
+  for (const hone_parameter& p :
+       plugin_host::elements(table.parameters, table.parameter_count, table.parameter_stride, "parameter_stride")) {
+    require(p.name != nullptr && p.help != nullptr, name, "a parameter lacks a text");
+    const bool known = p.type >= HONE_REAL && p.type <= HONE_FLAG;  // what a later header adds is a number too
+    const auto type = known ? static_cast<StrategyParameter::Type>(p.type) : StrategyParameter::Type::kReal;
+    description.parameters.push_back({p.name, p.help, type, p.default_value, p.minimum, p.maximum});
+  }
+  return description;
+}
+
+/// Throws ContractError.
+void check(const StrategyDescription& description) {
+  for (const StrategyParameter& p : description.parameters) {
+    require(p.minimum <= p.default_value && p.default_value <= p.maximum, description.name,
+            fmt::format("the default of parameter '{}' is out of its range", p.name));
+    require(std::ranges::count(description.parameters, p.name, &StrategyParameter::name) == 1, description.name,
+            fmt::format("parameter '{}' is declared twice", p.name));
+  }
+}
+
+}  // namespace
+
+StrategyPlugin::StrategyPlugin(StrategyDescription description, std::string label, Starter start)
+    : description_(std::move(description)), label_(std::move(label)), start_(std::move(start)) {
+  check(description_);
+}
+
+StrategyPlugin::StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience, std::uint32_t abi)
+    : StrategyPlugin(described(*table), described(*table).name,
+                     [copy = plugin_host::settled(*table), patience, abi](StrategyContext context, std::vector<double> parameters) {
+                       return plugin_host::make_local_runner(
+                           std::make_shared<Instance>(copy, abi, std::move(context), std::move(parameters)), patience);
+                     }) {
+  table_ = plugin_host::settled(*table);
+  abi_ = abi;
+}
+
+std::unique_ptr<Instance> StrategyPlugin::instance(StrategyContext context, std::vector<double> parameters) const {
+  require(table_.has_value(), name(), "it has no table in this process");
+  return std::make_unique<Instance>(*table_, abi_, std::move(context), std::move(parameters));
 }
 
 Result<std::vector<double>> StrategyPlugin::settle(const std::map<std::string, double>& overrides) const {
   std::vector<double> values;
   std::vector<std::string> names;
-  for (const StrategyParameter& parameter : parameters_) {
+  for (const StrategyParameter& parameter : parameters()) {
     names.push_back(parameter.name);
     const auto given = overrides.find(parameter.name);
     const double value = given != overrides.end() ? given->second : parameter.default_value;
@@ -278,16 +327,14 @@ Result<Strategy> StrategyPlugin::create(StrategyContext context) const {
     std::erase_if(prior.observations, [&](const Observation& observation) { return observation.position >= context.space->size(); });
   }
   auto impl = std::make_unique<Strategy::Impl>();
-  impl->name = name();
+  impl->label = label_;
   impl->space = context.space;
   impl->random.seed(context.seed);
   if (context.first) {
     impl->taken.insert(*context.first);
   }
-  impl->patience = patience_;
-  impl->caller = patience_ ? std::make_unique<CallWithTimeout>() : nullptr;
-  impl->instance = std::make_shared<Instance>(table_, abi_, std::move(context), std::move(parameters));
-  if (!impl->call<std::monostate>("create", [](Instance& made, std::monostate&) { return made.create(); })) {
+  impl->runner = start_(std::move(context), std::move(parameters));
+  if (!impl->call([&] { return impl->runner->create(); })) {
     return Error{ErrorCode::kPlugin, impl->faults.first};
   }
   return Strategy(std::move(impl));

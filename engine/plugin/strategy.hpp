@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,11 @@
 #include "hone/plugin.h"
 
 namespace hone {
+
+namespace plugin_host {
+class Instance;
+class StrategyRunner;
+}  // namespace plugin_host
 
 /// What a strategy learns of one proposal.
 struct Observation {
@@ -59,10 +65,11 @@ struct StrategyContext {
 struct StrategyFaults {
   std::int64_t invalid = 0;   ///< proposals outside the space
   std::int64_t repeated = 0;  ///< proposals made before; answered again for free
-  std::int64_t failed = 0;    ///< calls that threw or reported a failure
+  std::int64_t failed = 0;    ///< calls that threw, reported a failure, or found no process to run in
   std::int64_t stalled = 0;   ///< calls that did not return in time
+  std::int64_t crashed = 0;   ///< calls in which its process ended
   std::int64_t idle = 0;      ///< turns without a proposal although nothing was awaited
-  std::string first;          ///< message of the first that failed or stalled
+  std::string first;          ///< message of the first that failed, stalled or crashed
 };
 
 /// A running strategy, kept to its contract: what `ask` returns is valid and new, whatever the plugin does. Where the plugin loses its
@@ -81,6 +88,8 @@ class Strategy {
   [[nodiscard]] bool exhausted() const;
   /// What a later session of the kernel may begin with; empty if it has nothing to say.
   [[nodiscard]] std::string save();
+  /// Ends the strategy, as destruction does, so that faults() has what went wrong there. Nothing is asked or told after it.
+  void end();
 
   [[nodiscard]] const StrategyFaults& faults() const;
   /// Seconds spent inside the strategy.
@@ -93,32 +102,48 @@ class Strategy {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A strategy's table, checked.
+/// What a strategy says of itself.
+struct StrategyDescription {
+  std::string name, summary, source;
+  bool weighs_expectations = false;
+  std::vector<StrategyParameter> parameters;
+};
+
+/// A strategy by its description, and how instances of it are made: from a table in this process, or elsewhere.
 class StrategyPlugin {
  public:
+  /// Makes what runs an instance; gets a value for each declared parameter.
+  using Starter = std::function<std::unique_ptr<plugin_host::StrategyRunner>(StrategyContext context, std::vector<double> parameters)>;
+
+  /// `label`: what messages call it. Throws ContractError as below.
+  StrategyPlugin(StrategyDescription description, std::string label, Starter start);
   /// `patience`: how long a call may take before the strategy loses its turn; a plugin given one runs on a thread of its own.
   /// `abi`: the version of hone/plugin.h that it was built with.
   /// Throws ContractError if the table lacks a function or a name, or declares a parameter twice or with a default outside its range.
   explicit StrategyPlugin(const hone_strategy* table, std::optional<std::chrono::milliseconds> patience = std::nullopt,
                           std::uint32_t abi = HONE_PLUGIN_ABI);
 
-  [[nodiscard]] std::string_view name() const { return table_.name; }
-  [[nodiscard]] std::string_view summary() const { return table_.summary; }
-  [[nodiscard]] std::string_view source() const { return table_.source; }
+  [[nodiscard]] const StrategyDescription& description() const { return description_; }
+  [[nodiscard]] std::string_view name() const { return description_.name; }
+  [[nodiscard]] std::string_view summary() const { return description_.summary; }
+  [[nodiscard]] std::string_view source() const { return description_.source; }
   /// Whether it is to see all valid configurations from the beginning, with what is expected of them.
-  [[nodiscard]] bool weighs_expectations() const { return table_.weighs_expectations != 0; }
-  [[nodiscard]] const std::vector<StrategyParameter>& parameters() const { return parameters_; }
+  [[nodiscard]] bool weighs_expectations() const { return description_.weighs_expectations; }
+  [[nodiscard]] const std::vector<StrategyParameter>& parameters() const { return description_.parameters; }
 
   /// Errors: kInvalidArgument for a parameter that is not declared or out of range; kPlugin if the plugin fails to start.
   [[nodiscard]] Result<Strategy> create(StrategyContext context) const;
+  /// An instance that is held to nothing, for a process that runs it for another one. Throws ContractError where there is no table.
+  [[nodiscard]] std::unique_ptr<plugin_host::Instance> instance(StrategyContext context, std::vector<double> parameters) const;
 
  private:
   [[nodiscard]] Result<std::vector<double>> settle(const std::map<std::string, double>& overrides) const;
 
-  hone_strategy table_;
-  std::optional<std::chrono::milliseconds> patience_;
-  std::uint32_t abi_;
-  std::vector<StrategyParameter> parameters_;
+  StrategyDescription description_;
+  std::string label_;
+  Starter start_;
+  std::optional<hone_strategy> table_;  ///< of one in this process
+  std::uint32_t abi_ = HONE_PLUGIN_ABI;
 };
 
 }  // namespace hone

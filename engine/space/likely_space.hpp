@@ -34,6 +34,8 @@ class LikelySpace {
   [[nodiscard]] std::optional<Count> to_likely(Count legal) const;
 
   [[nodiscard]] const std::vector<Constraint>& expectations() const { return expectations_; }
+  /// What else than parameters they are about.
+  [[nodiscard]] const Bindings& fixed() const { return fixed_; }
   /// The expectations that a configuration breaks, as indices. One that cannot be evaluated for it (a division by zero) counts as broken.
   [[nodiscard]] std::vector<std::size_t> broken(const Configuration& configuration) const;
 

@@ -73,6 +73,7 @@ struct SearchSpace::Impl {
   Count cartesian = 1, size = 1;
   std::vector<Level> levels;                    ///< the walk over parameters that have a choice
   std::vector<const space::Diagram*> diagrams;  ///< of each group
+  std::optional<SpaceRecipe> recipe;
 
   explicit Impl(space::Product made) : product(std::move(made)) {
     for (const Parameter& parameter : product.parameters) {
@@ -208,7 +209,9 @@ Result<SearchSpace> SearchSpace::build(std::vector<Parameter> parameters, const 
                                        const SearchSpace* previous) {
   const space::BuildOptions options{.previous = previous == nullptr ? nullptr : &previous->impl_->product};
   HONE_ASSIGN(space::Product product, space::build_product(std::move(parameters), constraints, fixed, options));
-  return SearchSpace(std::make_unique<Impl>(std::move(product)));
+  auto impl = std::make_unique<Impl>(std::move(product));
+  impl->recipe = SpaceRecipe{constraints, fixed};
+  return SearchSpace(std::move(impl));
 }
 
 Result<SearchSpace> SearchSpace::from_rows(std::vector<Parameter> parameters, const std::vector<std::vector<std::uint16_t>>& rows) {
@@ -220,6 +223,8 @@ const std::vector<Parameter>& SearchSpace::parameters() const { return impl_->pr
 Count SearchSpace::cartesian() const { return impl_->cartesian; }
 Count SearchSpace::size() const { return impl_->size; }
 bool SearchSpace::exact() const { return impl_->product.lazy == nullptr; }
+
+const SpaceRecipe* SearchSpace::recipe() const { return impl_->recipe ? &*impl_->recipe : nullptr; }
 
 SpaceFigures SearchSpace::figures() const {
   SpaceFigures figures{.groups = impl_->diagrams.size(), .reused = impl_->product.reused, .deferred = impl_->product.deferred};

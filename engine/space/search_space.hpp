@@ -36,6 +36,12 @@ struct SpaceFigures {
   std::vector<std::string> deferred;
 };
 
+/// What a space was built from, beside its parameters.
+struct SpaceRecipe {
+  std::vector<Constraint> constraints;
+  Bindings fixed;
+};
+
 class SearchSpace {
  public:
   /// Builds the space: constraints are simplified with `fixed` (p.*, d.*, sizeof(T)) and checked as soon as their parameters are known.
@@ -63,6 +69,8 @@ class SearchSpace {
   /// a bounded number of configurations: where valid ones are rare, the same one may come again and again.
   [[nodiscard]] Count settle(Count i) const;
   [[nodiscard]] SpaceFigures figures() const;
+  /// For a process that builds the same one; null where it was made of rows.
+  [[nodiscard]] const SpaceRecipe* recipe() const;
 
   /// The i-th valid configuration (the one of `settle(i)`) in lexicographic order of value positions, except within a group of parameters
   /// whose diagram would be too large that way. Throws ContractError if i >= size().

@@ -1,11 +1,12 @@
 #pragma once
-// What a compiler or a reader may take of the host: what explodes costs itself.
+// What a compiler, a reader or a strategy may take of the host: what explodes costs itself.
 
 #include <cstddef>
 
 namespace hone {
 
 constexpr std::size_t kCompilerMemory = std::size_t{4} << 30;  // NVRTC takes a few hundred MiB, a host compiler on a large template two GiB
+constexpr std::size_t kPluginMemory = std::size_t{4} << 30;    // a strategy's model of a search
 constexpr std::size_t kReaderMemory = std::size_t{1} << 30;    // libclang takes about 200 MiB
 
 /// Limits this process and each of its children to so much memory (less on a small host) and to files of some hundred MiB. What is beyond

@@ -12,6 +12,7 @@ StrategyFaults sum(StrategyFaults a, const StrategyFaults& b) {
   a.repeated += b.repeated;
   a.failed += b.failed;
   a.stalled += b.stalled;
+  a.crashed += b.crashed;
   a.idle += b.idle;
   a.first = a.first.empty() ? b.first : a.first;
   return a;
@@ -59,6 +60,7 @@ void Searcher::widen() {
     earlier_faults_.first = earlier_faults_.first.empty() ? wide.error().message : earlier_faults_.first;
     return;
   }
+  strategy_->end();
   earlier_faults_ = sum(std::move(earlier_faults_), strategy_->faults());
   earlier_seconds_ += strategy_->seconds();
   strategy_ = std::move(wide).value();

@@ -32,6 +32,8 @@ class Searcher {
 
   /// What the strategy keeps for later sessions; empty if it has nothing to say.
   [[nodiscard]] std::string save() { return strategy_->save(); }
+  /// Ends the strategy; faults() has what went wrong there, too.
+  void end() { strategy_->end(); }
   [[nodiscard]] StrategyFaults faults() const;
   [[nodiscard]] double seconds() const { return earlier_seconds_ + strategy_->seconds(); }
   [[nodiscard]] std::int64_t prior_trials() const;

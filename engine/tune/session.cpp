@@ -457,6 +457,7 @@ class Session {
     report_.not_shared = space_.figures().deferred;
     report_.seconds = elapsed();
     report_.device_idle = evaluator_->device_idle();
+    searcher_->end();
     report_.faults = searcher_->faults();
     report_.strategy_seconds = searcher_->seconds();
     report_.prior_trials = searcher_->prior_trials();

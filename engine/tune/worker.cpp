@@ -13,6 +13,7 @@
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/plugin/plugin_loader.hpp"
 #include "engine/tune/measuring_worker.hpp"
+#include "engine/tune/plugin_worker.hpp"
 #include "engine/tune/process_limits.hpp"
 #include "engine/tune/stopwatch.hpp"
 #include "hone/version.h"
@@ -77,6 +78,9 @@ class Worker {
   int run() {
     while (const std::optional<Message> request = channel_.receive()) {
       Message reply = guarded_answer(*request);
+      if (!request->contains("ticket")) {
+        continue;  // nobody waits
+      }
       reply["ticket"] = request->value("ticket", std::uint64_t{0});
       reply["version"] = HONE_VERSION;  // a worker of another Hone may take the same words for something else
       channel_.send(reply);
@@ -98,6 +102,12 @@ class Worker {
 
   Message answer(const Message& request) {
     const std::string operation = request.at("op");
+    if (operation == "open") {
+      plugin_ = std::make_unique<PluginWorker>(channel_);
+    }
+    if (plugin_) {
+      return plugin_->answer(request);
+    }
     if (operation == "read") {
       return read(request);
     }
@@ -153,6 +163,7 @@ class Worker {
   Registry registry_;
   std::unique_ptr<MeasuringWorker> measuring_;
   std::unique_ptr<CompilingWorker> compiling_;
+  std::unique_ptr<PluginWorker> plugin_;
 };
 
 }  // namespace

@@ -10,19 +10,23 @@
 
 #include <algorithm>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <random>
 #include <thread>
 #include <utility>
 
+#include "engine/tune/fields.hpp"
 #include "hone/version.h"
 
 extern char** environ;
@@ -96,15 +100,16 @@ std::vector<std::string> environment_of(const WorkerCommand& command) {
   return variables;
 }
 
-/// Starts the executable with `socket` as descriptor 3. Its output goes nowhere (a kernel may print) unless HONE_WORKER_LOG names a file.
-Result<pid_t> start(const WorkerCommand& command, int socket) {
+/// Starts the executable with `socket` as descriptor 3. Its output goes nowhere (a kernel may print) unless HONE_WORKER_LOG names a file;
+/// what it writes to its standard error goes to `errors`, if that is a descriptor and nothing is logged.
+Result<pid_t> start(const WorkerCommand& command, int socket, int errors) {
   SpawnActions spawn;
   const auto own_log = command.environment.find("HONE_WORKER_LOG");
   const char* log = own_log != command.environment.end() ? own_log->second.c_str() : std::getenv("HONE_WORKER_LOG");
   const char* output = log != nullptr ? log : "/dev/null";
   posix_spawn_file_actions_addopen(&spawn.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&spawn.actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_APPEND, 0644);
-  posix_spawn_file_actions_adddup2(&spawn.actions, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&spawn.actions, errors >= 0 && log == nullptr ? errors : STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&spawn.actions, socket, kWorkerSocket);
   posix_spawnattr_setflags(&spawn.attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&spawn.attributes, 0);
@@ -130,7 +135,7 @@ std::string describe_exit(int status) {
 }  // namespace
 
 struct WorkerProcess::State : std::enable_shared_from_this<State> {
-  explicit State(asio::io_context& context) : socket(context), timer(context), reaper(context) {}
+  explicit State(asio::io_context& context) : socket(context), errors(context), timer(context), reaper(context) {}
 
   /// The io_context went while the process was ending: somebody must wait for it, and nobody may be held up.
   ~State() {
@@ -140,6 +145,12 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
   }
 
   asio::local::stream_protocol::socket socket;
+  asio::posix::stream_descriptor errors;  ///< its standard error, if that is kept
+  std::string error_text;                 ///< the end of what came from there
+  std::string end;                        ///< how the process ended
+  std::string called;                     ///< what it called itself then
+  std::vector<std::uint8_t> posted;       ///< what the socket has not taken yet
+  char error_piece[4096] = {};
   asio::steady_timer timer, reaper;
   std::string program;  ///< for messages
   pid_t pid = -1;       ///< until it is reaped
@@ -160,6 +171,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     if (!alive) {
       return "is gone";
     }
+    called = name_of_process();
     alive = false;
     // A worker that crashed is a zombie already: its own signal is what is reported.
     int status = 0;
@@ -168,6 +180,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     boost::system::error_code ignored;
     socket.close(ignored);
     timer.cancel();
+    drain_errors();
     if (!ended) {
       reap(Clock::time_point::max(), nullptr);
       return "was killed";
@@ -211,20 +224,19 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
 
   void died() {
     // The end of the socket is seen a moment before the process is a zombie; give it that moment, so that its own signal is reported.
-    for (int i = 0; alive && i < 200; ++i) {
-      siginfo_t info{};
-      if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid) {
-        break;
-      }
+    for (int i = 0; alive && !has_ended() && i < 200; ++i) {
       ::usleep(1000);
     }
-    const std::string how = bury();
+    const bool by_itself = has_ended();
+    const std::string how = alive && !by_itself ? "closed its socket, and " + bury() : bury();
+    end = how;
     finish(Error{ErrorCode::kDevice, fmt::format("the worker {} {}", how, doing())});
   }
 
   /// A kernel that scribbles over its process can make it send anything.
   void garbled(const std::string& what) {
     bury();
+    end = what.empty() ? "sent a garbled message" : "sent a garbled message: " + what;
     finish(Error{ErrorCode::kDevice, fmt::format("the worker sent a garbled message {}{}{}", doing(), what.empty() ? "" : ": ", what)});
   }
 
@@ -238,7 +250,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     }
     stage = std::move(next);
     stage_start = now;
-    cpu_start = cpu_seconds(pid);
+    cpu_start = limits.cpu_share > 0.0 ? cpu_seconds(pid) : 0.0;
     if (const double soon = limit(); timer.expiry() > now + to_duration(soon)) {
       watch(soon);
     }
@@ -257,6 +269,11 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
   }
 
   void look() {
+    // Its children may keep the socket open.
+    if (boost::system::error_code failed; has_ended() && socket.available(failed) == 0) {
+      died();
+      return;
+    }
     const Clock::time_point now = Clock::now();
     // This process was not scheduled, or busy with something else: what the worker has sent meanwhile comes first, and the time does not
     // count.
@@ -283,8 +300,53 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     watch(spent < allowed ? std::min(allowed - spent, limits.total - whole) : kWatchEvery);
   }
 
+  /// Also of a zombie.
+  [[nodiscard]] std::string name_of_process() const {
+    std::string name;
+    std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
+    return name;
+  }
+
+  /// It is a zombie.
+  [[nodiscard]] bool has_ended() const {
+    siginfo_t info{};
+    return pid <= 0 || (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid);
+  }
+
+  /// Keeps the end alone: it may write for ever.
+  void keep_errors(std::size_t count) {
+    constexpr std::size_t kMostErrors = 2048;
+    error_text.append(error_piece, count);
+    error_text.erase(0, error_text.size() - std::min(error_text.size(), kMostErrors));
+  }
+
+  void read_errors() {
+    errors.async_read_some(asio::buffer(error_piece),
+                           [self = shared_from_this()](const boost::system::error_code& failed, std::size_t count) {
+                             if (!failed) {
+                               self->keep_errors(count);
+                               self->read_errors();
+                             }
+                           });
+  }
+
+  /// What is there already, of a process that has ended; a child of its may go on writing.
+  void drain_errors() {
+    constexpr int kMostPieces = 64;
+    for (int i = 0; i < kMostPieces && errors.is_open(); ++i) {
+      const ssize_t count = ::read(errors.native_handle(), error_piece, sizeof error_piece);
+      if (count <= 0) {
+        break;
+      }
+      keep_errors(static_cast<std::size_t>(count));
+    }
+    boost::system::error_code ignored;
+    errors.close(ignored);
+  }
+
   void expire(double allowed) {
     bury();
+    end = "did not answer in time, and was killed";
     finish(Error{ErrorCode::kTimeout, stage.kind == wire::Stage::Kind::kReference
                                           ? fmt::format("{} did not end within {:.1f} s", stage.name, allowed)
                                           : fmt::format("no answer within {:.1f} s {}", allowed, doing())});
@@ -396,10 +458,20 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& co
     child_end = ::fcntl(pair[1], F_DUPFD_CLOEXEC, kWorkerSocket + 1);
     ::close(pair[1]);
   }
-  auto pid = start(command, child_end);
+  int errors[2] = {-1, -1};
+  if (command.keeps_errors && ::pipe2(errors, O_CLOEXEC) != 0) {
+    errors[0] = errors[1] = -1;  // without
+  }
+  auto pid = start(command, child_end, errors[1]);
   ::close(child_end);
+  if (errors[1] >= 0) {
+    ::close(errors[1]);
+  }
   if (!pid) {
     ::close(pair[0]);
+    if (errors[0] >= 0) {
+      ::close(errors[0]);
+    }
     return std::move(pid).error();
   }
   auto state = std::make_shared<State>(context);
@@ -407,6 +479,11 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(asio::io_context& co
   state->alive = true;
   state->program = command.executable.string();
   state->socket.assign(asio::local::stream_protocol(), pair[0]);
+  if (errors[0] >= 0) {
+    ::fcntl(errors[0], F_SETFL, O_NONBLOCK);
+    state->errors.assign(errors[0]);
+    state->read_errors();
+  }
   return std::unique_ptr<WorkerProcess>(new WorkerProcess(std::move(state)));
 }
 
@@ -424,10 +501,12 @@ void WorkerProcess::ask(const wire::Message& message, RequestLimits limits, Read
     asio::post(state.socket.get_executor(), [shared = state_] { shared->finish(Error{ErrorCode::kDevice, "the worker is gone"}); });
     return;
   }
-  state.cpu_start = cpu_seconds(state.pid);
+  state.cpu_start = state.limits.cpu_share > 0.0 ? cpu_seconds(state.pid) : 0.0;
   wire::Message ticketed = message;
   ticketed["ticket"] = state.ticket = next_ticket();
-  state.outgoing = wire::encode(ticketed);
+  state.outgoing = std::exchange(state.posted, {});
+  const std::vector<std::uint8_t> encoded = wire::encode(ticketed);
+  state.outgoing.insert(state.outgoing.end(), encoded.begin(), encoded.end());
   state.watch(state.limit());
   asio::async_write(state.socket, asio::buffer(state.outgoing), [shared = state_](const boost::system::error_code& failed, std::size_t) {
     if (failed && shared->alive) {
@@ -440,15 +519,40 @@ void WorkerProcess::ask(const wire::Message& message, RequestLimits limits, Read
   });
 }
 
+void WorkerProcess::post(const wire::Message& message) {
+  if (busy()) {
+    throw ContractError("WorkerProcess::post while a request is under way");
+  }
+  std::vector<std::uint8_t>& posted = state_->posted;
+  const std::vector<std::uint8_t> encoded = wire::encode(message);
+  posted.insert(posted.end(), encoded.begin(), encoded.end());
+  if (state_->alive) {
+    const ssize_t sent = ::send(state_->socket.native_handle(), posted.data(), posted.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    posted.erase(posted.begin(), posted.begin() + std::max<ssize_t>(0, sent));
+  }
+}
+
+std::string WorkerProcess::called() const { return state_->alive ? state_->name_of_process() : state_->called; }
+
 bool WorkerProcess::busy() const { return static_cast<bool>(state_->handler); }
 bool WorkerProcess::alive() const { return state_->alive; }
 
 bool WorkerProcess::is_sound() const {
   boost::system::error_code failed;
-  siginfo_t info{};
-  const bool ended =
-      state_->pid <= 0 || (::waitid(P_PID, static_cast<id_t>(state_->pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0);
-  return state_->alive && !busy() && !ended && state_->socket.available(failed) == 0 && !failed;
+  return state_->alive && !busy() && !state_->has_ended() && state_->socket.available(failed) == 0 && !failed;
+}
+
+const std::string& WorkerProcess::end() const { return state_->end; }
+
+std::string WorkerProcess::last_errors() const {
+  constexpr std::size_t kMostShown = 300;
+  std::string text = state_->error_text;
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+    text.pop_back();
+  }
+  text.erase(0, text.size() - std::min(text.size(), kMostShown));
+  std::ranges::replace(text, '\n', ' ');
+  return wire::readable(text, kMostShown);
 }
 
 const wire::Stage& WorkerProcess::stage() const { return state_->stage; }

@@ -22,6 +22,7 @@ struct WorkerCommand {
   std::filesystem::path executable;
   std::vector<std::string> before;                 ///< the tool and its options
   std::map<std::string, std::string> environment;  ///< added to this process's
+  bool keeps_errors = false;                       ///< the end of what it writes to its standard error is kept
 
   WorkerCommand(std::filesystem::path program) : executable(std::move(program)) {}  // NOLINT: alone, it is the command
   WorkerCommand(std::filesystem::path program, const Sanitizer& sanitizer)
@@ -75,6 +76,10 @@ class WorkerProcess {
         });
   }
 
+  /// Sends what is not answered, without waiting; what the socket does not take goes with the next request. A process that has ended is
+  /// noticed by that.
+  void post(const wire::Message& message);
+
   /// Kills it now; `gone` is called once it is reaped, or after `patience` seconds if it will not go.
   void kill(double patience, std::function<void()> gone);
 
@@ -82,6 +87,12 @@ class WorkerProcess {
   [[nodiscard]] bool alive() const;
   /// It waits for a request. One that has ended since its last reply, or has sent more than that, is not to be asked again.
   [[nodiscard]] bool is_sound() const;
+  /// How it ended: "was killed by signal 11 (Segmentation fault)". Empty while it lives.
+  [[nodiscard]] const std::string& end() const;
+  /// What it called itself last (prctl(PR_SET_NAME)), also after its end: which function of somebody else's runs. Empty if nobody knows.
+  [[nodiscard]] std::string called() const;
+  /// The end of what it wrote to its standard error, in one line; empty unless its command keeps that.
+  [[nodiscard]] std::string last_errors() const;
   /// The last that it reported.
   [[nodiscard]] const wire::Stage& stage() const;
 

@@ -180,7 +180,7 @@ typedef struct hone_strategy {
   int32_t (*ask)(void* instance, size_t wanted, hone_position* positions, size_t* count, hone_message* message);
   /* Outcomes, in the order they came; also those it did not ask for (the default, an earlier part of a resumed session). */
   int32_t (*tell)(void* instance, const hone_observation* observations, size_t count, hone_message* message);
-  /* Called once at the end of a session: hands to `write` what a later session may begin with. May be null. */
+  /* Called once at the end of a session: hands to `write` what a later session may begin with, at most 1 MiB. May be null. */
   int32_t (*save)(void* instance, void* sink, void (*write)(void* sink, const void* bytes, size_t count), hone_message* message);
   void (*destroy)(void* instance);
   /* ---- Since version 3 ---- */
