@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/plugin/instance.hpp"
+#include "engine/tune/plugin_wire.hpp"
 #include "engine/tune/replies.hpp"
 #include "engine/tune/wire.hpp"
 #include "tests/fuzz/mutate.hpp"
@@ -51,6 +53,12 @@ void check_replies(const wire::Message& message) {
   static_cast<void>(wire::read_trial(message).ok());
   static_cast<void>(wire::read_compile(message).ok());
   static_cast<void>(wire::read_reading(message).ok());
+  static_cast<void>(wire::read_open(message).ok());
+  static_cast<void>(wire::read_devices(message).ok());
+  static_cast<void>(wire::read_text(message).ok());
+  if (const auto call = wire::read_call(message)) {
+    require(call->model.size() <= hone::plugin_host::kMostModelBytes, "what a strategy keeps has a bound");
+  }
   if (const auto finals = wire::read_finals(message)) {
     for (const hone::Trial& trial : finals->trials) {
       require(std::isfinite(trial.measurement.median_us), "the median of a finalist is a number");
@@ -58,7 +66,7 @@ void check_replies(const wire::Message& message) {
   }
 }
 
-constexpr std::array<std::string_view, 61> kWords{"id",
+constexpr std::array<std::string_view, 75> kWords{"id",
                                                   "plugin",
                                                   "product",
                                                   "uuid",
@@ -118,7 +126,21 @@ constexpr std::array<std::string_view, 61> kWords{"id",
                                                   "expected",
                                                   "finalist",
                                                   "complete",
-                                                  "spec"};
+                                                  "spec",
+                                                  "strategies",
+                                                  "devices",
+                                                  "name",
+                                                  "summary",
+                                                  "source",
+                                                  "weighs",
+                                                  "parameters",
+                                                  "help",
+                                                  "type",
+                                                  "default",
+                                                  "text",
+                                                  "failure",
+                                                  "positions",
+                                                  "model"};
 
 }  // namespace
 

@@ -218,11 +218,11 @@ TEST_CASE("a strategy whose end stalls is left behind") {
 TEST_CASE("what a strategy keeps has a bound") {
   struct Hoards : Base {
     using Base::Base;
-    [[nodiscard]] std::string save() const override { return std::string((std::size_t{64} << 20) + 1, 'x'); }
+    [[nodiscard]] std::string save() const override { return std::string((std::size_t{1} << 20) + 1, 'x'); }
   };
   Strategy strategy = make<Hoards>();
   CHECK(strategy.save().empty());
-  CHECK(strategy.faults().first == "strategy sham: save failed: it keeps more than 64 MiB");
+  CHECK(strategy.faults().first == "strategy sham: save failed: it keeps more than 1 MiB");
 }
 
 TEST_CASE("what was told while a call stalled is told before the next") {
