@@ -36,7 +36,7 @@ stage_format() {
 stage_headers() {
   : "each public header compiles alone"
   configure
-  cmake --build build-ci --parallel "$jobs" --target hone_headers -- -k 0
+  cmake --build build-ci --parallel "$jobs" --target hone_header_tests -- -k 0
 }
 stage_build() {
   : "everything, warnings are errors"
