@@ -14,8 +14,8 @@
 #include "engine/measure/given.hpp"
 #include "engine/measure/measure.hpp"
 #include "engine/plugin/registry.hpp"
+#include "engine/replay/recorded_space.hpp"
 #include "engine/space/restriction.hpp"
-#include "engine/store/recorded_space.hpp"
 #include "engine/store/store.hpp"
 
 namespace hone::cli {

@@ -8,7 +8,7 @@
 #include "cli/session_report.hpp"
 #include "cli/verbs.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_space.hpp"
 #include "engine/tune/session.hpp"
 
 namespace hone::cli {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/plugin/strategy.hpp"
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_space.hpp"
 
 namespace hone {
 

@@ -1,6 +1,6 @@
 // Trials answered from a recorded space: the recorded outcome, samples and cost, at once.
 
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_space.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
 

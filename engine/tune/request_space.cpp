@@ -6,7 +6,7 @@
 #include <array>
 
 #include "engine/base/names.hpp"
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_space.hpp"
 #include "engine/tune/session.hpp"
 
 namespace hone {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <set>
 
+#include "engine/replay/recorded_space.hpp"
 #include "engine/space/default_position.hpp"
-#include "engine/store/recorded_space.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
 #include "engine/tune/searcher.hpp"

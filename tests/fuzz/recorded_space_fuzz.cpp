@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/replay/recorded_space.hpp"
 #include "engine/space/space_description.hpp"
-#include "engine/store/recorded_space.hpp"
 #include "tests/fuzz/mutate.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_space.hpp"
 #include "engine/tune/session.hpp"
 
 namespace hone::replay_test {

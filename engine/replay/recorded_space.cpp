@@ -1,4 +1,4 @@
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_space.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/base/digest.hpp"
-#include "engine/store/recorded_formats.hpp"
+#include "engine/replay/recorded_formats.hpp"
 
 namespace hone {
 namespace {

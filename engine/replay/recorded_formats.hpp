@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/store/recorded_json.hpp"
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_json.hpp"
+#include "engine/replay/recorded_space.hpp"
 
 namespace hone::recorded {
 

@@ -1,4 +1,4 @@
-#include "engine/store/recorded_json.hpp"
+#include "engine/replay/recorded_json.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>

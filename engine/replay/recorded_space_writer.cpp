@@ -5,8 +5,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "engine/store/recorded_json.hpp"
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_json.hpp"
+#include "engine/replay/recorded_space.hpp"
 
 namespace hone {
 namespace {

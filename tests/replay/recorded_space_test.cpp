@@ -1,4 +1,4 @@
-#include "engine/store/recorded_space.hpp"
+#include "engine/replay/recorded_space.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

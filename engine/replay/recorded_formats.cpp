@@ -1,4 +1,4 @@
-#include "engine/store/recorded_formats.hpp"
+#include "engine/replay/recorded_formats.hpp"
 
 #include <fmt/format.h>
 
