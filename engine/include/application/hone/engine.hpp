@@ -83,13 +83,13 @@ class HONE_API Kernel {
   Result<void> launch(void* stream, Arguments... arguments) const {
     static_assert(sizeof...(Arguments) <= kMostArguments, "a kernel has at most 32 arguments");
     const std::tuple<decltype(stored(arguments))...> values{stored(arguments)...};
-    static constexpr std::array<Passed, sizeof...(Arguments)> kinds{passed<Arguments>()...};
+    static constexpr std::array<Passed, sizeof...(Arguments)> kKinds{passed<Arguments>()...};
     const auto addresses = std::apply(
         [](const auto&... value) {
           return std::array<void*, sizeof...(Arguments)>{const_cast<void*>(static_cast<const void*>(&value))...};
         },
         values);
-    return launch_passed(stream, addresses.data(), kinds.data(), sizeof...(Arguments));
+    return launch_passed(stream, addresses.data(), kKinds.data(), sizeof...(Arguments));
   }
 
   static constexpr std::size_t kMostArguments = 32;
