@@ -462,10 +462,25 @@ class Session {
     report_.strategy_seconds = searcher_->seconds();
     report_.prior_trials = searcher_->prior_trials();
     report_.notes = evaluator_->notes();
+    if (only_the_default_was_tried()) {
+      report_.notes.push_back(
+          fmt::format("nothing but the default was measured, which took {:.1f} s: a smaller --shape or a longer --budget leaves time to search",
+                      elapsed()));
+    }
     if (report_.best && report_.default_measured) {
       report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;
     }
     return std::move(report_);
+  }
+
+  /// A problem that is too large for the device and the budget looks like a search that found nothing.
+  [[nodiscard]] bool only_the_default_was_tried() const {
+    std::int64_t trials = 0;
+    for (const auto& [outcome, count] : report_.outcomes) {
+      trials += count;
+    }
+    const bool wanted_more = !request_.budget.trials || *request_.budget.trials > 1;
+    return trials == 1 && space_.size() > 1 && wanted_more && !report_.interrupted;
   }
 
   const TuneRequest& request_;

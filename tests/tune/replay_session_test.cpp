@@ -117,6 +117,15 @@ TEST_CASE("a budget in seconds counts the recorded seconds") {
   CHECK(report.seconds >= 0.9);
 }
 
+TEST_CASE("a session that had time for its default alone says so, unless that was asked for") {
+  Fixture brief, asked;
+  const TuneReport short_of_time = tune(brief.request("random", "0.01s"), brief.store(), builtin_registry()).value();
+  REQUIRE(total(short_of_time) == 1);
+  REQUIRE(short_of_time.notes.size() == 1);
+  CHECK(short_of_time.notes.front().find("nothing but the default was measured") != std::string::npos);
+  CHECK(tune(asked.request("random", "1trials"), asked.store(), builtin_registry()).value().notes.empty());
+}
+
 TEST_CASE("the same seed gives the same session") {
   Fixture first, second;
   const TuneReport a = tune(first.request("random", "12trials"), first.store(), builtin_registry()).value();
