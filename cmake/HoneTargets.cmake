@@ -156,8 +156,10 @@ function(hone_add_library target kind export file)
     set(map ${PROJECT_SOURCE_DIR}/cmake/hone.map)
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
       LINK_DEPENDS ${map})
-    target_link_options(${target} PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_LINK_OPTIONS> -Wl,--version-script=${map} -Wl,--gc-sections
-      $<$<NOT:$<BOOL:${HONE_SANITIZE}>>:-Wl,--no-undefined>)  # what a sanitizer needs is in the program
+    target_link_options(${target} PRIVATE $<TARGET_PROPERTY:hone_flags,INTERFACE_LINK_OPTIONS> -Wl,--version-script=${map} -Wl,--gc-sections)
+    if(NOT HONE_SANITIZE)  # what a sanitizer calls is in the program
+      target_link_options(${target} PRIVATE -Wl,--no-undefined)
+    endif()
   endif()
 endfunction()
 

@@ -29,6 +29,8 @@ format() {
   for system in clang-format-14 clang-format; do
     command -v "$system" >/dev/null && "$system" --version | grep -qF "version $clang_format" && return
   done
+  # Both distributions have this version; where they do not, its wheel is as good.
+  apt_install clang-format-14 && clang-format-14 --version | grep -qF "version $clang_format" && return
   wheel clang-format "$clang_format" clang-format
 }
 clang() { { command -v "clang++-$clang" && command -v "clang-tidy-$clang"; } >/dev/null || apt_install "clang-$clang" "clang-tidy-$clang" "libclang-rt-$clang-dev"; }
