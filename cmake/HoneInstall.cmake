@@ -29,15 +29,22 @@ endforeach()
 
 # The sources of the built-in kernels, to read, to tune and to start one's own from; the library holds its own copy.
 install(DIRECTORY kernels_src/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hone/kernels COMPONENT engine FILES_MATCHING PATTERN "*.cu" PATTERN "*.h")
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT engine)
+install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT engine)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT engine FILES_MATCHING PATTERN "*.md" PATTERN "results" EXCLUDE)
 
 configure_package_config_file(cmake/hone-config.cmake.in hone-config.cmake INSTALL_DESTINATION ${hone_config_dir})
-write_basic_package_version_file(hone-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+write_basic_package_version_file(hone-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hone-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/hone-config-version.cmake
   DESTINATION ${hone_config_dir} COMPONENT engine)
 
 # pkg-config finds the prefix from where the file lies.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR is ${CMAKE_INSTALL_LIBDIR}; give it relative to the prefix, since what is installed can be moved")
+endif()
+set(hone_pc_fmt " fmt")
+if(HONE_PORTABLE)
+  set(hone_pc_fmt "")
+endif()
 file(RELATIVE_PATH hone_pc_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 foreach(package hone hone-runtime hone-plugin)
   configure_file(cmake/${package}.pc.in ${package}.pc @ONLY)
@@ -45,6 +52,9 @@ foreach(package hone hone-runtime hone-plugin)
 endforeach()
 
 # `cpack` makes a .deb whose dependencies are read from what the files link, and a .tar.gz.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()  # the packages are those of the project that Hone is a part of
+endif()
 set(CPACK_PACKAGE_NAME hone)
 set(CPACK_PACKAGE_VENDOR "The Hone authors")
 set(CPACK_PACKAGE_CONTACT "The Hone authors <hone@localhost>")

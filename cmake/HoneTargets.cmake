@@ -150,7 +150,7 @@ function(hone_add_library target kind export file)
   endforeach()
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${HONE_INCLUDES}/application> $<INSTALL_INTERFACE:include>)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${HONE_INCLUDES}/application> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   if(kind STREQUAL "SHARED")
     # Before 1.0 a minor version may change the interface. What nobody calls and nobody sees is left out.
     set(map ${PROJECT_SOURCE_DIR}/cmake/hone.map)
@@ -166,7 +166,7 @@ endfunction()
 # hone::plugin: what a plugin links, the headers alone.
 add_library(hone_plugin_headers INTERFACE)
 set_target_properties(hone_plugin_headers PROPERTIES EXPORT_NAME plugin)
-target_include_directories(hone_plugin_headers INTERFACE $<BUILD_INTERFACE:${HONE_INCLUDES}/plugin> $<INSTALL_INTERFACE:include>)
+target_include_directories(hone_plugin_headers INTERFACE $<BUILD_INTERFACE:${HONE_INCLUDES}/plugin> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # hone_add_test(NAME SOURCES ... LABELS ... TIMEOUT seconds): one doctest binary `test_NAME`, one ctest entry.
 # With EACH_FILE an entry for each source, NAME_STEM for STEM_test.cpp, that runs its test cases alone.

@@ -63,6 +63,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         files = measure(options.build.resolve(), options.json.resolve() if options.json else Path(folder) / "summary.json")
     floor = {name: float(share) for name, share in (line.split() for line in FLOOR.read_text().splitlines() if line and not line.startswith("#"))} if FLOOR.exists() else {}
+    if not floor:
+        raise SystemExit(f"{FLOOR.relative_to(ROOT)} names no floor: write one share a folder, and `all`")
     total = [sum(file["line_covered"] for file in files), sum(file["line_total"] for file in files)]
     text = "\n".join(report(files, floor, total))
     print(text)

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUBJECTS_SINCE = "456d638"  # commits after this one keep to the rule
 SUBJECT_LENGTH = 72
-SOURCE_FOLDERS = ("engine/", "plugins/", "search/", "cache/", "cli/", "tests/", "bench/", "runtime/")
+SOURCE_FOLDERS = ("engine/", "plugins/", "search/", "cache/", "cli/", "tests/", "bench/")
 
 
 def git(*arguments):

@@ -13,6 +13,10 @@ needs() {
       exit 3
     fi
   done
+  if [[ $1 == build && ! -e build-ci/build.ninja ]]; then
+    echo "not run: scripts/ci.sh build comes first"
+    exit 3
+  fi
 }
 
 run_stage() {

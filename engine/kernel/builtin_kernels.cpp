@@ -39,7 +39,7 @@ class Parsed {
 };
 
 Parsed& parsed() {
-  static Parsed all;
+  static Parsed& all = *new Parsed;  // never goes: a static engine may outlive what was made after it
   return all;
 }
 

@@ -1,4 +1,4 @@
-// hone_embed_kernels OUT.cpp FILES...: reads kernel files while Hone is built and writes a source that defines hone::builtin_kernels(),
+// hone_embed_kernels OUT.cpp FILES...: reads kernel files while Hone is built and writes a source that defines hone::embedded_kernels(),
 // so that an installed Hone tunes its own kernels without libclang.
 
 #include <fmt/format.h>

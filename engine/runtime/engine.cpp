@@ -184,6 +184,9 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   HONE_ASSIGN(impl->found, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
+  if (options.background_tuning && !options.given.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "background tuning has no given arrays to tune on: tune with hone tune --input"};
+  }
   if (options.background_tuning) {
     HONE_TRY(impl->start_tuner(*options.background_tuning, path, trust));
   }

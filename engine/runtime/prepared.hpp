@@ -34,7 +34,7 @@ struct Prepared {
   [[nodiscard]] bool has_workspaces() const { return passed_count < arguments.size(); }
 };
 
-struct Kernel::State {
+struct __attribute__((visibility("hidden"))) Kernel::State {
   std::shared_ptr<const Prepared> prepared;
   std::vector<std::unique_ptr<Buffer>> workspaces;  ///< in the order of the arguments that are some
   std::vector<void*> addresses;                     ///< of these

@@ -22,7 +22,8 @@ std::filesystem::path own_folder() {
   Dl_info info{};
   std::error_code failed;
   static const char kOwn = 0;
-  if (::dladdr(&kOwn, &info) != 0 && info.dli_fname != nullptr) {
+  // Of a program the name is what it was called by, which is no path where PATH led to it.
+  if (::dladdr(&kOwn, &info) != 0 && info.dli_fname != nullptr && std::filesystem::path(info.dli_fname).is_absolute()) {
     if (const auto file = std::filesystem::canonical(info.dli_fname, failed); !failed) {
       return file.parent_path();
     }
@@ -48,6 +49,9 @@ void add_command(std::vector<std::filesystem::path>& places) {
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    if (!std::filesystem::path(folder).is_absolute()) {
+      continue;  // what lies in the folder at hand is nobody\'s command
+    }
     std::error_code failed;
     if (const auto command = std::filesystem::canonical(std::filesystem::path(folder) / "hone", failed);
         !failed && is_executable(command)) {

@@ -52,6 +52,9 @@ Result<void> PluginProcess::open(const std::filesystem::path& file, std::chrono:
   if (!reply) {
     return broken(file, fmt::format("{} did not return within {} ms", worker_->stage().name, timeout.count()));
   }
+  if (!*reply && reply->error().code == ErrorCode::kUnavailable) {
+    return reply->error();  // a worker of another version, which is not the plugin's fault
+  }
   if (!*reply) {
     return broken(file, fmt::format("{}: {}", worker_->stage().name, end()));
   }

@@ -463,9 +463,9 @@ class Session {
     report_.prior_trials = searcher_->prior_trials();
     report_.notes = evaluator_->notes();
     if (only_the_default_was_tried()) {
-      report_.notes.push_back(
-          fmt::format("nothing but the default was measured, which took {:.1f} s: a smaller --shape or a longer --budget leaves time to search",
-                      elapsed()));
+      report_.notes.push_back(fmt::format(
+          "nothing but the default was measured, which took {:.1f} s: a smaller --shape or a longer --budget leaves time to search",
+          elapsed()));
     }
     if (report_.best && report_.default_measured) {
       report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;

@@ -409,6 +409,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     const auto version = message->is_object() ? message->find("version") : message->end();
     if (version == message->end() || *version != HONE_VERSION) {
       bury();
+      end = "is of another version";
       finish(Error{
           ErrorCode::kUnavailable,
           fmt::format("{} is of {}, and this is Hone {}: install both together, or set HONE_WORKER to the one that belongs here", program,

@@ -21,7 +21,10 @@ file(MAKE_DIRECTORY ${WORK}/moved)
 file(RENAME ${WORK}/built ${prefix})
 
 # Our warning flags and our source tree are our own business.
-file(GLOB_RECURSE exported ${prefix}/*hone-targets*.cmake)
+file(GLOB_RECURSE exported ${prefix}/*/hone-*targets*.cmake)
+if(NOT exported)
+  message(FATAL_ERROR "no targets were exported")
+endif()
 foreach(file IN LISTS exported)
   file(READ ${file} text)
   if(text MATCHES "-W[a-z]" OR text MATCHES "-fsanitize" OR text MATCHES "hone_flags" OR text MATCHES "${SOURCE}/")

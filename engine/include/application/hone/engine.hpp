@@ -46,12 +46,12 @@ struct BackgroundReport {
 };
 
 struct EngineOptions {
-  std::filesystem::path store = {};  ///< empty: default_store_path()
+  std::filesystem::path store = {};  ///< empty: $HONE_STORE, or hone/store.db of the data directory
   std::string device = {};           ///< "cuda:0", "cpu"; empty: the best present
   bool trust_store = false;          ///< launch the code in the store whoever made it: for a store that comes with the application
-  double max_error = 0.0;            ///< take winners that were tuned under this accuracy bound (MeasureSettings); 0: none
+  double max_error = 0.0;            ///< take winners that were tuned under this accuracy bound (`--max-error`); 0: none
   std::string given = {};            ///< take winners that were tuned on given arrays: the digest that `hone tune --input` prints
-  /// Needs hone-worker, and a store that can be written, which is made where there is none.
+  /// Needs hone-worker, nothing in `given`, and a store that can be written, which is made where there is none.
   std::optional<BackgroundTuning> background_tuning = {};
 };
 
