@@ -68,7 +68,7 @@ stage_tests() {
   else
     echo "no NVRTC: kernels are not compile-tested for a GPU here"
   fi
-  HONE_TESTS_NEED=$needed ctest_in build-ci -R "${HONE_TESTS:-.}" -E "$apart" -LE gpu
+  HONE_PRESET=ci HONE_TESTS_NEED=$needed "$scripts/test.sh" -R "${HONE_TESTS:-.}" -E "$apart" -LE gpu
   grep -h '^skipped: ' build-ci/Testing/Temporary/LastTest.log || true
 }
 stage_sanitizers() {

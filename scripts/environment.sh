@@ -8,8 +8,12 @@ if [[ -z ${HONE_NVRTC:-} ]]; then
   done
 fi
 
+# Which preset is built and tested, and where it lies.
+preset=${HONE_PRESET:-release}
+build_folder=build$([[ $preset == release ]] || echo "-$preset")
+
 # Configures and builds; the arguments go to cmake --build (--target ... for a part).
 build() {
-  cmake --preset release
-  cmake --build --preset release --parallel "$(nproc)" "$@"
+  cmake --preset "$preset"
+  cmake --build --preset "$preset" --parallel "$(nproc)" ${HONE_TARGETS:+--target $HONE_TARGETS} "$@"
 }
