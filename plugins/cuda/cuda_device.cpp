@@ -12,11 +12,8 @@ namespace hone::cuda {
 namespace {
 
 constexpr std::size_t kSamplesInFlight = 32;
-constexpr std::size_t kMebibyte = std::size_t{1} << 20;
-constexpr std::size_t kFlushBytes = 256 * kMebibyte;
+constexpr std::size_t kFlushBytes = std::size_t{256} << 20;
 constexpr std::int64_t kReferenceBlock = 64;  // references are long loops; small blocks spread few indices over the device
-
-Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<std::uintptr_t>(pointer)); }
 
 }  // namespace
 

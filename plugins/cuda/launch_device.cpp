@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 
-Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<std::uintptr_t>(pointer)); }
-
 class CudaBuffer final : public Buffer {
  public:
   CudaBuffer(std::shared_ptr<PrimaryContext> context, Address address, std::size_t bytes)

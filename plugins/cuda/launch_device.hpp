@@ -11,6 +11,9 @@
 
 namespace hone::cuda {
 
+/// A pointer to device memory as the driver takes it.
+inline Address address_of(const void* pointer) { return static_cast<Address>(reinterpret_cast<std::uintptr_t>(pointer)); }
+
 class CudaLaunchDevice final : public LaunchDevice {
  public:
   static Result<std::unique_ptr<CudaLaunchDevice>> open(const DeviceInfo& info);
