@@ -48,7 +48,8 @@ class Believer final : public plugin::Strategy {
     for (const plugin::Prior& prior : context.priors()) {
       known_.insert(known_.end(), prior.observations.begin(), prior.observations.end());
     }
-    std::ranges::stable_sort(known_, {}, [](const plugin::Observation& observation) { return observation.objective(); });
+    std::ranges::sort(known_, {},
+                      [](const plugin::Observation& observation) { return std::pair(observation.objective(), observation.at()); });
   }
   std::vector<plugin::Position> ask(std::size_t) override {
     return next_ < known_.size() ? std::vector{known_[next_++].at()} : std::vector<plugin::Position>{};
