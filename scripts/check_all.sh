@@ -34,7 +34,7 @@ stage_clang() {
 stage_tidy() {
   : "clang-tidy over each source file (.clang-tidy)"
   [[ -e build-clang/build.ninja ]] || cmake --preset clang
-  run-clang-tidy-19 -quiet -p build-clang -j "$jobs" "^$PWD/${HONE_FILES:-(engine|plugins|search|cache|cli|tests|bench)/}" 2>/dev/null
+  run-clang-tidy-19 -quiet -p build-clang -j "$jobs" "^$PWD/${HONE_FILES:-(engine|plugins|search|cache|cli|tests|bench)/}.*\.cpp$" 2>/dev/null
 }
 stage_asan() {
   : "all tests under the address and undefined-behaviour sanitizers"
