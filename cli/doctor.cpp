@@ -6,7 +6,7 @@
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/tune/session.hpp"
-#include "engine/tune/worker.hpp"
+#include "engine/worker/worker.hpp"
 #include "hone/version.h"
 
 namespace hone::cli {

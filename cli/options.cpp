@@ -17,7 +17,7 @@
 #include "cli/registry.hpp"
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
-#include "engine/tune/worker.hpp"
+#include "engine/worker/worker.hpp"
 
 namespace hone::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "engine/base/names.hpp"
-#include "engine/tune/isolated_plugins.hpp"
+#include "engine/worker/isolated_plugins.hpp"
 
 namespace hone::cli {
 namespace {

@@ -1,5 +1,5 @@
 // The worker process: runs trials for a tuner, which starts it with the number of its socket. Not for people.
-#include "engine/tune/worker.hpp"
+#include "engine/worker/worker.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -207,8 +207,24 @@ def unresolved():
                 yield f"{name}:{number}", "a blank at the line's end"
 
 
+def modules():
+    """A module of the engine includes none that engine/CMakeLists.txt and ARCHITECTURE.md name after it."""
+    built = re.findall(r"^add_subdirectory\((\w+)\)", text_of("engine/CMakeLists.txt"), re.M)
+    told = [name for name in re.findall(r"^\*\*engine/(\w+)\*\*", text_of("ARCHITECTURE.md"), re.M) if name != "include"]
+    if built != told:
+        yield "ARCHITECTURE.md", f"its modules are {' '.join(told)}; engine/CMakeLists.txt has {' '.join(built)}"
+    for name in tracked(".cpp", ".hpp"):
+        module = Path(name).parts[1] if name.startswith("engine/") else None
+        if module not in built:
+            continue
+        for number, line in enumerate(text_of(name).splitlines(), 1):
+            used = re.match(r'#include "engine/(\w+)/', line)
+            if used and (used.group(1) not in built or built.index(used.group(1)) > built.index(module)):
+                yield f"{name}:{number}", f"{module} comes before {used.group(1)} and must not include it"
+
+
 RULES = {"subjects": subjects, "paths": paths, "early-returns": early_returns, "outside": outside, "listed": listed, "links": links,
-         "unresolved": unresolved}
+         "unresolved": unresolved, "modules": modules}
 
 
 def main():

@@ -66,6 +66,12 @@ struct StageSeconds {
   [[nodiscard]] double total() const { return compile + validate + time + overhead; }
 };
 
+/// A configuration that is to be evaluated.
+struct Proposal {
+  Count position = 0;  ///< in the search space
+  Configuration configuration;
+};
+
 struct Trial {
   Configuration configuration;
   Count position = 0;  ///< in the search space

@@ -54,14 +54,17 @@ struct Bench::Impl {
 
   // bench.cpp
   Result<void> create(const Compiled& reference);
-  // inputs.cpp
-  Result<void> fill_inputs(std::uint64_t seed);
-  Result<void> compute_answer(std::uint64_t seed);
-  Result<bool> has_answer(std::uint64_t seed);
-  Result<void> vary(std::uint64_t seed);  // inputs.cpp
   /// Sizes of the workspaces for a configuration, by argument; 0 for the others.
   Result<std::vector<std::size_t>> workspace_counts(const Configuration& configuration) const;
   Result<void> fit_workspaces(const std::vector<std::size_t>& counts);
+
+  // reference.cpp
+  Result<void> compute_answer(std::uint64_t seed);
+  Result<bool> has_answer(std::uint64_t seed);
+
+  // inputs.cpp
+  Result<void> fill_inputs(std::uint64_t seed);
+  Result<void> vary(std::uint64_t seed);
 
   // validation.cpp
   Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed, Runs runs);
@@ -115,10 +118,12 @@ struct Bench::Impl {
   std::vector<measure::GuardedArena::Payload> own_payloads();
   Result<void> check_memory(std::size_t extra_bytes, const std::string& what) const;
   [[nodiscard]] std::optional<std::size_t> device_memory() const;
-  Result<void> load_reference(const Compiled& reference);
   Result<void> allocate();
   void try_second_place();
   Error out_of_memory(const Error& cause) const;
+
+  // reference.cpp
+  Result<void> load_reference(const Compiled& reference);
   /// Whose reference, generators and acceptances count.
   [[nodiscard]] const KernelSpec& judge() const { return spec_.judge ? *spec_.judge : spec_; }
   [[nodiscard]] std::optional<std::size_t> slot_of(std::size_t argument) const;

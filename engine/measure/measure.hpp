@@ -28,6 +28,9 @@ Tolerance tolerance(DType dtype, double sum_length);
 /// Between the two stands MeasureSettings::max_error. Errors: an expression that fails, a bound below 0.
 Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, const Bindings& problem, double max_error = 0.0);
 
+/// How close to the best, as a factor of its time, a configuration is that may win: single measurements differ by about this much.
+inline constexpr double kFinalistMargin = 1.03;
+
 struct MeasureSettings {
   int warmup_runs = 2;
   int race_samples = 5;       ///< after this many samples a clearly slower configuration is dropped

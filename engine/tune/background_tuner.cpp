@@ -8,7 +8,7 @@
 #include <exception>
 
 #include "engine/tune/session.hpp"
-#include "engine/tune/worker.hpp"
+#include "engine/worker/worker.hpp"
 
 namespace hone {
 namespace {

@@ -10,11 +10,6 @@
 
 namespace hone {
 
-struct Proposal {
-  Count position = 0;
-  Configuration configuration;
-};
-
 /// One that may win, for the final round.
 struct Candidate {
   Trial trial;

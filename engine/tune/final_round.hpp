@@ -8,9 +8,6 @@
 
 namespace hone {
 
-/// How close to the best, as a factor of its time, a configuration is that takes part: single measurements differ by about this much.
-inline constexpr double kFinalistMargin = 1.03;
-
 class FinalRound {
  public:
   /// The candidates in order of preference; see Evaluator::finals.

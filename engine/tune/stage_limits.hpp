@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/tune/replies.hpp"
+#include "engine/worker/replies.hpp"
 
 namespace hone {
 

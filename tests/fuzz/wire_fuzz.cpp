@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "engine/plugin/instance.hpp"
-#include "engine/tune/plugin_wire.hpp"
-#include "engine/tune/replies.hpp"
-#include "engine/tune/wire.hpp"
+#include "engine/worker/plugin_wire.hpp"
+#include "engine/worker/replies.hpp"
+#include "engine/worker/wire.hpp"
 #include "tests/fuzz/mutate.hpp"
 
 namespace {

@@ -1,0 +1,108 @@
+#pragma once
+// Trials on a real device: a pool of compiling processes ahead of the one process that measures.
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <limits>
+#include <stop_token>
+
+#include "engine/tune/evaluator.hpp"
+#include "engine/tune/final_round.hpp"
+#include "engine/tune/stage_limits.hpp"
+#include "engine/worker/compile_pool.hpp"
+#include "engine/worker/device_workers.hpp"
+
+namespace hone {
+
+class LiveEvaluator final : public Evaluator {
+ public:
+  LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup);
+  /// Begins to open the device and, where the store has it not, to compile the reference. Neither is waited for.
+  Result<void> prepare();
+  [[nodiscard]] std::size_t wanted() const override;
+  [[nodiscard]] std::size_t in_flight() const override { return pool_.pending() + ready_.size() + (on_device_ ? 1 : 0) + finished_.size(); }
+  void submit(std::vector<Proposal> proposals) override;
+  [[nodiscard]] double elapsed() const override { return Seconds(Clock::now() - start_).count(); }
+  Result<std::vector<Trial>> wait(double until) override;
+  void meanwhile(const std::function<void()>& work) override;
+  Result<std::vector<Trial>> drain() override;
+  void set_incumbent(double time_us) override { incumbent_us_ = time_us; }
+  void set_end(double seconds) override { end_ = seconds; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
+  void set_normal(double seconds) override;
+  Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override;
+  [[nodiscard]] double device_idle() const override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  struct ReadyTrial {
+    Proposal proposal;
+    Compiled compiled;
+    double compile_seconds = 0.0;
+    bool tried_before = false;  ///< in a process that failed before the candidate had run
+  };
+  [[nodiscard]] CompiledKey key_of(std::string configuration) const;
+  Result<std::optional<Compiled>> find_cached(const CompiledKey& key) const;
+  Result<void> keep(const CompiledKey& key, const Compiled& compiled) const;
+  /// Configurations in the pipeline: by Little's law, as many as finish compiling while one is measured and while the strategy thinks, and
+  /// a few to spare.
+  [[nodiscard]] std::size_t depth() const;
+  [[nodiscard]] Clock::time_point clock_of(double seconds) const;
+  [[nodiscard]] double left() const { return std::max(0.0, end_ - elapsed()); }
+  /// For opening the device and for filling its buffers.
+  [[nodiscard]] RequestLimits preparing();
+  /// For a trial, and for a final round whose finalists take turns.
+  [[nodiscard]] RequestLimits trying(double total, double within);
+  [[nodiscard]] double watched_floor() const;
+  void learn_reference(const wire::Stage& stage, double seconds);
+  /// A worker may say that it waits for the device for as long as somebody else has it.
+  [[nodiscard]] double waiting_limit() const;
+  void compiled(CompilePool::Done done);
+  /// The next to be measured. The first proposal goes first, whatever else is compiled by then.
+  [[nodiscard]] std::deque<ReadyTrial>::iterator next_ready();
+  void feed_device();
+  void measured(Result<wire::TrialResult> reply);
+  Result<std::vector<Trial>> collect();
+
+  // live_finals.cpp
+  Result<wire::Message> finals_message(const FinalRound& round, const std::vector<std::size_t>& places);
+  /// A kernel so slow that its default alone takes much of the budget gets its final round all the same: else nothing would win.
+  [[nodiscard]] double finals_limit(double until, std::size_t finalists) const;
+  /// One final round, waited for. Everything else that is under way goes on meanwhile.
+  Result<wire::FinalsResult> converse(const wire::Message& message, double total, const std::vector<std::size_t>& places);
+  /// A finalist that brought the worker down is out; the worker's last stage names it. False if it names none.
+  bool blame(const Error& error, FinalRound& round, const std::vector<std::size_t>& places) const;
+  Result<void> await_bench();
+  Result<Compiled> compiled_of(const Trial& trial);
+
+  const TuneRequest& request_;
+  Store* store_;
+  boost::asio::io_context context_;
+  CompilePool pool_;
+  StageLimits limits_;
+  DeviceWorkers device_;
+  std::deque<ReadyTrial> ready_;
+  ReadyTrial current_;
+  std::vector<Trial> finished_;
+  std::optional<Error> failure_;
+  std::vector<std::string> notes_;
+  std::optional<double> incumbent_us_;
+  std::optional<Count> first_;  ///< position of the first proposal
+  bool first_waits_ = false, on_device_ = false, closed_ = false;
+  std::size_t trials_done_ = 0;
+  double away_ = 0.0;  ///< seconds that meanwhile() takes
+  double busy_seconds_ = 0.0, first_seconds_ = 0.0, end_ = kNever;
+  std::optional<std::size_t> blamed_;  ///< the place, in the last request for a final round, of who ran when it ended
+  std::optional<Clock::time_point> first_trial_;
+  Clock::time_point start_ = Clock::now(), trial_start_, last_trial_end_;
+  /// Whoever asks to stop does so from another thread: what waits in the context wakes up and finds a failure.
+  std::stop_callback<std::function<void()>> on_stop_{request_.stop,
+                                                     [this] { boost::asio::post(context_, [this] { failure_ = cancelled(); }); }};
+};
+
+}  // namespace hone

@@ -1,0 +1,117 @@
+// The final round of trials on a real device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/tune/live_evaluator.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kFinalsBeyond = 0.2;  // of a budget, that the final round may last beyond it
+constexpr double kFinalsSlack = 4.0;   // seconds beyond that: what a round needs however short the budget
+constexpr int kMostFaultless = 2;
+constexpr double kRepeatShare = 0.05;                       // of a session, for the repeated launches of its finalists
+constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
+constexpr double kFinalTimingShare = 0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists
+constexpr double kFinalistTrials = 2.0;    // times the default's trial that one finalist of a round costs
+constexpr double kTrialsOfBudget = 20.0;   // of the default that a budget holds at least, for a session to end within its bound
+
+}  // namespace
+
+Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& candidates, std::size_t most) {
+  const double until = end_ + kFinalsBeyond * std::abs(end_) + kFinalsSlack;
+  FinalRound round(candidates, most);
+  int faultless = 0;  // rounds that broke off without anybody to blame
+  for (std::vector<std::size_t> places = round.next(); !places.empty(); places = round.next()) {
+    if (elapsed() >= until || faultless == kMostFaultless) {
+      return round.as_they_were();  // measured one by one: less comparable, and all there is time for
+    }
+    if (elapsed() + kFinalistTrials * limits_.default_seconds() * static_cast<double>(places.size()) > until) {
+      round.narrow();
+      places = round.next();
+    }
+    HONE_TRY(await_bench());
+    HONE_ASSIGN(wire::Message message, finals_message(round, places));
+    const Result<wire::FinalsResult> reply = converse(message, finals_limit(until, places.size()), places);
+    if (failure_) {
+      return *failure_;
+    }
+    if (reply) {
+      if (!round.take(places, reply->trials, reply->complete)) {
+        ++faultless;
+        device_.retire(false);
+      } else if (reply->fatal) {
+        device_.retire(false);
+      }
+      continue;
+    }
+    faultless += blame(reply.error(), round, places) ? 0 : 1;
+    device_.retire(reply.error().code == ErrorCode::kTimeout);
+  }
+  return round.results();
+}
+
+Result<wire::Message> LiveEvaluator::finals_message(const FinalRound& round, const std::vector<std::size_t>& places) {
+  wire::Message candidates = wire::Message::array();
+  for (const std::size_t place : places) {
+    const Trial& trial = round.trial(place);
+    HONE_ASSIGN(const Compiled compiled, compiled_of(trial));
+    candidates.push_back(
+        {{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}});
+  }
+  const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
+  const double timing = kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());
+  return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}, {"timing_seconds", timing}};
+}
+
+double LiveEvaluator::finals_limit(double until, std::size_t finalists) const {
+  const bool slow = limits_.default_seconds() * kTrialsOfBudget > end_;
+  const double needed = slow ? 2.0 * kFinalistTrials * limits_.default_seconds() * static_cast<double>(finalists) : 0.0;
+  return std::max({until - elapsed(), 4.0 * limits_.floor(), needed});
+}
+
+Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message, double total, const std::vector<std::size_t>& places) {
+  std::optional<Result<wire::FinalsResult>> answer;
+  device_.worker().request<wire::FinalsResult>(message, trying(total, std::max(left(), total)), wire::read_finals,
+                                               [&answer](Result<wire::FinalsResult> reply) { answer = std::move(reply); });
+  while (!answer && !failure_) {
+    context_.restart();
+    context_.run_one();
+  }
+  if (failure_) {
+    return *failure_;
+  }
+  const std::optional<std::size_t> finalist = device_.worker().stage().finalist;
+  blamed_ = finalist && *finalist < places.size() ? finalist : std::nullopt;
+  return std::move(*answer);
+}
+
+bool LiveEvaluator::blame(const Error& error, FinalRound& round, const std::vector<std::size_t>& places) const {
+  if (!blamed_) {
+    return false;
+  }
+  round.drop(places[*blamed_], error.code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess, error.message);
+  return true;
+}
+
+Result<void> LiveEvaluator::await_bench() {
+  HONE_TRY(device_.revive());
+  while (!device_.ready() && !failure_) {
+    HONE_TRY(device_.revive());
+    context_.restart();
+    context_.run_one();
+  }
+  return failure_ ? Result<void>(*failure_) : Result<void>();
+}
+
+Result<Compiled> LiveEvaluator::compiled_of(const Trial& trial) {
+  HONE_ASSIGN(auto cached, find_cached(key_of(text(request_.spec.parameters, trial.configuration))));
+  if (!cached) {
+    return Error{ErrorCode::kStore, fmt::format("the store has lost the compiled code {} of a finalist", trial.artifact)};
+  }
+  return *std::move(cached);
+}
+
+}  // namespace hone

@@ -1,0 +1,187 @@
+// What a session ends with: the final round, the record, the report.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/tune/tuning_session.hpp"
+
+namespace hone {
+namespace {
+
+constexpr std::size_t kMostFinalists = 6;
+
+}  // namespace
+
+Result<void> TuningSession::keep_best() {
+  report_.interrupted = true;
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials_) {
+    if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out &&
+        (best == nullptr || trial.measurement.median_us < best->measurement.median_us)) {
+      best = &trial;
+    }
+  }
+  if (best == nullptr) {
+    return {};
+  }
+  report_.best = Measured{best->configuration, best->measurement};
+  if (const Trial* standard = default_trial(); standard != nullptr && standard->outcome == Outcome::kOk) {
+    report_.default_measured = Measured{standard->configuration, standard->measurement};
+  }
+  note_broken(*best);
+  HONE_ASSIGN(const std::optional<Record> record, make_record(*best));
+  HONE_ASSIGN(const bool written, store_.keep_record(session_, key_, *record));
+  if (!written) {
+    HONE_ASSIGN(report_.faster_record, store_.find_record(key_, request_.spec.parameters));
+  }
+  return {};
+}
+
+std::vector<Candidate> TuningSession::finalists() const {
+  constexpr std::size_t kEnough = 64;
+  std::vector<Candidate> candidates;
+  for (const Trial& trial : trials_) {
+    if (trial.outcome == Outcome::kOk) {
+      candidates.push_back({trial, trial.position == default_position_ || trial.position == record_position_});
+    }
+  }
+  std::ranges::sort(candidates, {},
+                    [](const Candidate& c) { return std::pair(c.trial.measurement.raced_out, c.trial.measurement.median_us); });
+  const auto rest = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kEnough));
+  candidates.erase(std::remove_if(rest, candidates.end(), [](const Candidate& c) { return !c.required; }), candidates.end());
+  return candidates;
+}
+
+std::size_t TuningSession::close_to_best(const std::vector<Candidate>& candidates) const {
+  const auto close = std::ranges::count_if(candidates, [&](const Candidate& c) {
+    return !c.trial.measurement.raced_out && c.trial.measurement.median_us <= *best_us_ * kFinalistMargin;
+  });
+  return std::min(static_cast<std::size_t>(close), kMostFinalists);
+}
+
+Result<void> TuningSession::final_round() {
+  if (!best_us_) {
+    HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
+    return {};
+  }
+  const std::vector<Candidate> candidates = finalists();
+  HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
+  std::vector<Trial> right;
+  for (Trial& trial : results) {
+    trial.final_round = true;
+    HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
+    if (trial.outcome != Outcome::kOk) {
+      continue;  // wrong or crashed on fresh inputs: recorded as that, and no winner
+    }
+    if (trial.position == default_position_) {
+      report_.default_measured = Measured{trial.configuration, trial.measurement};
+    }
+    right.push_back(std::move(trial));
+  }
+  HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
+  std::optional<Record> record;
+  if (const Trial* const winner = choose(right, known)) {
+    HONE_ASSIGN(record, make_record(*winner));
+    const bool beside_known = known && (is_among(results, *known) || is_among(right, *known));
+    if (known && !beside_known && !replaces(*record, *known)) {
+      report_.faster_record = known;
+    }
+    compared_with_ = beside_known ? std::optional(known->id) : std::nullopt;
+  }
+  HONE_TRY(store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
+  return {};
+}
+
+bool TuningSession::is_among(const std::vector<Trial>& trials, const Record& record) {
+  return std::ranges::any_of(trials, [&](const Trial& trial) { return trial.configuration == record.configuration; });
+}
+
+const Trial* TuningSession::choose(const std::vector<Trial>& right, const std::optional<Record>& known) {
+  const auto order = [](const Trial& trial) { return std::pair(trial.measurement.median_us, trial.position); };
+  const auto fastest = std::ranges::min_element(right, {}, order);
+  if (fastest == right.end()) {
+    return nullptr;
+  }
+  const auto tied = [&](const Trial& trial) { return trial.measurement.ci95_low_us <= fastest->measurement.ci95_high_us; };
+  const Trial* winner = &*fastest;
+  for (const Trial& trial : right) {
+    if (known && trial.configuration == known->configuration && tied(trial)) {
+      winner = &trial;
+    }
+  }
+  report_.best = Measured{winner->configuration, winner->measurement};
+  note_broken(*winner);
+  report_.readings = winner->readings;
+  for (const Trial& trial : right) {
+    if (&trial != winner && tied(trial)) {
+      report_.tied.push_back({trial.configuration, trial.measurement});
+    }
+  }
+  return winner;
+}
+
+void TuningSession::note_broken(const Trial& winner) {
+  if (winner.position == default_position_) {
+    return;  // it counts as likely
+  }
+  for (const std::size_t i : spaces_.broken(winner.configuration)) {
+    report_.broken.push_back(spaces_.expectations()[i]);
+  }
+}
+
+Result<std::optional<Record>> TuningSession::make_record(const Trial& winner) {
+  Record record;
+  record.configuration = winner.configuration;
+  record.configuration_text = text(request_.spec.parameters, winner.configuration);
+  record.measurement = winner.measurement;
+  record.default_us = report_.default_measured ? report_.default_measured->measurement.median_us : 0.0;
+  record.session = session_;
+  record.trials = static_cast<std::int64_t>(trials_.size());
+  record.artifact = winner.artifact;
+  HONE_ASSIGN(const auto compiled,
+              store_.find_compiled(compiled_key(request_.spec, request_.problem, record.configuration_text, request_.device.info)));
+  if (compiled) {
+    record.symbols = compiled->symbols;
+  }
+  record.environment = request_.device.info.environment;
+  record.problem = request_.problem;
+  return std::optional<Record>(std::move(record));
+}
+
+Result<TuneReport> TuningSession::report() {
+  report_.session = session_;
+  report_.device_id = request_.device.info.id;
+  report_.product = request_.device.info.product;
+  report_.cartesian = space_.cartesian();
+  report_.valid = space_.size();
+  report_.likely = spaces_.likely()->size();
+  report_.contradiction = spaces_.contradiction();
+  report_.not_shared = space_.figures().deferred;
+  report_.seconds = elapsed();
+  report_.device_idle = evaluator_->device_idle();
+  searcher_->end();
+  report_.faults = searcher_->faults();
+  report_.strategy_seconds = searcher_->seconds();
+  report_.prior_trials = searcher_->prior_trials();
+  report_.notes = evaluator_->notes();
+  if (only_the_default_was_tried()) {
+    report_.notes.push_back(fmt::format(
+        "nothing but the default was measured, which took {:.1f} s: a smaller --shape or a longer --budget leaves time to search",
+        elapsed()));
+  }
+  if (report_.best && report_.default_measured) {
+    report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;
+  }
+  return std::move(report_);
+}
+
+bool TuningSession::only_the_default_was_tried() const {
+  std::int64_t trials = 0;
+  for (const auto& [outcome, count] : report_.outcomes) {
+    trials += count;
+  }
+  const bool wanted_more = !request_.budget.trials || *request_.budget.trials > 1;
+  return trials == 1 && space_.size() > 1 && wanted_more && !report_.interrupted;
+}
+
+}  // namespace hone

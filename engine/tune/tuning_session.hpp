@@ -1,0 +1,97 @@
+#pragma once
+// What a session holds while it runs.
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/tune/evaluator.hpp"
+#include "engine/tune/searcher.hpp"
+#include "engine/tune/session.hpp"
+
+namespace hone {
+
+/// One tuning run; see tune().
+class TuningSession {
+ public:
+  TuningSession(const TuneRequest& request, Store& store, LikelySpace spaces)
+      : request_(request),
+        store_(store),
+        spaces_(std::move(spaces)),
+        space_(*spaces_.legal()),
+        key_(record_key(request.spec, request.problem, request.device.info,
+                        purpose_within(request.measure.max_error, request.measure.given.digest))) {}
+  Result<TuneReport> run(const Registry& registry);
+
+ private:
+  /// A model that was learnt without transfer, or of a part of the space, would replace one that knows more. One that cannot be kept costs
+  /// the next session a start, and this one nothing.
+  void keep_model();
+  Result<void> search_and_decide();
+  Result<SessionKey> session_key() const;
+  Result<void> begin();
+  /// Takes over what an earlier run of the session has left; nothing where there is none, and the session is 0.
+  Result<void> resume();
+  Result<void> make_evaluator();
+  void tell_history();
+  /// Keeps a trial in memory and in the counts.
+  void note(Trial trial);
+  Result<void> record(std::vector<Trial> finished);
+  static void add(StageSeconds& sum, const StageSeconds& trial);
+  void progress() const;
+  [[nodiscard]] double elapsed() const { return earlier_seconds_ + (evaluator_ ? evaluator_->elapsed() : 0.0); }
+  [[nodiscard]] const Trial* default_trial() const;
+  /// The default goes first: it sets the deadlines, and a kernel whose default fails is broken or misdescribed. Compilers that would idle
+  /// meanwhile get proposals.
+  Result<void> try_default();
+  /// The problem's record comes next: what is found has to beat it side by side, or it stays the winner.
+  Result<void> try_record();
+  [[nodiscard]] double search_until() const;
+  [[nodiscard]] std::size_t trials_left() const;
+  Result<void> search();
+  /// Whether the likely configurations have had their share: a larger one where the second half of the trials still brought progress. What
+  /// is left is enough to learn that an expectation is wrong, as the strategy knows what it has to beat. The rule looks at what is in the
+  /// store alone, so that a resumed session is where it was.
+  [[nodiscard]] bool likely_share_is_spent() const;
+  /// Asks the strategy for as much as the evaluator can use. A proposal that is invalid or was tried loses its turn.
+  void propose();
+  // session_winner.cpp
+  /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
+  /// there.
+  Result<void> keep_best();
+  /// All that may win, the fastest first; those that lost a race after them, as what they raced against may have been wrong.
+  [[nodiscard]] std::vector<Candidate> finalists() const;
+  /// As many as are about as fast as the best.
+  [[nodiscard]] std::size_t close_to_best(const std::vector<Candidate>& candidates) const;
+  Result<void> final_round();
+  static bool is_among(const std::vector<Trial>& trials, const Record& record);
+  /// The winner of the final round: the fastest, unless the problem's record is there and cannot be told from it, for a record changes
+  /// hands only where intervals part. Notes those that cannot be told from the winner.
+  const Trial* choose(const std::vector<Trial>& right, const std::optional<Record>& known);
+  void note_broken(const Trial& winner);
+  Result<std::optional<Record>> make_record(const Trial& winner);
+  Result<TuneReport> report();
+  /// A problem that is too large for the device and the budget looks like a search that found nothing.
+  [[nodiscard]] bool only_the_default_was_tried() const;
+
+  const TuneRequest& request_;
+  Store& store_;
+  const LikelySpace spaces_;
+  const SearchSpace& space_;  ///< the legal one, which positions are of
+  RecordKey key_;
+  std::optional<Searcher> searcher_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::int64_t session_ = 0;
+  double earlier_seconds_ = 0.0;
+  Count default_position_ = 0;
+  std::optional<Count> record_position_;       ///< of the problem's record before this session
+  std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
+  std::vector<Trial> trials_;
+  std::set<Count> tried_;
+  std::optional<double> best_us_;
+  std::size_t improved_at_ = 0;  ///< trials before the one that was ahead of the best so far by more than noise
+  TuneReport report_;
+};
+
+}  // namespace hone

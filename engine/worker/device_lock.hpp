@@ -1,0 +1,45 @@
+#pragma once
+
+#include "engine/device/device.hpp"
+#include "engine/worker/worker_channel.hpp"
+
+namespace hone {
+
+/// One process at a time measures on a device; others wait their turn. Held only while timing.
+class DeviceLock {
+ public:
+  explicit DeviceLock(const DeviceInfo& info);
+  ~DeviceLock();
+  DeviceLock(const DeviceLock&) = delete;
+  DeviceLock& operator=(const DeviceLock&) = delete;
+
+  /// Held while this lives, if `wanted`.
+  class Hold {
+   public:
+    Hold(DeviceLock& lock, WorkerChannel& channel, bool wanted) : lock_(wanted ? &lock : nullptr) {
+      if (lock_ != nullptr) {
+        lock_->acquire(channel);
+      }
+    }
+    ~Hold() {
+      if (lock_ != nullptr) {
+        lock_->release();
+      }
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    DeviceLock* lock_;
+  };
+
+  void acquire(WorkerChannel& channel);
+  void release();
+  /// Nobody holds it. For one that does not hold it itself.
+  [[nodiscard]] bool is_free() const;
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace hone

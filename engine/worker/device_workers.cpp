@@ -1,0 +1,170 @@
+#include "engine/worker/device_workers.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/post.hpp>
+
+namespace hone {
+namespace {
+
+constexpr double kClearSeconds = 5.0;  // a device that has not let go of a process by then will not be waited for
+constexpr int kMostStandbyFailures = 3, kMostFailures = 3;
+
+}  // namespace
+
+DeviceWorkers::DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info,
+                             Events events)
+    : context_(context), measuring_(std::move(measuring)), setup_(std::move(setup)), info_(info), events_(std::move(events)), lock_(info) {}
+
+Result<void> DeviceWorkers::start(const std::optional<Compiled>& reference) {
+  if (reference) {
+    reference_ = wire::to_message(*reference);
+  } else {
+    HONE_TRY(compile_reference());
+  }
+  return revive();
+}
+
+Result<void> DeviceWorkers::revive() {
+  if (active_ && (active_->worker().busy() || active_->worker().is_sound())) {
+    return {};
+  }
+  if (standby_ && (standby_->worker().busy() || standby_->worker().is_sound())) {
+    active_ = std::move(standby_);
+    if (!active_->filled() && reference_) {
+      active_->fill(*reference_);
+    }
+  } else {
+    HONE_ASSIGN(active_, spawn(false));
+  }
+  start_standby();
+  return {};
+}
+
+Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
+  wire::Message setup = setup_;
+  setup["measure"] = true;
+  setup["standby"] = standby;
+  setup["dropped"] = dropped_;
+  setup["generation"] = generation_++;
+  const auto self = std::make_shared<const MeasuringProcess*>(nullptr);
+  HONE_ASSIGN(std::unique_ptr<MeasuringProcess> process,
+              MeasuringProcess::start(context_, measuring_, setup,
+                                      {.ready = [this, self] { process_ready(*self); },
+                                       .failed = [this, self](Error why) { process_failed(*self, std::move(why)); },
+                                       .limits = events_.limits}));
+  *self = process.get();
+  if (reference_ && (!standby || memory_for_two())) {
+    process->fill(*reference_);
+  }
+  return process;
+}
+
+void DeviceWorkers::process_ready(const MeasuringProcess* which) {
+  if (which == active_.get()) {
+    was_ready_ = true;
+    failures_ = 0;
+    start_standby();
+    events_.ready();
+  }
+}
+
+/// A standby that cannot be had (no memory beside what is in use) is done without.
+void DeviceWorkers::process_failed(const MeasuringProcess* which, Error why) {
+  if (which == standby_.get()) {
+    failed_ = std::move(standby_);  // it is in the middle of a call
+    failed_->worker().kill(0.0, nullptr);
+    keeps_standby_ = ++standby_failures_ < kMostStandbyFailures;
+    return;
+  }
+  if (was_ready_ && ++failures_ < kMostFailures) {  // it can be had, and a candidate may have left the device in trouble
+    failed_ = std::move(active_);
+    failed_->worker().kill(0.0, nullptr);
+    boost::asio::post(context_, [this, here = std::weak_ptr<bool>(here_)] {
+      if (here.lock()) {
+        events_.ready();
+      }
+    });
+    return;
+  }
+  events_.failed(std::move(why));
+}
+
+void DeviceWorkers::keep_standby() {
+  keeps_standby_ = true;
+  start_standby();
+}
+
+/// Only beside a process that is ready: what that one needs comes first.
+void DeviceWorkers::start_standby() {
+  if (!keeps_standby_ || standby_ || !active_ || !active_->ready()) {
+    return;
+  }
+  if (Result<std::unique_ptr<MeasuringProcess>> process = spawn(true)) {
+    standby_ = std::move(process).value();
+  } else {
+    keeps_standby_ = false;
+  }
+}
+
+bool DeviceWorkers::memory_for_two() const {
+  const auto memory = info_.properties.find("memory");
+  constexpr double kShare = 0.4;  // the other half less what graphs and workspaces take
+  return standby_failures_ == 0 && active_ && active_->ready() &&
+         (memory == info_.properties.end() || static_cast<double>(active_->bytes()) < kShare * static_cast<double>(memory->second));
+}
+
+void DeviceWorkers::retire(bool hung) {
+  if (!active_) {
+    return;
+  }
+  if (hung) {
+    clearing_ = true;
+    active_->worker().kill(kClearSeconds, [this, here = std::weak_ptr<bool>(here_)] {
+      if (here.lock()) {
+        clearing_ = false;
+        events_.ready();
+      }
+    });
+  }
+  active_.reset();
+}
+
+Result<void> DeviceWorkers::compile_reference() {
+  HONE_ASSIGN(reference_compiler_, WorkerProcess::spawn(context_, measuring_.executable));
+  wire::Message setup = setup_;
+  setup["measure"] = false;
+  reference_compiler_->request<wire::Done>(setup, events_.limits(), wire::read_done, [this](const Result<wire::Done>& reply) {
+    if (!reply || reply->error) {
+      events_.failed(reply ? *reply->error : Error{reply.error().code, "preparing the reference: " + reply.error().message});
+      return;
+    }
+    const wire::Message request{{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}};
+    reference_compiler_->request<wire::CompileResult>(request, events_.limits(), wire::read_compile,
+                                                      [this](const Result<wire::CompileResult>& done) { reference_compiled(done); });
+  });
+  return {};
+}
+
+void DeviceWorkers::reference_compiled(const Result<wire::CompileResult>& reply) {
+  if (!reply || reply->results.size() != 1) {
+    events_.failed(
+        {ErrorCode::kCompile, fmt::format("compiling the reference: {}", reply ? "the compiler gave no result" : reply.error().message)});
+    return;
+  }
+  const Result<Compiled>& compiled = reply->results.front();
+  if (!compiled) {
+    events_.failed({compiled.error().code, fmt::format("the reference does not compile:\n{}", compiled.error().message)});
+    return;
+  }
+  if (const Result<void> kept = events_.has_reference(*compiled); !kept) {
+    events_.failed(kept.error());
+    return;
+  }
+  reference_ = wire::to_message(*compiled);
+  if (active_) {
+    active_->fill(*reference_);
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,191 @@
+// A worker's validation: the problem itself, small problems beside it, and for what could win inputs that provoke and repeated launches.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/kernel/small_problems.hpp"
+#include "engine/store/lookup.hpp"
+#include "engine/worker/measuring_worker.hpp"
+#include "engine/worker/stopwatch.hpp"
+#include "engine/worker/trial_reply.hpp"
+
+namespace hone {
+namespace {
+
+// A default that hangs is found on the first small problem, not after the minutes of a large one.
+constexpr double kSmallProblemSeconds = 30.0;
+
+}  // namespace
+
+Result<void> MeasuringWorker::add_small_problems() {
+  // A host runs the threads of a block one after the other: thousands of rows of a few elements would cost it more than the user's problem.
+  constexpr std::int64_t kLimitElements = 1 << 16, kHostElements = 1 << 14;
+  // What the author wants tried comes beside those; of many, and of larger ones, the rest is for what could win.
+  constexpr std::size_t kMostGiven = 8;
+  constexpr std::int64_t kLargestGiven = 1 << 24, kLargestHostGiven = 1 << 20;
+  std::vector<Problem> always = ragged_problems(spec_, problem_, kLimitElements);
+  for (Problem& given : given_problems(spec_, problem_, device_->info().compile_overlaps ? kLargestGiven : kLargestHostGiven)) {
+    const bool is_small = largest_argument(spec_, given) <= static_cast<double>(kLimitElements) && ragged_.size() < kMostGiven;
+    if (std::ranges::find(always, given) != always.end()) {
+      continue;
+    }
+    if (!is_small) {
+      regular_.push_back({.problem = std::move(given)});
+      continue;
+    }
+    HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, given, reference_, InputProfile::kUsual, settings_.max_error));
+    ragged_.push_back({.problem = std::move(given), .bench = std::move(bench)});
+  }
+  for (Problem& problem : always) {
+    HONE_ASSIGN(auto bench, Bench::create(*device_, spec_, problem, reference_, InputProfile::kUsual, settings_.max_error));
+    ragged_.push_back({.problem = std::move(problem), .bench = std::move(bench)});
+  }
+  const std::int64_t regular_elements = device_->info().compile_overlaps ? kLimitElements : kHostElements;
+  for (Problem& problem : regular_problems(spec_, problem_, regular_elements)) {
+    regular_.push_back({.problem = std::move(problem)});
+  }
+  for (const InputProfile profile : provoking_profiles()) {
+    // A bound is about the problem's own inputs: cheaper arithmetic has less range, and shows where sums cancel.
+    const bool of_other_magnitude = profile == InputProfile::kMixed || profile == InputProfile::kLarge || profile == InputProfile::kTiny ||
+                                    profile == InputProfile::kGreatScalars || profile == InputProfile::kOrdered;
+    if (dropped_.contains(profile) || !differs(profile, spec_) || (settings_.max_error > 0.0 && of_other_magnitude)) {
+      continue;
+    }
+    // Ragged problems first; a configuration that cannot do those is tried on a regular one.
+    for (const std::vector<Small>* const problems : {&ragged_, &regular_}) {
+      for (const Small& small : *problems) {
+        provoking_.push_back({.problem = small.problem, .profile = profile});
+      }
+    }
+  }
+  return {};
+}
+
+bool MeasuringWorker::check(Bench& bench, const Configuration& configuration, const LoadedKernel& kernel, std::uint64_t seed,
+                            const std::string& where, TrialReply& reply, Runs runs) {
+  return note(bench.validate(kernel, configuration, seed, runs), where, reply);
+}
+
+bool MeasuringWorker::validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel,
+                               TrialReply& reply) {
+  const Stopwatch watch;
+  reply.trial.input_seed = input_seed_;
+  const bool right = validate_all(compiled, configuration, kernel, reply);
+  reply.trial.seconds.validate = watch.seconds();
+  return right;
+}
+
+/// Only the problems that every configuration is held against get fresh inputs now and then.
+std::uint64_t MeasuringWorker::seed_of(const Small& small) const {
+  const bool is_ragged = !ragged_.empty() && &small >= ragged_.data() && &small < ragged_.data() + ragged_.size();
+  return is_ragged ? input_seed_ : seed_;
+}
+
+std::optional<bool> MeasuringWorker::check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs,
+                                                 TrialReply& reply) {
+  if (!small.applies || !valid_for(spec_, small.problem, device_->info(), configuration)) {
+    return std::nullopt;
+  }
+  const std::string inputs = small.profile == InputProfile::kUsual ? "" : fmt::format(" with inputs: {}", name(small.profile));
+  say(fmt::format("{} on the small problem {}{}", stage_, text(small.problem.shape), inputs), kSmallProblemSeconds);
+  const std::string where = fmt::format("on the small problem {}{}: ", text(small.problem.shape), inputs);
+  const bool optional = small.bench == nullptr;
+  if (optional) {
+    auto bench = Bench::create(*device_, spec_, small.problem, reference_, small.profile, settings_.max_error);
+    if (bench) {
+      small.bench = std::move(bench).value();
+      watch_reference(*small.bench, small.problem);
+      const Result<bool> answered = small.bench->has_answer(seed_of(small));
+      small.applies = answered && *answered;
+    } else {
+      small.applies = false;  // an extent that makes no sense at this shape, say
+    }
+    if (!small.applies) {
+      small.bench.reset();
+      return std::nullopt;
+    }
+  }
+  auto kernel = load_for(small.problem, compiled, configuration, reply);
+  if (kernel) {
+    return check(*small.bench, configuration, *kernel, seed_of(small), where, reply, runs);
+  }
+  if (reply.fatal) {
+    return false;
+  }
+  // What the device refuses at a small size alone is no fault of the configuration at its own size.
+  reply.trial.outcome = Outcome::kOk;
+  reply.trial.detail.clear();
+  return std::nullopt;
+}
+
+bool MeasuringWorker::validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel,
+                                   TrialReply& reply) {
+  for (Small& ragged : ragged_) {
+    if (!check_small(ragged, compiled, configuration, Runs::kTwo, reply).value_or(true)) {
+      return false;
+    }
+  }
+  say(stage_);
+  return check(*bench_, configuration, kernel, input_seed_, "", reply);
+}
+
+bool MeasuringWorker::deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply) {
+  const Stopwatch watch;
+  bool right = true;
+  for (Small& regular : regular_) {
+    right = right && check_small(regular, compiled, configuration, runs, reply).value_or(true);
+  }
+  for (const InputProfile profile : provoking_profiles()) {
+    right = right && (dropped_.contains(profile) || provoke(profile, compiled, configuration, reply));
+  }
+  reply.trial.seconds.validate += watch.seconds();
+  return right;
+}
+
+bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply) {
+  for (Small& small : provoking_) {
+    const std::optional<bool> right =
+        small.profile == profile ? check_small(small, compiled, configuration, Runs::kOne, reply) : std::nullopt;
+    if (!right) {
+      continue;
+    }
+    if (!*right && may_drop_ && !reply.fatal) {
+      // Its author knows of inputs that it never gets. The others of the file are not held to more, and the report says so.
+      dropped_.insert(profile);
+      reply.notes.push_back(
+          fmt::format("the default configuration is wrong for such inputs, so no other is held to them: {}", reply.trial.detail));
+      reply.trial.outcome = Outcome::kOk;
+      reply.trial.detail.clear();
+      return true;
+    }
+    return *right;
+  }
+  return true;
+}
+
+bool MeasuringWorker::repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds,
+                             TrialReply& reply) {
+  const Stopwatch watch;
+  say("repeating launches");
+  const OnTurn on_turn = [this](std::size_t, double expected) { channel_.piece({.name = "repeating launches"}, expected); };
+  const bool right = note(bench_->repeat(kernel, configuration, launches, seconds, on_turn), "in repeated launches: ", reply);
+  reply.trial.seconds.validate += watch.seconds();
+  return right;
+}
+
+/// What a check came to.
+bool MeasuringWorker::note(const Result<Validation>& validation, const std::string& where, TrialReply& reply) {
+  if (!validation) {
+    reply.fail(validation.error());
+    reply.trial.detail = where + reply.trial.detail;
+    return false;
+  }
+  reply.trial.outcome = validation->outcome;
+  reply.trial.max_error = std::max(reply.trial.max_error, validation->max_error);
+  if (!validation->ok()) {
+    reply.trial.detail = where + validation->detail;
+  }
+  return validation->ok();
+}
+
+}  // namespace hone

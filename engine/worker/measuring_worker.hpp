@@ -1,0 +1,116 @@
+#pragma once
+// A worker's trials: load, validate, time. What it calls can crash, hang or scribble over memory.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/device/trial.hpp"
+#include "engine/measure/measure.hpp"
+#include "engine/worker/device_lock.hpp"
+#include "engine/worker/process_state.hpp"
+#include "engine/worker/wire.hpp"
+#include "engine/worker/worker_channel.hpp"
+
+namespace hone {
+
+struct TrialReply;
+
+class MeasuringWorker {
+ public:
+  /// Opens the device. `setup` holds the kernel, the problem and the settings.
+  static Result<std::unique_ptr<MeasuringWorker>> create(WorkerChannel& channel, const DevicePlugin& plugin, const DeviceInfo& info,
+                                                         const wire::Message& setup);
+
+  /// Makes the buffers, once: `request` holds the compiled reference. Trials come after it.
+  Result<void> make_bench(const wire::Message& request);
+  /// One configuration, alone.
+  wire::Message trial(const wire::Message& request);
+  /// Device memory of the benches.
+  [[nodiscard]] std::size_t bytes() const;
+  /// Several, on fresh inputs and timed in turns.
+  wire::Message finals(const wire::Message& request);
+
+ private:
+  MeasuringWorker(WorkerChannel& channel, const DeviceInfo& info) : channel_(channel), lock_(info) {}
+
+  /// A small problem, with inputs of one kind.
+  struct Small {
+    Problem problem;
+    InputProfile profile = InputProfile::kUsual;
+    std::unique_ptr<Bench> bench = nullptr;  ///< made when it is first needed
+    bool applies = true;                     ///< until the reference turns out to have no answer to it
+  };
+
+  [[nodiscard]] Configuration configuration_from(const wire::Message& message) const;
+  std::unique_ptr<LoadedKernel> load_for(const Problem& problem, const Compiled& compiled, const Configuration& configuration,
+                                         TrialReply& reply);
+  /// Loads for the problem itself and notes what the driver says of it.
+  std::unique_ptr<LoadedKernel> prepare(const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  // measuring_gate.cpp
+  Result<void> add_small_problems();
+  bool check(Bench& bench, const Configuration& configuration, const LoadedKernel& kernel, std::uint64_t seed, const std::string& where,
+             TrialReply& reply, Runs runs = Runs::kTwo);
+  bool validate(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
+  bool validate_all(const Compiled& compiled, const Configuration& configuration, const LoadedKernel& kernel, TrialReply& reply);
+  static bool note(const Result<Validation>& validation, const std::string& where, TrialReply& reply);
+  [[nodiscard]] std::uint64_t seed_of(const Small& small) const;
+  /// Nothing if the problem does not apply: the configuration is not valid for it, the device refuses it, the reference has no answer.
+  std::optional<bool> check_small(Small& small, const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
+  /// The rest of the gate, for what could win: regular shapes, inputs that provoke.
+  bool deepen(const Compiled& compiled, const Configuration& configuration, Runs runs, TrialReply& reply);
+  bool provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply);
+  /// Many launches, each looked at.
+  bool repeat(const Configuration& configuration, const LoadedKernel& kernel, int launches, double seconds, TrialReply& reply);
+
+  // measuring_worker.cpp
+  void say(const std::string& stage, std::optional<double> within = std::nullopt);
+  bool look(const Configuration& configuration, const LoadedKernel& kernel, double incumbent_us, TrialReply& reply);
+  bool time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us, TrialReply& reply);
+  /// What a trial left damaged is charged to it, and mended.
+  void audit(TrialReply& reply);
+  void run_trial(const wire::Message& request, TrialReply& reply);
+  void next_seed();
+  /// Draws the inputs of all benches and computes the reference's answers, before there is a candidate to be charged with it.
+  Result<void> draw();
+  /// The reference is a stage of its own, whenever it runs.
+  void watch_reference(Bench& bench, const Problem& problem);
+  /// Fresh inputs need the reference's answer anew, which can cost more than many trials: they are drawn as often as that stays a small
+  /// share.
+  Result<void> refresh_inputs();
+
+  // measuring_finals.cpp
+  struct Contender;
+  Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
+  Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
+  /// False if the round broke off: one of the trials then says at whom.
+  bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, double seconds_each,
+                   std::vector<Trial>& trials, bool& fatal);
+
+  WorkerChannel& channel_;
+  DeviceLock lock_;
+  KernelSpec spec_;
+  Problem problem_;
+  MeasureSettings settings_;
+  Compiled reference_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Bench> bench_;
+  std::vector<Small> ragged_;            ///< what every configuration is held against
+  std::vector<Small> regular_;           ///< what only those are that could win
+  std::vector<Small> provoking_;         ///< of each kind of inputs the problems to try it on, the first that applies
+  std::set<InputProfile> dropped_;       ///< kinds of inputs that this kernel's own default is wrong for
+  std::optional<ProcessState> process_;  ///< before any candidate
+  bool watches_threads_ = false;
+  bool may_drop_ = false;  ///< the trial at hand is the default's
+  std::uint64_t seed_ = 0, input_seed_ = 0, seeds_used_ = 0;
+  std::string stage_;     ///< what is going on, for the tuner
+  bool standby_ = false;  ///< another process measures on the device: what runs on it does so under the lock
+  double spent_ = 0.0, reseed_cost_ = 0.0;
+};
+
+}  // namespace hone
