@@ -21,6 +21,18 @@ std::string violated(const KernelSpec& spec, const Target& target, const Configu
   return "";
 }
 
+/// A field of the Problem among a configuration's names: up to 0.1 the products had theirs there.
+Result<Configuration> parse_given(const KernelSpec& spec, const std::string& wanted) {
+  Result<Configuration> configuration = parse_configuration(spec.parameters, wanted);
+  for (const ProblemField& field : spec.problem) {
+    if (!configuration && ("," + wanted).find("," + field.name + "=") != std::string::npos) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("{}; '{}' is a field of the Problem: --shape {}=... says it",
+                                                            configuration.error().message, field.name, field.name)};
+    }
+  }
+  return configuration;
+}
+
 }  // namespace
 
 void add_config_option(cxxopts::Options& options, std::string_view without) {
@@ -32,7 +44,7 @@ void add_config_option(cxxopts::Options& options, std::string_view without) {
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store, bool launch) {
   const std::string wanted = arguments.count("config") > 0 ? without_blanks(arguments["config"].as<std::string>()) : "";
   if (!wanted.empty() && wanted != "default" && wanted != "best") {
-    HONE_ASSIGN(Configuration configuration, parse_configuration(subject.spec.parameters, wanted));
+    HONE_ASSIGN(Configuration configuration, parse_given(subject.spec, wanted));
     if (!valid_for(subject.spec, target.problem, target.device.info, configuration)) {
       return Error{
           ErrorCode::kInvalidArgument,

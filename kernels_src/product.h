@@ -1,10 +1,10 @@
 #pragma once
-// What the matrix products share: the layouts of the operands and the epilogue. `Problem` and `Config` both have `layout`, `terms` and
-// `activation`.
+// What the matrix products share: the layouts of the operands and the epilogue. `layout`, `terms` and `activation` of their Problems are
+// compiled in.
 
 /// K-major: neighbours in memory differ in k.
-HONE_BOTH constexpr bool a_is_k_major(const Config& c) { return c.layout <= 2; }
-HONE_BOTH constexpr bool b_is_k_major(const Config& c) { return c.layout == 2 || c.layout == 4; }
+HONE_BOTH constexpr bool a_is_k_major() { return Problem::layout <= 2; }
+HONE_BOTH constexpr bool b_is_k_major() { return Problem::layout % 2 == 0; }
 
 /// Element i of out, in double.
 template <class T>
@@ -24,21 +24,21 @@ HONE_BOTH double product_at(long i, const T* a, const T* b, const T* added, cons
 }
 
 /// activation(alpha * sum + beta * added + bias).
-template <class T, Config c> struct Finish {
-  static constexpr bool kAdded = c.terms % 2 == 0, kBiased = c.terms >= 3;
+template <class T> struct Finish {
+  static constexpr bool kAdded = Problem::terms % 2 == 0, kBiased = Problem::terms >= 3;
   const T *added, *bias;
   float alpha, beta;
 
   /// Whether the epilogue only rounds.
-  HONE_DEVICE bool is_plain() const { return c.terms == 1 && c.activation == 1 && alpha == 1.0f; }
+  HONE_DEVICE bool is_plain() const { return Problem::terms == 1 && Problem::activation == 1 && alpha == 1.0f; }
 
   HONE_DEVICE float element(float sum, float added_x, float bias_x) const {
     float x = sum * alpha;
     if constexpr (kAdded) x += beta * added_x;
     if constexpr (kBiased) x += bias_x;
-    if constexpr (c.activation == 2) x = fmaxf(x, 0.0f);
-    if constexpr (c.activation == 3) x = 0.5f * x * (1.0f + erff(x * 0.70710678f));
-    if constexpr (c.activation == 4) x = x / (1.0f + expf(-x));
+    if constexpr (Problem::activation == 2) x = fmaxf(x, 0.0f);
+    if constexpr (Problem::activation == 3) x = 0.5f * x * (1.0f + erff(x * 0.70710678f));
+    if constexpr (Problem::activation == 4) x = x / (1.0f + expf(-x));
     return x;
   }
 

@@ -5,9 +5,9 @@
 
 struct Problem {
   long m = 1024, n = 1024, k = 1024;
-  long layout = 1;      // how a and b lie in memory: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
-  long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
-  long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
+  RANGE(1, 4) STATIC long layout = 1;      // how a and b lie: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
+  RANGE(1, 4) STATIC long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
+  RANGE(1, 4) STATIC long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
 // A block computes bm x bn elements of out, a warp a part of them, a thread tm x tn, in steps of bk along k. Shared memory holds the tiles
@@ -33,9 +33,6 @@ struct Config {
   TUNE(1, 2, 3, 4, 6, 8) int residency = 2;  // blocks that must fit one multiprocessor: caps the registers
   TUNE(false, true) bool skip = false;     // warps whose part lies outside of out compute nothing: for ragged shapes, costs a branch in each step
   TUNE(false, true) bool pad = false;      // a first pass copies b to lines of whole words: wide accesses where n is ragged
-  TUNE(1, 2, 3, 4) int layout = 1;         // the problem's: code is made for one
-  TUNE(1, 2, 3, 4) int terms = 1;          // the problem's
-  TUNE(1, 2, 3, 4) int activation = 1;     // the problem's
 };
 #include "../product.h"
 
@@ -49,8 +46,8 @@ HONE_BOTH constexpr int k_major_lanes(const Config& c, int rows) { return min_of
 HONE_BOTH constexpr int pitch_of(const Config& c, int rows, bool k_major) {
   return k_major ? rows + max_of(4, 32 / (k_major_lanes(c, rows) * k_major_vec(c))) : rows;
 }
-HONE_BOTH constexpr int pitch_a(const Config& c) { return pitch_of(c, c.bm, a_is_k_major(c)); }
-HONE_BOTH constexpr int pitch_b(const Config& c) { return pitch_of(c, c.bn, b_is_k_major(c)); }
+HONE_BOTH constexpr int pitch_a(const Config& c) { return pitch_of(c, c.bm, a_is_k_major()); }
+HONE_BOTH constexpr int pitch_b(const Config& c) { return pitch_of(c, c.bn, b_is_k_major()); }
 HONE_BOTH constexpr int stage_floats(const Config& c) { return c.bk * (pitch_a(c) + pitch_b(c)); }
 /// Whether sums of several threads are reduced in shared memory.
 HONE_BOTH constexpr bool joins(const Config& c) { return c.slices > 1 || c.cluster > 1; }
@@ -63,7 +60,7 @@ HONE_BOTH constexpr int out_vec(const Config& c) { return c.pad ? 1 : c.vec; }
 /// Lines of the k-major tiles in which a thread has words: each takes an address.
 constexpr int lines_of(Config c, int rows) { return ceil_div(rows * k_major_lanes(c, rows), threads_of(c)); }
 constexpr int k_major_lines(Config c) {
-  return max_of(a_is_k_major(c) ? lines_of(c, c.bm) : 0, b_is_k_major(c) ? lines_of(c, c.bn) : 0);
+  return max_of(a_is_k_major() ? lines_of(c, c.bm) : 0, b_is_k_major() ? lines_of(c, c.bn) : 0);
 }
 /// Elements of both tiles that a thread copies into shared memory in one step.
 HONE_BOTH constexpr int carried(const Config& c) { return (c.bm + c.bn) * c.bk / threads_of(c); }
@@ -71,7 +68,7 @@ HONE_BOTH constexpr int carried(const Config& c) { return (c.bm + c.bn) * c.bk /
 HONE_BOTH constexpr int registers_of(const Config& c) { return c.tm * c.tn + c.tm + c.tn + (c.async ? 0 : carried(c)) + 24; }
 
 /// Elements from one line of b to the next, in the copy where there is one.
-HONE_BOTH constexpr long line_of_b(Problem p, const Config& c) { return c.pad ? round_up(p.n, (long)c.vec) : b_is_k_major(c) ? p.k : p.n; }
+HONE_BOTH constexpr long line_of_b(Problem p, const Config& c) { return c.pad ? round_up(p.n, (long)c.vec) : b_is_k_major() ? p.k : p.n; }
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return ceil_div(p.m, (long)c.bm) * ceil_div(p.n, (long)c.bn); }
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k, (long)c.bk); }
 constexpr long kMostMultiprocessors = 256;  // more than any device has: workspaces are sized without knowing the device
@@ -87,13 +84,13 @@ constexpr long partial_floats(Problem p, Config c) {
 
 /// Whether the lines of b and out, of a, and of b are whole words of `vec` elements where they must be.
 constexpr bool words_fit(Problem p, Config c, int vec) {
-  return (c.pad || p.n % vec == 0) && ((c.async && a_is_k_major(c)) || (a_is_k_major(c) ? p.k : p.m) % vec == 0) &&
-         (c.async || !b_is_k_major(c) || p.k % vec == 0);
+  return (c.pad || p.n % vec == 0) && ((c.async && a_is_k_major()) || (a_is_k_major() ? p.k : p.m) % vec == 0) &&
+         (c.async || !b_is_k_major() || p.k % vec == 0);
 }
 /// Whether a copy of b would allow accesses of 16 bytes.
 template <class T> constexpr bool copy_widens(Problem p, Config c) {
   const int full = 16 / (int)sizeof(T);
-  return !c.pad && !b_is_k_major(c) && p.n % full != 0 && ((c.async && a_is_k_major(c)) || (a_is_k_major(c) ? p.k : p.m) % full == 0);
+  return !c.pad && !b_is_k_major() && p.n % full != 0 && ((c.async && a_is_k_major()) || (a_is_k_major() ? p.k : p.m) % full == 0);
 }
 /// Sums of a thread, and its multiply-adds between two barriers.
 constexpr int sums_of(Config c) { return c.tm * c.tn; }
@@ -114,16 +111,13 @@ constexpr bool split_is_too_fine(Problem p, Config c, long multiprocessors) {
 constexpr bool along_matters(Config c, int rows) { return c.bk / k_major_vec(c) > 4 && threads_of(c) / rows < 8; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.layout != p.layout) return false;                                         // made for another layout
-  if (c.terms != p.terms) return false;                                           // for other terms
-  if (c.activation != p.activation) return false;                                 // for another activation
   if (c.bm % (32 / c.lanes * c.tm) != 0) return false;                            // whole warps along m
   if (c.bn % (c.lanes * c.tn) != 0) return false;                                 // whole warps along n
   if (threads_of(c) > d.threads_per_block) return false;                          // the device's limit
   if (threads_of(c) * c.residency > d.threads_per_multiprocessor) return false;   // the device's limit
   if (shared_bytes(c) > d.shared_memory_per_block) return false;                  // the device's limit
   if (c.vec * (int)sizeof(T) > 16) return false;                                  // the widest access there is
-  if (c.pad && b_is_k_major(c)) return false;                                     // the first pass copies lines along n
+  if (c.pad && b_is_k_major()) return false;                                      // the first pass copies lines along n
   if (!words_fit(p, c, c.vec)) return false;                                      // rows of out, a and b are whole aligned words
   if (c.async && sizeof(T) != 4) return false;                                    // cp.async converts nothing; shared memory holds floats
   if (c.async && d.compute_capability != 0 && d.compute_capability < 80) return false;  // cp.async: Ampere
@@ -132,7 +126,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.cluster > 1 && d.compute_capability < 90) return false;                   // clusters: Hopper
   if (c.cluster > 1 && c.stream_k) return false;                                  // a block of a cluster has one tile, and a fixed part of k
   // Duplicate: lines of the tiles that are transposed have no more words than threads, or have 8 threads anyway.
-  return c.along == 8 || a_is_k_major(c) && along_matters(c, c.bm) || b_is_k_major(c) && along_matters(c, c.bn);
+  return c.along == 8 || a_is_k_major() && along_matters(c, c.bm) || b_is_k_major() && along_matters(c, c.bn);
 }
 
 // Learned on an H200 in November 2026, in f32 at the shapes of bench/vendor and at products of 100 to 100000. Little is expected of
@@ -168,8 +162,8 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (large && c.bm < 32 && p.m > 48) return false;                               // flat tiles read b too often
   if (large && c.bn < 64 && p.n > 32) return false;                               // narrow tiles read a too often
   if (many && c.bm * c.bn < 8192 && p.m > 48 && p.n > 32) return false;           // small tiles read too much, and large ones are enough
-  if (broad && a_is_k_major(c) && !b_is_k_major(c) && c.bm > c.bn) return false;  // the operand that is transposed costs more: fewer rows of it
-  if (broad && b_is_k_major(c) && !a_is_k_major(c) && c.bn > c.bm) return false;  // the same for b
+  if (broad && a_is_k_major() && !b_is_k_major() && c.bm > c.bn) return false;    // the operand that is transposed costs more: fewer rows of it
+  if (broad && b_is_k_major() && !a_is_k_major() && c.bn > c.bm) return false;    // the same for b
   if (large && c.skip && 8 * p.m * p.n > 7 * tiles_of(p, c) * c.bm * c.bn) return false;  // little is outside
   if (large && c.raster > 8 && (p.m + p.n) * p.k * (long)sizeof(T) < d.l2_bytes) return false;  // everything stays in L2
   if (large && c.stream_k && c.bm * c.bn > 4096 && split_is_too_fine(p, c, d.multiprocessors)) return false;  // partial sums cost more than they gain
@@ -236,13 +230,13 @@ void gemm(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restri
 
 /// Computes a piece of a tile. Writes to out if it is the whole tile, else to `partial` for the last pass.
 template <class T, Config c>
-HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const Finish<T, c>& finish, Problem p, Piece piece, bool is_whole,
+HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const Finish<T>& finish, Problem p, Piece piece, bool is_whole,
                          float* shared) {
   long tile_row, tile_column;
   place<c>(p, piece.tile, tile_row, tile_column);
   Loader<T, c> loader;
   const long k = piece.begin * (long)c.bk;
-  loader.a.seek(a, tile_row, k, p.m, a_is_k_major(c) ? p.k : p.m);
+  loader.a.seek(a, tile_row, k, p.m, a_is_k_major() ? p.k : p.m);
   loader.b.seek(b, tile_column, k, p.n, line_of_b(p, c));
   loader.left = (int)(min_of(p.k, piece.end * (long)c.bk) - k);
   loader.rows_whole = loader.a.rows_inside == c.bm && loader.b.rows_inside == c.bn;
@@ -260,7 +254,7 @@ HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const F
     if (c.stream_k && !is_whole) {
       store_sums<!joins(c)>(partial + row * c.bn + column, word);
     } else if (tile_row + row < p.m) {
-      write_word<!joins(c)>(finish, out, word, tile_row + row, tile_column + column, p.n);
+      write_word<!joins(c), c>(finish, out, word, tile_row + row, tile_column + column, p.n);
     }
   };
   if constexpr (joins(c)) {
@@ -277,7 +271,7 @@ void gemm_tiles(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __
                 OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(c.pad ? p.k * line_of_b(p, c) : 1) const T* __restrict__ padded,
                 WORKSPACE(partial_floats(p, c)) float* __restrict__ partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   SHARED_DYNAMIC(float, shared);
-  const Finish<T, c> finish = {added, bias, alpha, beta};
+  const Finish<T> finish = {added, bias, alpha, beta};
   const long block = blockIdx.x, rank = c.cluster > 1 ? (int)hopper::cluster_rank() : 0;
   if constexpr (!c.stream_k) {
     compute<T, c>(a, c.pad ? padded : b, out, partial, finish, p,
@@ -332,11 +326,11 @@ void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, 
   }
   long tile_row, tile_column;
   place<c>(p, schedule.first_tile() + begin / schedule.steps, tile_row, tile_column);
-  const Finish<T, c> finish = {added, bias, alpha, beta};
+  const Finish<T> finish = {added, bias, alpha, beta};
 #pragma unroll
   for (int w = 0; w < kSumWords; ++w) {
     const int i = first + w * kStride;
     const long row = tile_row + i / c.bn;
-    if (i < kTile && row < p.m) write_word<false>(finish, out, sums[w], row, tile_column + i % c.bn, p.n);
+    if (i < kTile && row < p.m) write_word<false, c>(finish, out, sums[w], row, tile_column + i % c.bn, p.n);
   }
 }

@@ -34,7 +34,7 @@ template <bool is_own, class T, int N> HONE_DEVICE void store_sums(T* to, const 
 
 /// Writes those of four sums of a row that lie inside of out, in words of out_vec elements.
 template <bool is_own, Config c, class T>
-HONE_DEVICE void write_word(const Finish<T, c>& finish, T* out, const Vector<float, 4>& sums, long row, long column, long n) {
+HONE_DEVICE void write_word(const Finish<T>& finish, T* out, const Vector<float, 4>& sums, long row, long column, long n) {
   constexpr int kWidth = min_of(4, out_vec(c));
 #pragma unroll
   for (int first = 0; first < 4; first += kWidth) {

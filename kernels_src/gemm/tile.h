@@ -124,8 +124,8 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
 
 /// Both operands' tiles, step after step.
 template <class T, Config c> struct Loader {
-  Tile<T, c, c.bm, a_is_k_major(c)> a;
-  Tile<T, c, c.bn, b_is_k_major(c)> b;
+  Tile<T, c, c.bm, a_is_k_major()> a;
+  Tile<T, c, c.bn, b_is_k_major()> b;
   int left;         // of k, from the next step on
   bool rows_whole;  // all rows of both tiles lie in the matrices
 

@@ -5,8 +5,8 @@
 /// Adds up a share of k.
 template <class T, Config c> struct Block {
   static constexpr int kA = c.bm * c.bk * 2;  // bytes of a's tile
-  Tile<T, c, c.bm, a_is_k_major(c), c.once == 1> a;
-  Tile<T, c, c.bn, b_is_k_major(c), c.once == 2> b;
+  Tile<T, c, c.bm, a_is_k_major(), c.once == 1> a;
+  Tile<T, c, c.bn, b_is_k_major(), c.once == 2> b;
   long k_end;
   Place at;
   unsigned shared;

@@ -5,9 +5,9 @@
 
 struct Problem {
   long m = 1024, n = 1024, k = 1024;
-  long layout = 1;      // how a and b lie in memory: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
-  long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
-  long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
+  RANGE(1, 4) STATIC long layout = 1;      // how a and b lie: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
+  RANGE(1, 4) STATIC long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
+  RANGE(1, 4) STATIC long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
 // A block computes bm x bn elements of out, a warp wm x wn of them, in steps of bk along k. Shared memory holds the tiles of a and b in
@@ -24,9 +24,6 @@ struct Config {
   TUNE(1, 2, 4, 8) int cluster = 1;           // the same without a second pass: the blocks reduce it through distributed shared memory (Hopper)
   TUNE(0, 1, 2) int once = 0;                 // a (1) or b (2) is read once and need not stay in L2
   TUNE(1, 4, 8) int raster = 4;               // row tiles that run side by side, so that the columns of b they share stay in L2
-  TUNE(1, 2, 3, 4) int layout = 1;            // the problem's: code is made for one
-  TUNE(1, 2, 3, 4) int terms = 1;             // the problem's
-  TUNE(1, 2, 3, 4) int activation = 1;        // the problem's
 };
 #include "../product.h"
 
@@ -49,21 +46,18 @@ HONE_BOTH constexpr int registers_of(Config c) {
 }
 
 /// Elements of a line of an operand.
-constexpr long line_a(Problem p, Config c) { return a_is_k_major(c) ? p.k : p.m; }
-constexpr long line_b(Problem p, Config c) { return b_is_k_major(c) ? p.k : p.n; }
+constexpr long line_a(Problem p) { return a_is_k_major() ? p.k : p.m; }
+constexpr long line_b(Problem p) { return b_is_k_major() ? p.k : p.n; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability < 80) return false;                             // mma of bf16 and cp.async
-  if (c.layout != p.layout) return false;                                  // made for another layout
-  if (c.terms != p.terms) return false;                                    // for other terms
-  if (c.activation != p.activation) return false;                          // for another activation
   if (c.bm % c.wm != 0) return false;                                      // whole warps along m
   if (c.bn % c.wn != 0) return false;                                      // whole warps along n
   if (threads_of(c) > d.threads_per_block) return false;                   // the device's limit
   if (shared_bytes(c) > d.shared_memory_per_block) return false;           // the device's limit
   if (c.vec == 1 && c.stages != 2) return false;                           // registers hold one step on its way, not more
-  if (line_a(p, c) % c.vec != 0) return false;                             // lines of a are whole aligned words
-  if (line_b(p, c) % c.vec != 0) return false;                             // lines of b, too
+  if (line_a(p) % c.vec != 0) return false;                                // lines of a are whole aligned words
+  if (line_b(p) % c.vec != 0) return false;                                // lines of b, too
   if (c.cluster > 1 && d.compute_capability < 90) return false;            // clusters: Hopper
   if (c.cluster > 1 && c.split > 1) return false;                          // one way to share at a time
   if (c.split > 1 && 16 * c.split * p.m * p.n > d.memory) return false;    // partial sums occupy at most a quarter of memory
@@ -77,7 +71,7 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (threads_of(c) > 512) return false;                                   // barriers of more warps take too long
   if (c.once == 1 && c.bn < p.n) return false;                             // other columns of tiles read a again
   if (c.once == 2 && c.bm < p.m) return false;                             // other rows of tiles read b again
-  if (c.vec < 8 && (line_a(p, c) | line_b(p, c)) % (2 * c.vec) == 0) return false;  // wider accesses are possible
+  if (c.vec < 8 && (line_a(p) | line_b(p)) % (2 * c.vec) == 0) return false;  // wider accesses are possible
   if (registers_of(c) > 255) return false;                                 // spills: a thread has no more
   if (registers_of(c) * threads_of(c) > d.registers_per_multiprocessor) return false;  // spills: a multiprocessor has no more
   if (c.bm > 16 && c.bm >= 2 * p.m) return false;                          // more than half of every tile is outside
@@ -129,8 +123,8 @@ void gemm_mma(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __re
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, shared);
-  const long a_lines = a_is_k_major(c) ? p.m : p.k, a_line = a_is_k_major(c) ? p.k : p.m;
-  const long b_lines = b_is_k_major(c) ? p.n : p.k, b_line = b_is_k_major(c) ? p.k : p.n;
+  const long a_lines = a_is_k_major() ? p.m : p.k, a_line = a_is_k_major() ? p.k : p.m;
+  const long b_lines = b_is_k_major() ? p.n : p.k, b_line = b_is_k_major() ? p.k : p.n;
   Block<T, c> block{{a, a_lines, a_line}, {b, b_lines, b_line}, p.k, place_of<c>(p), hopper::shared_address(shared)};
   const ClusterSums<c> cluster_sums(block.shared);
   if constexpr (c.cluster > 1) cluster_sums.prepare();
@@ -166,7 +160,7 @@ void gemm_mma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ add
   float sum = 0;
 #pragma unroll
   for (int s = 0; s < c.split; ++s) sum += partial[s * (p.m * p.n) + i];
-  const Finish<T, c> finish = {added, bias, alpha, beta};
-  const long row = Finish<T, c>::kBiased ? i / p.n : 0;  // most configurations do without the division
+  const Finish<T> finish = {added, bias, alpha, beta};
+  const long row = Finish<T>::kBiased ? i / p.n : 0;  // most configurations do without the division
   finish.template write<1>(out, {sum}, row, i - row * p.n, p.n);
 }

@@ -3,8 +3,8 @@
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// Whether rows of out are whole pairs: they are as long as those of b unless b is k-major.
-template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_k_major(c) || p.n % 2 == 0); }
-template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_k_major(c) || p.n % 4 == 0); }
+template <Config c> HONE_DEVICE bool whole_pairs(Problem p) { return c.vec > 1 && (!b_is_k_major() || p.n % 2 == 0); }
+template <Config c> HONE_DEVICE bool whole_words(Problem p) { return c.vec >= 4 && (!b_is_k_major() || p.n % 4 == 0); }
 
 /// The blocks of a cluster reduce their shares of k: each block adds up some of the tile's rows. All blocks write to its shared memory
 /// behind the stages, where an mbarrier counts the bytes.
@@ -50,7 +50,7 @@ template <class T, Config c> struct Sums {
   /// 16 x 16 elements of a; the last two matrices have k from 8 on. In a tile that is not k-major, eight lines are a transposed matrix.
   static HONE_DEVICE void read_a(unsigned (&to)[4], unsigned tile, int row, int k) {
     const int lane = (int)threadIdx.x % 32;
-    if constexpr (a_is_k_major(c)) {
+    if constexpr (a_is_k_major()) {
       ldmatrix(to, tile + place_in_tile<c.bk / 8>(row + lane % 16, k / 8 + lane / 16));
     } else {
       ldmatrix_trans(to, tile + place_in_tile<c.bm / 8>(k + lane / 16 * 8 + lane % 8, row / 8 + lane / 8 % 2));
@@ -59,7 +59,7 @@ template <class T, Config c> struct Sums {
   /// 16 x 16 elements of b; the last two matrices have columns from 8 on.
   static HONE_DEVICE void read_b(unsigned (&to)[4], unsigned tile, int column, int k) {
     const int lane = (int)threadIdx.x % 32;
-    if constexpr (b_is_k_major(c)) {
+    if constexpr (b_is_k_major()) {
       ldmatrix(to, tile + place_in_tile<c.bk / 8>(column + lane / 16 * 8 + lane % 8, k / 8 + lane / 8 % 2));
     } else {
       ldmatrix_trans(to, tile + place_in_tile<c.bn / 8>(k + lane % 16, column / 8 + lane / 16));
@@ -102,7 +102,7 @@ template <class T, Config c> struct Sums {
 
   /// Reduces the sums of all blocks of the cluster: each block receives the sums of some rows. (A cluster barrier with a release would wait
   /// for all accesses to memory that are under way; asynchronous stores that an mbarrier counts do not.)
-  HONE_DEVICE void join(T* out, const Finish<T, c>& finish, const Place& at, Problem p, const ClusterSums<c>& cluster_sums) const {
+  HONE_DEVICE void join(T* out, const Finish<T>& finish, const Place& at, Problem p, const ClusterSums<c>& cluster_sums) const {
     const int lane = (int)threadIdx.x % 32, rank = (int)hopper::cluster_rank();
     constexpr int kRows = ClusterSums<c>::kRows;
     cluster_sums.await_others();
@@ -149,7 +149,7 @@ template <class T, Config c> struct Sums {
       }
     });
   }
-  HONE_DEVICE void write(T* out, const Finish<T, c>& finish, const Place& at, Problem p) const {
+  HONE_DEVICE void write(T* out, const Finish<T>& finish, const Place& at, Problem p) const {
     visit(at, p, [&](long row, long column, const Vector<float, 2>& pair) {
       if (whole_pairs<c>(p)) {
         finish.write(out, pair, row, column, p.n);

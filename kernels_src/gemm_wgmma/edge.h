@@ -42,7 +42,7 @@ struct Edge {
   Problem p;
   const T *a, *b;
   T* out;
-  Finish<T, c> finish;
+  Finish<T> finish;
 
   HONE_DEVICE static int lane() { return (int)threadIdx.x % 32; }
 

@@ -5,9 +5,9 @@
 
 struct Problem {
   long m = 1024, n = 1024, k = 1024;
-  long layout = 1;      // how a and b lie in memory: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
-  long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
-  long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
+  RANGE(1, 4) STATIC long layout = 1;      // how a and b lie: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]
+  RANGE(1, 4) STATIC long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[m, n], 3 bias[n], 4 both
+  RANGE(1, 4) STATIC long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
 // Warp-specialized persistent blocks: one or two consumer warpgroups (128 threads) multiply; one thread of the producer warpgroup loads
@@ -32,9 +32,6 @@ struct Config {
   TUNE(0, 1, 2) int repack = 0;
   TUNE(0, 1, 2) int once = 0;                // a (1) or b (2) is read once and need not stay in L2
   TUNE(128, 256) int fetch = 128;            // bytes that L2 fetches at a time (L2 promotion)
-  TUNE(1, 2, 3, 4) int layout = 1;           // the problem's: code is made for one
-  TUNE(1, 2, 3, 4) int terms = 1;            // the problem's
-  TUNE(1, 2, 3, 4) int activation = 1;       // the problem's
 };
 #include "../product.h"
 
@@ -45,9 +42,6 @@ constexpr long round_clusters_of(Config c, Device d) { return d.multiprocessors 
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma: Hopper alone
-  if (c.layout != p.layout) return false;                                    // made for another layout
-  if (c.terms != p.terms) return false;                                      // for other terms
-  if (c.activation != p.activation) return false;                            // for another activation
   if (c.pingpong && c.consumers != 2) return false;                          // two consumers take turns
   if (!c.pingpong && c.bm % (64 * c.consumers) != 0) return false;           // a wgmma has 64 rows
   if (sums_of(c) + 16 > registers_of(c, d)) return false;                    // sums of products under way must be in registers
@@ -62,9 +56,9 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.cluster_k > steps_of(p, c)) return false;                            // a block without a step has no sum
   if (c.split > steps_of(p, c)) return false;                                // a part without a step has no sum
   if (c.split > 1 && !parts_fit(p, c, clusters_of(c, d))) return false;      // each part needs a cluster
-  if (c.repack == 0 && !aligned(p, c)) return false;                         // lines begin at multiples of 16 bytes
+  if (c.repack == 0 && !aligned(p)) return false;                            // lines begin at multiples of 16 bytes
   if (c.repack > 0 && c.staged) return false;                                // TMA cannot store ragged lines of out
-  if (c.repack == 2 && c.layout != 1) return false;                          // only rows of a along k form classes
+  if (c.repack == 2 && p.layout != 1) return false;                          // only rows of a along k form classes
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes need different rows of b
   if (c.repack == 2 && c.split > 1) return false;                            // gemm_wgmma_classes writes no partial sums
   if (c.staged && c.split > 1) return false;                                 // partial sums leave from registers
@@ -82,8 +76,8 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (c.cluster_k > 1 && c.cluster_k * 2 > steps_of(p, c)) return false;     // a part of k is worth at least two steps
   if (c.cluster_m > 1 && c.cluster_m > ceil_div(p.m, (long)c.bm)) return false;  // a block would have no tile
   if (c.cluster_n > 1 && c.cluster_n * c.bn >= p.n + c.bn) return false;     // a block would have no tile
-  if (c.repack > 0 && aligned(p, c)) return false;                           // the lines need no copy
-  if (c.repack == 1 && c.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and save the copy of a
+  if (c.repack > 0 && aligned(p)) return false;                              // the lines need no copy
+  if (c.repack == 1 && p.layout == 1 && p.m >= 2048) return false;           // classes fill their tiles, and save the copy of a
   if (c.repack == 2 && c.bm > 64 && c.bm * classes_of(p, c) >= 2 * p.m) return false;  // more than half of every tile is outside
   if (c.bm > 64 && c.bm >= 2 * p.m) return false;                            // more than half of every tile is outside
   if (c.bn > 64 && c.bn >= 2 * p.n) return false;                            // the same along n
@@ -106,8 +100,8 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
 }
 
 constexpr Launch launch_gemm_wgmma_pack(Problem p, Config c) {
-  return {.grid = {ceil_div(max_of(copied_a(p, c) ? lines_a(p, c) * ceil_div(line_a(p, c), 8L) : 1,
-                                   copied_b(p, c) ? lines_b(p, c) * ceil_div(line_b(p, c), 8L) : 1),
+  return {.grid = {ceil_div(max_of(copied_a(p, c) ? lines_a(p) * ceil_div(line_a(p), 8L) : 1,
+                                   copied_b(p, c) ? lines_b(p) * ceil_div(line_b(p), 8L) : 1),
                             4L * 256),
                    copied_a(p, c) && copied_b(p, c) ? 2 : 1},
           .block = {256},
@@ -178,7 +172,7 @@ void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const 
 #if defined(HONE_HOPPER)
 /// The main loop of a consumer warpgroup.
 template <class T, Config c>
-HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T, c>& finish, T* out, float* partial, const TensorMap* out_map) {
+HONE_DEVICE void consume(Sums<T, c>& sums, const Finish<T>& finish, T* out, float* partial, const TensorMap* out_map) {
   const Problem p = sums.p;
   PipelineState<c> pipeline;
   hopper::u32 turn = 0;
@@ -229,14 +223,14 @@ template <Config c> HONE_DEVICE void prepare(const SharedLayout<c>& layout) {
 template <class T, Config c>
 KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(256)
 void gemm_wgmma_pack(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
-                     WORKSPACE(copied_a(p, c) ? lines_a(p, c) * padded(line_a(p, c)) : 1) T* __restrict__ packed_a,
-                     WORKSPACE(copied_b(p, c) ? lines_b(p, c) * padded(line_b(p, c)) : 1) T* packed_b, Problem p) {
+                     WORKSPACE(copied_a(p, c) ? lines_a(p) * padded(line_a(p)) : 1) T* __restrict__ packed_a,
+                     WORKSPACE(copied_b(p, c) ? lines_b(p) * padded(line_b(p)) : 1) T* packed_b, Problem p) {
   launch_dependents();
   grid_dependency_wait();
   if (copied_a(p, c) && blockIdx.y == 0) {
-    pack(a, packed_a, lines_a(p, c), line_a(p, c));
+    pack(a, packed_a, lines_a(p), line_a(p));
   } else {
-    pack(b, packed_b, lines_b(p, c), line_b(p, c));
+    pack(b, packed_b, lines_b(p), line_b(p));
   }
 }
 
@@ -286,10 +280,10 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                 IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
                 WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
-                TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
+                TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
                            .l2 = c.fetch)
                 const __grid_constant__ TensorMap a_map,
-                TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)}, .swizzle = 128,
+                TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {64, box_b(c)}, .swizzle = 128,
                            .l2 = c.fetch)
                 const __grid_constant__ TensorMap b_map,
                 SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
@@ -308,10 +302,10 @@ template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                        IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
-                       TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
+                       TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
                            .l2 = c.fetch)
                        const __grid_constant__ TensorMap a_map,
-                       TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)}, .swizzle = 128,
+                       TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {64, box_b(c)}, .swizzle = 128,
                            .l2 = c.fetch)
                        const __grid_constant__ TensorMap b_map,
                        TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {64, 64}, .swizzle = 128)
@@ -333,17 +327,17 @@ KERNEL LAUNCH_BOUNDS(threads_of(c), c.residency)
 void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added,
                        IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
                        WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) float* __restrict__ partial,
-                       TENSOR_MAP(a, .size = {c.repack != 1 || copied_a(p, c) ? 0 : line_a(p, c), lines_a(p, c)}, .box = {64, box_a(c)},
+                       TENSOR_MAP(a, .size = {c.repack != 1 || copied_a(p, c) ? 0 : line_a(p), lines_a(p)}, .box = {64, box_a(c)},
                                   .swizzle = 128, .l2 = c.fetch)
                        const __grid_constant__ TensorMap a_map,
-                       TENSOR_MAP(b, .size = {c.repack != 1 || copied_b(p, c) ? 0 : line_b(p, c), lines_b(p, c)}, .box = {64, box_b(c)},
+                       TENSOR_MAP(b, .size = {c.repack != 1 || copied_b(p, c) ? 0 : line_b(p), lines_b(p)}, .box = {64, box_b(c)},
                                   .swizzle = 128, .l2 = c.fetch)
                        const __grid_constant__ TensorMap b_map,
-                       TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p, c) : 0, lines_a(p, c)}, .box = {64, box_a(c)}, .swizzle = 128,
-                                  .stride = {1, padded(line_a(p, c))}, .l2 = c.fetch)
+                       TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
+                                  .stride = {1, padded(line_a(p))}, .l2 = c.fetch)
                        const __grid_constant__ TensorMap packed_a_map,
-                       TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p, c) : 0, lines_b(p, c)}, .box = {64, box_b(c)},
-                                  .swizzle = 128, .stride = {1, padded(line_b(p, c))}, .l2 = c.fetch)
+                       TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p) : 0, lines_b(p)}, .box = {64, box_b(c)},
+                                  .swizzle = 128, .stride = {1, padded(line_b(p))}, .l2 = c.fetch)
                        const __grid_constant__ TensorMap packed_b_map,
                        SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
@@ -398,7 +392,7 @@ void gemm_wgmma_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ a
                     WORKSPACE(c.split > 1 ? kMostBlocks * c.bm * c.bn : 1) const float* partial,
                     SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   grid_dependency_wait();
-  const Finish<T, c> finish = {added, bias, alpha, beta};
+  const Finish<T> finish = {added, bias, alpha, beta};
   const long slots = gridDim.y, rest = slots / cluster_of(c);
   const int slot = (int)blockIdx.y, rank = slot % cluster_of(c);
   const Work work = work_at<c>(p, tiles_of(p, c) - rest + slot / cluster_of(c), rank, rest);

@@ -36,7 +36,7 @@ HONE_DEVICE void leave_part(const Sums<T, c>& sums) {
   }
 }
 template <class T, Config c>
-HONE_DEVICE void add_parts(const Sums<T, c>& sums, const Finish<T, c>& finish, T* out) {
+HONE_DEVICE void add_parts(const Sums<T, c>& sums, const Finish<T>& finish, T* out) {
   constexpr int kRows = c.bm / c.cluster_k;
   const Problem p = sums.p;
   const Work work = work_at<c>(p, blockIdx.x / cluster_of(c), sums.rank, 0);

@@ -25,8 +25,8 @@ struct Producer {
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
     const int first = c.cluster_n > 1 ? rank * box_a(c) : 0;
 #pragma unroll
-    for (int panel = 0; panel < (a_is_k_major(c) ? 1 : c.bm / 64); ++panel) {
-      const int x = a_is_k_major(c) ? k : work.map_row + panel * 64, y = a_is_k_major(c) ? work.map_row : k;
+    for (int panel = 0; panel < (a_is_k_major() ? 1 : c.bm / 64); ++panel) {
+      const int x = a_is_k_major() ? k : work.map_row + panel * 64, y = a_is_k_major() ? work.map_row : k;
       copy<c.once == 1>(layout.a(stage) + panel * (kDepth * 128) + first * 128, map, x, y + first, stage, c.cluster_n > 1);
     }
   }
@@ -35,8 +35,8 @@ struct Producer {
   HONE_DEVICE void fetch_b(const Work& work, int k, int stage) const {
     const int first = c.cluster_m > 1 ? rank * box_b(c) : 0, column = work.column_tile * c.bn;
 #pragma unroll
-    for (int panel = 0; panel < (b_is_k_major(c) ? 1 : c.bn / 64); ++panel) {
-      const int x = b_is_k_major(c) ? k : column + panel * 64, y = b_is_k_major(c) ? column : k;
+    for (int panel = 0; panel < (b_is_k_major() ? 1 : c.bn / 64); ++panel) {
+      const int x = b_is_k_major() ? k : column + panel * 64, y = b_is_k_major() ? column : k;
       copy<c.once == 2>(layout.b(stage) + panel * (kDepth * 128) + first * 128, b_map, x, y + first, stage, c.cluster_m > 1);
     }
   }

@@ -53,15 +53,15 @@ HONE_BOTH constexpr long class_rows(Problem p, Config c, long j) { return ceil_d
 HONE_BOTH constexpr long edge_of(Problem p, const Config& c) { return c.repack == 2 && p.n > 64 && p.n % 64 <= 2 ? p.n % 64 : 0; }
 HONE_BOTH constexpr long main_n(Problem p, const Config& c) { return p.n - edge_of(p, c); }
 /// Lines of an operand, whose elements are contiguous, and their length; whether they need a copy.
-HONE_BOTH constexpr long lines_a(Problem p, const Config& c) { return a_is_k_major(c) ? p.m : p.k; }
-HONE_BOTH constexpr long lines_b(Problem p, const Config& c) { return b_is_k_major(c) ? p.n : p.k; }
-HONE_BOTH constexpr long line_a(Problem p, const Config& c) { return a_is_k_major(c) ? p.k : p.m; }
-HONE_BOTH constexpr long line_b(Problem p, const Config& c) { return b_is_k_major(c) ? p.k : p.n; }
-HONE_BOTH constexpr bool copied_a(Problem p, const Config& c) { return c.repack == 1 && line_a(p, c) % 8 != 0; }
-HONE_BOTH constexpr bool copied_b(Problem p, const Config& c) { return c.repack > 0 && line_b(p, c) % 8 != 0; }
+HONE_BOTH constexpr long lines_a(Problem p) { return a_is_k_major() ? p.m : p.k; }
+HONE_BOTH constexpr long lines_b(Problem p) { return b_is_k_major() ? p.n : p.k; }
+HONE_BOTH constexpr long line_a(Problem p) { return a_is_k_major() ? p.k : p.m; }
+HONE_BOTH constexpr long line_b(Problem p) { return b_is_k_major() ? p.k : p.n; }
+HONE_BOTH constexpr bool copied_a(Problem p, const Config& c) { return c.repack == 1 && line_a(p) % 8 != 0; }
+HONE_BOTH constexpr bool copied_b(Problem p, const Config& c) { return c.repack > 0 && line_b(p) % 8 != 0; }
 /// Lines of one TMA box.
-HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_k_major(c) ? c.bm : kDepth) / c.cluster_n; }
-HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_k_major(c) ? c.bn : kDepth) / c.cluster_m; }
+HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_k_major() ? c.bm : kDepth) / c.cluster_n; }
+HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_k_major() ? c.bn : kDepth) / c.cluster_m; }
 
 HONE_BOTH constexpr long tiles_m(Problem p, const Config& c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
 HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }
@@ -93,4 +93,4 @@ constexpr long grid_of(Problem p, Config c, Device d) {
 HONE_BOTH constexpr int pitch_of(const Config& c) { return c.bn + 8; }
 /// Elements from one line of a copy to the next: lines of boxes, 128 bytes, are lines of L2.
 HONE_BOTH constexpr long padded(long line) { return round_up(line, 64L); }
-HONE_BOTH constexpr bool aligned(Problem p, const Config& c) { return line_a(p, c) % 8 == 0 && line_b(p, c) % 8 == 0 && p.n % 8 == 0; }
+HONE_BOTH constexpr bool aligned(Problem p) { return line_a(p) % 8 == 0 && line_b(p) % 8 == 0 && p.n % 8 == 0; }

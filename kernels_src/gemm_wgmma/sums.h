@@ -40,14 +40,14 @@ struct Sums {
 
   /// Multiplies the operands of a stage. 16 of k are 32 bytes of lines along k, or 16 lines of 128 bytes.
   HONE_DEVICE void multiply(int stage, bool first) {
-    constexpr int kPanel = kDepth * 128, kStepA = a_is_k_major(c) ? 32 : 2048, kStepB = b_is_k_major(c) ? 32 : 2048;
-    const hopper::u64 a = hopper::matrix_descriptor(layout.a(stage) + first_row() * 128, a_is_k_major(c) ? 16 : kPanel, 1024);
-    const hopper::u64 b = hopper::matrix_descriptor(layout.b(stage), b_is_k_major(c) ? 16 : kPanel, 1024);
+    constexpr int kPanel = kDepth * 128, kStepA = a_is_k_major() ? 32 : 2048, kStepB = b_is_k_major() ? 32 : 2048;
+    const hopper::u64 a = hopper::matrix_descriptor(layout.a(stage) + first_row() * 128, a_is_k_major() ? 16 : kPanel, 1024);
+    const hopper::u64 b = hopper::matrix_descriptor(layout.b(stage), b_is_k_major() ? 16 : kPanel, 1024);
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
 #pragma unroll
       for (int i = 0; i < kProducts; ++i) {
-        hopper::wgmma<T, c.bn, !a_is_k_major(c), !b_is_k_major(c)>(values[i], a + (k * kStepA + i * 64 * 128) / 16, b + k * kStepB / 16,
+        hopper::wgmma<T, c.bn, !a_is_k_major(), !b_is_k_major()>(values[i], a + (k * kStepA + i * 64 * 128) / 16, b + k * kStepB / 16,
                                                                     !first || k > 0);
       }
     }

@@ -47,7 +47,7 @@ HONE_DEVICE float half_of(hopper::u32 word, int which) {
 
 /// Applies the epilogue to a thread's sums: they lack only rounding then.
 template <class T, Config c>
-HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T, c>& finish, const Work& work) {
+HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T>& finish, const Work& work) {
   if (finish.is_plain()) return;
   const long first = (long)work.column_tile * c.bn, n = main_n(sums.p, c);
 #pragma unroll
@@ -56,12 +56,12 @@ HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T, c>& finish, const Wo
 #pragma unroll
     for (int j = 0; j < c.bn / 8; j += 4) {
       hopper::u32 added[4] = {};
-      if constexpr (Finish<T, c>::kAdded) read_added<T, c>(added, finish.added + row * sums.p.n, first + j * 8, row < sums.p.m ? n : 0);
+      if constexpr (Finish<T>::kAdded) read_added<T, c>(added, finish.added + row * sums.p.n, first + j * 8, row < sums.p.m ? n : 0);
 #pragma unroll
       for (int e = 0; e < 8; ++e) {
         float& x = sums.values[i / 2][4 * (j + e / 2) + i % 2 * 2 + e % 2];
         const long column = first + (j + e / 2) * 8 + sums.thread % 4 * 2 + e % 2;
-        x = finish.element(x, half_of<T>(added[e / 2], e % 2), Finish<T, c>::kBiased && column < n ? (float)finish.bias[column] : 0.0f);
+        x = finish.element(x, half_of<T>(added[e / 2], e % 2), Finish<T>::kBiased && column < n ? (float)finish.bias[column] : 0.0f);
       }
     }
   }

@@ -4,9 +4,9 @@
 
 struct Problem {
   long n = 4096, k = 4096;  // elements of y, elements of x
-  long layout = 1;          // how w lies in memory: 1 w[k, n], 2 w[n, k]
-  long terms = 1;           // what is added to alpha * x w: 1 nothing, 2 beta * added[n]
-  long activation = 1;      // 1 none, 2 relu, 3 gelu, 4 silu
+  RANGE(1, 2) STATIC long layout = 1;      // how w lies in memory: 1 w[k, n], 2 w[n, k]
+  RANGE(1, 2) STATIC long terms = 1;       // what is added to alpha * x w: 1 nothing, 2 beta * added[n]
+  RANGE(1, 4) STATIC long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
 // A line of w is one k in layout 1, one element of y in layout 2. A block reads threads / lanes lines at a time, in words. In layout 1 a
@@ -20,20 +20,17 @@ struct Config {
   TUNE(1, 2, 4, 8) int cluster = 1;                 // blocks that share the sum over k and reduce it through distributed shared memory
   TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // split-K: blocks that share it for a second pass; 0: by the shape. With many, a
                                                     // block reads few whole lines, which are contiguous
-  TUNE(1, 2) int layout = 1;                        // the problem's: code is made for one
-  TUNE(1, 2) int terms = 1;                         // the problem's
-  TUNE(1, 2, 3, 4) int activation = 1;              // the problem's
 };
 
 template <class T> HONE_BOTH constexpr int vec(const Config& c) { return c.bytes / (int)sizeof(T); }
 HONE_BOTH constexpr int groups_of(const Config& c) { return c.threads / c.lanes; }
 /// Elements of y that a block (or a cluster of them) computes, and the partial sums of each in shared memory.
-template <class T> HONE_BOTH constexpr int outputs_of(const Config& c) { return c.layout == 1 ? c.lanes * vec<T>(c) : groups_of(c); }
-HONE_BOTH constexpr int parts_of(const Config& c) { return c.layout == 1 ? groups_of(c) : max_of(1, c.lanes / 32); }
+template <class T> HONE_BOTH constexpr int outputs_of(const Config& c) { return Problem::layout == 1 ? c.lanes * vec<T>(c) : groups_of(c); }
+HONE_BOTH constexpr int parts_of(const Config& c) { return Problem::layout == 1 ? groups_of(c) : max_of(1, c.lanes / 32); }
 /// Elements along k of one word of each thread of a block.
-template <class T> HONE_BOTH constexpr int k_at_once(const Config& c) { return c.layout == 1 ? groups_of(c) : c.lanes * vec<T>(c); }
+template <class T> HONE_BOTH constexpr int k_at_once(const Config& c) { return Problem::layout == 1 ? groups_of(c) : c.lanes * vec<T>(c); }
 /// Whether lines of w are whole words.
-template <class T> HONE_BOTH constexpr bool whole_words(Problem p, const Config& c) { return (c.layout == 1 ? p.n : p.k) % vec<T>(c) == 0; }
+template <class T> HONE_BOTH constexpr bool whole_words(Problem p, const Config& c) { return (p.layout == 1 ? p.n : p.k) % vec<T>(c) == 0; }
 /// Words whose elements are loaded one by one: more than one would take long to compile.
 template <bool aligned> HONE_BOTH constexpr int in_flight(const Config& c) { return aligned ? c.in_flight : 1; }
 /// Elements along k of a round: of all words that a block has in flight.
@@ -52,12 +49,9 @@ template <class T> constexpr long partial_floats(Problem p, Config c) { return s
 template <class T> HONE_BOTH constexpr int own_outputs(const Config& c) { return ceil_div(outputs_of<T>(c), c.cluster); }
 template <class T> constexpr int shared_bytes(Config c) { return 4 * (parts_of(c) * outputs_of<T>(c) + c.cluster * own_outputs<T>(c)); }
 /// Registers of a thread, estimated low: words of w in flight, in layout 2 those of x, and sums.
-constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * c.layout + 32; }
+constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * Problem::layout + 32; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.layout != p.layout) return false;                                  // made for another layout
-  if (c.terms != p.terms) return false;                                    // for other terms
-  if (c.activation != p.activation) return false;                          // for another activation
   if (c.bytes < (int)sizeof(T)) return false;                              // a word holds at least one element
   if (c.threads > d.threads_per_block) return false;                       // the device's limit
   if (c.lanes > c.threads) return false;                                   // a line is read by one block
@@ -68,7 +62,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 
 // Learned on an H200 in November 2026, at products of one row with 4096x4096 to 8192x28672 in f32 and bf16.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
-  const long line = c.layout == 1 ? p.n : p.k;
+  const long line = p.layout == 1 ? p.n : p.k;
   if (c.bytes < 16 && line * sizeof(T) % 16 == 0) return false;            // lines are whole words of 16 bytes
   if (c.split > 0 && c.cluster == 1 && c.split == default_split<T>(p, c)) return false;  // 0 gives the same
   if (shared_bytes<T>(c) > 49152) return false;                            // so many sums take long to add up
@@ -263,7 +257,7 @@ template <class T, Config c, bool aligned> HONE_DEVICE void add_rows(const T* x,
 template <class T, Config c, bool aligned>
 HONE_DEVICE void add_lines(const T* x, const T* w, float* parts, int index, int shares, Problem p) {
   const Share share = share_of<T, c, aligned>(index, shares);
-  if constexpr (c.layout == 1) {
+  if constexpr (Problem::layout == 1) {
     add_columns<T, c, aligned>(x, w, parts, share, p);
   } else {
     add_rows<T, c, aligned>(x, w, parts, share, p);
@@ -272,10 +266,10 @@ HONE_DEVICE void add_lines(const T* x, const T* w, float* parts, int index, int 
 
 template <class T, Config c> HONE_DEVICE T finished(float sum, const T* added, long i, float alpha, float beta) {
   float value = alpha * sum;
-  if constexpr (c.terms == 2) value += beta * (float)added[i];
-  if constexpr (c.activation == 2) value = fmaxf(value, 0.0f);
-  if constexpr (c.activation == 3) value = 0.5f * value * (1.0f + erff(value * 0.70710678f));
-  if constexpr (c.activation == 4) value = value / (1.0f + expf(-value));
+  if constexpr (Problem::terms == 2) value += beta * (float)added[i];
+  if constexpr (Problem::activation == 2) value = fmaxf(value, 0.0f);
+  if constexpr (Problem::activation == 3) value = 0.5f * value * (1.0f + erff(value * 0.70710678f));
+  if constexpr (Problem::activation == 4) value = value / (1.0f + expf(-value));
   return T(value);
 }
 

@@ -85,6 +85,8 @@ TEST_CASE("export: what is wrong is said, with what to do") {
   CHECK(fails({"--arch", "sm_9", "--config", "default", "--store", none, "--out", out}).find("sm_90a") != std::string::npos);
   CHECK(fails({"--arch", "sm_90a", "--device", "cpu"}).find("not both") != std::string::npos);
   CHECK(fails({"--device", "cpu", "--config", "block=7", "--out", out}).find("block") != std::string::npos);
+  CHECK(run({"export", "gemm", "--device", "cpu", "--dtype", "f32", "--config", "bm=64,layout=2", "--out", out})
+            .err.find("'layout' is a field of the Problem: --shape layout=... says it") != std::string::npos);
   CHECK(run({"export", "sofmax"}).err.find("softmax") != std::string::npos);
   write(directory / "file", "");
   const Ended blocked = run(with("export", {"--device", "cpu", "--config", "default", "--store", none, "--out", directory / "file/out"}));

@@ -21,25 +21,20 @@ struct ProductCase {
 inline void check_products(const std::string& kernel, hone::DType dtype, const std::vector<ProductCase>& cases) {
   CpuFixture cpu;
   const hone::KernelSpec& spec = *hone::find_builtin_kernel(kernel).value();
-  hone::CompileRequest request;
-  request.spec = &spec;
-  request.dtype = dtype;
   for (const ProductCase& one : cases) {
-    request.configurations.push_back(hone::parse_configuration(spec.parameters, one.configuration).value());
-  }
-  const auto compiled = cpu.compiler().compile(request);
-  request.reference = true;
-  const auto reference = cpu.compiler().compile(request);
-  REQUIRE(reference.at(0).ok());
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    CAPTURE(cases[i].shape);
-    CAPTURE(cases[i].configuration);
-    const hone::Configuration& configuration = request.configurations[i];
-    const hone::Problem problem = hone::make_problem(spec, dtype, hone::parse_shape(cases[i].shape).value()).value();
+    CAPTURE(one.shape);
+    CAPTURE(one.configuration);
+    const hone::Configuration configuration = hone::parse_configuration(spec.parameters, one.configuration).value();
+    const hone::Problem problem = hone::make_problem(spec, dtype, hone::parse_shape(one.shape).value()).value();
     REQUIRE(hone::valid_for(spec, problem, cpu.info(), configuration));
-    REQUIRE_MESSAGE(compiled[i].ok(), compiled[i].error().message);
+    hone::CompileRequest request{.spec = &spec, .dtype = dtype, .configurations = {configuration}, .shape = problem.shape};
+    const auto compiled = cpu.compiler().compile(request);
+    REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+    request.reference = true;
+    const auto reference = cpu.compiler().compile(request);
+    REQUIRE(reference.at(0).ok());
     const auto plan = hone::plan_launch(spec, problem, configuration, cpu.info()).value();
-    const auto loaded = cpu.device().load(*compiled[i], plan, problem).value();
+    const auto loaded = cpu.device().load(*compiled[0], plan, problem).value();
     const auto bench = hone::Bench::create(cpu.device(), spec, problem, *reference.at(0)).value();
     const hone::Validation validation = bench->validate(*loaded, configuration, 1).value();
     CHECK_MESSAGE(validation.outcome == hone::Outcome::kOk, validation.detail);

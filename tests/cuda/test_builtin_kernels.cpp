@@ -95,7 +95,7 @@ TEST_CASE("configurations of the products drawn at random compile for each famil
       CAPTURE(architecture);
       CAPTURE(shape);
       CAPTURE(text(spec.parameters, drawn));
-      const auto compiled = compile(**compiler, spec, {drawn});
+      const auto compiled = compile(**compiler, spec, {drawn}, DType::kF32, problem.shape);
       CHECK_MESSAGE(compiled.at(0).ok(), compiled.at(0).error().message);
     }
   }

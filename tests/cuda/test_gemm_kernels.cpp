@@ -59,7 +59,7 @@ void compile_some(const char* kernel, const Shape& shape, const DeviceInfo& devi
     CAPTURE(text(spec.parameters, configuration));
     const auto plan = plan_launch(spec, problem, configuration, device);
     REQUIRE_MESSAGE(plan.ok(), plan.error().message);
-    const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
+    const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16, shape);
     REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
     CHECK(static_reject(*plan, compiled[0]->resources, device) == "");
   }
@@ -158,9 +158,7 @@ TEST_CASE("only operands whose lines are ragged are copied") {
   const auto workspace_of = [&](std::int64_t layout, std::int64_t m, std::int64_t n, std::int64_t k) {
     const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", m}, {"n", n}, {"k", k}, {"layout", layout}}).value();
     const auto configuration =
-        parse_configuration(spec.parameters,
-                            "bm=64,bn=64,consumers=1,stages=8,raster=16,staged=false,repack=1,layout=" + std::to_string(layout))
-            .value();
+        parse_configuration(spec.parameters, "bm=64,bn=64,consumers=1,stages=8,raster=16,staged=false,repack=1").value();
     CHECK(space_of(spec, problem, hopper)->contains(configuration));
     const auto plan = plan_launch(spec, problem, configuration, hopper);
     REQUIRE_MESSAGE(plan.ok(), plan.error().message);

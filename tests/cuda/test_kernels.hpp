@@ -105,11 +105,12 @@ inline DeviceInfo compile_target(std::string architecture) {
 }
 
 inline std::vector<Result<Compiled>> compile(Compiler& compiler, const KernelSpec& spec, std::vector<Configuration> configurations,
-                                             const DTypes& dtype = DType::kF32) {
+                                             const DTypes& dtype = DType::kF32, Shape shape = {}) {
   CompileRequest request;
   request.spec = &spec;
   request.dtype = dtype;
   request.configurations = std::move(configurations);
+  request.shape = std::move(shape);
   return compiler.compile(request);
 }
 
