@@ -141,7 +141,7 @@ TEST_CASE("a kernel file that never ends, or takes all memory, costs its reader 
 TEST_CASE("an unknown kernel") { refused({"sofmax"}, {"sofmax", "softmax"}); }
 TEST_CASE("an unknown dtype") { refused({"softmax", "--dtype", "float32"}, {"'float32' is 'f32' here", "(known: f32, f16, bf16)"}); }
 TEST_CASE("a number that cannot be read, or makes no sense") {
-  refused({"softmax", "--seed", "-1"}, {"--seed is a whole number from 0 on; it cannot be -1"});
+  refused({"softmax", "--seed", "-1"}, {"--seed takes a whole number, at least 0; it cannot be -1"});
   refused({"softmax", "--compile-workers=many"}, {"--compile-workers does not take 'many'"});
   refused({"softmax", "--graph-below", "-3"}, {"--graph-below", "-3"});
 }
