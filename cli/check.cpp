@@ -157,7 +157,7 @@ Json check_json(const CheckRequest& request, const CheckReport& report, const st
 }
 
 std::string check_text(const CheckRequest& request, const CheckReport& report, const std::string& against) {
-  std::string lines = fmt::format("{}{} on {} ({})\n", request.spec.name, against.empty() ? "" : " held against " + against,
+  std::string lines = fmt::format("{}{} on {} ({})\n", request.spec.name, against.empty() ? "" : " compared with " + against,
                                   request.device.info.id, request.device.info.product);
   std::vector<std::vector<std::string>> rows;
   for (const Checked& one : report.checked) {
