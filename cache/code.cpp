@@ -45,7 +45,7 @@ uuid hash(const std::array<unsigned char, kBlock>& block, std::span<const std::b
 fs::path key_path() { return data_directory() / "seal.key"; }
 
 Error unusable(const fs::path& path, std::string_view why) {
-  return {ErrorCode::kStore, fmt::format("{}, which marks the compiled code in stores as yours, {}", path.string(), why)};
+  return {ErrorCode::kStore, fmt::format("{}, the secret that marks compiled code as yours, {}", path.string(), why)};
 }
 
 /// Closed at the end.
@@ -71,7 +71,7 @@ Result<void> make_key(const fs::path& path, std::span<const unsigned char> bytes
                        fsync(file.number) == 0 && (link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);
   const int why = errno;
   unlink(draft.c_str());
-  return written ? Result<void>() : unusable(path, fmt::format("cannot be made: {}", std::strerror(why)));
+  return written ? Result<void>() : unusable(path, fmt::format("cannot be created: {}", std::strerror(why)));
 }
 
 }  // namespace
@@ -99,11 +99,11 @@ Result<SealKey> SealKey::find() {
   Bytes bytes{};
   if (fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
     return unusable(path,
-                    "is open to others. Remove it (what you tuned before then needs hone trust), or chmod 600 it if nobody else has "
-                    "seen it");
+                    "is accessible to other users. Remove it (stores that you tuned before then need hone trust), or chmod 600 it if "
+                    "nobody else has read it");
   }
   if (read(file.number, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
-    return unusable(path, "is cut off. Remove it; what you tuned before then needs hone trust");
+    return unusable(path, "is truncated. Remove it; stores that you tuned before then need hone trust");
   }
   return SealKey(bytes);
 }
@@ -115,7 +115,7 @@ Result<SealKey> SealKey::find_or_make() {
   }
   Bytes bytes{};
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return unusable(key_path(), "cannot be made: the system gives no random numbers");
+    return unusable(key_path(), "cannot be created: the system provides no random numbers");
   }
   HONE_TRY(make_key(key_path(), bytes));
   return find();

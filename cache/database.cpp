@@ -48,7 +48,7 @@ int system_errno(sqlite3* handle) {
 
 std::string advice(int code, int system_error) {
   if (disk_is_full(code, system_error)) {
-    return "the disk is full (or fails, or a quota or file size limit is reached). What was recorded before is safe; free space, or set "
+    return "the disk is full (or failed, or a quota or file size limit is reached). Earlier trials are safe; free space, or set "
            "HONE_STORE "
            "to a "
            "path on another disk";
@@ -61,8 +61,7 @@ std::string advice(int code, int system_error) {
              "away";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return "another process holds the store locked and has not gone on for a long time. It may be stopped in the middle of a write: "
-             "let it go on, or end it";
+      return "another process has locked the store for a long time. It may be stopped in the middle of a write: let it continue, or end it";
     case SQLITE_READONLY:
       return "the store is read-only. Make the file and its directory writable, or set HONE_STORE to another path";
     case SQLITE_CANTOPEN:

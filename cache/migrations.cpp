@@ -389,10 +389,9 @@ class WithoutForeignKeys {
 Result<void> check_foreign_keys(const Database& database) {
   HONE_ASSIGN(const std::string table, database.scalar_text("PRAGMA foreign_key_check", kUpgrading));
   if (!table.empty()) {
-    return Error{ErrorCode::kStore,
-                 fmt::format("cannot upgrade the schema: table {} of the store refers to rows that are not there. The store "
-                             "was left as it is; it was damaged before, restore a copy or start with a fresh one",
-                             table)};
+    return Error{ErrorCode::kStore, fmt::format("cannot upgrade the schema: table {} of the store refers to missing rows. The store was "
+                                                "damaged before and was not changed; restore a copy or start with a fresh one",
+                                                table)};
   }
   return {};
 }

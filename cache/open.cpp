@@ -32,7 +32,7 @@ std::string read_only_reason(const fs::path& path) {
     return std::strerror(errno);
   }
   if ((status.st_mode & 0222) == 0) {
-    return "its mode lets nobody write";
+    return "its file mode allows no writes";
   }
   return access(path.c_str(), W_OK) == 0 ? std::string() : std::strerror(errno);
 }
@@ -56,8 +56,7 @@ Result<void> check_writable(const fs::path& path) {
 }
 
 Error foreign(const fs::path& path, std::string_view why) {
-  return store_error(
-      fmt::format("{} is not a Hone store: {}. It was left as it is; choose another path for the store", path.string(), why));
+  return store_error(fmt::format("{} is not a Hone store: {}. It was not changed; choose another path for the store", path.string(), why));
 }
 
 Result<void> check_version(const fs::path& path, std::int64_t version) {
@@ -109,7 +108,7 @@ Result<std::int64_t> schema_entries(const Database& database) {
 /// Lets SQLite undo what a killed process left half written.
 Result<void> recover(const fs::path& path, Patience patience) {
   if (const Result<void> writable = check_writable(path); !writable) {
-    return store_error(fmt::format("a process was killed while it wrote the store {}, and undoing its last write needs write access: {}",
+    return store_error(fmt::format("a process was killed while writing the store {}; undoing its last write needs write access: {}",
                                    path.string(), writable.error().message));
   }
   HONE_ASSIGN(const Database database, Database::open(path, Access::kWrite, patience));
@@ -293,7 +292,7 @@ Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, Sto
                  fmt::format("the store {} is not a file; give the path of a file, e.g. {}", file.string(), (file / "store.db").string())};
   }
   if (mode != StoreMode::kReadWrite && !std::filesystem::exists(status)) {
-    return Error{ErrorCode::kNotFound, fmt::format("there is no store at {}: nothing was tuned into it yet", file.string())};
+    return Error{ErrorCode::kNotFound, fmt::format("no store at {}: nothing has been tuned into it yet", file.string())};
   }
   const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
   HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kAsItIs     ? open_as_it_is(file, mode)

@@ -158,7 +158,7 @@ Result<Compiled> SqliteStore::load_code(const Record& record) {
   HONE_ASSIGN(const bool row, select.step("look up a record's code"));
   const Sealed code = row ? read_sealed(select) : Sealed{};
   if (code.identity.artifact.empty() || code.identity.configuration != record.configuration_text) {
-    return Error{ErrorCode::kNotFound, fmt::format("the store {} holds no code of {} any more", path_.string(), subject(record))};
+    return Error{ErrorCode::kNotFound, fmt::format("the store {} no longer has code of {}", path_.string(), subject(record))};
   }
   HONE_ASSIGN(const CodeState state, state_of(code));
   if (state != CodeState::kTrusted) {
@@ -170,7 +170,7 @@ Result<Compiled> SqliteStore::load_code(const Record& record) {
   HONE_ASSIGN(compiled.artifact, read_artifact(code.identity.artifact));
   if (compiled.artifact == nullptr || (!code.identity.content.empty() && fingerprint(compiled.artifact->bytes) != code.identity.content)) {
     return Error{ErrorCode::kNotFound,
-                 fmt::format("the store {} holds no compiled code {}, or it is damaged: compile the configuration again", path_.string(),
+                 fmt::format("the store {} has no compiled code {}, or it is damaged: compile the configuration again", path_.string(),
                              code.identity.artifact)};
   }
   compiled.symbols = read_json_list(code.identity.symbols);
@@ -179,15 +179,13 @@ Result<Compiled> SqliteStore::load_code(const Record& record) {
 
 Error SqliteStore::refusal(const Record& record) const {
   if (record.code == CodeState::kBroken) {
-    return {ErrorCode::kStore,
-            fmt::format("the record of {} in the store {} was changed after it was written: its configuration, its source and "
-                        "its code do not belong together, and it is not launched. Tune the problem again",
-                        subject(record), path_.string())};
+    return {ErrorCode::kStore, fmt::format("the record of {} in the store {} was modified after it was written: its configuration, source "
+                                           "and code do not match, so it is not launched. Tune the problem again",
+                                           subject(record), path_.string())};
   }
-  return {ErrorCode::kStore,
-          fmt::format("the compiled code in the store {0} is not yours{1}, and is not launched until you say so: hone trust {0}, or "
-                      "EngineOptions::trust_store in a program (docs/trust.md)",
-                      path_.string(), no_key_.empty() ? "" : " as far as can be told (" + no_key_ + ")")};
+  return {ErrorCode::kStore, fmt::format("the compiled code in the store {0} is not yours{1}, and is not launched until you trust it: hone "
+                                         "trust {0}, or EngineOptions::trust_store in a program (docs/trust.md)",
+                                         path_.string(), no_key_.empty() ? "" : " as far as can be told (" + no_key_ + ")")};
 }
 
 }  // namespace cache

@@ -147,7 +147,7 @@ Result<std::optional<SessionInfo>> SqliteStore::resume_session(const SessionKey&
   if (found.empty()) {
     return Error{
         ErrorCode::kStore,
-        fmt::format("the store is damaged: session {} is found by its key and not by its number; see `PRAGMA integrity_check`", id)};
+        fmt::format("the store is damaged: session {} can be found by its key but not by its number; see `PRAGMA integrity_check`", id)};
   }
   HONE_TRY(transaction.commit(kDoing));
   running_.insert(id);

@@ -49,9 +49,9 @@ Json record_json(const Subject& subject, const Target& target, const Choice& cho
 std::string_view code_text(const Record& record) {
   switch (record.code) {
     case CodeState::kForeign:
-      return "its compiled code is not yours: programs run the default until they or you trust the store (hone trust)\n";
+      return "its compiled code comes from elsewhere: programs run the default until you trust the store (hone trust)\n";
     case CodeState::kBroken:
-      return "its compiled code does not belong to this configuration: the record was changed, tune the problem again\n";
+      return "its compiled code does not match this configuration: the record was modified; tune the problem again\n";
     case CodeState::kNone:
     case CodeState::kTrusted:
       break;
@@ -68,7 +68,7 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
   lines += fmt::format(", session {}, {}\n", record.session, record.created_at);
   lines += fixed.empty() ? "" : fmt::format("only configurations with {} were searched\n", fixed);
   if (choice.source == Source::kNearest) {
-    lines += fmt::format("this shape is not tuned: the record is that of the nearest, {}\n", text(record.problem.shape));
+    lines += fmt::format("this shape is not tuned; showing the record of the nearest shape, {}\n", text(record.problem.shape));
   }
   lines += code_text(record);
   for (const Staleness& change : staleness(record, target.device.info)) {
@@ -80,7 +80,7 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
 }  // namespace
 
 int best(int argc, char** argv) {
-  cxxopts::Options options("hone best", "Prints the winner for a problem: the exact record, or that of the nearest tuned shape.");
+  cxxopts::Options options("hone best", "Prints the winner for a problem: its record, or the record of the nearest tuned shape.");
   add_problem_options(options);
   add_accuracy_option(options);
   add_given_options(options);

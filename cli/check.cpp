@@ -63,9 +63,11 @@ Result<PlainKernel> plain_kernel(const cxxopts::ParseResult& arguments) {
   plain.entry = given_text(arguments, "entry");
   for (const auto& [option, extents] : {std::pair{"grid", &plain.grid}, std::pair{"block", &plain.block}}) {
     if (arguments.count(option) == 0) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{} is no Hone kernel file: how is it launched? Give --grid and --block, e.g. --grid \"p.rows\" --block 256",
-                               plain.file.string())};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "{} is not a Hone kernel file; to say how it is launched, give --grid and --block, e.g. --grid \"p.rows\" --block 256",
+              plain.file.string())};
     }
     *extents = split_list(given_text(arguments, option));
   }
@@ -92,7 +94,7 @@ Result<KernelSpec> checked_spec(const cxxopts::ParseResult& arguments) {
   }
   if (plain && against.empty()) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{} has none of Hone's marks, so nothing says what it computes: --against KERNEL does", kernel)};
+                 fmt::format("{} has none of Hone's marks, so it does not say what it computes; give --against KERNEL", kernel)};
   }
   if (against.empty()) {
     return checked_kernel(kernel, find_flags(arguments));
@@ -155,7 +157,7 @@ Json check_json(const CheckRequest& request, const CheckReport& report, const st
 }
 
 std::string check_text(const CheckRequest& request, const CheckReport& report, const std::string& against) {
-  std::string lines = fmt::format("{}{} on {} ({})\n", request.spec.name, against.empty() ? "" : " held against " + against,
+  std::string lines = fmt::format("{}{} on {} ({})\n", request.spec.name, against.empty() ? "" : " compared with " + against,
                                   request.device.info.id, request.device.info.product);
   std::vector<std::vector<std::string>> rows;
   for (const Checked& one : report.checked) {
@@ -203,19 +205,21 @@ void add_check_options(cxxopts::Options& options) {
   options.add_options()("kernel", "a kernel file, or a built-in kernel", cxxopts::value<std::string>())(
       "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
       "dtype", "f32, f16, bf16, ... (default: all that the kernel has)", cxxopts::value<std::string>(), "TYPE")(
-      "shape", "extents; without it the kernel's own, on the cpu device made smaller", cxxopts::value<std::string>(), "SHAPE")(
-      "configurations", "drawn at random, beside the default and those it takes to meet every value of every parameter",
+      "shape", "extents (default: the kernel's, reduced on the cpu device)", cxxopts::value<std::string>(), "SHAPE")(
+      "configurations",
+      "number of random configurations, in addition to the default and to those that cover every value of every parameter",
       cxxopts::value<std::uint16_t>()->default_value("8"),
-      "N")("seed", "of the sample and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
-      "tools", "sanitizers, or all; of a GPU: memcheck, racecheck, synccheck, initcheck (default: the first of the device)",
+      "N")("seed", "seed of the sample and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
+      "tools", "sanitizers, or all; on a GPU: memcheck, racecheck, synccheck, initcheck (default: the first one of the device)",
       cxxopts::value<std::string>(), "LIST");
-  options.add_options("against")("against", "hold FILE against the reference of this kernel, not its own", cxxopts::value<std::string>(),
-                                 "KERNEL")("entry", "of a file without marks: the kernel, with its template arguments if it needs them",
-                                           cxxopts::value<std::string>(), "NAME")(
-      "grid", "the same: blocks, one to three expressions over p.*", cxxopts::value<std::string>(), "EXPR,...")(
-      "block", "the same: threads", cxxopts::value<std::string>(), "EXPR,...")("shared", "the same: bytes of dynamic shared memory",
-                                                                               cxxopts::value<std::string>(), "EXPR")(
-      "arguments", "the same: what its parameters get, in order: arguments of KERNEL, p.*, numbers (default: by their names)",
+  options.add_options("against")("against", "compare FILE with the reference of this kernel instead of its own",
+                                 cxxopts::value<std::string>(), "KERNEL")(
+      "entry", "for a file without marks: the kernel, with template arguments if needed", cxxopts::value<std::string>(), "NAME")(
+      "grid", "for a file without marks: blocks, one to three expressions over p.*", cxxopts::value<std::string>(), "EXPR,...")(
+      "block", "the same: threads", cxxopts::value<std::string>(), "EXPR,...")(
+      "shared", "for a file without marks: bytes of dynamic shared memory", cxxopts::value<std::string>(), "EXPR")(
+      "arguments",
+      "for a file without marks: values of its parameters in order: arguments of KERNEL, p.*, numbers (default: matched by name)",
       cxxopts::value<std::string>(), "LIST");
   add_flag_options(options);
   options.parse_positional({"kernel"});
@@ -225,10 +229,9 @@ void add_check_options(cxxopts::Options& options) {
 }  // namespace
 
 int check(int argc, char** argv) {
-  cxxopts::Options options(
-      "hone check",
-      "Compiles and validates a sample of a kernel's configurations, and runs it once more under sanitizers: on the cpu\n"
-      "device those of the compiler, on a GPU compute-sanitizer. Exit code 1 if anything is wrong.");
+  cxxopts::Options options("hone check",
+                           "Compiles and validates a sample of a kernel's configurations, then runs it again under sanitizers: the "
+                           "compiler's on\nthe cpu device, compute-sanitizer on a GPU. Exit code 1 if anything is wrong.");
   add_check_options(options);
   add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

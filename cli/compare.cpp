@@ -87,7 +87,7 @@ Result<void> check_writable(const cxxopts::ParseResult& arguments) {
     if (arguments.count(option) > 0) {
       const auto file = arguments[option].as<std::string>();
       if (!std::ofstream(file, std::ios::binary | std::ios::app)) {
-        return refuse(fmt::format("--{} '{}' cannot be written: is its folder there, and may it be written to?", option, file));
+        return refuse(fmt::format("--{} '{}' cannot be written: does its folder exist, and is it writable?", option, file));
       }
     }
   }
@@ -145,22 +145,23 @@ Result<Output> run_comparison(const cxxopts::ParseResult& arguments) {
 
 int compare(int argc, char** argv) {
   cxxopts::Options options("hone compare",
-                           "Replays search strategies on recorded tuning spaces, without a GPU, and says which finds how much how soon.\n"
-                           "A strategy of one's own is one shared object (hone/plugin.hpp): --strategy ./libmine.so");
+                           "Replays search strategies on recorded tuning spaces, without a GPU, and reports how good their best is after "
+                           "each budget.\nYour own strategy is a shared object (hone/plugin.hpp): --strategy ./libmine.so");
   using Words = std::vector<std::string>;
-  options.add_options()("spaces", "folder of recorded spaces (*.json.gz, *.json), with the folders in it, or files",
+  options.add_options()("spaces", "folder with recorded spaces (*.json.gz, *.json), searched recursively, or files",
                         cxxopts::value<Words>(), "DIR")(
       "strategy", "a strategy, with settings after a colon (NAME:key=value,key=value), or a shared object with strategies (repeatable)",
-      cxxopts::value<Words>(), "NAME")("budgets", "where results are read (default: 25,50,100,200,400; of seconds 60,300,900)",
-                                       cxxopts::value<std::vector<double>>(), "LIST")("repeats", "searches of each strategy on each space",
-                                                                                      cxxopts::value<int>()->default_value("100"), "N")(
-      "seed", "of the searches; the same for every strategy", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
-      "jobs", "searches at a time (0: one a core); results do not depend on it", cxxopts::value<int>()->default_value("0"), "N")(
-      "batch", "configurations a strategy is asked for at a time", cxxopts::value<int>()->default_value("1"), "N")(
-      "unit", "what budgets count: evaluations, or the recorded seconds", cxxopts::value<std::string>()->default_value("evaluations"),
+      cxxopts::value<Words>(),
+      "NAME")("budgets", "budgets at which results are compared (default: 25,50,100,200,400; with --unit seconds 60,300,900)",
+              cxxopts::value<std::vector<double>>(),
+              "LIST")("repeats", "searches of each strategy on each space", cxxopts::value<int>()->default_value("100"), "N")(
+      "seed", "seed of the searches; the same for every strategy", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
+      "jobs", "parallel searches (0: one per core); results do not depend on it", cxxopts::value<int>()->default_value("0"), "N")(
+      "batch", "proposals requested from a strategy at a time", cxxopts::value<int>()->default_value("1"), "N")(
+      "unit", "unit of the budgets: evaluations, or the recorded seconds", cxxopts::value<std::string>()->default_value("evaluations"),
       "UNIT")("transfer",
-              "what strategies know of the kernel's other devices: none, all, one (each in turn), misleading (one, its ranks reversed) or "
-              "shuffled (one, its outcomes dealt out by chance)",
+              "data from other devices of the kernel: none, all, one (each in turn), misleading (one with reversed ranks) or shuffled (one "
+              "with permuted outcomes)",
               cxxopts::value<std::string>()->default_value("none"),
               "WHICH")("report", "write a page with curves and tables", cxxopts::value<std::string>(), "FILE")(
       "traces", "write every evaluation of every run, as JSON", cxxopts::value<std::string>(), "FILE");

@@ -8,7 +8,7 @@
 namespace hone::cli {
 
 int devices(int argc, char** argv) {
-  cxxopts::Options options("hone devices", "Lists the devices of this machine, and why others are not there.");
+  cxxopts::Options options("hone devices", "Lists the devices of this machine, and why others are missing.");
   add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));

@@ -79,14 +79,14 @@ void examine_plugged_devices(std::vector<Finding>& findings) {
 
 std::vector<Finding> examine(const cxxopts::ParseResult& arguments) {
   std::vector<Finding> findings{
-      finding("GPU", device_names("cuda"), "kernels cannot run on a GPU here; compiling for one still works where NVRTC is"),
+      finding("GPU", device_names("cuda"), "kernels cannot run on a GPU here; compiling for one works if NVRTC is found"),
       finding("NVRTC", compiler_of("cuda"), "no candidate can be compiled for a GPU; kernels whose cubin is in the store still launch"),
       finding("cpu device", device_names("cpu"), "nothing can be tuned or tested without a GPU"),
       finding("host compiler", compiler_of("cpu"), "the cpu device cannot compile kernels"),
-      finding("libclang", libclang(), "your own kernel files cannot be read; built-in kernels need none"),
+      finding("libclang", libclang(), "your own kernel files cannot be read; built-in kernels do not need it"),
       finding("worker", worker(), "no trial can run"),
       finding("SQLite", fmt::format("{}", sqlite3_libversion()), ""),
-      finding("store", store(store_path(arguments)), "results cannot be read or kept"),
+      finding("store", store(store_path(arguments)), "results cannot be read or stored"),
   };
   examine_plugged_devices(findings);
   return findings;
@@ -95,7 +95,7 @@ std::vector<Finding> examine(const cxxopts::ParseResult& arguments) {
 }  // namespace
 
 int doctor(int argc, char** argv) {
-  cxxopts::Options options("hone doctor", "Says what was found on this machine, what is missing, and what that costs.");
+  cxxopts::Options options("hone doctor", "Reports what was found on this machine, what is missing, and what that costs.");
   add_store_option(options);
   add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

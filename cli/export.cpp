@@ -205,7 +205,7 @@ Result<Target> find_export_target(const cxxopts::ParseResult& arguments, const S
     return find_target(arguments, subject);
   }
   if (arguments.count("device") > 0) {
-    return Error{ErrorCode::kInvalidArgument, "give --device for a device that is here or --arch for one that is not, not both"};
+    return Error{ErrorCode::kInvalidArgument, "give --device for a device of this machine, or --arch for another one, not both"};
   }
   Target target;
   HONE_ASSIGN(target.problem, find_problem(arguments, subject));
@@ -230,7 +230,7 @@ std::string export_text(const Subject& subject, const LaunchPlan& plan, const st
                         const fs::path& json) {
   std::string lines = fmt::format("{} ({})\n", text(subject.spec.parameters, plan.choice.configuration), origin);
   if (plan.choice.source == Source::kNearest) {
-    lines += fmt::format("this shape is not tuned: the record is that of the nearest, {}\n", text(plan.choice.record->problem.shape));
+    lines += fmt::format("this shape is not tuned; using the record of the nearest shape, {}\n", text(plan.choice.record->problem.shape));
   }
   return lines + fmt::format("{} ({} bytes)\n{}\n", code.string(), plan.code.artifact->bytes.size(), json.string());
 }
@@ -242,7 +242,7 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
   std::error_code failed;
   fs::create_directories(folder, failed);
   if (failed) {
-    return Error{ErrorCode::kIo, fmt::format("folder {} cannot be made: {}", folder.string(), failed.message())};
+    return Error{ErrorCode::kIo, fmt::format("folder {} cannot be created: {}", folder.string(), failed.message())};
   }
   const std::string name = stem(subject.spec, target);
   const fs::path code = folder / (name + (target.device.info.plugin == "cuda" ? ".cubin" : ".bin")), file = folder / (name + ".json");
@@ -257,18 +257,17 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
 }  // namespace
 
 int export_plan(int argc, char** argv) {
-  cxxopts::Options options(
-      "hone export",
-      "Writes the compiled code of the winner (or of another configuration) and a launch plan in JSON, with which any\n"
-      "program can launch it: docs/launch_plans.md.");
+  cxxopts::Options options("hone export",
+                           "Writes the compiled code of the winner (or of another configuration) and a JSON launch plan. Any program can "
+                           "launch it\nwith them: docs/launch_plans.md.");
   add_problem_options(options);
   add_accuracy_option(options);
   add_given_options(options);
   add_store_option(options);
   add_plugin_option(options);
   add_config_option(options, "the winner");
-  options.add_options()("arch", "instead of --device: an architecture that need not be here, e.g. sm_90a", cxxopts::value<std::string>(),
-                        "NAME")("trust", "export code that someone else put into the store, too")(
+  options.add_options()("arch", "instead of --device: an architecture, which need not be on this machine, e.g. sm_90a",
+                        cxxopts::value<std::string>(), "NAME")("trust", "also export code that someone else put into the store")(
       "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
@@ -281,7 +280,7 @@ int export_plan(int argc, char** argv) {
     HONE_ASSIGN(const Target target, find_export_target(arguments, subject, store.get()));
     HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get(), true));
     if (arguments.count("config") == 0 && !selected.choice.record && !selected.choice.why.empty()) {
-      return Error{ErrorCode::kStore, selected.choice.why + ". Or give --trust, for this time"};
+      return Error{ErrorCode::kStore, selected.choice.why + ". Or give --trust for this command only"};
     }
     if (arguments.count("config") == 0 && !selected.choice.record) {
       Error missing = no_record(arguments, subject, target, selected.choice.elsewhere);

@@ -19,7 +19,7 @@ std::atomic<bool> asked{false};  // since the Interrupt that lives
 
 /// The second one ends the process as it would have without Hone; but not without a word.
 void end_at_once(int number) {
-  constexpr std::string_view kLast = "\nhone: ended at once by a second signal; what was measured is in the store\n";
+  constexpr std::string_view kLast = "\nhone: stopped at once by a second signal; finished trials are in the store\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLast.data(), kLast.size());
   std::signal(number, SIG_DFL);
   std::raise(number);

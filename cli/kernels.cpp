@@ -171,8 +171,7 @@ std::string first_sentence(const std::string& summary) {
 int kernels(int argc, char** argv) {
   cxxopts::Options options("hone kernels", "Lists the built-in kernels, or describes one (a name, or the path of a kernel file).");
   options.add_options()("kernel", "the kernel to describe", cxxopts::value<std::string>())(
-      "spec",
-      "write what was read to a file: an application that gives it to hone::parse_kernel_spec and Engine::add_kernel needs no libclang",
+      "spec", "write the parsed kernel to a file: an application that passes its text to Engine::add_kernel_spec needs no libclang",
       cxxopts::value<std::string>(), "FILE");
   add_flag_options(options);
   options.parse_positional({"kernel"});

@@ -18,20 +18,20 @@ namespace hone::cli {
 namespace {
 
 constexpr std::array kVerbs{
-    Verb{"tune", "search a kernel's configurations and keep the winner", tune},
+    Verb{"tune", "search a kernel's configurations and store the winner", tune},
     Verb{"compare", "replay strategies on recorded spaces, without a GPU", compare},
     Verb{"best", "print the winner for a problem", best},
     Verb{"run", "validate and time one configuration", run},
     Verb{"check", "validate a sample of configurations, also under sanitizers, or against another kernel's reference", check},
-    Verb{"verify", "check and time the store's records again", verify},
-    Verb{"export", "write the compiled winner and how to launch it, for programs without Hone", export_plan},
+    Verb{"verify", "validate and time the store's records again", verify},
+    Verb{"export", "write the compiled winner and a launch plan, for programs without Hone", export_plan},
     Verb{"kernels", "list the built-in kernels, or describe one", kernels},
     Verb{"space", "count a kernel's configurations", space},
     Verb{"strategies", "list the search strategies, or describe one", strategies},
     Verb{"devices", "list the devices of this machine", devices},
-    Verb{"sessions", "list what the store holds", sessions},
-    Verb{"trust", "have the compiled code of a store that came from elsewhere launched", trust},
-    Verb{"doctor", "say what was found, what is missing, and what that costs", doctor},
+    Verb{"sessions", "list the sessions in the store", sessions},
+    Verb{"trust", "allow launching the compiled code of a store from elsewhere", trust},
+    Verb{"doctor", "report what was found, what is missing, and what that costs", doctor},
 };
 
 /// Prints, and returns `code` unless that fails.
@@ -42,7 +42,7 @@ int say(const std::string& text, int code) {
 
 std::string help_text() {
   std::string text = fmt::format(
-      "hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (hone VERB --help says more)\n\n", HONE_VERSION);
+      "hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (details: hone VERB --help)\n\n", HONE_VERSION);
   for (const Verb& verb : kVerbs) {
     text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
   }

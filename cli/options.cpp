@@ -96,11 +96,11 @@ std::string misread(const std::string& message, int argc, char** argv) {
     const std::string_view option = equals != std::string_view::npos ? word.substr(0, equals) : argv[i - 1];
     const bool whole = value.find_first_not_of("0123456789", value.starts_with("-") ? 1 : 0) == std::string_view::npos;
     if (option.starts_with("-") && whole) {
-      return fmt::format("{} is a whole number from 0 on{}; it cannot be {}", option, value.starts_with("-") ? "" : ", and not as large",
-                         value);
+      return fmt::format("{} takes a whole number, at least 0{}; it cannot be {}", option,
+                         value.starts_with("-") ? "" : " and within range", value);
     }
     return option.starts_with("-") ? fmt::format("{} does not take '{}'", option, value)
-                                   : fmt::format("'{}' is no number that fits here", value);
+                                   : fmt::format("'{}' is not a number in range", value);
   }
   return message;
 }
@@ -158,9 +158,9 @@ int run_verb(cxxopts::Options& options, int argc, char** argv, const std::functi
   } catch (const cxxopts::exceptions::exception& wrong) {
     return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
   } catch (const std::bad_alloc&) {
-    return fail_verb(verb, json, {ErrorCode::kIo, "there is not enough memory for what was asked for"});
+    return fail_verb(verb, json, {ErrorCode::kIo, "not enough memory for this request"});
   } catch (const std::exception& broken) {
-    return fail_verb(verb, json, {ErrorCode::kIo, fmt::format("this should not happen: {}", broken.what())});
+    return fail_verb(verb, json, {ErrorCode::kIo, fmt::format("internal error: {}", broken.what())});
   }
 }
 
@@ -172,19 +172,20 @@ std::string without_blanks(std::string text) {
 void add_problem_options(cxxopts::Options& options) {
   options.add_options()("kernel", "a built-in kernel, or a kernel file", cxxopts::value<std::string>())(
       "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
-      "dtype", "f32, f16, e4m3, i8, ..., or In=e4m3,Out=bf16 (default: f32, or the only one that the kernel has)",
-      cxxopts::value<std::string>(), "TYPE")("shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)",
-                                             cxxopts::value<std::string>()->default_value(""), "SHAPE");
+      "dtype", "f32, f16, e4m3, i8, ..., or In=e4m3,Out=bf16 (default: f32, or the kernel's only one)", cxxopts::value<std::string>(),
+      "TYPE")("shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)",
+              cxxopts::value<std::string>()->default_value(""), "SHAPE");
   add_flag_options(options);
   options.parse_positional({"kernel"});
-  options.positional_help("KERNEL\n\n  KERNEL: a built-in kernel (hone kernels lists them), or the path of a kernel file of your own");
+  options.positional_help("KERNEL\n\n  KERNEL: a built-in kernel (hone kernels lists them), or the path of your own kernel file");
 }
 
 void add_flag_options(cxxopts::Options& options) {
-  options.add_options()("I,include", "a folder with headers of the kernel file's own (repeatable)", cxxopts::value<Texts>(), "DIR")(
+  options.add_options()("I,include", "a folder with headers that the kernel file includes (repeatable)", cxxopts::value<Texts>(), "DIR")(
       "D,define", "a macro for the kernel file, NAME or NAME=VALUE (repeatable)", cxxopts::value<Texts>(), "MACRO")(
       "flag", "an option of CUDA's compiler, e.g. --flag --use_fast_math (repeatable)", cxxopts::value<Texts>(), "OPTION")(
-      "cuda-include", "a folder with CUDA's, CCCL's or CUTLASS's headers, before those that are found (repeatable; also HONE_CUDA_INCLUDE)",
+      "cuda-include",
+      "a folder with headers of CUDA, CCCL or CUTLASS, searched before the default ones (repeatable; also HONE_CUDA_INCLUDE)",
       cxxopts::value<Texts>(), "DIR");
 }
 
@@ -226,16 +227,15 @@ Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments) {
 }
 
 void add_timing_option(cxxopts::Options& options) {
-  options.add_options()("graph-below", "what takes less is timed as calls of a graph, where the device has graphs; 0: never",
+  options.add_options()("graph-below", "kernels faster than this are timed as calls of a graph, if the device has graphs; 0: never",
                         cxxopts::value<double>()->default_value(fmt::format("{}", MeasureSettings().graph_below_us)), "MICROSECONDS");
 }
 
 void add_accuracy_option(cxxopts::Options& options) {
-  options.add_options()(
-      "max-error",
-      "how far results of float types may be off: a share of the answer plus the answers' root mean square, beside their own rounding. Has "
-      "records of its own",
-      cxxopts::value<double>(), "SHARE");
+  options.add_options()("max-error",
+                        "allowed error of float results: this share of the answer plus the answers' root mean square, in addition to "
+                        "rounding. Each bound has its own records",
+                        cxxopts::value<double>(), "SHARE");
 }
 
 Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
@@ -247,9 +247,9 @@ Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
 }
 
 void add_given_options(cxxopts::Options& options) {
-  options.add_options()("input", "an input's elements, from a .npy file (repeatable); its shape says the extents that --shape leaves out",
+  options.add_options()("input", "an input's elements, from a .npy file (repeatable); its shape determines extents that --shape omits",
                         cxxopts::value<std::vector<std::string>>(), "ARGUMENT=FILE.npy")(
-      "expect", "an output's right elements, from a .npy file, instead of the reference's (repeatable)",
+      "expect", "an output's correct elements, from a .npy file, instead of the reference's (repeatable)",
       cxxopts::value<std::vector<std::string>>(), "ARGUMENT=FILE.npy");
 }
 
@@ -292,7 +292,7 @@ std::string given_text(const Given& given) {
   for (const auto& [name, file] : given.answers) {
     lines += fmt::format("given    the answer {} from {}\n", name, file);
   }
-  return given.empty() ? lines : lines + fmt::format("given    as {}: records of these arrays are kept apart\n", given.digest);
+  return given.empty() ? lines : lines + fmt::format("given    as {}: these arrays have their own records\n", given.digest);
 }
 
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
@@ -330,7 +330,7 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);
   if (!builtin) {
     return Error{builtin.error().code,
-                 fmt::format("{}; a kernel of your own is named by its file{}", builtin.error().message,
+                 fmt::format("{}; give your own kernel by its file{}", builtin.error().message,
                              kernel.find('.') == std::string::npos ? fmt::format(": {}.cu", kernel) : ", which ends in .cu")};
   }
   subject.spec = **builtin;
@@ -362,7 +362,7 @@ Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subjec
     const auto asked = std::ranges::find(shape, field, [](const auto& one) { return one.first; });
     if (asked != shape.end() && asked->second != extent) {
       return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("--shape says {}={}, the given arrays {}={}", field, asked->second, field, extent)};
+                   fmt::format("--shape has {}={}, but the given arrays have {}={}", field, asked->second, field, extent)};
     }
     if (asked == shape.end()) {
       shape.emplace_back(field, extent);
@@ -377,14 +377,14 @@ Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject&
   const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : subject.recorded ? "replay" : "";
   Result<Registry::Found> found = wanted.empty() ? registry().best_device() : registry().device(wanted);
   if (!found) {
-    return Error{found.error().code, fmt::format("{}; hone doctor says what was found and what is missing", found.error().message)};
+    return Error{found.error().code, fmt::format("{}; hone doctor reports what was found and what is missing", found.error().message)};
   }
   target.device = std::move(found).value();
   const bool replay = target.device.info.plugin == "replay";
   if (replay != (subject.recorded != nullptr)) {
     return Error{ErrorCode::kInvalidArgument,
                  replay ? "--device replay answers from a recorded space: give its .json or .json.gz file in place of a kernel"
-                        : "a recorded space is replayed: leave --device out, or give --device replay"};
+                        : "a recorded space is replayed: omit --device, or give --device replay"};
   }
   if (replay) {
     target.device.info.product = subject.recorded->device_name();

@@ -27,7 +27,7 @@ std::chrono::milliseconds plugin_timeout() {
   constexpr double kMostSeconds = 1e6;
   if (text == nullptr || end == text || *end != '\0' || !(seconds > 0.0 && seconds <= kMostSeconds)) {
     if (text != nullptr && *text != '\0') {
-      fmt::print(stderr, "hone: HONE_PLUGIN_TIMEOUT is '{}': a number of seconds above 0 is needed; {} are taken\n", text,
+      fmt::print(stderr, "hone: HONE_PLUGIN_TIMEOUT is '{}' but must be a number of seconds above 0; using {}\n", text,
                  kPluginTimeout.count() / 1000);
     }
     return kPluginTimeout;
@@ -61,7 +61,7 @@ Result<std::vector<std::string>> load_plugin_file(const fs::path& file) {
 
 void add_plugin_option(cxxopts::Options& options) {
   options.add_options()("plugin",
-                        "a shared object with strategies or devices (repeatable); also those in the folders of HONE_PLUGIN_PATH are there",
+                        "a shared object with strategies or devices (repeatable); those in the folders of HONE_PLUGIN_PATH are loaded too",
                         cxxopts::value<std::vector<std::string>>(), "FILE");
 }
 

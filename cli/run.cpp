@@ -42,7 +42,7 @@ std::string run_text(const TuneRequest& request, const Trial& trial, const std::
   if (trial.outcome != Outcome::kOk) {
     return lines + fmt::format("outcome        {}: {}\n", name(trial.outcome), trial.detail);
   }
-  lines += fmt::format("right          largest error {:.3f} of what is allowed (inputs of seed {})\n", trial.max_error, trial.input_seed);
+  lines += fmt::format("right          largest error {:.3f} of the tolerance (inputs of seed {})\n", trial.max_error, trial.input_seed);
   lines += fmt::format("time           {} (95 %: {} to {}, {} samples of {})\n", duration(trial.measurement.median_us),
                        duration(trial.measurement.ci95_low_us), duration(trial.measurement.ci95_high_us),
                        trial.measurement.samples_us.size(), trial.measurement.by_graph ? "a graph of calls" : "one call");
@@ -63,7 +63,7 @@ int run(int argc, char** argv) {
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
-  add_config_option(options, "the winner, else the default");
+  add_config_option(options, "the winner, or the default");
   add_timing_option(options);
   add_accuracy_option(options);
   add_given_options(options);

@@ -14,7 +14,7 @@ std::string violated(const KernelSpec& spec, const Target& target, const Configu
   for (const Constraint& constraint : spec.constraints) {
     const Result<Value> met = constraint.condition.evaluate(bound);
     if (!met || !met->boolean()) {
-      return fmt::format("line {} of {} wants {}{}{}", constraint.line, spec.file, constraint.text,
+      return fmt::format("line {} of {} requires {}{}{}", constraint.line, spec.file, constraint.text,
                          constraint.comment.empty() ? "" : "  // ", constraint.comment);
     }
   }
@@ -36,9 +36,9 @@ Result<Configuration> parse_given(const KernelSpec& spec, const std::string& wan
 }  // namespace
 
 void add_config_option(cxxopts::Options& options, std::string_view without) {
-  options.add_options()(
-      "config", fmt::format("'default', 'best' (the winner), or name=value,... (others keep their default); without it: {}", without),
-      cxxopts::value<std::string>(), "CONFIG");
+  options.add_options()("config",
+                        fmt::format("'default', 'best' (the winner), or name=value,... (others keep their default); default: {}", without),
+                        cxxopts::value<std::string>(), "CONFIG");
 }
 
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store, bool launch) {

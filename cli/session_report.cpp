@@ -65,7 +65,7 @@ std::string best_text(const std::vector<Parameter>& parameters, const std::vecto
                     std::to_string(trial->resources.registers), std::to_string(trial->resources.spill_bytes),
                     text(parameters, trial->configuration)});
   }
-  return fmt::format("\nbest {} of {} right ones\n", rows.size() - 1, right.size()) + table(rows);
+  return fmt::format("\nbest {} of {} correct ones\n", rows.size() - 1, right.size()) + table(rows);
 }
 
 /// How close to the best the best configuration with each value comes: values that are far off can go, parameters that tell nothing as
@@ -82,7 +82,7 @@ std::string values_text(const std::vector<Parameter>& parameters, const std::vec
     }
     rows.push_back(std::move(row));
   }
-  return "\nthe best with each value, of the best of all (-: not measured)\n" + table(rows);
+  return "\nthe best with each value, as a fraction of the overall best (-: not measured)\n" + table(rows);
 }
 
 /// What went wrong, of a detail of many lines: a compiler says first where it was, and then what it minds.
@@ -100,7 +100,7 @@ std::string failures_text(const std::vector<Parameter>& parameters, const std::v
       ++count;
     }
   }
-  std::string lines = failures.empty() ? "" : "\nfailures, and the first of each\n";
+  std::string lines = failures.empty() ? "" : "\nfailures, with the first of each kind\n";
   for (const auto& [outcome, failure] : failures) {
     lines += fmt::format("  {} {}: {}\n    {}\n", failure.first, name(outcome), text(parameters, failure.second->configuration),
                          headline(failure.second->detail));
@@ -110,7 +110,7 @@ std::string failures_text(const std::vector<Parameter>& parameters, const std::v
 
 std::string too_slow_text(const std::vector<Trial>& trials) {
   const auto count = std::ranges::count(trials, Outcome::kTooSlow, &Trial::outcome);
-  return count == 0 ? "" : fmt::format("\n{} left after one cold run that was far behind the fastest\n", count);
+  return count == 0 ? "" : fmt::format("\n{} dropped after one cold run that was far behind the fastest\n", count);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Result<std::vector<SessionInfo>> pick(Store& store, const std::vector<std::int64
     if (found->source_hash != first.source_hash || found->problem != first.problem || found->product != first.product) {
       return Error{
           ErrorCode::kInvalidArgument,
-          fmt::format("sessions {} and {} are of different kernels, problems or devices; write each to a file of its own", first.id, id)};
+          fmt::format("sessions {} and {} are of different kernels, problems or devices; write each to its own file", first.id, id)};
     }
     picked.push_back(*found);
   }
@@ -58,10 +58,9 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
   } else {
     const Result<const KernelSpec*> builtin = find_builtin_kernel(session.kernel);
     if (!builtin) {
-      return Error{ErrorCode::kNotFound,
-                   fmt::format("session {0} is of {1}, which is not built in, and a recorded space has all values of its parameters: "
-                               "hone sessions {0} --record FILE --kernel {1}.cu",
-                               session.id, session.kernel)};
+      return Error{ErrorCode::kNotFound, fmt::format("session {0} is of {1}, which is not built in; a recorded space needs all values of "
+                                                     "its parameters: hone sessions {0} --record FILE --kernel {1}.cu",
+                                                     session.id, session.kernel)};
     }
     subject.spec = **builtin;
   }
@@ -71,7 +70,7 @@ Result<Subject> find_recorded_subject(const cxxopts::ParseResult& arguments, con
   if (subject.spec.source_hash != session.source_hash) {
     return Error{
         ErrorCode::kInvalidArgument,
-        fmt::format("session {0} is of another version of {1} than {2}: give the file it was tuned from, hone sessions {0} --kernel FILE",
+        fmt::format("session {0} is of another version of {1} than {2}: give the file that was tuned: hone sessions {0} --kernel FILE",
                     session.id, session.kernel, arguments.count("kernel") > 0 ? "that file" : "the built-in one")};
   }
   return subject;
@@ -113,7 +112,7 @@ Result<Output> record(const cxxopts::ParseResult& arguments, Store& store) {
                                 trials));
   const auto right = std::ranges::count(trials, Outcome::kOk, &Trial::outcome);
   return Output{{{"file", file}, {"trials", trials.size()}, {"ok", right}},
-                fmt::format("{}: {} configurations, {} of them right\n", file, trials.size(), right)};
+                fmt::format("{}: {} configurations, {} of them correct\n", file, trials.size(), right)};
 }
 
 Result<Output> describe(const cxxopts::ParseResult& arguments, Store& store) {
@@ -140,16 +139,16 @@ Result<Output> describe(const cxxopts::ParseResult& arguments, Store& store) {
 }  // namespace
 
 int sessions(int argc, char** argv) {
-  cxxopts::Options options("hone sessions",
-                           "Lists the sessions in the store. An interrupted one goes on when its command is given again.\n"
-                           "With an id it says what that one has found (--json: every trial).\n"
-                           "With ids and --record it writes their trials as a recorded space, for hone compare and hone tune to replay.");
+  cxxopts::Options options(
+      "hone sessions",
+      "Lists the sessions in the store. The same command resumes an interrupted one.\nWith an id: reports the results of that session "
+      "(--json: every trial).\nWith ids and --record: writes their trials as a recorded space, which hone compare and hone tune replay.");
   add_store_option(options);
-  options.add_options()("session", "which, e.g. 3; to write, also 3,5: all of one problem on one device",
+  options.add_options()("session", "session id, e.g. 3; with --record also 3,5, all of one problem on one device",
                         cxxopts::value<std::vector<std::int64_t>>(),
-                        "ID")("top", "how many of the best to show", cxxopts::value<std::size_t>()->default_value("10"), "N")(
+                        "ID")("top", "number of best configurations to show", cxxopts::value<std::size_t>()->default_value("10"), "N")(
       "record", "the file to write: .json, or .json.gz to compress it", cxxopts::value<std::string>(), "FILE")(
-      "kernel", "to write: the file of a kernel that is not built in", cxxopts::value<std::string>(), "FILE");
+      "kernel", "with --record: the file of a kernel that is not built in", cxxopts::value<std::string>(), "FILE");
   options.parse_positional({"session"});
   options.positional_help("[ID]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {

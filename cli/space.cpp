@@ -91,8 +91,8 @@ void add_extras(const SearchSpace& space, const cxxopts::ParseResult& arguments,
 std::string lazy_text(const SpaceFigures& figures) {
   return figures.deferred.empty() ? ""
                                   : fmt::format(
-                                        "  not counted: no diagram of bounded size holds '{}'; checked while searching instead, with "
-                                        "{} bytes of diagrams for the rest\n",
+                                        "  not counted: no diagram of bounded size represents '{}'; checked during the search instead, "
+                                        "with {} bytes of diagrams for the rest\n",
                                         fmt::join(figures.deferred, "', '"), figures.bytes);
 }
 
@@ -194,13 +194,12 @@ std::string expectations_text(const SpaceExplanation& explanation, const Evidenc
                     evidence ? against_text((*evidence)[i]) : "-",
                     fmt::format("{}{}{}", effect.text, effect.comment.empty() ? "" : "  // ", effect.comment)});
   }
-  std::string lines =
-      fmt::format("\n{} of the valid combinations are likely\n", optional_text(explanation.likely)) + table(rows) +
-      "leaves, takes: of the valid combinations, if it were the only expectation; beside the others: of what all the others "
-      "leave\nagainst: problems of the store on this device whose fastest configuration breaks it, and the largest factor over "
-      "the fastest one that meets it\n";
+  std::string lines = fmt::format("\n{} of the valid combinations are likely\n", optional_text(explanation.likely)) + table(rows) +
+                      "leaves, takes: of the valid combinations, as the only expectation; beside the others: of those that meet all "
+                      "others\nagainst: problems of the store on this device whose fastest configuration breaks it, and the largest factor "
+                      "over the fastest one that meets it\n";
   if (!explanation.disagreement.empty()) {
-    lines += "no valid combination meets these together, so that all count as likely\n";
+    lines += "no valid combination meets all of these, so all count as likely\n";
     for (const std::size_t i : explanation.disagreement) {
       lines += fmt::format("  {}: {}\n", place(explanation.expectations[i].line), explanation.expectations[i].text);
     }
@@ -214,17 +213,17 @@ std::string explanation_text(const SpaceExplanation& explanation) {
     rows.push_back({optional_text(effect.removes_alone), optional_text(effect.removes_last), place(effect.line),
                     effect.parameters.empty() ? "nothing" : fmt::format("{}", fmt::join(effect.parameters, " ")), effect.text});
   }
-  std::string lines = explanation.effects.empty() ? "there are no constraints\n"
-                                                  : table(rows) +
-                                                        "removes alone: of all combinations, if it were the only constraint; beside the "
-                                                        "others: of what all the others leave\n";
+  std::string lines =
+      explanation.effects.empty()
+          ? "there are no constraints\n"
+          : table(rows) +
+                "removes alone: of all combinations, as the only constraint; beside the others: of those that satisfy all others\n";
   if (std::ranges::any_of(explanation.effects, is_uncounted)) {
     lines += "?: not countable in bounded memory\n";
   }
   if (explanation.valid == Count{0}) {
-    lines += explanation.conflict_is_smallest
-                 ? "a smallest contradiction: no fewer constraints contradict one another\n"
-                 : "a contradiction: none of these can be left out (fewer others may contradict one another too)\n";
+    lines += explanation.conflict_is_smallest ? "a smallest contradiction: no smaller set of constraints is contradictory\n"
+                                              : "a contradiction: all of these are needed (a smaller set of others may exist)\n";
     for (const std::size_t i : explanation.conflict) {
       lines += fmt::format("  {}: {}\n", place(explanation.effects[i].line), explanation.effects[i].text);
     }
@@ -335,7 +334,7 @@ Result<Evidence> find_evidence(const KernelSpec& spec, const DeviceInfo& device,
 
 std::string likely_text(const LikelySpace& space) {
   if (!space.contradiction().empty()) {
-    return fmt::format("  all of them count as likely, for none meets all expectations: {}\n", space.contradiction());
+    return fmt::format("  all of them count as likely, because none meets all expectations: {}\n", space.contradiction());
   }
   return space.expectations().empty()
              ? ""
@@ -383,7 +382,8 @@ Result<Output> describe_json(const std::string& file, const cxxopts::ParseResult
       RecordedSpace::load(file)) {
     return output;
   }
-  return Error{output.error().code, fmt::format("{}; nor does it describe spaces: {}", output.error().message, described.error().message)};
+  return Error{output.error().code,
+               fmt::format("{}; it is not a description of spaces either: {}", output.error().message, described.error().message)};
 }
 
 }  // namespace
@@ -396,13 +396,13 @@ int space(int argc, char** argv) {
   add_plugin_option(options);
   add_store_option(options);
   add_fix_option(options, "only the configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |)");
-  options.add_options()("count", "count only (the default)")("explain",
-                                                             "what each constraint removes and ties together, what each expectation leaves "
-                                                             "and what the store knows against it; of an empty space, "
-                                                             "which constraints contradict one another",
-                                                             cxxopts::value<bool>()->default_value("false"))(
-      "sample", "how many to show, drawn uniformly", cxxopts::value<std::size_t>()->default_value("0"), "N")(
-      "time-queries", "time so many queries of each kind", cxxopts::value<std::size_t>()->default_value("0"), "N")(
+  options.add_options()("count", "count only (the default)")(
+      "explain",
+      "what each constraint removes and connects, what each expectation leaves and the evidence against it in the store; for an empty "
+      "space, the contradictory constraints",
+      cxxopts::value<bool>()->default_value("false"))("sample", "number of configurations to show, drawn uniformly",
+                                                      cxxopts::value<std::size_t>()->default_value("0"), "N")(
+      "time-queries", "time this many queries of each kind", cxxopts::value<std::size_t>()->default_value("0"), "N")(
       "seed", "of the draw", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     const std::string subject = arguments.count("kernel") > 0 ? arguments["kernel"].as<std::string>() : "";

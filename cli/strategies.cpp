@@ -58,14 +58,14 @@ Output list() {
     output.json["strategies"].push_back(strategy_json(*strategy));
     rows.push_back({std::string(strategy->name()), std::string(strategy->summary())});
   }
-  output.text = table(rows) + "\nhone strategies NAME says more\n";
+  output.text = table(rows) + "\ndetails: hone strategies NAME\n";
   return output;
 }
 
 }  // namespace
 
 int strategies(int argc, char** argv) {
-  cxxopts::Options options("hone strategies", "Lists the search strategies, or describes one: where it comes from and what can be set.");
+  cxxopts::Options options("hone strategies", "Lists the search strategies, or describes one: its origin and its parameters.");
   options.add_options()("name", "a strategy", cxxopts::value<std::string>());
   add_plugin_option(options);
   options.parse_positional({"name"});

@@ -75,7 +75,7 @@ std::string likely_text(const TuneRequest& request, const TuneReport& report) {
     return "";
   }
   if (!report.contradiction.empty()) {
-    return fmt::format("likely   all of them, for no configuration meets all expectations: {}\n", report.contradiction);
+    return fmt::format("likely   all of them, because no configuration meets all expectations: {}\n", report.contradiction);
   }
   constexpr std::array<std::string_view, 3> kUse{"searched first", "searched alone", "not heeded"};
   return fmt::format("likely   {}{} of these, {}\n", report.not_shared.empty() ? "" : "at most ", text(report.likely),
@@ -181,17 +181,17 @@ std::string state_text(const Readings& state) {
 /// What became of the winner.
 std::string kept_text(const TuneRequest& request, const TuneReport& report, const std::filesystem::path& store) {
   if (!report.best) {
-    return report.first_failure.empty() ? "no configuration was right, all were too slow\n"
-                                        : fmt::format("no configuration was right; the first failure: {}\n", report.first_failure);
+    return report.first_failure.empty() ? "no configuration was correct, all were too slow\n"
+                                        : fmt::format("no configuration was correct; the first failure: {}\n", report.first_failure);
   }
   const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
   std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
   if (!report.faster_record) {
-    return lines + fmt::format("speedup  {:.2f}x, kept in {} (session {})\n", report.speedup, store.string(), report.session);
+    return lines + fmt::format("speedup  {:.2f}x, stored in {} (session {})\n", report.speedup, store.string(), report.session);
   }
   const Record& record = *report.faster_record;
   lines += fmt::format("speedup  {:.2f}x, in {} as session {}\n", report.speedup, store.string(), report.session);
-  return lines + fmt::format("record   stays that of session {}, which is not clearly slower: {}, {}\n", record.session,
+  return lines + fmt::format("record   remains that of session {}, which is not clearly slower: {}, {}\n", record.session,
                              duration(record.measurement.median_us), text(request.spec.parameters, record.configuration));
 }
 
@@ -199,24 +199,24 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
                         const std::filesystem::path& store) {
   std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape),
                                   report.device_id, report.product);
-  lines += report.interrupted ? "interrupted: the best so far, not yet measured beside the default; the same command goes on\n" : "";
+  lines += report.interrupted ? "interrupted: the best so far, not yet measured beside the default; the same command resumes\n" : "";
   lines += fmt::format("space    {}{} valid of {}{}\n", report.not_shared.empty() ? "" : "at most ", text(report.valid),
                        text(report.cartesian), fixed.empty() ? "" : fmt::format(", with {}", fixed));
   lines += given_text(request.measure.given);
-  lines += request.measure.max_error > 0.0 ? fmt::format("accuracy results are off by {:g} at most\n", request.measure.max_error) : "";
+  lines += request.measure.max_error > 0.0 ? fmt::format("accuracy results deviate by at most {:g}\n", request.measure.max_error) : "";
   lines += likely_text(request, report);
   for (const std::string& constraint : report.not_shared) {
-    lines += fmt::format("         checked while searching, for no diagram of bounded size holds it: {}\n", constraint);
+    lines += fmt::format("         checked during the search, because no diagram of bounded size represents it: {}\n", constraint);
   }
   lines += "trials  ";
   for (const auto& [outcome, count] : report.outcomes) {
     lines += fmt::format(" {} {}", count, name(outcome));
   }
   lines += fmt::format(" in {:.1f} s{}{}\n", report.seconds,
-                       report.resumed_trials > 0 ? fmt::format(", {} of an earlier run", report.resumed_trials) : "",
-                       report.prior_trials > 0 ? fmt::format(", beside {} of other sessions", report.prior_trials) : "");
+                       report.resumed_trials > 0 ? fmt::format(", {} from an earlier run", report.resumed_trials) : "",
+                       report.prior_trials > 0 ? fmt::format(", and {} from other sessions", report.prior_trials) : "");
   lines += faults_text(report.faults);
-  lines += report.model_not_kept.empty() ? "" : fmt::format("what the strategy has learnt could not be kept: {}\n", report.model_not_kept);
+  lines += report.model_not_kept.empty() ? "" : fmt::format("the strategy's model could not be stored: {}\n", report.model_not_kept);
   std::vector<std::vector<std::string>> rows;
   if (report.default_measured) {
     rows.push_back({"default", duration(report.default_measured->measurement.median_us),
@@ -227,7 +227,8 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   }
   lines += table(rows) + broken_text(report.broken);
   if (!report.tied.empty()) {
-    lines += fmt::format("tied     {} other{} cannot be told from the fastest\n", report.tied.size(), report.tied.size() == 1 ? "" : "s");
+    lines += fmt::format("tied     {} other{} cannot be distinguished from the fastest\n", report.tied.size(),
+                         report.tied.size() == 1 ? "" : "s");
   }
   for (const std::string& note : report.notes) {
     lines += fmt::format("note     {}\n", note);
@@ -278,8 +279,8 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
 
 int tune(int argc, char** argv) {
   cxxopts::Options options("hone tune",
-                           "Searches the configurations of a kernel for a problem on a device and keeps the winner in the store.\n"
-                           "Ctrl-C stops it, prints the best so far and keeps it; the same command again goes on from there.");
+                           "Searches the configurations of a kernel for a problem on a device and stores the winner.\nCtrl-C stops it, "
+                           "then prints and stores the best so far; the same command resumes the session.");
   add_problem_options(options);
   add_store_option(options);
   add_plugin_option(options);
@@ -288,16 +289,16 @@ int tune(int argc, char** argv) {
   add_given_options(options);
   add_fix_option(options,
                  "search only configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |). The winner "
-                 "becomes the record only where there is none or where it is faster: give another --store to keep it apart");
+                 "becomes the record only if there is none or if it is faster; give another --store to keep it separately");
   options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"),
-                        "BUDGET")("seed", "of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
+                        "BUDGET")("seed", "seed of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "strategy", "how to search", cxxopts::value<std::string>()->default_value("auto"), "NAME")(
       "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>(), "NAME=VALUE")(
       "likely",
-      "what to make of the kernel's expectations: first (the likely configurations first, then all legal ones), only (those alone), ignore",
+      "use of the kernel's expectations: first (likely configurations first, then all legal ones), only (likely ones only), ignore",
       cxxopts::value<std::string>()->default_value("first"),
-      "USE")("compile-workers", "processes that compile (0: one a core)", cxxopts::value<std::uint16_t>()->default_value("0"), "N")(
-      "no-transfer", "search without what the store knows: of this problem, other shapes, dtypes and devices")(
+      "USE")("compile-workers", "compile processes (0: one per core)", cxxopts::value<std::uint16_t>()->default_value("0"), "N")(
+      "no-transfer", "do not use the store's data from other sessions, shapes, dtypes and devices")(
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
@@ -316,7 +317,7 @@ int tune(int argc, char** argv) {
     }
     if (!report && report.error().code == ErrorCode::kCancelled) {
       return Error{ErrorCode::kCancelled,
-                   fmt::format("interrupted before any configuration was found right. What was measured is in {}: the same command goes on",
+                   fmt::format("interrupted before any configuration was found correct. The trials are in {}; the same command resumes",
                                path.string())};
     }
     if (!report) {

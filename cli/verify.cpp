@@ -119,16 +119,15 @@ std::string verified_text(const std::vector<Verified>& all) {
 int verify(int argc, char** argv) {
   cxxopts::Options options(
       "hone verify",
-      "Validates the code of a store's records again and times it beside the default and the next best. Exit code 1 if a\n"
-      "record is stale, wrong, no longer the fastest, or its code not trusted. Changes nothing without --update.");
+      "Validates the code of a store's records again and times it beside the default and the next best. Exit code 1 if a\nrecord is stale, "
+      "wrong, no longer the fastest, or its code is not trusted. Changes nothing without --update.");
   options.add_options()("name", "a kernel", cxxopts::value<std::string>())("all", "records of every kernel")(
-      "kernel", "a file that records were tuned from, where they are not of a built-in kernel (repeatable)",
-      cxxopts::value<std::vector<std::string>>(),
-      "FILE")("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
-      "rivals", "of the store's trials of a problem, how many of the fastest are timed with the record",
+      "kernel", "the file of a kernel that is not built in (repeatable)", cxxopts::value<std::vector<std::string>>(), "FILE")(
+      "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
+      "rivals", "number of the fastest other trials of a problem to time with the record",
       cxxopts::value<std::uint16_t>()->default_value("3"),
       "N")("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
-      "update", "the faster one, or the stale record as measured now, becomes the record");
+      "update", "replace slower records by the faster configuration, and stale ones by their new measurement");
   add_store_option(options);
   add_timing_option(options);
   add_plugin_option(options);

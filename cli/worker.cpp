@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fputs("hone-worker is started by hone; it takes the number of a socket\n", stderr);
+    std::fputs("hone-worker is started by hone; its argument is the number of a socket\n", stderr);
     return 2;
   }
   return hone::serve_worker(std::atoi(argv[1]), hone::make_builtin_registry());

@@ -7,16 +7,17 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations drawn at random, the first three best elsewhere, before the model decides", 5, 1, 10000),
-    real("compression", "times beyond this share of the way from best to median count by their logarithm (0: none do)", 0.5, 0, 100),
+    integer("initial", "random configurations, with the three best from elsewhere first, before the model decides", 5, 1, 10000),
+    real("compression", "times beyond this fraction of the way from best to median are compressed by their logarithm (0: none)", 0.5, 0,
+         100),
     real("failure_quantile", "a failure counts as this quantile of the times", 0.75, 0, 1),
-    real("prior_quantile", "what is not known is expected at this quantile of what is", 0.25, 0, 1),
-    flag("alignment", "the trailing zero bits of a value are a coordinate of their own", true),
-    real("chance", "weight of random proposals beside the model's, as far as the model does not prove itself (0: none)", 0.5, 0, 100),
-    integer("spread", "initial configurations, after the first, that are as far from those before as can be instead of random", 2, 0,
+    real("prior_quantile", "unknown configurations are expected at this quantile of the known times", 0.25, 0, 1),
+    flag("alignment", "use the trailing zero bits of a value as an additional coordinate", true),
+    real("chance", "weight of random proposals; they become fewer as the model proves itself (0: none)", 0.5, 0, 100),
+    integer("spread", "initial configurations, after the first, chosen as far as possible from earlier ones instead of at random", 2, 0,
             10000),
     integer("sources", "other problems and devices of the kernel to learn from", 4, 0, 64),
-    integer("patience", "fruitless proposals after which the sources are left out of every other one", 5, 1, 1000000),
+    integer("patience", "unsuccessful proposals after which every second proposal ignores the sources", 5, 1, 1000000),
     real("trust", "standard deviation of a source's factor around the expected one", 0.5, 0.01, 10),
 };
 
@@ -39,7 +40,7 @@ class Auto final : public plugin::Strategy {
  public:
   static constexpr About kAbout{
       .name = "auto",
-      .summary = "the default: a Gaussian process that knows what GPU kernels are like and learns from other shapes and devices",
+      .summary = "the default: a Gaussian process adapted to GPU kernels, which learns from other shapes and devices",
       .source = "https://doi.org/10.1023/A:1008306431147",
       .parameters = kParameters};
 

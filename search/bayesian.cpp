@@ -7,12 +7,12 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations spread over the space first", 15, 1, 10000),
-    real("compression", "times beyond this share of the way from best to median count by their logarithm (0: none do)", 0, 0, 100),
+    integer("initial", "initial configurations, spread over the space", 15, 1, 10000),
+    real("compression", "times beyond this fraction of the way from best to median are compressed by their logarithm (0: none)", 0, 0, 100),
     real("failure_quantile", "a failure counts as this quantile of the times", 0.5, 0, 1),
-    flag("alignment", "the trailing zero bits of a value are a coordinate of their own", false),
-    flag("feasibility", "weigh the expected improvement with the odds of not failing", true),
-    integer("refit_every", "observations between fits of the length scales, in the beginning", 4, 1, 10000),
+    flag("alignment", "use the trailing zero bits of a value as an additional coordinate", false),
+    flag("feasibility", "weight the expected improvement by the probability of not failing", true),
+    integer("refit_every", "observations between fits of the length scales, at the beginning", 4, 1, 10000),
 };
 
 search::SurrogateSettings settings_of(const Context& context) {

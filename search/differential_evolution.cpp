@@ -11,15 +11,15 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("population", "members", 15, 4, 100000),
-    real("factor", "of the difference of two members, at least", 0.3, 0, 2),
-    real("dither", "the factor is uniform up to so much more", 0.5, 0, 2),
+    real("factor", "minimum weight of the difference of two members", 0.3, 0, 2),
+    real("dither", "width of the uniform range of the weight above its minimum", 0.5, 0, 2),
     real("crossover", "share of dimensions that come from the mutant", 0.9, 0, 1),
 };
 
 class DifferentialEvolution final : public search::Algorithm {
  public:
   static constexpr About kAbout{.name = "differential_evolution",
-                                .summary = "best/1/bin over the places of values, snapped to the nearest valid configuration",
+                                .summary = "best/1/bin over the indices of values, snapped to the nearest valid configuration",
                                 .source = "https://doi.org/10.1023/A:1008202821328",
                                 .parameters = kParameters};
 

@@ -12,18 +12,18 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations drawn at first; annealing begins at the best of them", 12, 1, 10000),
-    real("temperature", "at first, of the jumps: larger ones reach farther", 0.3, 1e-9, 1e9),
+    integer("initial", "initial random configurations; annealing begins at the best of them", 12, 1, 10000),
+    real("temperature", "initial temperature of the jumps: higher ones reach farther", 0.3, 1e-9, 1e9),
     real("visiting", "shape of the jumps: the larger, the heavier the tail", 2.62, 1.01, 2.99),
-    real("acceptance", "shape of what is accepted: the lower, the fewer slower places", -5, -10000, 0.99),
-    real("restart", "share of the first temperature at which annealing begins anew", 0.01, 1e-9, 1),
-    integer("local", "neighbours tried from a new best place", 8, 0, 1000000),
+    real("acceptance", "shape of the acceptance: the lower, the fewer slower configurations", -5, -10000, 0.99),
+    real("restart", "fraction of the initial temperature at which annealing restarts", 0.01, 1e-9, 1),
+    integer("local", "neighbours tried from each new best configuration", 8, 0, 1000000),
 };
 
 class DualAnnealing final : public search::Algorithm {
  public:
   static constexpr About kAbout{.name = "dual_annealing",
-                                .summary = "generalised annealing with far jumps, and a local search from every new best place",
+                                .summary = "generalised annealing with far jumps, and a local search from every new best configuration",
                                 .source = "https://doi.org/10.1016/S0378-4371(96)00271-3",
                                 .parameters = kParameters};
 

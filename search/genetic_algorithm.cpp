@@ -10,10 +10,10 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("population", "configurations that may have offspring", 15, 2, 100000),
-    integer("tournament", "how many are drawn to choose the fastest of as a parent", 3, 1, 1000),
-    real("uniform", "share of crossings that mix dimensions at will; the others cut once", 0.5, 0, 1),
-    real("mutation", "dimensions of a child drawn again, on average", 1, 0, 100),
+    integer("population", "number of configurations in the population", 15, 2, 100000),
+    integer("tournament", "tournament size: the fastest of so many random members becomes a parent", 3, 1, 1000),
+    real("uniform", "fraction of uniform crossovers; the others have one cut point", 0.5, 0, 1),
+    real("mutation", "mutated dimensions per child, on average", 1, 0, 100),
 };
 
 class GeneticAlgorithm final : public search::Algorithm {

@@ -9,15 +9,15 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations drawn before the first climb, which begins at the best of them", 15, 1, 10000),
-    integer("strength", "dimensions drawn again to leave a local optimum", 2, 1, 1000),
-    integer("patience", "jumps in a row that find nothing better before the search begins somewhere else", 12, 1, 1000000),
+    integer("initial", "initial random configurations; the first climb begins at the best of them", 15, 1, 10000),
+    integer("strength", "dimensions changed at random to leave a local optimum", 2, 1, 1000),
+    integer("patience", "consecutive jumps without improvement before the search restarts elsewhere", 12, 1, 1000000),
 };
 
 class GreedyIls final : public search::Algorithm {
  public:
   static constexpr About kAbout{.name = "greedy_ils",
-                                .summary = "climbs over neighbours that differ in one parameter, and jumps from where none is faster",
+                                .summary = "climbs over neighbours that differ in one parameter, and jumps from local optima",
                                 .source = "https://doi.org/10.1007/978-3-319-91086-4_5",
                                 .parameters = kParameters};
 

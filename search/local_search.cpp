@@ -11,17 +11,17 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations spread over the space before the search turns local", 15, 1, 10000),
+    integer("initial", "initial configurations, spread over the space, before the local search", 15, 1, 10000),
     integer("distant", "uniform samples that compete with the neighbours of the best", 10, 0, 10000),
-    real("curiosity", "worth of being far from everything known, in standard deviations of log time", 1, 0, 100),
-    integer("curious_every", "one in so many proposals is a curious one", 3, 1, 1000000),
-    real("ridge", "observations of a value it takes to believe in its effect", 0.5, 0, 1000),
+    real("curiosity", "bonus for distance from known configurations, in standard deviations of log time", 1, 0, 100),
+    integer("curious_every", "one in this many proposals explores a distant configuration", 3, 1, 1000000),
+    real("ridge", "observations of a value needed to trust its effect", 0.5, 0, 1000),
 };
 
 class LocalSearch final : public plugin::Strategy {
  public:
   static constexpr About kAbout{.name = "local_search",
-                                .summary = "neighbours of the best, the most promising first, and now and then a distant one",
+                                .summary = "neighbours of the best, the most promising first, and occasionally a distant configuration",
                                 .parameters = kParameters};
 
   explicit LocalSearch(const Context& context)

@@ -12,7 +12,7 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("particles", "members of the swarm", 16, 1, 100000),
-    real("inertia", "share of its velocity a particle keeps", 0.5, 0, 1),
+    real("inertia", "fraction of its velocity that a particle keeps", 0.5, 0, 1),
     real("cognitive", "pull towards its own best", 1.5, 0, 10),
     real("social", "pull towards the best of all", 1.5, 0, 10),
 };

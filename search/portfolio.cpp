@@ -20,14 +20,14 @@ struct Candidate {
   Parameter flag;
 };
 constexpr Candidate kCandidates[] = {
-    {local_search_strategy, flag("local_search", "whether it is a member; it thinks for longer than the others", false)},
+    {local_search_strategy, flag("local_search", "whether it is a member; it computes longer than the others", false)},
     {greedy_ils_strategy, flag("greedy_ils", "whether it is a member", false)},
     {simulated_annealing_strategy, flag("simulated_annealing", "whether it is a member", true)},
     {dual_annealing_strategy, flag("dual_annealing", "whether it is a member", false)},
     {genetic_algorithm_strategy, flag("genetic_algorithm", "whether it is a member", true)},
     {differential_evolution_strategy, flag("differential_evolution", "whether it is a member", true)},
     {particle_swarm_strategy, flag("particle_swarm", "whether it is a member", false)},
-    {random_strategy, flag("random", "whether it is a member; it is if no other one is", false)},
+    {random_strategy, flag("random", "whether it is a member; always if no other strategy is", false)},
 };
 constexpr Parameter kParameters[] = {
     kCandidates[0].flag,
@@ -38,9 +38,9 @@ constexpr Parameter kParameters[] = {
     kCandidates[5].flag,
     kCandidates[6].flag,
     kCandidates[7].flag,
-    real("curiosity", "worth of trying a member that had few turns", 0.1, 0, 100),
-    integer("window", "latest outcomes that count", 100, 1, 1000000),
-    real("elite", "share of all outcomes; one among them earns its member a reward, the faster the more", 0.2, 0.001, 1),
+    real("curiosity", "bonus for a member that had few turns", 0.1, 0, 100),
+    integer("window", "number of latest outcomes that count", 100, 1, 1000000),
+    real("elite", "fraction of the fastest outcomes that earn their strategy a reward, higher for faster ones", 0.2, 0.001, 1),
 };
 
 /// A strategy driven through its table.
@@ -100,7 +100,7 @@ class Member {
 class Portfolio final : public plugin::Strategy {
  public:
   static constexpr About kAbout{.name = "portfolio",
-                                .summary = "several strategies that share what they learn; a bandit gives the turns to those that do well",
+                                .summary = "several strategies that share observations; a bandit gives turns to the successful ones",
                                 .source = "https://doi.org/10.1145/2628071.2628092",
                                 .parameters = kParameters};
 

@@ -33,7 +33,7 @@ class Shuffle {
 
 class RandomStrategy final : public plugin::Strategy {
  public:
-  static constexpr About kAbout{.name = "random", .summary = "uniform over the space, nothing twice"};
+  static constexpr About kAbout{.name = "random", .summary = "uniform over the space, without repetition"};
 
   explicit RandomStrategy(const Context& context) : taken_(context), shuffle_(context.space().size()), random_(context.seed()) {}
 

@@ -13,14 +13,14 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "random configurations to begin with, if there is no policy from earlier", 15, 1, 10000),
-    real("rate", "of learning", 1.2, 1e-6, 100),
-    integer("passes", "over what is remembered, for each outcome", 1, 1, 1000),
-    integer("memory", "outcomes to learn from: the best, and as many of the latest", 12, 1, 100000),
-    real("entropy", "pull towards the policy of the beginning, falling as outcomes come", 0.3, 0, 100),
-    real("avoid", "weight of slow outcomes against fast ones", 1, 0, 10),
-    real("smoothing", "share of what is learned of a value that goes to the values beside it", 0.3, 0, 1),
-    real("explore", "dimensions of a proposal drawn at random, on average", 0.5, 0, 100),
+    integer("initial", "initial random configurations, if there is no earlier policy", 15, 1, 10000),
+    real("rate", "learning rate", 1.2, 1e-6, 100),
+    integer("passes", "learning passes over the remembered outcomes, for each new outcome", 1, 1, 1000),
+    integer("memory", "outcomes to learn from: this many of the best and of the latest", 12, 1, 100000),
+    real("entropy", "pull towards the initial policy, decreasing with the number of outcomes", 0.3, 0, 100),
+    real("avoid", "weight of slow outcomes relative to fast ones", 1, 0, 10),
+    real("smoothing", "fraction of what is learned about a value that also applies to its neighbours", 0.3, 0, 1),
+    real("explore", "random dimensions per proposal, on average", 0.5, 0, 100),
 };
 
 class Reinforcement final : public search::Algorithm {

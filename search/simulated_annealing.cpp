@@ -10,12 +10,12 @@ namespace {
 using namespace plugin;
 
 constexpr Parameter kParameters[] = {
-    integer("initial", "configurations drawn at first; the walk begins at the best of them", 12, 1, 10000),
-    real("hot", "temperature at first: a step slower by so much of log time is taken with probability 1/e", 0.06, 1e-6, 100),
-    real("cold", "temperature at the end", 0.01, 1e-6, 100),
-    integer("steps", "moves until it is cold and begins anew from the best; 0 fits the session, or is 200", 0, 0, 1000000000),
-    integer("patience", "moves in a row not taken until the walk returns to the best", 25, 1, 1000000000),
-    real("adjacent", "share of moves by one step of one parameter; the others change one at will", 0.3, 0, 1),
+    integer("initial", "initial random configurations; the walk begins at the best of them", 12, 1, 10000),
+    real("hot", "initial temperature: a step slower by this much in log time is taken with probability 1/e", 0.06, 1e-6, 100),
+    real("cold", "final temperature", 0.01, 1e-6, 100),
+    integer("steps", "moves until it is cold and restarts from the best; 0: chosen by the session, or 200", 0, 0, 1000000000),
+    integer("patience", "consecutive rejected moves until the walk returns to the best", 25, 1, 1000000000),
+    real("adjacent", "fraction of moves by one step of one parameter; the others change one parameter at random", 0.3, 0, 1),
 };
 
 constexpr double kUsualSteps = 200;
@@ -23,7 +23,7 @@ constexpr double kUsualSteps = 200;
 class SimulatedAnnealing final : public search::Algorithm {
  public:
   static constexpr About kAbout{.name = "simulated_annealing",
-                                .summary = "a walk over neighbours that takes slower ones too, ever more rarely",
+                                .summary = "a walk over neighbours that also accepts slower ones, ever more rarely",
                                 .source = "https://doi.org/10.1126/science.220.4598.671",
                                 .parameters = kParameters};
 

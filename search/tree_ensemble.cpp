@@ -22,14 +22,15 @@ using namespace plugin;
 
 constexpr Parameter kParameters[] = {
     integer("trees", "members of the ensemble", 30, 1, 1000),
-    integer("initial", "configurations spread over the space (or best elsewhere) first", 10, 1, 10000),
-    real("tried", "share of the parameters that a split is chosen from", 0.8, 0, 1),
+    integer("initial", "initial configurations, spread over the space (or the best from elsewhere)", 10, 1, 10000),
+    real("tried", "fraction of the parameters considered for a split", 0.8, 0, 1),
     flag("bootstrap", "each tree sees a random sample of the observations", true),
-    real("best_cuts", "share of the splits that are chosen from the best cut of each parameter, not from a random one", 0.5, 0, 1),
-    real("growth", "the trees are grown anew at each growth of the observations by this; in between they are added to", 1.4, 1, 100),
-    real("compression", "times beyond this share of the way from best to median count by their logarithm (0: none do)", 0.5, 0, 100),
+    real("best_cuts", "fraction of the splits chosen among the best cuts of the parameters instead of random cuts", 0.5, 0, 1),
+    real("growth", "the trees are rebuilt when the observations have grown by this factor; in between they are extended", 1.4, 1, 100),
+    real("compression", "times beyond this fraction of the way from best to median are compressed by their logarithm (0: none)", 0.5, 0,
+         100),
     real("failure_quantile", "a failure counts as this quantile of the times", 0.75, 0, 1),
-    integer("sources", "other problems and devices whose best are tried first", 4, 0, 100),
+    integer("sources", "other problems and devices whose best configurations are tried first", 4, 0, 100),
 };
 
 constexpr double kUnsure = 0.02;     // standard deviation of log time that is left where all trees agree

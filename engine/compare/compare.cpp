@@ -74,7 +74,7 @@ Result<std::vector<SpaceTable>> tables_of(const CompareRequest& request, std::ve
     if (table.sorted.empty()) {
       notes.push_back(fmt::format("left out: {}: every configuration failed", space->name()));
     } else if (request.unit == CostUnit::kSeconds && std::accumulate(table.cost.begin(), table.cost.end(), 0.0) <= 0.0) {
-      notes.push_back(fmt::format("left out: {}: the record holds no seconds", space->name()));
+      notes.push_back(fmt::format("left out: {}: the recording has no seconds", space->name()));
     } else {
       tables.push_back(std::move(table));
     }
@@ -226,9 +226,9 @@ void note_short_budget(const std::vector<Arena>& arenas, std::vector<std::string
     }
   }
   if (count > 0) {
-    notes.push_back(fmt::format(
-        "the score ends at the largest budget on {} of {} spaces; the community's own range ends later there, at {:.0f} at most", count,
-        arenas.size(), furthest));
+    notes.push_back(
+        fmt::format("on {} of {} spaces the score ends at the largest budget; the community's range ends later there, at {:.0f} at most",
+                    count, arenas.size(), furthest));
   }
 }
 

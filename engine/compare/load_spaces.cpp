@@ -95,7 +95,7 @@ Result<RecordedSpaces> load_recorded_spaces(const std::vector<fs::path>& paths) 
       if (files[i].named) {
         return loaded[i]->error();
       }
-      result.notes.push_back("passed over: " + loaded[i]->error().message);
+      result.notes.push_back("skipped: " + loaded[i]->error().message);
       continue;
     }
     RecordedSpace space = std::move(*loaded[i]).value();
@@ -104,7 +104,7 @@ Result<RecordedSpaces> load_recorded_spaces(const std::vector<fs::path>& paths) 
       ++twin;
     }
     if (twin < sources.size()) {
-      result.notes.push_back(fmt::format("passed over: '{}' is the same space as {}", files[i].file.string(), result.spaces[twin]->name()));
+      result.notes.push_back(fmt::format("skipped: '{}' is the same space as {}", files[i].file.string(), result.spaces[twin]->name()));
       continue;
     }
     if (std::ranges::any_of(result.spaces, [&](const auto& other) { return other->name() == space.name(); })) {
@@ -121,7 +121,7 @@ Result<RecordedSpaces> load_recorded_spaces(const std::vector<fs::path>& paths) 
     return Error{ErrorCode::kNotFound,
                  fmt::format("no recorded space in {}: give a folder with *.json.gz or *.json files in the format of Kernel Tuner's "
                              "cache or T4",
-                             where.empty() ? "no path at all" : where)};
+                             where.empty() ? "no path given" : where)};
   }
   return result;
 }

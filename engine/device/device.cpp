@@ -9,7 +9,7 @@ namespace hone {
 void DevicePlugin::prepare_to_measure(const DeviceInfo& /*info*/) const {}
 
 Result<DeviceInfo> DevicePlugin::typical(std::string_view architecture) const {
-  return Error{ErrorCode::kUnavailable, fmt::format("{} compiles only for devices that are here, not for '{}'", name(), architecture)};
+  return Error{ErrorCode::kUnavailable, fmt::format("{} compiles only for devices of this machine, not for '{}'", name(), architecture)};
 }
 
 Result<Sanitizer> DevicePlugin::sanitizer(const DeviceInfo& info, std::string_view wanted, const std::filesystem::path& /*log*/) const {

@@ -22,7 +22,7 @@ Error absent(std::string_view id, std::span<const LaunchPlugin* const> plugins) 
     }
     std::ranges::transform(*infos, std::back_inserter(present), &DeviceInfo::id);
   }
-  return {ErrorCode::kNotFound, fmt::format("there is no device '{}' (here: {}{})", id, fmt::join(present, ", "), missing)};
+  return {ErrorCode::kNotFound, fmt::format("no device '{}' (available: {}{})", id, fmt::join(present, ", "), missing)};
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<void> LoadedKernel::launch_passes(void* /*stream*/, std::span<void* const
 }
 
 Result<std::unique_ptr<Compiler>> LaunchPlugin::compiler(const DeviceInfo& info) const {
-  return Error{ErrorCode::kUnavailable, fmt::format("this program has no compiler for {}: it launches what is in the store", info.id)};
+  return Error{ErrorCode::kUnavailable, fmt::format("this program has no compiler for {}: it launches only code from the store", info.id)};
 }
 
 Result<FoundDevice> find_device(std::span<const LaunchPlugin* const> plugins, std::string_view id) {

@@ -92,14 +92,14 @@ std::string reject_pass(const PassLaunch& pass, const DeviceInfo& info) {
     return "clusters need compute capability 9.0";
   }
   if (!pass.tensor_maps.empty() && info.properties.find("compute_capability")->second < 90) {
-    return "tensor maps need compute capability 9.0; valid() should refuse what d.compute_capability cannot do";
+    return "tensor maps need compute capability 9.0; valid() should reject such configurations by d.compute_capability";
   }
   if (cluster > 16) {
     return fmt::format("a cluster of {} blocks; at most 16 is possible", cluster);
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (pass.grid[axis] % pass.cluster[axis] != 0) {
-      return fmt::format("the grid ({}) is no multiple of the cluster ({})", pass.grid[axis], pass.cluster[axis]);
+      return fmt::format("the grid ({}) is not a multiple of the cluster ({})", pass.grid[axis], pass.cluster[axis]);
     }
   }
   return "";

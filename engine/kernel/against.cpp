@@ -38,7 +38,7 @@ class Matcher {
 
   Result<KernelSpec> run() && {
     if (std::ranges::any_of(judge_.reference, [](const ReferencePass& pass) { return !pass.fields.empty(); })) {
-      return mismatch(fmt::format("the right answer of {} depends on its own configuration", judge_.name));
+      return mismatch(fmt::format("the correct answer of {} depends on its own configuration", judge_.name));
     }
     HONE_TRY(match_problem());
     HONE_TRY(match_dtypes());
@@ -54,7 +54,7 @@ class Matcher {
 
  private:
   [[nodiscard]] Error mismatch(const std::string& what) const {
-    return {ErrorCode::kInvalidArgument, fmt::format("{} cannot be held against {}: {}", subject_.file, judge_.name, what)};
+    return {ErrorCode::kInvalidArgument, fmt::format("{} cannot be compared with {}: {}", subject_.file, judge_.name, what)};
   }
 
   Result<void> match_problem() {
@@ -102,8 +102,8 @@ class Matcher {
       }
     }
     if (left.size() != theirs.size()) {
-      return mismatch(fmt::format("{} takes {}, of which it lacks {}{}", judge_.name, described(all_of_judge()), described(theirs),
-                                  left.empty() ? "" : fmt::format(", and it takes {} besides", described({left.begin(), left.end()}))));
+      return mismatch(fmt::format("{} takes {}; it lacks {}{}", judge_.name, described(all_of_judge()), described(theirs),
+                                  left.empty() ? "" : fmt::format(", and also takes {}", described({left.begin(), left.end()}))));
     }
     for (std::size_t i = 0; i < left.size(); ++i) {
       HONE_TRY(take(*left[i], *theirs[i]));

@@ -224,7 +224,7 @@ std::vector<int> read_indices(const json& j) { return read_list(j, read_whole<in
 void check_parameter(const Parameter& p) {
   const bool finite = std::ranges::all_of(p.values, [](const Value& value) { return std::isfinite(value.real()); });
   if (p.values.empty() || !finite || !std::isfinite(p.default_value.real())) {
-    throw BadSpec{fmt::format("the values of parameter '{}' are no list of finite numbers", p.name)};
+    throw BadSpec{fmt::format("the values of parameter '{}' are not a list of finite numbers", p.name)};
   }
   if (!p.labels.empty() && p.labels.size() != p.values.size()) {
     throw BadSpec{fmt::format("parameter '{}' has {} values and {} labels", p.name, p.values.size(), p.labels.size())};
@@ -338,7 +338,7 @@ void read_element(const json& j, const std::vector<std::string>& type_names, Arg
   if (!a.element_is_t) {
     const DTypes dtypes = read_dtypes(j);
     if (dtypes.several()) {
-      throw BadSpec{fmt::format("'{}' is no element", element)};
+      throw BadSpec{fmt::format("'{}' is not an element", element)};
     }
     a.dtype = dtypes.first();
   }
@@ -363,7 +363,7 @@ Argument read_argument(const json& j, const std::vector<std::string>& type_names
   }
   a.capacity = read_optional(j, "capacity");
   if (a.capacity && a.direction != Direction::kIn) {
-    throw BadSpec{fmt::format("argument {} is in constant memory and no input", a.name)};
+    throw BadSpec{fmt::format("argument {} is in constant memory but not an input", a.name)};
   }
   return a;
 }

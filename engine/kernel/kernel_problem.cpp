@@ -130,7 +130,7 @@ Result<Shape> parse_shape(std::string_view text) {
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (status == std::errc::result_out_of_range) {
       return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("shape: '{}' is beyond what an extent can be: at most {}", part, std::numeric_limits<std::int64_t>::max())};
+                   fmt::format("shape: '{}' is too large: an extent is at most {}", part, std::numeric_limits<std::int64_t>::max())};
     }
     if (equals == 0 || digits.empty() || status != std::errc() || end != digits.data() + digits.size()) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("shape: '{}' is not of the form name=number, e.g. rows=512,cols=2048", part)};
@@ -253,7 +253,7 @@ Result<DTypes> choose_dtypes(const KernelSpec& spec, std::string_view text) {
   const std::vector<std::string> known = dtype_names(fitting.empty() ? spec.dtypes : fitting);
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("kernel {}: {} {}", spec.name,
-                           text.empty() ? "which dtype? Give --dtype" : fmt::format("'{}' may mean several dtypes; give --dtype", text),
+                           text.empty() ? "which dtype? Give --dtype" : fmt::format("'{}' matches several dtypes; give --dtype", text),
                            fmt::join(known, " or "))};
 }
 

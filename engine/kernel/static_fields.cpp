@@ -56,7 +56,8 @@ std::string source_for(const KernelSpec& spec, const Shape& shape) {
     }
     const std::size_t at = find_initializer(source, *field->initializer);
     if (at == std::string::npos) {
-      throw ContractError(fmt::format("{}: the initializer of STATIC field '{}' is not where the spec has it", spec.file, field->name));
+      throw ContractError(
+          fmt::format("{}: the initializer of STATIC field '{}' is not at the position that the spec gives", spec.file, field->name));
     }
     source.replace(at, field->initializer->text.size(), written(*field, value_in(shape, *field)));
   }

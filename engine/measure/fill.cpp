@@ -173,7 +173,7 @@ Result<FillPlan> plan_fill(const Argument& argument, DType element, std::size_t 
   plan.ranged = fill.below.has_value();
   const bool integer = is_integer(element);
   if (plan.ranged && (integer ? std::floor(plan.below) - std::ceil(plan.low) < 1.0 : plan.below <= plan.low)) {
-    return bad(argument, fmt::format("nothing lies in its range, [{:g}, {:g})", plan.low, plan.below));
+    return bad(argument, fmt::format("its range is empty: [{:g}, {:g})", plan.low, plan.below));
   }
   if (plan.ranged && integer) {
     plan.low = std::ceil(plan.low);

@@ -60,7 +60,7 @@ std::int64_t whole(DType from, const std::byte* at) {
 Result<NpyArray> read_counted(const std::string& file, const std::string& argument, std::size_t count) {
   HONE_ASSIGN(NpyArray array, measure::read_npy(file));
   if (array.count() != count) {
-    return misfit(file, argument, fmt::format("it has {} elements, of the problem's {}", array.count(), count));
+    return misfit(file, argument, fmt::format("it has {} elements; the problem has {}", array.count(), count));
   }
   return array;
 }
@@ -127,7 +127,7 @@ Result<std::map<std::string, std::int64_t>> given_fields(const KernelSpec& spec,
       for (std::size_t axis = 0; axis < named->size(); ++axis) {
         const auto [known, is_new] = fields.emplace((*named)[axis], array.shape[axis]);
         if (!is_new && known->second != array.shape[axis]) {
-          return misfit(file, name, fmt::format("p.{} is {} here and {} by another array", known->first, array.shape[axis], known->second));
+          return misfit(file, name, fmt::format("p.{} is {} here but {} in another array", known->first, array.shape[axis], known->second));
         }
       }
     }

@@ -117,12 +117,12 @@ Result<Bench::Impl::Verdict> Bench::Impl::check_calls() {
   }
   HONE_ASSIGN(const std::uint64_t wrong, device_.unmended(outputs, Spots{0, std::numeric_limits<std::size_t>::max()}));
   if (wrong > 0) {
-    return Verdict{Outcome::kRace, fmt::format("{} elements are wrong behind a graph of {} calls", wrong, call_sets_.size())};
+    return Verdict{Outcome::kRace, fmt::format("{} elements are wrong after a graph of {} calls", wrong, call_sets_.size())};
   }
   for (const CallSet& set : call_sets_) {
     HONE_ASSIGN(Verdict free, compare_unwatched(set.addresses));
     if (!free.ok()) {
-      return Verdict{Outcome::kRace, "behind a graph of calls: " + free.detail};
+      return Verdict{Outcome::kRace, "after a graph of calls: " + free.detail};
     }
   }
   return Verdict{};

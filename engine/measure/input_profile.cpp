@@ -22,7 +22,7 @@ constexpr std::array<std::pair<InputProfile, std::string_view>, 13> kNames{{{Inp
                                                                             {InputProfile::kPositive, "positive"},
                                                                             {InputProfile::kOtherScalars, "other scalars"},
                                                                             {InputProfile::kGreatScalars, "great scalars"},
-                                                                            {InputProfile::kOtherSigns, "scalars of the other sign"}}};
+                                                                            {InputProfile::kOtherSigns, "scalars of the opposite sign"}}};
 
 constexpr std::array kProvoking{InputProfile::kMixed,        InputProfile::kLarge,        InputProfile::kTiny,
                                 InputProfile::kZero,         InputProfile::kEqual,        InputProfile::kOrdered,

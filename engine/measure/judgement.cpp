@@ -55,7 +55,7 @@ Result<void> Bench::Impl::size_judgement(Slot& slot, const Bindings& bound) {
   HONE_ASSIGN(slot.fraction, number(given.fraction, bound, 1.0));
   HONE_ASSIGN(const double group, number(given.group, bound, 0.0));
   if (slot.fraction < 0.0 || slot.fraction > 1.0 || group < 0.0) {
-    return Error{ErrorCode::kBadKernel, fmt::format("{}: argument '{}': a .fraction is between 0 and 1, and a .group is no smaller than 0",
+    return Error{ErrorCode::kBadKernel, fmt::format("{}: argument '{}': a .fraction is between 0 and 1, and a .group is at least 0",
                                                     spec_.file, slot.argument->name)};
   }
   slot.group = static_cast<std::size_t>(group);

@@ -133,7 +133,7 @@ Result<void> read_type(const std::string& descr, const std::string& name, NpyArr
 Result<NpyArray> parse_npy(std::string_view text, const std::string& name) {
   constexpr std::size_t kVersion = kMagic.size(), kLength = kVersion + 2;
   if (!text.starts_with(kMagic) || text.size() < kLength + 2) {
-    return refused(name, "it is no .npy file: save the array with numpy.save");
+    return refused(name, "it is not a .npy file: save the array with numpy.save");
   }
   const auto byte = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(text[at])); };
   const std::size_t version = byte(kVersion), width = version == 1 ? 2 : 4;

@@ -274,8 +274,9 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
     verdict = {Outcome::kIllegalAccess, *std::move(found)};
   } else if (subject.unmended > 0) {
     verdict = {Outcome::kRace,
-               fmt::format("{} elements that held a wrong answer before a run, of a sample in each of {} runs, still did after it",
-                           subject.unmended, subject.runs)};
+               fmt::format(
+                   "{} elements that held a wrong value before a run still held it after the run (a sample of elements in each of {} runs)",
+                   subject.unmended, subject.runs)};
   } else if (!lost) {
     HONE_ASSIGN(verdict, compare_outputs(Run{}, validation.max_error));
     if (verdict.ok() && subject.graph) {
@@ -285,7 +286,7 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
   }
   validation.outcome = verdict.outcome;
   if (!verdict.ok()) {
-    validation.detail = "right when it was validated, not when it was timed: " + verdict.detail;
+    validation.detail = "correct in validation, wrong in timing: " + verdict.detail;
     HONE_TRY(repair());
   }
   return validation;

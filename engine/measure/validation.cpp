@@ -97,7 +97,7 @@ Result<Bench::Impl::Verdict> Bench::Impl::behind_late_writers(const LoadedKernel
     if (!behind.ok()) {
       behind.outcome = Outcome::kRace;
       behind.detail = fmt::format(
-          "right by itself, wrong {} a kernel that still writes its arguments (Launch::overlap: all it reads and writes must come behind "
+          "correct alone, wrong {} a kernel that is still writing its arguments (Launch::overlap: every read and write must come after "
           "grid_dependency_wait()): {}",
           pass == 0 ? "behind" : fmt::format("with pass {} behind", pass + 1), behind.detail);
       return behind;
@@ -255,11 +255,11 @@ Result<Bench::Impl::Verdict> Bench::Impl::describe(const Slot& slot, const Compa
                         comparison.first_expected);
   const std::byte unwritten{poison(slot.element, which.second)};
   if (slot.is(Direction::kOut) && !slot.argument->zeroed && std::ranges::all_of(actual, [&](std::byte b) { return b == unwritten; })) {
-    detail += " (never written, or made of memory that nobody wrote)";
+    detail += " (never written, or computed from uninitialized memory)";
   } else if (std::isfinite(comparison.max_error)) {
-    detail += fmt::format("; the largest error is {:.3g} times what is allowed", comparison.max_error);
+    detail += fmt::format("; the largest error is {:.3g} times the tolerance", comparison.max_error);
     if (comparison.max_error < kMaybeRounding) {
-      detail += ": rounding, if an output is a sum that `cost` does not tell of (sum_length)";
+      detail += ": this may be rounding, if an output is a sum that `cost` does not state (sum_length)";
     }
   }
   return Verdict{Outcome::kWrongResult, std::move(detail)};

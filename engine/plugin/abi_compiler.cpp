@@ -124,7 +124,7 @@ class Answers {
     std::vector<Result<Compiled>> results;
     for (std::optional<Result<Compiled>>& one : given_) {
       if (!one) {
-        one = called ? broken("it gave no answer for a configuration") : called.error();
+        one = called ? broken("it returned no result for a configuration") : called.error();
       }
       results.push_back(std::move(*one));
     }

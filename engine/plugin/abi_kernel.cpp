@@ -31,7 +31,7 @@ Result<std::vector<hone_constant>> constants_to_c(const hone_device& table, std:
     for (const ConstantCopy& constant : pass.constants) {
       if (table.copies_constants == 0) {
         return device_error(table, "load", ErrorCode::kLaunch,
-                            fmt::format("the kernel has '{}' in constant memory (CONSTANT), and this device does not copy anything there",
+                            fmt::format("the kernel has '{}' in constant memory (CONSTANT), and this device does not support copies to it",
                                         constant.symbol));
       }
       made.push_back({constant.symbol.c_str(), constant.argument, static_cast<std::size_t>(constant.bytes)});
@@ -63,11 +63,12 @@ Result<std::unique_ptr<LoadedKernel>> AbiKernel::load(std::shared_ptr<const Open
       return device_error(table, "load", ErrorCode::kLaunch, "the compiled kernel lacks a symbol; tune again to replace it");
     }
     if (!pass.tensor_maps.empty()) {
-      return device_error(table, "load", ErrorCode::kLaunch, "tensor maps do not cross the plugin interface; only cuda devices have them");
+      return device_error(table, "load", ErrorCode::kLaunch,
+                          "the plugin interface does not support tensor maps; only cuda devices have them");
     }
     if (!pass.exchanged.empty() || std::ranges::find(pass.arguments, kRunIndexParameter) != pass.arguments.end()) {
       return device_error(table, "load", ErrorCode::kLaunch,
-                          "RUN_INDEX and .then do not cross the plugin interface; only cuda and cpu devices have them");
+                          "the plugin interface does not support RUN_INDEX and .then; only cuda and cpu devices have them");
     }
     passes.push_back(pass_to_c(pass, compiled.symbols[pass.symbol]));
   }

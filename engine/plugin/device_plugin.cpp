@@ -108,7 +108,8 @@ std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::
                                                            {"unload", known.unload != nullptr},
                                                            {"launch", known.launch != nullptr}});
   require(missing.empty(), missing);
-  require(std::string_view(known.name).find(':') == std::string_view::npos, "its name has a colon, which ends the name in a device's id");
+  require(std::string_view(known.name).find(':') == std::string_view::npos,
+          "its name contains a colon, which separates the name from the number in a device's id");
   require(known.compiled_size == 0 || known.compiled_size >= kCompiledOfAbi2,
           fmt::format("its compiled_size is {}: at least {} is needed", known.compiled_size, kCompiledOfAbi2));
   return std::make_unique<AbiDevicePlugin>(known, std::move(version), std::move(file), timeout);

@@ -35,7 +35,7 @@ Result<void*> make(const hone_device& table, std::string_view function, ErrorCod
   void* handle = nullptr;
   HONE_TRY(call(table, function, code, [&](hone_message* message) { return made(&handle, message); }));
   if (handle == nullptr) {
-    return device_error(table, function, ErrorCode::kPlugin, "it succeeded and gave null");
+    return device_error(table, function, ErrorCode::kPlugin, "it succeeded but returned null");
   }
   return handle;
 }

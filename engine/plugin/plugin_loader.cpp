@@ -42,7 +42,7 @@ Entered enter(hone_plugin_entry_function entry) {
 Result<hone_plugin> open(const std::filesystem::path& file, Timeout timeout, const std::function<void(const char*)>& step) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
-    return Error{ErrorCode::kNotFound, fmt::format("plugin {}: there is no such file", file.string())};
+    return Error{ErrorCode::kNotFound, fmt::format("plugin {}: no such file", file.string())};
   }
   step("opening it");
   // A path without a slash would be looked up in the system's folders.
@@ -66,7 +66,7 @@ Result<hone_plugin> open(const std::filesystem::path& file, Timeout timeout, con
   }
   if (plugin->abi < HONE_PLUGIN_ABI_OLDEST || plugin->abi > HONE_PLUGIN_ABI) {
     return broken(
-        file, fmt::format("it was built for plugin ABI {}, this Hone takes ABI {} to {}: build it again with this version's hone/plugin.h",
+        file, fmt::format("it was built for plugin ABI {}; this Hone supports ABI {} to {}: rebuild it with this version's hone/plugin.h",
                           plugin->abi, HONE_PLUGIN_ABI_OLDEST, HONE_PLUGIN_ABI));
   }
   if (!HONE_HAS(hone_plugin, plugin, strategy_count)) {
@@ -79,7 +79,7 @@ Result<hone_plugin> open(const std::filesystem::path& file, Timeout timeout, con
 template <class Table>
 std::span<const Table* const> tables(const Table* const* first, std::size_t count, const char* kind) {
   if (count > 0 && (first == nullptr || std::find(first, first + count, nullptr) != first + count)) {
-    throw ContractError(fmt::format("it announces {} {} tables and one of them is null", count, kind));
+    throw ContractError(fmt::format("it declares {} {} tables, one of which is null", count, kind));
   }
   return {first, count};
 }

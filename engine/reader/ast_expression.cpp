@@ -69,7 +69,7 @@ void AstReader::cannot(CXCursor where, std::string_view what) const {
 AstReader::Level::Level(AstReader& of, CXCursor where) : of_(of) {
   const bool deep = of.levels_ >= kMostLevels;
   if (deep || of.steps_ >= kMostSteps) {
-    of.unit_.fail(where, fmt::format("{} takes more than {} to read: make it shorter", of.reading_,
+    of.unit_.fail(where, fmt::format("{} is too long: it needs more than {} to read", of.reading_,
                                      deep ? fmt::format("{} levels of statements and operators", kMostLevels)
                                           : fmt::format("{} statements and operators, calls included,", kMostSteps)));
   }
@@ -122,11 +122,9 @@ Form AstReader::read(CXCursor e, Frame& frame, CXType wanted) {
   const Level level(*this, e);
   Form form = read_plain(e, frame, wanted);
   if (const auto& node = form.scalar.node(); node.size > Expression::kLargest || node.depth > Expression::kDeepest) {
-    unit_.fail(
-        e,
-        fmt::format("{} becomes an expression of more than {} levels or {} operators and operands, calls and local constants written out: "
-                    "make it simpler",
-                    reading_, Expression::kDeepest, Expression::kLargest));
+    unit_.fail(e, fmt::format(
+                      "{} is too complex: with calls and local constants expanded, it has more than {} levels or {} operators and operands",
+                      reading_, Expression::kDeepest, Expression::kLargest));
   }
   // A number for a struct is its first member: `.grid = p.rows`.
   if (!form.is_record && wanted.kind == CXType_Record) {

@@ -63,7 +63,7 @@ Expression AstReader::entry_size(CXCursor type, const Frame& frame) const {
   const std::string name = unit_.spelling(type);
   if (std::ranges::find(types_, name) == types_.end()) {
     unit_.fail(type,
-               fmt::format("{} is a template on '{}', which is none of the kernel's types {}", reading_, name, fmt::join(types_, ", ")));
+               fmt::format("{} is a template on '{}', which is not one of the kernel's types {}", reading_, name, fmt::join(types_, ", ")));
   }
   return Expression::variable(fmt::format("sizeof({})", name));
 }
@@ -244,7 +244,7 @@ Form AstReader::call(CXCursor call, Frame& frame) {
     return Expression::make(Operator::kSelect, {Expression::make(Operator::kLess, {a, b}), smaller ? a : b, smaller ? b : a});
   }
   if (!defined) {
-    cannot(call, fmt::format("a call of '{}', which has no body in sight,", name));
+    cannot(call, fmt::format("a call of '{}', whose body is not visible,", name));
   }
   Frame inner;
   if (unit_.kind(function) == CXCursor_CXXMethod && unit_.kind(parts[0]) == CXCursor_MemberRefExpr) {
@@ -354,7 +354,7 @@ Form AstReader::inlined(CXCursor call, CXCursor function, const Statements& argu
   inner.result = unit_.clang().getCanonicalType(unit_.clang().getCursorResultType(source));
   inner.is_list = outer.is_list && inner.result.kind == CXType_Bool && has_several_statements(source);
   if (++depth_ > kDeepestCall) {
-    cannot(call, "a recursion without end");
+    cannot(call, "an infinite recursion");
   }
   Form result = body(source, inner);
   --depth_;

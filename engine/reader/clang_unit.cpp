@@ -148,7 +148,7 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
                                                  CXTranslationUnit_KeepGoing | CXTranslationUnit_DetailedPreprocessingRecord, &unit->unit_);
   if (code != CXError_Success) {
     return Error{ErrorCode::kBadKernel,
-                 fmt::format("{}: libclang ({}) gives up on this file with error {}", main.path, clang->path, static_cast<int>(code))};
+                 fmt::format("{}: libclang ({}) failed on this file with error {}", main.path, clang->path, static_cast<int>(code))};
   }
   return unit;
 }

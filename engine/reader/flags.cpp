@@ -49,7 +49,7 @@ bool is_name(std::string_view name) {
 Result<void> add_macro(char letter, const std::string& value, Flags& flags) {
   const std::string name = value.substr(0, value.find('='));
   if (!is_name(name)) {
-    return bad(fmt::format("-{}{} names no macro: it is -D NAME, -D NAME=VALUE or -U NAME", letter, value));
+    return bad(fmt::format("-{}{} does not name a macro: use -D NAME, -D NAME=VALUE or -U NAME", letter, value));
   }
   flags.others.push_back(fmt::format("-{}{}", letter, value));
   return {};
@@ -59,7 +59,7 @@ Result<void> add_folder(const std::string& value, const fs::path& base, Flags& f
   std::error_code failed;
   const fs::path folder = fs::path(value).is_absolute() ? fs::path(value) : base / value;
   if (!fs::is_directory(folder, failed)) {
-    return bad(fmt::format("-I {}: there is no folder {}", value, folder.lexically_normal().string()));
+    return bad(fmt::format("-I {}: no such folder: {}", value, folder.lexically_normal().string()));
   }
   flags.include_dirs.push_back(folder.lexically_normal().string());
   return {};
@@ -70,7 +70,7 @@ Result<void> add_other(const std::string& word, Flags& flags) {
   constexpr std::array<std::string_view, 8> kOwn{"-arch", "--gpu-architecture", "-std", "--std", "-G", "--device-debug", "-rdc", "-o"};
   const std::string_view name = std::string_view(word).substr(0, word.find('='));
   if (std::ranges::find(kOwn, name) != kOwn.end()) {
-    return bad(fmt::format("{} is Hone's to give: it compiles for the device at hand, as C++20, without debug information", word));
+    return bad(fmt::format("{} cannot be given: Hone sets the target device, C++20 and no debug information", word));
   }
   flags.others.push_back(word);
   return {};
@@ -117,10 +117,10 @@ Result<void> add_flags(const std::vector<std::string>& texts, const fs::path& ba
     const std::string& word = words[i];
     const bool takes_value = word.starts_with("-I") || is_macro_option(word);
     if (!word.starts_with("-") || word == "-" || word == "--") {
-      return bad(fmt::format("'{}' is no option of a compiler: those begin with a dash", word));
+      return bad(fmt::format("'{}' is not a compiler option: those begin with a dash", word));
     }
     if (takes_value && word.size() == 2 && i + 1 == words.size()) {
-      return bad(fmt::format("{} needs its value", word));
+      return bad(fmt::format("{} needs a value", word));
     }
     const std::string value = !takes_value ? "" : word.size() == 2 ? words[++i] : word.substr(2);
     HONE_TRY(!takes_value ? add_other(word, flags) : word[1] == 'I' ? add_folder(value, base, flags) : add_macro(word[1], value, flags));

@@ -14,14 +14,14 @@ Result<void> check_kernel_file(const std::filesystem::path& file) {
     return Error{ErrorCode::kNotFound, fmt::format("no kernel file at {}", file.string())};
   }
   if (!std::filesystem::is_regular_file(status)) {  // a device or a pipe would be read for ever
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is no file that can hold a kernel: it is {}", file.string(),
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is not a kernel file: it is {}", file.string(),
                                                           std::filesystem::is_directory(status) ? "a directory" : "a device or a pipe")};
   }
   const std::uintmax_t size = std::filesystem::file_size(file, failed);
   if (failed || size > kMostBytes) {
     return Error{ErrorCode::kInvalidArgument,
                  failed ? fmt::format("the kernel file {} cannot be read: {}", file.string(), failed.message())
-                        : fmt::format("{} has {} MiB; a kernel file has {} at most", file.string(), size >> 20U, kMostBytes >> 20U)};
+                        : fmt::format("{} has {} MiB; a kernel file has at most {}", file.string(), size >> 20U, kMostBytes >> 20U)};
   }
   return {};
 }

@@ -111,7 +111,7 @@ Result<Libclang> find() {
     if (open(chosen, library, why)) {
       return library;
     }
-    return Error{ErrorCode::kUnavailable, fmt::format("HONE_LIBCLANG is {}, which cannot be used: {}; {}", chosen, why, kAdvice)};
+    return Error{ErrorCode::kUnavailable, fmt::format("HONE_LIBCLANG is {}, which is not usable: {}; {}", chosen, why, kAdvice)};
   }
   std::string too_old;
   for (const auto& candidate : candidates()) {
@@ -122,7 +122,7 @@ Result<Libclang> find() {
       too_old = fmt::format(" ({})", why);
     }
   }
-  return Error{ErrorCode::kUnavailable, fmt::format("no libclang of version {} or later is here{}: {}", kOldest, too_old, kAdvice)};
+  return Error{ErrorCode::kUnavailable, fmt::format("no libclang of version {} or later was found{}: {}", kOldest, too_old, kAdvice)};
 }
 
 }  // namespace

@@ -160,8 +160,8 @@ class Wrapper {
       const std::string given = plain_.arguments.empty() ? inferred(parameter) : plain_.arguments[i];
       if (given.empty()) {
         return invalid(
-            fmt::format("what does parameter '{}' of {} get? {} has the arguments {} and the extents {}: say it with --arguments, "
-                        "e.g. --arguments \"x, y, p.rows, p.cols\"",
+            fmt::format("no value for parameter '{}' of {}: {} has the arguments {} and the extents {}; give --arguments, e.g. --arguments "
+                        "\"x, y, p.rows, p.cols\"",
                         parameter.name, function_.name, judge_.name, argument_names(), field_names()));
       }
       HONE_TRY(pass(parameter, given));
@@ -169,12 +169,13 @@ class Wrapper {
     for (const Argument& argument : judge_.arguments) {
       const bool needed = argument.direction == Direction::kOut || argument.direction == Direction::kInOut;
       if (needed && !used_.contains(argument.name)) {
-        return invalid(fmt::format("{} does not get '{}', which {} writes; say with --arguments which parameter it is", function_.name,
+        return invalid(fmt::format("{} does not get '{}', which {} writes; give --arguments to say which parameter it is", function_.name,
                                    argument.name, judge_.name));
       }
     }
-    return dtypes_.empty() ? Result<void>(invalid(fmt::format("{} takes elements of a type that {} has not", function_.name, judge_.name)))
-                           : Result<void>();
+    return dtypes_.empty()
+               ? Result<void>(invalid(fmt::format("{} takes elements of a type that {} does not have", function_.name, judge_.name)))
+               : Result<void>();
   }
 
   [[nodiscard]] std::string inferred(const PlainParameter& parameter) const {
@@ -189,7 +190,7 @@ class Wrapper {
     const Argument* const argument = judge_argument(given);
     if (argument == nullptr || argument->direction == Direction::kScalar) {
       if (parameter.pointer) {
-        return invalid(fmt::format("parameter '{}' of {} is a pointer, and '{}' is no array of {} (arrays: {})", parameter.name,
+        return invalid(fmt::format("parameter '{}' of {} is a pointer, but '{}' is not an array of {} (arrays: {})", parameter.name,
                                    function_.name, given, judge_.name, argument_names()));
       }
       passed_.push_back(given);
@@ -197,12 +198,12 @@ class Wrapper {
       return {};
     }
     if (!parameter.pointer) {
-      return invalid(fmt::format("parameter '{}' of {} is no pointer, and '{}' of {} is an array", parameter.name, function_.name, given,
+      return invalid(fmt::format("parameter '{}' of {} is not a pointer, but '{}' of {} is an array", parameter.name, function_.name, given,
                                  judge_.name));
     }
     if (parameter.constant && argument->direction != Direction::kIn) {
       return invalid(
-          fmt::format("parameter '{}' of {} is const, and '{}' of {} is written", parameter.name, function_.name, given, judge_.name));
+          fmt::format("parameter '{}' of {} is const, but '{}' of {} is written", parameter.name, function_.name, given, judge_.name));
     }
     if (const std::optional<DType> element = dtype_of(parameter.type)) {
       if (!argument->element_is_t && argument->dtype != *element) {

@@ -160,7 +160,7 @@ Error bad_kernel(const std::vector<std::string>& errors) {
   if (unique.size() > kMost + 1) {
     const std::size_t more = unique.size() - kMost;
     unique.resize(kMost);
-    unique.push_back(fmt::format("... and {} errors more", more));
+    unique.push_back(fmt::format("... and {} more errors", more));
   }
   return {ErrorCode::kBadKernel, fmt::format("{}", fmt::join(unique, "\n"))};
 }
@@ -226,7 +226,7 @@ void KernelReader::find_declarations() {
       found_.acceptances.push_back(child);
     } else if (name == "valid" || name == "likely" || name == "launch" || name == "cost" || name.starts_with("launch_")) {
       if (!found_.functions.emplace(name, child).second) {
-        error(child, fmt::format("a second '{}': a file has one", name));
+        error(child, fmt::format("a second '{}'; a file has only one", name));
       }
     }
   }
@@ -342,11 +342,9 @@ Result<void> check_tuned_macros(const KernelSpec& spec, const kernel::SourceFile
       continue;  // these values do not belong together: the device compiler will say so
     }
     if (const std::string found = kernel::difference(spec, other); !found.empty()) {
-      return Error{
-          ErrorCode::kBadKernel,
-          fmt::format("{}:1:1: error: {} depends on a macro that an OPTION(\"-D...\") defines. Macros that are tuned are for the bodies "
-                      "of kernels; elsewhere write the parameter, as in c.tile",
-                      spec.file, found)};
+      return Error{ErrorCode::kBadKernel, fmt::format("{}:1:1: error: {} depends on a macro that an OPTION(\"-D...\") defines. Use tuned "
+                                                      "macros only in kernel bodies; elsewhere write the parameter, as in c.tile",
+                                                      spec.file, found)};
     }
   }
   return {};
@@ -394,10 +392,9 @@ Result<void> check_static_fields(const KernelSpec& spec, const kernel::SourceFil
     other.problem[i].default_value = spec.problem[i].default_value;
   }
   if (const std::string found = kernel::difference(spec, other); !found.empty()) {
-    return Error{ErrorCode::kBadKernel,
-                 fmt::format("{}:1:1: error: {} depends on a STATIC field by way of something that is read as a number (the size of "
-                             "a type, an enumerator): write it with the field itself, as in p.{}",
-                             spec.file, found, values.front().first)};
+    return Error{ErrorCode::kBadKernel, fmt::format("{}:1:1: error: {} depends on a STATIC field through the size of a type or an "
+                                                    "enumerator: write it with the field itself, as in p.{}",
+                                                    spec.file, found, values.front().first)};
   }
   return {};
 }

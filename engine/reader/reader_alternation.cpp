@@ -17,8 +17,7 @@ void KernelReader::take_then(std::vector<Mark>& items, int index) {
     }
     const Direction direction = spec_.arguments[static_cast<std::size_t>(index)].direction;
     if (direction != Direction::kIn && direction != Direction::kWorkspace) {
-      throw BadKernel(
-          diagnostic(items[i].where, ".then is of an IN, or of a WORKSPACE that an earlier pass wrote: the first run reads it"));
+      throw BadKernel(diagnostic(items[i].where, ".then is for an IN, or a WORKSPACE that an earlier pass wrote: the first run reads it"));
     }
     if (spec_.arguments[static_cast<std::size_t>(index)].capacity) {
       throw BadKernel(
@@ -36,18 +35,17 @@ void KernelReader::add_alternation(const Then& then) {
   const auto known = std::ranges::find(spec_.arguments, then.result, &Argument::name);
   const auto result = static_cast<int>(known - spec_.arguments.begin());
   if (known == spec_.arguments.end() || std::ranges::find(pass.arguments, result) == pass.arguments.end()) {
-    throw BadKernel(diagnostic(
-        then.item.where, fmt::format(".then names what the run before wrote: '{}' is no argument of {}", then.result, pass.function)));
+    throw BadKernel(diagnostic(then.item.where, fmt::format(".then names the output of the previous run: '{}' is not an argument of {}",
+                                                            then.result, pass.function)));
   }
   const Argument& first = spec_.arguments[static_cast<std::size_t>(then.first)];
   if (known->direction != Direction::kOut || known->zeroed || Element::of(*known) != Element::of(first)) {
-    throw BadKernel(
-        diagnostic(then.item.where, fmt::format("'{}' must be an OUT of the elements of '{}': each run reads what the one before it "
-                                                "wrote there",
-                                                then.result, first.name)));
+    throw BadKernel(diagnostic(
+        then.item.where, fmt::format("'{}' must be an OUT with the elements of '{}': each run reads what the previous run wrote there",
+                                     then.result, first.name)));
   }
   if (std::ranges::any_of(pass.alternations, [&](const Alternation& a) { return a.result == result; })) {
-    throw BadKernel(diagnostic(then.item.where, fmt::format("two inputs cannot both go on with '{}'", then.result)));
+    throw BadKernel(diagnostic(then.item.where, fmt::format("two inputs cannot both continue with '{}'", then.result)));
   }
   Argument spare = *known;
   spare.name = then.result + ".spare";  // no name of C++: it cannot be one of the kernel's
@@ -67,8 +65,9 @@ void KernelReader::finish_alternation(const Then& then, const Alternation& alter
   const auto extent_of = [&](int argument) -> Expression& { return spec_.arguments[static_cast<std::size_t>(argument)].extent; };
   const Expression& elements = extent_of(alternation.result);
   if (elements.text() != extent_of(alternation.first).text()) {
-    throw BadKernel(diagnostic(then.item.where, fmt::format("'{}' has {} elements and this argument has {}: one stands in for the other",
-                                                            then.result, elements.text(), extent_of(alternation.first).text())));
+    throw BadKernel(diagnostic(
+        then.item.where, fmt::format("'{}' has {} elements and this argument has {}: they must be equal, because one replaces the other",
+                                     then.result, elements.text(), extent_of(alternation.first).text())));
   }
   const Expression& repeat = spec_.passes[then.pass].repeat;
   const bool asks_device = std::ranges::any_of(repeat.variables(), [](const std::string& name) { return name.starts_with("d."); });

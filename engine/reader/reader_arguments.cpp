@@ -50,8 +50,8 @@ int KernelReader::read_argument(CXCursor kernel, CXCursor parameter, const Shape
   const auto marks = marks_of(unit_, file_, parameter);
   if (find_mark(marks, "run_index") != nullptr) {
     if (unit_.clang().getCanonicalType(unit_.type(parameter)).kind != CXType_Int) {
-      unit_.fail(parameter,
-                 fmt::format("'{}' is a RUN_INDEX, the number of a repeated pass's run: its type must be int", unit_.spelling(parameter)));
+      unit_.fail(parameter, fmt::format("'{}' is a RUN_INDEX, the index of a run of a repeated pass: its type must be int",
+                                        unit_.spelling(parameter)));
     }
     return kRunIndexParameter;
   }
@@ -111,7 +111,7 @@ int KernelReader::merge_argument(CXCursor parameter, Argument argument) {
   const auto direction = together(known->direction, argument.direction);
   if (!direction || Element::of(*known) != Element::of(argument)) {
     unit_.fail(parameter,
-               fmt::format("argument '{}' is declared otherwise in an earlier kernel: passes share arguments by name", argument.name));
+               fmt::format("argument '{}' is declared differently in an earlier kernel: passes share arguments by name", argument.name));
   }
   known->direction = *direction;
   return static_cast<int>(known - spec_.arguments.begin());
@@ -134,9 +134,11 @@ void KernelReader::read_extent(CXCursor parameter, const Mark& mark, const Shape
         argument.lanes == 1 ? vectors : Expression::make(Operator::kMultiply, {vectors, Expression::constant(argument.lanes)});
     for (const auto& variable : extent.variables()) {
       if (variable.starts_with("c.") && argument.direction != Direction::kWorkspace) {
-        throw BadKernel(diagnostic(mark.where, fmt::format("the extent of '{}' uses {}: only a WORKSPACE may depend on the configuration, "
-                                                           "for its memory is not the caller's",
-                                                           name, variable)));
+        throw BadKernel(diagnostic(
+            mark.where,
+            fmt::format(
+                "the extent of '{}' uses {}: only a WORKSPACE may depend on the configuration, because the caller does not allocate it",
+                name, variable)));
       }
     }
     if (has_extent_[static_cast<std::size_t>(index)] && argument.extent.text() != extent.text()) {

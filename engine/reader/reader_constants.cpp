@@ -41,10 +41,9 @@ void KernelReader::find_constants() {
     } else if (kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec || kind == CXCursor_UnexposedDecl) {
       for (const CXCursor inner : unit_.children(all[i])) {
         if (is_mark(inner)) {
-          error(
-              inner,
-              "CONSTANT must stand at file scope, in no namespace and no extern \"C\" block; behind a definition in an extern \"C\" block "
-              "declare the array again: CONSTANT(N) extern float filter[];");
+          error(inner,
+                "CONSTANT must be at file scope, not in a namespace or an extern \"C\" block; after a definition in an extern \"C\" block, "
+                "declare the array again: CONSTANT(N) extern float filter[];");
         }
       }
     }
@@ -61,7 +60,8 @@ void KernelReader::read_constants() {
 /// An input that no pass has as a parameter: the kernels read the array that it is copied to.
 void KernelReader::read_constant(const Mark& mark, CXCursor variable) {
   if (unit_.kind(variable) != CXCursor_VarDecl || unit_.spelling(variable).starts_with("hone_constant_")) {
-    throw BadKernel(diagnostic(mark.start, "CONSTANT stands before an array at file scope, as in CONSTANT(p.taps) float filter[289];"));
+    throw BadKernel(
+        diagnostic(mark.start, "CONSTANT must be followed by an array at file scope, as in CONSTANT(p.taps) float filter[289];"));
   }
   Argument argument;
   argument.name = unit_.spelling(variable);
@@ -75,8 +75,8 @@ void KernelReader::read_constant(const Mark& mark, CXCursor variable) {
   const Shape none{};
   const auto known = element_of_type(element, none);
   if (!known) {
-    unit_.fail(variable,
-               fmt::format("CONSTANT '{}' holds '{}'; an element is {}", argument.name, unit_.type_name(element), known_elements(none)));
+    unit_.fail(variable, fmt::format("CONSTANT '{}' has elements of type '{}'; an element is {}", argument.name, unit_.type_name(element),
+                                     known_elements(none)));
   }
   known->apply(argument);
   argument.capacity = read_capacity(variable, argument, known->lanes);
@@ -93,11 +93,10 @@ Expression KernelReader::read_capacity(CXCursor variable, const Argument& argume
   for (CXType type = unit_.type(variable); is_array(type);
        type = unit_.clang().getCanonicalType(unit_.clang().getArrayElementType(type)), ++axis) {
     if (type.kind == CXType_IncompleteArray) {
-      unit_.fail(
-          variable,
-          fmt::format("how much the array of CONSTANT '{0}' holds is not known here: define it, as in CONSTANT(N) float {0}[256];, or "
-                      "include its definition before this declaration",
-                      argument.name));
+      unit_.fail(variable,
+                 fmt::format("the size of the array of CONSTANT '{0}' is unknown here: define it, as in CONSTANT(N) float {0}[256];, or "
+                             "include its definition before this declaration",
+                             argument.name));
     }
     std::optional<Expression> bound;
     if (axis < written.size()) {

@@ -124,7 +124,7 @@ void KernelReader::read_scalar(CXCursor parameter, const std::vector<Mark>& mark
   read_scalar_type(parameter, shape, argument);
   const Mark* scalar = find_mark(marks, "scalar");
   if (scalar == nullptr) {
-    const std::string other = marks.empty() ? "" : ", and its mark is for pointers";
+    const std::string other = marks.empty() ? "" : ", but its mark is for pointers";
     unit_.fail(parameter, fmt::format("parameter '{}' is a number: it needs SCALAR(default){}", argument.name, other));
   }
   const bool whole = !argument.element_is_t && is_integer(argument.dtype);

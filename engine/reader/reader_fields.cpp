@@ -67,7 +67,7 @@ std::vector<CXCursor> KernelReader::problem_members() const {
 Initializer KernelReader::static_initializer(CXCursor field, CXCursor expression) const {
   const std::string name = unit_.spelling(field);
   if (unit_.physical_file(field) != file_.path) {
-    unit_.fail(field, fmt::format("STATIC field '{}' must stand in the kernel file itself, not in a header", name));
+    unit_.fail(field, fmt::format("STATIC field '{}' must be declared in the kernel file itself, not in a header", name));
   }
   const std::string_view text = file_.text;
   const std::size_t begin = unit_.offset(expression), end = unit_.end_offset(expression);
@@ -76,7 +76,7 @@ Initializer KernelReader::static_initializer(CXCursor field, CXCursor expression
   const bool plain =
       begin < end && before != std::string_view::npos && text[before] == '=' && after != std::string_view::npos && text[after] == ';';
   if (!plain) {
-    unit_.fail(field, fmt::format("STATIC field '{}' needs its value in the form STATIC {} {} = 128; one to a declaration", name,
+    unit_.fail(field, fmt::format("STATIC field '{}' needs its value in the form STATIC {} {} = 128; one per declaration", name,
                                   unit_.type_name(unit_.clang().getCursorType(field)), name));
   }
   const std::size_t newline = text.rfind('\n', begin - 1);
@@ -100,8 +100,9 @@ void KernelReader::read_range(const Mark& mark, ProblemField& field) {
   }
   if (!whole || *end != '\0' || field.kind != FieldKind::kExtent || field.least < 0 || field.most.value_or(field.least) < field.least) {
     throw BadKernel(diagnostic(
-        mark.where, fmt::format("RANGE({}) of '{}': it gives what an extent is at least, and at most, as in RANGE(0) or RANGE(1, 64)",
-                                mark.text, field.name)));
+        mark.where,
+        fmt::format("RANGE({}) of '{}': it gives the minimum of an extent, and optionally the maximum, as in RANGE(0) or RANGE(1, 64)",
+                    mark.text, field.name)));
   }
 }
 
@@ -223,7 +224,7 @@ void KernelReader::read_parameter(CXCursor field) {
 void KernelReader::read_config() {
   for (const CXCursor member : unit_.children(found_.config)) {
     if (unit_.is_static_field(member)) {
-      error(member, fmt::format("'{}' of struct Config is STATIC, which is for what the caller fixes: for fields of struct Problem",
+      error(member, fmt::format("'{}' of struct Config is STATIC, but only fields of struct Problem, which the caller fixes, can be STATIC",
                                 unit_.spelling(member)));
     }
   }

@@ -27,7 +27,7 @@ constexpr std::array<FillNumber, 3> kFillNumbers{{{"low", &Fill::low}, {"below",
 std::string contradiction(const Fill& fill, bool is_integer) {
   const bool ranged = fill.low || fill.below;
   if (fill.permutation && (ranged || fill.zeros || fill.sorted || fill.normal)) {
-    return "a .permutation is of 0 to N - 1 in any order: nothing else can be said of it";
+    return "a .permutation holds 0 to N - 1 in any order: it takes no other item";
   }
   if (fill.normal && (ranged || fill.distinct)) {
     return ".normal numbers have no range, and may be equal";
@@ -59,8 +59,8 @@ void KernelReader::read_fill(const std::vector<Mark>& items, const Shape& shape,
   }
   const Argument& argument = spec_.arguments[static_cast<std::size_t>(index)];
   if (argument.direction != Direction::kIn && argument.direction != Direction::kInOut) {
-    throw BadKernel(diagnostic(
-        items[1].where, fmt::format("argument '{}' is no input: nothing but its number of elements can be said here", argument.name)));
+    throw BadKernel(diagnostic(items[1].where,
+                               fmt::format("argument '{}' is not an input: its mark takes only the number of elements", argument.name)));
   }
   Fill fill;
   Scope scope = shape.scope;
@@ -79,10 +79,9 @@ void KernelReader::read_fill(const std::vector<Mark>& items, const Shape& shape,
         spec_.arguments[static_cast<std::size_t>(index)].fill.*member = texts_.extent(id);
       });
     } else {
-      throw BadKernel(
-          diagnostic(items[i].where, fmt::format("'{}' says nothing of an input: .low = , .below = , .zeros = , .sorted, .distinct, "
-                                                 ".permutation and .normal do",
-                                                 items[i].text)));
+      throw BadKernel(diagnostic(items[i].where, fmt::format("'{}' is not an item of an input's mark: those are .low = , .below = , .zeros "
+                                                             "= , .sorted, .distinct, .permutation and .normal",
+                                                             items[i].text)));
     }
   }
   const bool whole = !argument.element_is_t && is_integer(argument.dtype);
@@ -106,10 +105,10 @@ void KernelReader::read_generator(CXCursor function) {
   const auto known = std::ranges::find(spec_.arguments, target, &Argument::name);
   if (known == spec_.arguments.end() || (known->direction != Direction::kIn && known->direction != Direction::kInOut)) {
     throw BadKernel(diagnostic(
-        mark.where, fmt::format("INPUT names the input that it fills, as in INPUT(x, p.n): '{}' is no input of the kernel", target)));
+        mark.where, fmt::format("INPUT names the input that it fills, as in INPUT(x, p.n): '{}' is not an input of the kernel", target)));
   }
   if (known->fill.given()) {
-    throw BadKernel(diagnostic(mark.where, fmt::format("input '{}' has a generator, and its mark says what it is: one of them", target)));
+    throw BadKernel(diagnostic(mark.where, fmt::format("input '{}' has a generator and a mark with items: use only one of them", target)));
   }
   Generator generator;
   generator.function = unit_.spelling(function);
@@ -128,7 +127,7 @@ void KernelReader::read_generator(CXCursor function) {
       const Argument& argument = spec_.arguments[static_cast<std::size_t>(index)];
       if (argument.direction != Direction::kIn && argument.direction != Direction::kInOut && argument.direction != Direction::kScalar) {
         unit_.fail(parameters[i],
-                   fmt::format("'{}' is no input: a generator takes inputs, scalars, `Random&` and the Problem", argument.name));
+                   fmt::format("'{}' is not an input: a generator takes inputs, scalars, `Random&` and the Problem", argument.name));
       }
       check_flat_element(parameters[i], shape, argument);
       generator.arguments.push_back(index);

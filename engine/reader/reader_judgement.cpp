@@ -35,8 +35,7 @@ void KernelReader::read_tolerances(CXCursor function, const Scope& scope) {
     if (known == spec_.arguments.end() || (known->direction != Direction::kOut && known->direction != Direction::kInOut) ||
         items.size() == 1) {
       throw BadKernel(diagnostic(
-          mark.where,
-          fmt::format("TOLERANCE names an output and says how far it may be off, as in TOLERANCE(y, .ulps = 1): '{}'", mark.text)));
+          mark.where, fmt::format("TOLERANCE names an output and its allowed error, as in TOLERANCE(y, .ulps = 1): '{}'", mark.text)));
     }
     const auto index = static_cast<std::size_t>(known - spec_.arguments.begin());
     for (std::size_t i = 1; i < items.size(); ++i) {
@@ -49,10 +48,10 @@ void KernelReader::read_tolerances(CXCursor function, const Scope& scope) {
         const std::size_t id = texts_.add_number(item, scope, fmt::format(".{} of '{}'", name, target));
         later_.emplace_back([this, id, index, member = number->member] { spec_.arguments[index].bound.*member = texts_.extent(id); });
       } else {
-        throw BadKernel(
-            diagnostic(items[i].where, fmt::format("'{}' is no tolerance: .absolute = , .relative = , .ulps = , .fraction = , .set and "
-                                                   ".group = are",
-                                                   items[i].text)));
+        throw BadKernel(diagnostic(
+            items[i].where,
+            fmt::format("'{}' is not a tolerance: those are .absolute = , .relative = , .ulps = , .fraction = , .set and .group =",
+                        items[i].text)));
       }
     }
   }
@@ -68,7 +67,7 @@ void KernelReader::read_acceptance(CXCursor function) {
   std::vector<CXCursor> parameters;
   const Shape shape = shape_of_answer(function, "a function that accepts results", parameters);
   if (unit_.clang().getCanonicalType(unit_.clang().getCursorResultType(function)).kind != CXType_Bool) {
-    unit_.fail(function, "ACCEPT stands before a function that returns bool: whether the result is right at this index");
+    unit_.fail(function, "ACCEPT must be followed by a function that returns bool: whether the result is correct at this index");
   }
   Acceptance acceptance;
   acceptance.function = unit_.spelling(function);
@@ -94,11 +93,11 @@ void KernelReader::read_acceptance(CXCursor function) {
     acceptance.arguments.push_back(index);
   }
   if (!judges) {
-    unit_.fail(function, fmt::format("'{}' takes no output of the kernel: there is nothing that it could accept", acceptance.function));
+    unit_.fail(function, fmt::format("'{}' takes no output of the kernel, so it has nothing to accept", acceptance.function));
   }
   const Mark mark = *find_mark(marks_of(unit_, file_, function), "accept");
   if (mark.text.find_first_not_of(" \t\n") == std::string::npos) {
-    throw BadKernel(diagnostic(mark.where, "ACCEPT needs the number of indices it is called for, as in ACCEPT(p.rows)"));
+    throw BadKernel(diagnostic(mark.where, "ACCEPT needs its number of indices, as in ACCEPT(p.rows)"));
   }
   const std::size_t id = texts_.add_extent(mark, shape.scope, fmt::format("the extent of '{}'", acceptance.function));
   later_.emplace_back([this, id, number = spec_.acceptances.size()] { spec_.acceptances[number].extent = texts_.extent(id); });

@@ -186,7 +186,7 @@ bool KernelReader::includes(std::string_view header) const {
 /// Those of the first kernel: of one the name is free, of several it is how they are told apart.
 void KernelReader::check_types(CXCursor function, const Shape& shape, std::string_view who) const {
   if (shape.scope.types.empty() == spec_.templated_on_type) {
-    unit_.fail(function, fmt::format("{} must both be templates on T, or neither", who));
+    unit_.fail(function, fmt::format("{} must both be templates on T, or neither of them", who));
   }
   if (shape.scope.types.size() > 1 || !spec_.type_names.empty()) {
     if (shape.scope.types != spec_.type_names) {
@@ -233,7 +233,7 @@ void KernelReader::check_shared(CXCursor kernel, const Pass& pass) {
   for (const CXCursor child : unit_.children(unit_.root())) {
     if (unit_.kind(child) == CXCursor_MacroExpansion && unit_.spelling(child) == "SHARED_DYNAMIC" && unit_.physical_file(child) == file &&
         begin <= unit_.offset(child) && unit_.offset(child) < end) {
-      unit_.fail(child, fmt::format("kernel '{}' uses dynamic shared memory, and its launch has none: say how many bytes, as in .shared = "
+      unit_.fail(child, fmt::format("kernel '{}' uses dynamic shared memory, but its launch has none: give the bytes, as in .shared = "
                                     "c.block * sizeof(float)",
                                     pass.function));
     }

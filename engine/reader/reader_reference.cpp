@@ -25,10 +25,11 @@ void KernelReader::read_references() {
   }
   if (found_.references.empty() && (!all_accepted || spec_.acceptances.empty())) {
     const std::string head = template_head(spec_);
-    errors_.push_back(diagnostic({spec_.file, 1, 1},
-                                 fmt::format("no reference: expected `{}REFERENCE(N) void {}_reference(long i, ...)`, the right answer "
-                                             "in double for each i in [0, N)",
-                                             head, spec_.name)));
+    errors_.push_back(diagnostic(
+        {spec_.file, 1, 1},
+        fmt::format(
+            "no reference: expected `{}REFERENCE(N) void {}_reference(long i, ...)`, the correct answer in double for each i in [0, N)",
+            head, spec_.name)));
     return;
   }
   for (const CXCursor reference : found_.references) {
@@ -45,7 +46,7 @@ void KernelReader::check_reference_name(CXCursor function) {
   }
   const auto same = [&](const ReferencePass& pass) { return pass.function == name; };
   if (std::any_of(spec_.reference.begin(), spec_.reference.end(), same)) {
-    error(function, fmt::format("a second reference called '{}': several run one after the other, each under a name of its own", name));
+    error(function, fmt::format("a second reference called '{}': several references need different names", name));
   }
 }
 
@@ -55,16 +56,16 @@ KernelReader::Shape KernelReader::shape_of_answer(CXCursor function, std::string
     if (unit_.kind(child) == CXCursor_TemplateTypeParameter) {
       shape.scope.types.push_back(unit_.spelling(child));
     } else if (unit_.kind(child) == CXCursor_NonTypeTemplateParameter) {
-      unit_.fail(child, whose == kTheReference
-                            ? "the reference is no template on the configuration; one that depends on it takes it by value, as `Config c`"
-                            : fmt::format("{} does not depend on the configuration", whose));
+      unit_.fail(child, whose == kTheReference ? "the reference cannot be a template on the configuration; take it by value, as `Config c`"
+                                               : fmt::format("{} does not depend on the configuration", whose));
     } else if (unit_.kind(child) == CXCursor_ParmDecl) {
       if (whose != kTheReference && is_struct(child, "Config")) {
-        unit_.fail(child,
-                   fmt::format("{} takes no Config: {}", whose,
-                               whose == "a generator"
-                                   ? "all configurations get the same inputs"
-                                   : "let the reference take it, and this function the reference's answer, `const double* expected_y`"));
+        unit_.fail(
+            child,
+            fmt::format("{} takes no Config: {}", whose,
+                        whose == "a generator"
+                            ? "all configurations get the same inputs"
+                            : "let the reference take it, and let this function take the reference's answer, `const double* expected_y`"));
       }
       parameters.push_back(child);
     }
@@ -96,7 +97,7 @@ void KernelReader::read_reference(CXCursor function) {
   attempt([&] { read_tolerances(function, shape.scope); });
   const Mark mark = *find_mark(marks_of(unit_, file_, function), "reference");
   if (mark.text.find_first_not_of(" \t\n") == std::string::npos) {
-    throw BadKernel(diagnostic(mark.where, "REFERENCE needs the number of indices it is called for, as in REFERENCE(p.rows)"));
+    throw BadKernel(diagnostic(mark.where, "REFERENCE needs its number of indices, as in REFERENCE(p.rows)"));
   }
   const std::size_t id = texts_.add_extent(mark, shape.scope, "the extent of the reference");
   later_.emplace_back([this, id, index] { spec_.reference[index].extent = texts_.extent(id); });
@@ -165,7 +166,7 @@ int KernelReader::reference_argument(CXCursor parameter, const Shape& shape) {
   const bool written =
       unit_.type_name(unit_.clang().getCanonicalType(pointee)) == "double" && unit_.clang().isConstQualifiedType(pointee) == 0;
   if (written && known.dtype != DType::kF64) {
-    unit_.fail(parameter, fmt::format("the reference writes '{0}', and in the kernel it is an input, marked IN: is its mark OUT or INOUT?",
+    unit_.fail(parameter, fmt::format("the reference writes '{0}', which is an input (IN) of the kernel: should its mark be OUT or INOUT?",
                                       known.name));
   }
   check_element(parameter, shape, known);
@@ -188,7 +189,7 @@ int KernelReader::named_argument(CXCursor parameter, std::string_view whose) con
   const std::string name = unit_.spelling(parameter);
   const auto known = std::find_if(spec_.arguments.begin(), spec_.arguments.end(), [&](const Argument& a) { return a.name == name; });
   if (known == spec_.arguments.end()) {
-    unit_.fail(parameter, fmt::format("'{}' is no argument of the kernel: {} takes the kernel's arguments by name", name, whose));
+    unit_.fail(parameter, fmt::format("'{}' is not an argument of the kernel: {} takes the kernel's arguments by name", name, whose));
   }
   if (known->direction == Direction::kWorkspace) {
     unit_.fail(parameter, fmt::format("'{}' is a workspace of the kernel: {} has none", name, whose));

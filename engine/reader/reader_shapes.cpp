@@ -54,7 +54,7 @@ void KernelReader::add_shape(const MarkTexts::Item& item) {
   for (const ProblemField& field : spec_.problem) {
     const Form* const value = item.form.field(field.name);
     if (value == nullptr || !value->scalar.is_constant()) {
-      fail(fmt::format("the value of '{}' is no constant", field.name));
+      fail(fmt::format("the value of '{}' is not a constant", field.name));
     }
     shape.emplace_back(field.name, value->scalar.node().value.integer());
     if (const std::string why = why_not(field, shape.back().second); !why.empty()) {
@@ -68,17 +68,17 @@ void KernelReader::add_shape(const MarkTexts::Item& item) {
   };
   for (const DTypes& dtypes : spec_.dtypes) {
     if (const double elements = largest_argument(spec_, {dtypes, shape}); elements > kMostElements) {
-      fail(fmt::format("an argument of {} has {:.0f} elements; these are small problems beside the tuned one, of at most {:.0f}",
-                       text(shape), elements, kMostElements));
+      fail(fmt::format("an argument of {} has {:.0f} elements; SHAPES are small problems with at most {:.0f}", text(shape), elements,
+                       kMostElements));
     }
   }
   if (const std::string why = refused(refusal); !why.empty()) {
-    fail(fmt::format("'valid' refuses every configuration on {}: {}", text(shape), why));
+    fail(fmt::format("'valid' rejects every configuration on {}: {}", text(shape), why));
   }
   if (const std::string why = refused(refuses_default); !why.empty()) {
     spec_.warnings.push_back(diagnostic(
         item.where,
-        fmt::format("SHAPES: 'valid' refuses the default configuration on {}, so that others alone are tried there: {}", text(shape), why),
+        fmt::format("SHAPES: 'valid' rejects the default configuration on {}, so only others are tried there: {}", text(shape), why),
         "warning"));
   }
   if (std::ranges::find(spec_.shapes, shape) == spec_.shapes.end()) {

@@ -28,8 +28,7 @@ int KernelReader::read_tensor_map(CXCursor parameter, const std::vector<Mark>& m
     unit_.fail(parameter, fmt::format("tensor map '{}' needs a mark: TENSOR_MAP(argument, .size = {{...}}, .box = {{...}})", name));
   }
   if (unit_.clang().isConstQualifiedType(unit_.type(parameter)) == 0) {
-    unit_.fail(parameter,
-               fmt::format("tensor map '{}' must be `const __grid_constant__ TensorMap`: the hardware reads it where it lies", name));
+    unit_.fail(parameter, fmt::format("tensor map '{}' must be `const __grid_constant__ TensorMap`: the hardware reads it in place", name));
   }
   Mark mark = *found;
   const std::string argument = take_argument(mark);
@@ -42,7 +41,8 @@ int KernelReader::read_tensor_map(CXCursor parameter, const std::vector<Mark>& m
   later_.emplace_back([this, id, mark, argument, index = spec_.passes.size(), map = pass.tensor_maps.size()] {
     const auto known = std::find_if(spec_.arguments.begin(), spec_.arguments.end(), [&](const Argument& a) { return a.name == argument; });
     if (known == spec_.arguments.end() || known->direction == Direction::kScalar) {
-      throw BadKernel(diagnostic(mark.where, fmt::format("TENSOR_MAP is of '{}', which is no pointer of this file's kernels", argument)));
+      throw BadKernel(
+          diagnostic(mark.where, fmt::format("TENSOR_MAP names '{}', which is not a pointer of this file's kernels", argument)));
     }
     const Form view = texts_.tensor_view(id);
     spec_.passes.at(index).tensor_maps.at(map) = {.argument = static_cast<int>(known - spec_.arguments.begin()),

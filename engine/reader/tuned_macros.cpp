@@ -101,9 +101,8 @@ Result<std::vector<std::string>> tuned_macros(const SourceFile& file, const std:
     for (const Field& field : fields) {
       const auto replaced = std::ranges::find(fields, field.macro, &Field::name);
       if (!field.macro.empty() && replaced != fields.end()) {
-        unit->fail(replaced->cursor,
-                   fmt::format("OPTION(\"{}\") would replace the name of field '{}' in this file too: call the field otherwise",
-                               field.option, replaced->name));
+        unit->fail(replaced->cursor, fmt::format("OPTION(\"{}\") would also replace the name of field '{}' in this file: rename the field",
+                                                 field.option, replaced->name));
       }
       if (std::string macro = field.macro.empty() ? "" : definition(*unit, field); !macro.empty()) {
         macros.push_back(std::move(macro));

@@ -133,7 +133,7 @@ Result<Objective> objective_of(const Json& root) {
   objective.more_is_better = !less && objective.name.find('/') != std::string::npos;  // GFLOP/s, GB/s, GFLOPS/W
   if (!less && !objective.more_is_better) {
     return broken(
-        fmt::format("it was recorded for the objective '{}', and does not say whether more of that is better: add "
+        fmt::format("it was recorded for the objective '{}' but does not say whether higher is better: add "
                     "\"objective_higher_is_better\"",
                     objective.name));
   }
@@ -234,7 +234,7 @@ Result<Recording> read_t4(const Json& root) {
     }
     if (const std::string objective = result.value("/objectives/0"_json_pointer, std::string("time"));
         objective.find("time") == std::string::npos) {
-      return broken(fmt::format("it was recorded for the objective '{}': of T4 files only those for time are read", objective));
+      return broken(fmt::format("it was recorded for the objective '{}': only T4 files with times can be read", objective));
     }
     if (recording.names.empty()) {
       for (const auto& [name, value] : configuration->items()) {
@@ -258,7 +258,7 @@ Result<Recording> read_recording(const Json& root) {
       return read_t4(root);
     }
   } catch (const Json::exception& wrong) {
-    return broken(fmt::format("a part is not what the format says: {}", wrong.what()));
+    return broken(fmt::format("it violates the format: {}", wrong.what()));
   }
   return broken("neither a Kernel Tuner cache (tune_params_keys, tune_params, cache) nor a T4 file (results)");
 }

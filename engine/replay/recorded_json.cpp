@@ -48,7 +48,7 @@ Result<std::string> read_text(const std::filesystem::path& file) {
   std::error_code failed;
   const std::filesystem::file_status status = std::filesystem::status(file, failed);
   if (!std::filesystem::exists(status)) {
-    return Error{ErrorCode::kNotFound, fmt::format("recorded space '{}': there is no such file", file.string())};
+    return Error{ErrorCode::kNotFound, fmt::format("recorded space '{}': no such file", file.string())};
   }
   if (!std::filesystem::is_regular_file(status)) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("recorded space '{}': it is {}, not a file", file.string(),

@@ -93,7 +93,7 @@ struct Engine::Impl {
     Result<std::shared_ptr<Prepared>> loaded = load_choice(spec, problem, choice, provisional ? nullptr : from.get());
     if (!loaded && choice.record) {
       const std::string why =
-          fmt::format("{} of {} was passed over: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
+          fmt::format("{} of {} was skipped: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
       store->warn(why);
       HONE_ASSIGN(Choice standard, choose(spec, problem, found.info, nullptr));
       standard.why = why;
@@ -155,7 +155,7 @@ struct Engine::Impl {
 
   Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust) {
     if (engine_parts().start_background == nullptr) {
-      return Error{ErrorCode::kUnavailable, "background tuning needs the whole engine: this program links hone::runtime"};
+      return Error{ErrorCode::kUnavailable, "background tuning needs hone::engine: this program links hone::runtime"};
     }
     HONE_ASSIGN(tuner, engine_parts().start_background({.settings = settings,
                                                         .max_error = max_error,
@@ -185,7 +185,7 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.background_tuning && !options.given.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "background tuning has no given arrays to tune on: tune with hone tune --input"};
+    return Error{ErrorCode::kInvalidArgument, "background tuning does not support given arrays: use hone tune --input"};
   }
   if (options.background_tuning) {
     HONE_TRY(impl->start_tuner(*options.background_tuning, path, trust));
@@ -199,9 +199,9 @@ Result<Engine> Engine::open(const EngineOptions& options) {
 Result<void> Engine::add_kernel_file(const std::filesystem::path& file, const ReadOptions& options) {
   HONE_TRY(impl_->origin.check());
   if (engine_parts().read_kernel_file == nullptr) {
-    return Error{
-        ErrorCode::kUnavailable,
-        "reading a kernel file needs the whole engine, and this program links hone::runtime: add what `hone kernels FILE --spec` writes"};
+    return Error{ErrorCode::kUnavailable,
+                 "reading a kernel file needs hone::engine, but this program links hone::runtime: use add_kernel_spec with the output of "
+                 "`hone kernels FILE --spec`"};
   }
   HONE_ASSIGN(KernelSpec spec, engine_parts().read_kernel_file(file, options));
   return impl_->add_kernel(std::move(spec));

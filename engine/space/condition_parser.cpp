@@ -52,10 +52,10 @@ class Parser : private ConditionScanner {
     }
     limit(result, kMostNodes);
     if (result.node().depth > Expression::kDeepest) {
-      fail(fmt::format("more than {} operators within one another; split the constraint", Expression::kDeepest));
+      fail(fmt::format("more than {} nested operators; split the constraint", Expression::kDeepest));
     }
     if (python_.misuses_reals(result)) {
-      fail("%, shifts and bitwise operators take whole numbers; of a quotient only its remainder's being 0 can be asked for");
+      fail("%, shifts and bitwise operators take whole numbers; a quotient can only be tested for a remainder of 0");
     }
     return result;
   }
@@ -66,7 +66,7 @@ class Parser : private ConditionScanner {
    public:
     explicit Level(Parser& of) : of_(of) {
       if (++of_.depth_ > kDeepest) {
-        of_.fail(fmt::format("more than {} levels within one another; split the constraint", kDeepest));
+        of_.fail(fmt::format("more than {} nested levels; split the constraint", kDeepest));
       }
     }
     ~Level() { --of_.depth_; }
@@ -85,7 +85,7 @@ class Parser : private ConditionScanner {
 
   const Expression& limit(const Expression& e, std::size_t most) const {
     if (e.node().size > most) {
-      fail("the constraint grows too large where abs, min, max and ** repeat their operands, or lists too many values; split it");
+      fail("the constraint is too large (abs, min, max and ** repeat their operands) or lists too many values; split it");
     }
     return e;
   }
@@ -293,7 +293,7 @@ class Parser : private ConditionScanner {
       return Expression::make(Operator::kToInteger, arguments);
     }
     if (name != "min" && name != "max") {
-      fail(fmt::format("there is no function '{}'; there are min, max, abs and int", name));
+      fail(fmt::format("no function '{}'; the functions are min, max, abs and int", name));
     }
     return limit(extreme(name == "min" ? Operator::kLessEqual : Operator::kGreaterEqual, arguments), kMostRepeated);
   }
@@ -314,7 +314,7 @@ class Parser : private ConditionScanner {
     const auto& node = with.node();
     const auto parameter = std::ranges::find_if(parameters_, [&](const Parameter& p) { return "c." + p.name == node.name; });
     if (!wanted || parameter == parameters_.end() || parameter->labels.empty()) {
-      fail("a text can only be compared with a parameter that lists texts");
+      fail("a string can only be compared with a parameter whose values are strings");
     }
     const auto at = std::ranges::find(parameter->labels, *wanted);
     if (at == parameter->labels.end()) {

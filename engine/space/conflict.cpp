@@ -53,7 +53,7 @@ std::optional<Expression> overflowing(const Expression& expression, const Bindin
 std::string overflow_hint(const std::vector<const Constraint*>& constraints, const Bindings& fixed) {
   for (const Constraint* constraint : constraints) {
     if (const auto found = overflowing(constraint->condition, fixed)) {
-      return fmt::format("; {} is beyond 64 bits: begin such a product with 1.0", found->text());
+      return fmt::format("; {} exceeds 64 bits: begin such a product with 1.0", found->text());
     }
   }
   return "";

@@ -72,11 +72,11 @@ Result<Restriction> parse_restriction(std::string_view text) {
   for (const std::string& part : text.empty() ? std::vector<std::string>() : split(text, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
-      return bad(fmt::format("'{}' is not of the form name=value; several values of a parameter are joined by |: name=value|value", part));
+      return bad(fmt::format("'{}' is not of the form name=value; join several values of a parameter by |: name=value|value", part));
     }
     const std::string name = part.substr(0, equals);
     if (!restriction.emplace(name, split(part.substr(equals + 1), '|')).second) {
-      return bad(fmt::format("parameter '{0}' is given twice; its values are joined by |: {0}=value|value", name));
+      return bad(fmt::format("parameter '{0}' is given twice; join its values by |: {0}=value|value", name));
     }
   }
   return restriction;

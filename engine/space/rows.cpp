@@ -37,7 +37,7 @@ Result<Product> product_of_rows(std::vector<Parameter> parameters, const Rows& r
   }
   for (const auto& row : rows) {
     if (row.size() != parameters.size()) {
-      return invalid_space(fmt::format("a row has {} values where there are {} parameters", row.size(), parameters.size()));
+      return invalid_space(fmt::format("a row has {} values for {} parameters", row.size(), parameters.size()));
     }
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (row[i] >= parameters[i].values.size()) {

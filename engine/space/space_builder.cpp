@@ -91,7 +91,7 @@ class Builder {
     }
     std::optional<BuiltGroup> built = build(members, terms_of(conditions), kDeclaredOrderLimit, kNarrowOrderLimit);
     if (!built) {
-      return may_relax ? relax(members, conditions) : invalid_space("its constraints tie too many parameters together");
+      return may_relax ? relax(members, conditions) : invalid_space("its constraints connect too many parameters");
     }
     if (built->diagram->root() == kDead) {
       return options_.name_conflict ? contradiction(minimal_conflict(terms_, built->order, conditions), fixed_)
@@ -224,8 +224,8 @@ class Builder {
       }
     }
     return invalid_space(
-        fmt::format("no valid configuration was found among {} looked at, nor a proof that there is none: too many parameters "
-                    "are tied together by '{}'; list fewer values or simplify the constraint",
+        fmt::format("no valid configuration was found among {} candidates, and no proof that none exists: '{}' connects too many "
+                    "parameters; list fewer values or simplify the constraint",
                     2 * kFirstSteps, product_.deferred.front()));
   }
 

@@ -48,7 +48,7 @@ Result<Parameter> make_parameter(const std::string& where, const std::string& na
     } else if (value.is_number()) {
       parameter.values.push_back(reals ? Value(value.get<double>()) : Value(value.get<std::int64_t>()));
     } else {
-      return invalid(where, fmt::format("parameter '{}': {} is no number, truth value or text like the others", name, value.dump()));
+      return invalid(where, fmt::format("parameter '{}': {} is not a number, boolean or string like the others", name, value.dump()));
     }
   }
   const bool booleans = all([](const Json& v) { return v.is_boolean(); });
@@ -91,7 +91,7 @@ Result<std::vector<std::string>> listed_constraints(const std::string& where, co
   const Json& list = is_t1(space) ? space["ConfigurationSpace"] : space;
   for (const char* key : {"constraint", "Constraints", "condition", "restrictions"}) {
     if (list.contains(key)) {  // a space without its constraints would be counted without a word
-      return invalid(where, fmt::format("'{}' is not read; list them under 'constraints' (or 'Conditions')", key));
+      return invalid(where, fmt::format("'{}' is not supported; list them under 'constraints' (or 'Conditions')", key));
     }
   }
   for (const char* key : {"constraints", "Conditions", "conditions"}) {
@@ -171,7 +171,7 @@ class Reader {
 Result<std::string> text_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
-    return Error{ErrorCode::kNotFound, fmt::format("{} cannot be read: is it there?", file.string())};
+    return Error{ErrorCode::kNotFound, fmt::format("{} cannot be read: does it exist?", file.string())};
   }
   std::ostringstream text;
   text << stream.rdbuf();

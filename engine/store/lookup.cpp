@@ -81,7 +81,7 @@ std::string elsewhere(const KernelSpec& spec, const RecordKey& key, Store& store
   }
   const bool here_too = std::ranges::find(products, key.device.product) != products.end();
   return fmt::format("{} {} was tuned for {}, and not for {}{}", spec.name, name(key.problem.dtype), fmt::join(products, ", "),
-                     key.device.product, here_too ? " as it is now (another share, or other resources)" : "");
+                     key.device.product, here_too ? " in its present state (another partition, or other resources)" : "");
 }
 
 /// What the store has for the problem; nothing where no record fits.

@@ -274,9 +274,8 @@ std::uint64_t BlockRunner::warp_exchange(HoneCpuWarpOperation operation, unsigne
   const unsigned thread = current_->thread, lane = thread % kWarpLanes;
   Warp& warp = warps_[thread / kWarpLanes];
   if (((mask >> lane) & 1U) == 0) {
-    give_up(
-        fmt::format("thread ({}, {}, {}), lane {} of its warp, calls a warp function with the mask {:#010x}, which leaves that lane out",
-                    current_->index.x, current_->index.y, current_->index.z, lane, mask));
+    give_up(fmt::format("thread ({}, {}, {}), lane {} of its warp, calls a warp function with the mask {:#010x}, which excludes that lane",
+                        current_->index.x, current_->index.y, current_->index.z, lane, mask));
   }
   if (brought.width == 0 || brought.width > kWarpLanes || (brought.width & (brought.width - 1)) != 0) {
     give_up(fmt::format("a shuffle of width {}; it must be 1, 2, 4, 8, 16 or 32", static_cast<int>(brought.width)));
@@ -326,7 +325,7 @@ std::string BlockRunner::describe_deadlock() const {
     }
   }
   return fmt::format(
-      "deadlock: no thread of the block can go on: {} wait at the block's barrier (__syncthreads), {} wait for lanes of their warp "
+      "deadlock: no thread of the block can continue: {} wait at the block's barrier (__syncthreads), {} wait for lanes of their warp "
       "(__syncwarp, shuffles, votes), {} of {} have ended",
       barrier_count_, in_warps, ended_, thread_count_);
 }

@@ -44,7 +44,8 @@ Result<HostCompiler> find_host_compiler() {
   if (const char* chosen = std::getenv("HONE_CXX"); chosen != nullptr && *chosen != '\0') {
     const std::string path = find_program(chosen);
     if (path.empty()) {
-      return Error{ErrorCode::kUnavailable, fmt::format("HONE_CXX names '{}', which is no program here; correct or unset it", chosen)};
+      return Error{ErrorCode::kUnavailable,
+                   fmt::format("HONE_CXX names '{}', which is not a program on this machine; correct or unset it", chosen)};
     }
     return describe(path);
   }
@@ -54,8 +55,8 @@ Result<HostCompiler> find_host_compiler() {
     }
   }
   return Error{ErrorCode::kUnavailable,
-               "the cpu device compiles kernels with the host's C++ compiler, and there is no g++, c++ or clang++ in PATH; install one "
-               "(apt-get install g++) or name one in HONE_CXX"};
+               "the cpu device compiles kernels with the host's C++ compiler, but no g++, c++ or clang++ is in PATH; install one (apt-get "
+               "install g++) or name one in HONE_CXX"};
 }
 
 }  // namespace hone::cpu

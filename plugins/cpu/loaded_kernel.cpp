@@ -162,14 +162,14 @@ Result<HoneCpuIndex> index3(std::string_view what, const std::array<std::int64_t
 Result<LoadedPass> load_pass(const Module& module, const Compiled& compiled, const PassLaunch& plan) {
   if (plan.cluster != std::array<std::int64_t, 3>{1, 1, 1}) {
     return Error{ErrorCode::kLaunch,
-                 "the cpu device has no thread-block clusters; let valid() refuse them where d.compute_capability is 0"};
+                 "the cpu device has no thread-block clusters; valid() should reject them if d.compute_capability is 0"};
   }
   if (plan.cooperative) {
-    return Error{ErrorCode::kLaunch, "the cpu device has no cooperative launch; let valid() refuse it where d.compute_capability is 0"};
+    return Error{ErrorCode::kLaunch, "the cpu device has no cooperative launch; valid() should reject it if d.compute_capability is 0"};
   }
   if (!plan.tensor_maps.empty()) {
     return Error{ErrorCode::kLaunch,
-                 "the cpu device has no tensor maps, which need Hopper or later; let valid() refuse them where d.compute_capability is 0"};
+                 "the cpu device has no tensor maps, which need Hopper or later; valid() should reject them if d.compute_capability is 0"};
   }
   LoadedPass pass;
   HONE_ASSIGN(pass.grid, index3("grid", plan.grid));

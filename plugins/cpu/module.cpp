@@ -51,7 +51,7 @@ Result<std::shared_ptr<const Module>> Module::load(const Artifact& artifact) {
   }
   module->bind_ = reinterpret_cast<HoneCpuBind>(module->find("hone_cpu_bind"));
   if (module->bind_ == nullptr) {
-    return Error{ErrorCode::kLaunch, "an artifact is no kernel of the cpu device: it lacks hone_cpu_bind; tune again to replace it"};
+    return Error{ErrorCode::kLaunch, "an artifact is not a kernel of the cpu device: it lacks hone_cpu_bind; tune again to replace it"};
   }
   return std::shared_ptr<const Module>(module);
 }

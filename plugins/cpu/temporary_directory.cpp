@@ -41,7 +41,7 @@ bool is_abandoned(std::string_view name) {
 Result<TemporaryDirectory> TemporaryDirectory::create() {
   std::string path = (root() / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
   if (mkdtemp(path.data()) == nullptr) {
-    return Error{ErrorCode::kIo, fmt::format("cannot make a directory for the compiler in {}: {} (TMPDIR chooses another place)",
+    return Error{ErrorCode::kIo, fmt::format("cannot make a directory for the compiler in {}: {} (set TMPDIR to use another directory)",
                                              root().string(), std::strerror(errno))};
   }
   return TemporaryDirectory(path);

@@ -92,8 +92,7 @@ std::string advice(std::string_view log) {
                     "\n{} comes with the CUDA toolkit, CCCL or CUTLASS: name its folder with --cuda-include or HONE_CUDA_INCLUDE, set "
                     "CUDA_HOME, or pip install nvidia-cuda-runtime, nvidia-cuda-cccl or nvidia-cutlass",
                     name)
-              : fmt::format("\n{}: the headers of the host are not for device code; those of a file's own are found beside it or with -I",
-                            name);
+              : fmt::format("\n{}: host headers cannot be used in device code; a file's own headers are found beside it or with -I", name);
 }
 
 // Resources of a configuration: the largest over its passes.

@@ -119,7 +119,7 @@ Result<DeviceOrdinal> find_device(const DeviceInfo& info) {
       return device;
     }
   }
-  return Error{ErrorCode::kNotFound, fmt::format("{} ({}, {}) is not on this machine any more", info.id, info.product, info.uuid)};
+  return Error{ErrorCode::kNotFound, fmt::format("{} ({}, {}) is no longer on this machine", info.id, info.product, info.uuid)};
 }
 
 }  // namespace hone::cuda

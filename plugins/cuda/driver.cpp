@@ -172,9 +172,9 @@ Result<std::shared_ptr<Library>> Library::load(std::shared_ptr<PrimaryContext> c
       status == status::kUnsupportedPtx) {
     int version = 0;
     api.driver_get_version(&version);
-    error.message +=
-        fmt::format("; the driver supports CUDA {}.{}, and code of a newer NVRTC needs a newer driver (HONE_NVRTC names another NVRTC)",
-                    version / 1000, version % 1000 / 10);
+    error.message += fmt::format(
+        "; the driver supports CUDA {}.{}, and code of a newer NVRTC needs a newer driver (set HONE_NVRTC to use another NVRTC)",
+        version / 1000, version % 1000 / 10);
   }
   return error;
 }

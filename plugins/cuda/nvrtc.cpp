@@ -181,9 +181,9 @@ Result<Nvrtc> open_nvrtc() {
   library.bind(opened.api.get_lowered_name, "nvrtcGetLoweredName");
   int major = 0, minor = 0;
   if (!library.missing().empty() || opened.api.version(&major, &minor) != 0 || major < 12) {
-    return Error{
-        ErrorCode::kUnavailable,
-        fmt::format("the NVRTC at {} ({}.{}) is too old: Hone needs 12.0 or later; HONE_NVRTC names another", opened.path, major, minor)};
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("the NVRTC at {} ({}.{}) is too old: Hone needs 12.0 or later; set HONE_NVRTC to use another", opened.path,
+                             major, minor)};
   }
   opened.version = major * 100 + minor;
   const fs::path folder = folder_of(reinterpret_cast<const void*>(opened.api.version));

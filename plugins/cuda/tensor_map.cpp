@@ -79,8 +79,9 @@ Status TensorMapEncoding::encode(const DriverApi& api, void* base, EncodedTensor
 
 std::string TensorMapEncoding::description(const void* base) const {
   const bool aligned = reinterpret_cast<std::uintptr_t>(base) % TensorMap::kAlignment == 0;
-  return fmt::format("the driver made no tensor map of argument {} ({} axes, {} elements along x, a box of {}){}", argument_, axes_,
-                     size_[0], box_[0], aligned ? "" : fmt::format("; the pointer is not aligned to {} bytes", TensorMap::kAlignment));
+  return fmt::format("the driver did not create a tensor map of argument {} ({} axes, {} elements along x, a box of {}){}", argument_,
+                     axes_, size_[0], box_[0],
+                     aligned ? "" : fmt::format("; the pointer is not aligned to {} bytes", TensorMap::kAlignment));
 }
 
 }  // namespace hone::cuda

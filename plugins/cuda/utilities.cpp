@@ -118,7 +118,7 @@ Result<void> Utilities::load(const DeviceInfo& info) {
   status = api.kernel_set_attribute(static_cast<int>(FunctionAttribute::kDynamicSharedLimit), static_cast<int>(shared_bytes_),
                                     paint_shared_, context_->device());
   if (status != status::kSuccess) {
-    return driver_error(api, status, "the device's own code cannot have all shared memory", ErrorCode::kUnavailable);
+    return driver_error(api, status, "Hone's device code cannot use all shared memory", ErrorCode::kUnavailable);
   }
   return {};
 }
@@ -276,7 +276,7 @@ Result<void> Utilities::set_watches(StreamHandle stream, std::span<const Watch> 
   Status status = api.memcpy_htod_async(on_device, laid_out.data(), bytes, stream);
   status = status == status::kSuccess ? api.memset_d8_async(unmended_count_, 0, sizeof(std::uint64_t), stream) : status;
   status = status == status::kSuccess ? api.stream_synchronize(stream) : status;  // the source is this function's own
-  return status == status::kSuccess ? Result<void>() : driver_error(api, status, "the device's own code cannot be given its work");
+  return status == status::kSuccess ? Result<void>() : driver_error(api, status, "Hone's device code cannot be given its work");
 }
 
 Result<void> Utilities::at_spots(KernelHandle kernel, StreamHandle stream, const Spots& spots, void** parameters) {

@@ -26,7 +26,7 @@ class ReplayPlugin final : public DevicePlugin {
  private:
   static Error nothing_runs() {
     return {ErrorCode::kUnavailable,
-            "replay answers from a recorded space and can neither compile nor run a kernel: hone tune FILE.json.gz --device replay"};
+            "replay answers from a recorded space and cannot compile or run a kernel: hone tune FILE.json.gz --device replay"};
   }
 };
 

@@ -134,7 +134,7 @@ TEST_CASE("the static gate refuses what cannot launch and says why") {
   CHECK_FALSE(static_reject({launch}, {}, info).empty());
   launch = {};
   launch.cluster = {2, 1, 1};
-  CHECK(static_reject({launch}, {}, info) == "the grid (1) is no multiple of the cluster (2)");
+  CHECK(static_reject({launch}, {}, info) == "the grid (1) is not a multiple of the cluster (2)");
 }
 
 }  // namespace hone

@@ -26,7 +26,7 @@ TEST_CASE("a device that is not here is answered with those that are, and why ot
   for (const char* id : {"gpu", "gpu:0", "cpu:7"}) {
     const auto device = builtin_registry().device(id);
     REQUIRE_FALSE(device.ok());
-    CHECK(device.error().message.find(std::string("there is no device '") + id + "' (here: ") == 0);
+    CHECK(device.error().message.find(std::string("no device '") + id + "' (available: ") == 0);
     CHECK(device.error().message.find("did you mean") == std::string::npos);  // a cpu is no gpu
     CHECK(device.error().message.find("cpu") != std::string::npos);
     CHECK(device.error().message.find("cuda") != std::string::npos);

@@ -155,7 +155,7 @@ TEST_CASE("a reader undoes a killed writer's last write where it may") {
   const auto refused = open_store(directory.store(), StoreMode::kReadOnly);
   fs::permissions(directory.path, fs::perms::owner_all);
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().message.find("was killed while it wrote") != std::string::npos);
+  CHECK(refused.error().message.find("was killed while writing") != std::string::npos);
   CHECK(must(must_open(directory.store(), StoreMode::kReadOnly)->sessions()).at(0).budget == "1s");
   CHECK(raw_sql(directory.store(), "PRAGMA integrity_check") == "ok");
 }

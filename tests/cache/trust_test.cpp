@@ -141,7 +141,7 @@ TEST_CASE("a record whose row was changed is broken, and trust does not mend it"
       auto store = must(open_store(directory.store(), StoreMode::kReadOnly, trust));
       const Record record = record_in(*store);
       CHECK(record.code == CodeState::kBroken);
-      CHECK(store->load_code(record).error().message.find("was changed after it was written") != std::string::npos);
+      CHECK(store->load_code(record).error().message.find("was modified after it was written") != std::string::npos);
     }
   }
 }
@@ -205,7 +205,7 @@ TEST_CASE("a key that others can read vouches for nothing, and a list that other
   chmod(user.key().c_str(), 0644);
   auto store = must_open(directory.store());
   CHECK(record_in(*store).code == CodeState::kForeign);
-  CHECK(store->load_code(record_in(*store)).error().message.find("is open to others") != std::string::npos);
+  CHECK(store->load_code(record_in(*store)).error().message.find("is accessible to other users") != std::string::npos);
   must(trust_store(directory.store()));
   CHECK(state_in(directory.store()) == CodeState::kTrusted);
   chmod((user.home.path / "hone" / "trusted_stores").c_str(), 0666);

@@ -141,7 +141,7 @@ TEST_CASE("a kernel file that never ends, or takes all memory, costs its reader 
 TEST_CASE("an unknown kernel") { refused({"sofmax"}, {"sofmax", "softmax"}); }
 TEST_CASE("an unknown dtype") { refused({"softmax", "--dtype", "float32"}, {"'float32' is 'f32' here", "(known: f32, f16, bf16)"}); }
 TEST_CASE("a number that cannot be read, or makes no sense") {
-  refused({"softmax", "--seed", "-1"}, {"--seed is a whole number from 0 on; it cannot be -1"});
+  refused({"softmax", "--seed", "-1"}, {"--seed takes a whole number, at least 0; it cannot be -1"});
   refused({"softmax", "--compile-workers=many"}, {"--compile-workers does not take 'many'"});
   refused({"softmax", "--graph-below", "-3"}, {"--graph-below", "-3"});
 }
@@ -149,7 +149,7 @@ TEST_CASE("a dtype that exists and that the kernel does not take") { refused({"s
 TEST_CASE("an unknown extent") { refused({"softmax", "--shape", "row=32"}, {"row", "rows"}); }
 TEST_CASE("a shape that cannot be read") { refused({"softmax", "--shape", "rows=many"}, {"many"}); }
 TEST_CASE("an extent that no number holds") {
-  refused({"softmax", "--shape", "rows=9223372036854775808"}, {"beyond what an extent can be"});
+  refused({"softmax", "--shape", "rows=9223372036854775808"}, {"is too large: an extent is at most"});
 }
 TEST_CASE("an extent of zero") { refused({"softmax", "--shape", "rows=0"}, {"rows", "at least 1"}); }
 TEST_CASE("a negative extent") { refused({"softmax", "--shape", "rows=-4"}, {"rows", "-4"}); }

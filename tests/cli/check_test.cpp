@@ -144,7 +144,7 @@ TEST_CASE("check --against believes the other kernel's reference, not the file's
 
   const Ended mismatched = run({"check", same, "--device", "cpu", "--against", "row_sum"});
   CHECK(mismatched.exit == 2);
-  CHECK_MESSAGE(holds(mismatched.err, "cannot be held against row_sum"), mismatched.err);
+  CHECK_MESSAGE(holds(mismatched.err, "cannot be compared with row_sum"), mismatched.err);
 }
 
 TEST_CASE("check --against takes a CUDA file without marks as it is") {
@@ -170,7 +170,7 @@ TEST_CASE("check --against takes a CUDA file without marks as it is") {
   CHECK(run({"check", right, "--device", "cpu"}).err.find("--against") != std::string::npos);
   Arguments misplaced = launched;
   misplaced.insert(misplaced.end(), {"--arguments", "y, x, p.rows, p.cols"});
-  CHECK(holds(checked(right, misplaced).err, "is const, and 'y' of softmax is written"));
+  CHECK(holds(checked(right, misplaced).err, "is const, but 'y' of softmax is written"));
   Arguments other = launched;
   other.insert(other.end(), {"--entry", "softmax_kernle"});
   CHECK(holds(checked(right, other).err, "there are: softmax_kernel"));

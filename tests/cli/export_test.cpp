@@ -91,7 +91,7 @@ TEST_CASE("export: what is wrong is said, with what to do") {
   write(directory / "file", "");
   const Ended blocked = run(with("export", {"--device", "cpu", "--config", "default", "--store", none, "--out", directory / "file/out"}));
   CHECK(blocked.exit == 1);
-  CHECK(blocked.err.find("cannot be made") != std::string::npos);
+  CHECK(blocked.err.find("cannot be created") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(out));
 }
 

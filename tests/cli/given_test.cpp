@@ -88,10 +88,10 @@ TEST_CASE("arrays that do not fit the kernel or each other are refused") {
   CHECK(error({"--expect", "table=" + at("table.npy")}).find("'table' is no output of pick") != std::string::npos);
   CHECK(error({"--input", "table=" + at("none.npy")}).find("no such file") != std::string::npos);
   CHECK(error({"--input", "table"}).find("is not of the form --input ARGUMENT=FILE.npy") != std::string::npos);
-  CHECK(error({"--input", "table=" + at("pick.cu")}).find("no .npy file") != std::string::npos);
-  CHECK(error({"--input", "table=" + at("table.npy"), "--shape", "rows=7"}).find("--shape says rows=7, the given arrays rows=5") !=
+  CHECK(error({"--input", "table=" + at("pick.cu")}).find("not a .npy file") != std::string::npos);
+  CHECK(error({"--input", "table=" + at("table.npy"), "--shape", "rows=7"}).find("--shape has rows=7, but the given arrays have rows=5") !=
         std::string::npos);
-  CHECK(error({"--input", "index=" + at("index.npy"), "--expect", "y=" + at("table.npy")}).find("p.n is 5 here and 8") !=
+  CHECK(error({"--input", "index=" + at("index.npy"), "--expect", "y=" + at("table.npy")}).find("p.n is 5 here but 8") !=
         std::string::npos);
 }
 

@@ -60,9 +60,9 @@ TEST_CASE("sessions --record: a space tuned to its end is replayed with the same
   REQUIRE(described["results"].size() == kValid);
   CHECK(std::ranges::count(described["results"], "ok", [](const auto& result) { return result["outcome"]; }) == kRight);
   const Ended told = run({"sessions", session, "--kernel", kernel, "--store", store, "--top", "2"});
-  CHECK(told.out.find("\nbest 2 of 6 right ones\n") != std::string::npos);
+  CHECK(told.out.find("\nbest 2 of 6 correct ones\n") != std::string::npos);
   CHECK(told.out.find("\n  3 compile_error: ") != std::string::npos);
-  CHECK(run({"sessions", session, "--store", store, "--top", "2"}).out.find("\nbest 2 of 6 right ones\n") != std::string::npos);
+  CHECK(run({"sessions", session, "--store", store, "--top", "2"}).out.find("\nbest 2 of 6 correct ones\n") != std::string::npos);
   CHECK(run({"sessions", session, "--store", store, "--record", directory / "none.json"})
             .err.find("hone sessions " + session + " --record FILE --kernel tiny.cu") != std::string::npos);
 
@@ -115,8 +115,8 @@ TEST_CASE("sessions tells of what was too slow apart from failures, with its tim
   CHECK(slow["time_us"] > 0.0);
   CHECK(slow["ci95_us"].is_null());
   const Ended told = run({"sessions", "1", "--store", store});
-  CHECK(told.out.find("of 4 right ones\n") != std::string::npos);
-  CHECK(told.out.find("\n1 left after one cold run that was far behind the fastest\n") != std::string::npos);
+  CHECK(told.out.find("of 4 correct ones\n") != std::string::npos);
+  CHECK(told.out.find("\n1 dropped after one cold run that was far behind the fastest\n") != std::string::npos);
   CHECK(told.out.find("failures") == std::string::npos);
   REQUIRE(run({"sessions", "1", "--record", file, "--store", store}).exit == 0);
   const auto replayed =

@@ -184,7 +184,7 @@ TEST_CASE("two signals end a session at once, and it says so") {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   CHECK(tuner.signalled({SIGINT, SIGTERM}) < 0);
-  CHECK(contents(directory / "err").find("ended at once by a second signal") != std::string::npos);
+  CHECK(contents(directory / "err").find("stopped at once by a second signal") != std::string::npos);
   CHECK(query(store, "PRAGMA integrity_check") == std::vector<std::string>{"ok"});
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("the session of a kernel of one's own is shown without its file, and a
   // A recorded space has all values of the parameters, which are in the file alone.
   const Ended recorded = run({"sessions", "1", "--store", store, "--record", directory / "r.json"});
   CHECK(recorded.exit == 2);
-  CHECK(recorded.err.find("give the file it was tuned from") != std::string::npos);
+  CHECK(recorded.err.find("give the file that was tuned") != std::string::npos);
 }
 
 TEST_CASE("what lost its race after few samples does not rank above what was measured to the end") {

@@ -94,7 +94,7 @@ TEST_CASE("best without a record says how to get one") {
   const TemporaryDirectory directory;
   const Ended ended = run({"best", "softmax", "--device", "cpu", "--store", directory / "S.db"});
   CHECK(ended.exit == 2);
-  CHECK(ended.err.find("there is no store") != std::string::npos);
+  CHECK(ended.err.find("no store at") != std::string::npos);
 }
 
 TEST_CASE("a user's own file is tuned with one command") {

@@ -107,7 +107,7 @@ TEST_CASE("a record of several types is found, shown, exported and run under its
 
   const Ended vague = run({"best", kernel("argmax"), "--device", "cpu", "--dtype", "f32", "--store", directory / "S.db"});
   CHECK(vague.exit != 0);
-  CHECK(vague.err.find("'f32' may mean several dtypes; give --dtype T=f32,Index=i32 or T=f32,Index=i64") != std::string::npos);
+  CHECK(vague.err.find("'f32' matches several dtypes; give --dtype T=f32,Index=i32 or T=f32,Index=i64") != std::string::npos);
 }
 
 TEST_CASE("kernels shows the elements of arguments, and what the types may be") {

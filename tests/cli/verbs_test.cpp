@@ -79,7 +79,7 @@ TEST_CASE("kernels --spec: what was read is there to be read again without libcl
 TEST_CASE("a kernel that is not built in is named by its file") {
   const Ended ended = run({"kernels", "mine"});
   CHECK(ended.exit == 2);
-  CHECK(ended.err.find("a kernel of your own is named by its file: mine.cu") != std::string::npos);
+  CHECK(ended.err.find("give your own kernel by its file: mine.cu") != std::string::npos);
 }
 
 TEST_CASE("space: counts, and samples that are valid") {

@@ -133,7 +133,7 @@ TEST_CASE("verify says that a record was changed, and --update writes what the s
   const auto record = found.json()["records"][0];
   INFO(record.dump(1));
   CHECK(record["standing"] == "wrong");
-  CHECK(record["detail"].get<std::string>().find("was changed after it was written") != std::string::npos);
+  CHECK(record["detail"].get<std::string>().find("was modified after it was written") != std::string::npos);
   CHECK(record["updated"] == true);
   CHECK(tuned.best(changed)["code"] == "trusted");
   CHECK(tuned.verify(changed).exit == 0);

@@ -101,12 +101,12 @@ TEST_CASE("what cannot stand in for an input is refused at its place") {
     CHECK(error.starts_with("add.cu:"));
     CHECK(error.find(expected) != std::string::npos);
   };
-  says(steps("IN(p.n, .then = z)"), "'z' is no argument of add");
+  says(steps("IN(p.n, .then = z)"), "'z' is not an argument of add");
   says(steps("IN(p.n + 1, .then = y)"), "'y' has p.n elements and this argument has p.n + 1");
-  says(steps("IN(p.n, .then = y)", "OUT_ZEROED(p.n)"), "'y' must be an OUT of the elements of 'x'");
+  says(steps("IN(p.n, .then = y)", "OUT_ZEROED(p.n)"), "'y' must be an OUT with the elements of 'x'");
   says(steps("IN(p.n, .then = y)", "INOUT(p.n)"), "'y' must be an OUT");
   says(steps("IN(p.n, .then = y)", "OUT(p.n)", "p.steps", "RUN_INDEX long run"), "its type must be int");
-  says(steps("IN(p.n, .then = y) const float* w, IN(p.n, .then = y)"), "two inputs cannot both go on with 'y'");
+  says(steps("IN(p.n, .then = y) const float* w, IN(p.n, .then = y)"), "two inputs cannot both continue with 'y'");
 }
 
 TEST_CASE("a spec whose alternation names no argument is refused") {

@@ -71,7 +71,7 @@ TEST_CASE("contradictions in the mark of an input are named where they stand") {
   if (!can_read()) {
     return;
   }
-  CHECK(error_of(file("IN(p.n, .below = p.rows, .permutation)")).find("a .permutation is of 0 to N - 1") != std::string::npos);
+  CHECK(error_of(file("IN(p.n, .below = p.rows, .permutation)")).find("a .permutation holds 0 to N - 1") != std::string::npos);
   CHECK(error_of(file("IN(p.n, .low = 3)")).find(".low needs .below") != std::string::npos);
   CHECK(error_of(file("IN(p.n, .distinct)")).find(".distinct elements need a range") != std::string::npos);
   CHECK(error_of(file("IN(p.n, .normal)")).find(".normal is for real numbers") != std::string::npos);

@@ -114,16 +114,16 @@ TEST_CASE("what cannot be in constant memory is refused where it stands") {
   CHECK(
       error_of(constant_file("CONSTANT(p.n) float x[64];")).find("add.cu:4:21: error: CONSTANT 'x' has the name of a kernel's parameter") ==
       0);
-  CHECK(error_of(constant_file("CONSTANT(p.n) extern float filter[];"))
-            .find("how much the array of CONSTANT 'filter' holds is not known here") != std::string::npos);
+  CHECK(
+      error_of(constant_file("CONSTANT(p.n) extern float filter[];")).find("the size of the array of CONSTANT 'filter' is unknown here") !=
+      std::string::npos);
   CHECK(error_of(constant_file("namespace a {\nCONSTANT(p.n) float filter[64];\n}"))
-            .find("add.cu:5:1: error: CONSTANT must stand at file scope") == 0);
-  CHECK(error_of(constant_file("extern \"C\" {\nCONSTANT(p.n) float filter[64];\n}")).find("must stand at file scope") !=
-        std::string::npos);
+            .find("add.cu:5:1: error: CONSTANT must be at file scope") == 0);
+  CHECK(error_of(constant_file("extern \"C\" {\nCONSTANT(p.n) float filter[64];\n}")).find("must be at file scope") != std::string::npos);
   CHECK(error_of(constant_file("CONSTANT(p.n) float filter[1 << 15];")).find("has 131072 bytes; constant memory has 65536") !=
         std::string::npos);
   CHECK(error_of(constant_file("struct Pair { int a, b; };\nCONSTANT(p.n) Pair filter[64];"))
-            .find("CONSTANT 'filter' holds 'Pair'; an element is f32") != std::string::npos);
+            .find("CONSTANT 'filter' has elements of type 'Pair'; an element is f32") != std::string::npos);
   CHECK(error_of(constant_file("CONSTANT(p.n) float filter[63];")).find("add.cu:4:10: error: with the Problem's defaults") == 0);
   CHECK(error_of(constant_file("CONSTANT(c.block) float filter[63];")).find("error") != std::string::npos);
 }

@@ -81,7 +81,7 @@ TEST_CASE("where the configuration is no part of the answer's side, the error sa
   CHECK(says(error_of(shaped_file(kPlain, accept)), "a function that accepts results takes no Config"));
   CHECK(says(
       error_of(shaped_file("template <class T, Config c> REFERENCE(p.n) void add_reference(long i, const T* x, double* y, double* z) {}")),
-      "takes it by value, as `Config c`"));
+      "take it by value, as `Config c`"));
   CHECK(says(error_of(shaped_file(
                  "template <class T> REFERENCE(c.block) void add_reference(long i, const T* x, double* y, double* z, Config c) {}")),
              "add.cu:6:30: error"));
@@ -94,7 +94,7 @@ TEST_CASE("nothing is held against a kernel whose right answer depends on its ow
   const KernelSpec judge = read_text(shaped_file(reference(", Config c", "y[i] = c.parts;")));
   const auto held = held_against(read_text(shaped_file(kPlain)), judge);
   REQUIRE_FALSE(held.ok());
-  CHECK(says(held.error().message, "the right answer of add depends on its own configuration"));
+  CHECK(says(held.error().message, "the correct answer of add depends on its own configuration"));
 }
 
 TEST_CASE("SHAPES lists problems; fields that are left out have their defaults") {
@@ -123,7 +123,7 @@ TEST_CASE("what is wrong with a shape is said where it stands") {
   CHECK(says(error_of(shaped_file(kPlain, "SHAPES({.n = 3}, {.m = 4});")), "add.cu:5:20: error: field designator 'm'"));
   CHECK(says(error_of(shaped_file(kPlain, "SHAPES({.n = 3},\n  {.rows = 0});")),
              "add.cu:6:3: error: SHAPES: 'rows' is 0; an extent is at least 1"));
-  CHECK(says(error_of(shaped_file(kPlain, "SHAPES({.n = 1L << 30});")), "elements; these are small problems"));
+  CHECK(says(error_of(shaped_file(kPlain, "SHAPES({.n = 1L << 30});")), "elements; SHAPES are small problems"));
   CHECK(says(error_of(shaped_file(kPlain, "SHAPES();")), "SHAPES lists problems"));
   CHECK(says(error_of(shaped_file(kPlain, "long later();\nSHAPES({.n = later()});")), "error"));
 }
@@ -134,11 +134,11 @@ TEST_CASE("a shape that valid refuses for all configurations is an error, one th
   }
   const std::string never = "constexpr bool valid(Problem p, Config c) { if (p.rows > p.n) return false; return p.n % c.block == 0; }\n";
   CHECK(says(error_of(shaped_file(kPlain, never + "SHAPES({.n = 64, .rows = 65});")),
-             "add.cu:6:8: error: SHAPES: 'valid' refuses every configuration on"));
+             "add.cu:6:8: error: SHAPES: 'valid' rejects every configuration on"));
   const KernelSpec spec = read_text(shaped_file(kPlain, never + "SHAPES({.n = 50, .rows = 2}, {.n = 64});"));
   CHECK(spec.shapes.size() == 2);
   REQUIRE(spec.warnings.size() == 1);
-  CHECK(says(spec.warnings[0], "add.cu:6:8: warning: SHAPES: 'valid' refuses the default configuration on n=50,rows=2"));
+  CHECK(says(spec.warnings[0], "add.cu:6:8: warning: SHAPES: 'valid' rejects the default configuration on n=50,rows=2"));
 }
 
 TEST_CASE("extents that may be 0 are 0 in one of the small problems") {

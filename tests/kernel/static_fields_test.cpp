@@ -152,5 +152,6 @@ TEST_CASE("a STATIC field that cannot be compiled in, or not be followed, is ref
   folder.write("problem.h", "struct Problem { long n = 64; STATIC long head = 64; };\n");
   std::string text = static_file("");
   text.replace(text.find("struct Problem {\n\n};"), std::string("struct Problem {\n\n};").size(), "#include \"problem.h\"");
-  CHECK(read_kernel_file(folder.write("add.cu", text)).error().message.find("must stand in the kernel file itself") != std::string::npos);
+  CHECK(read_kernel_file(folder.write("add.cu", text)).error().message.find("must be declared in the kernel file itself") !=
+        std::string::npos);
 }

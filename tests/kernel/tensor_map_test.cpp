@@ -72,7 +72,7 @@ TEST_CASE("a tensor map that cannot be read is an error at its place") {
   begins("const __grid_constant__ TensorMap x_map", "add.cu:9:51: error: tensor map 'x_map' needs a mark: TENSOR_MAP(");
   begins("TENSOR_MAP(x, {p.m}, {64}) TensorMap x_map",
          "add.cu:9:54: error: tensor map 'x_map' must be `const __grid_constant__ TensorMap`");
-  begins("TENSOR_MAP(z, {p.m}, {64}) const TensorMap x_map", "add.cu:9:30: error: TENSOR_MAP is of 'z', which is no pointer");
+  begins("TENSOR_MAP(z, {p.m}, {64}) const TensorMap x_map", "add.cu:9:30: error: TENSOR_MAP names 'z', which is not a pointer");
   begins("TENSOR_MAP(x) const TensorMap x_map", "add.cu:9:28: error: TENSOR_MAP needs an argument and its view");
   begins("TENSOR_MAP(x, {p.rows}, {64}) const TensorMap x_map", "add.cu:9:34: error: no member named 'rows'");
 }

@@ -163,7 +163,7 @@ TEST_CASE("dtypes are chosen by as much as says which") {
   CHECK(chosen("In=e4m3,Out=bf16") == "In=e4m3,Out=bf16");
   CHECK(chosen("Out=f32,In=f16") == "In=f16,Out=f32");
   CHECK(chosen("bf16") == "In=bf16,Out=bf16");
-  CHECK(chosen("e4m3").find("'e4m3' may mean several dtypes; give --dtype In=e4m3,Out=bf16 or In=e4m3,Out=f32") != std::string::npos);
+  CHECK(chosen("e4m3").find("'e4m3' matches several dtypes; give --dtype In=e4m3,Out=bf16 or In=e4m3,Out=f32") != std::string::npos);
   CHECK(chosen("").find("which dtype?") != std::string::npos);
   CHECK(chosen("In=i8,Out=f32").find("unknown dtype of In 'i8'") != std::string::npos);
   CHECK(chosen("A=f16").find("unknown type parameter 'A'") != std::string::npos);

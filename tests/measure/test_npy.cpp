@@ -52,8 +52,8 @@ TEST_CASE("an array is read with its type, its shape and its elements") {
 }
 
 TEST_CASE("what is no array of plain numbers is refused, with what to save instead") {
-  CHECK(npy_says("PK\x03\x04", "no .npy file"));
-  CHECK(npy_says("", "no .npy file"));
+  CHECK(npy_says("PK\x03\x04", "not a .npy file"));
+  CHECK(npy_says("", "not a .npy file"));
   CHECK(npy_says(npy(npy_header("<f4", "(2,)"), "12345678", 7), "version 7"));
   CHECK(npy_says(npy(npy_header(">f4", "(2,)"), "12345678"), "save a.astype('<f4')"));
   CHECK(npy_says(npy(npy_header("<c8", "(1,)"), "12345678"), "type '<c8'"));

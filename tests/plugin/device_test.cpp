@@ -161,7 +161,7 @@ TEST_CASE("what goes to constant memory is asked of devices that copy it, and ot
   const std::vector<ConstantCopy> constants{{.argument = 2, .symbol = "table", .bytes = 400}};
   const auto least = open(registry, "sham");
   const std::string refused = message_of(try_load_copy(registry, *least, "block=128", 100, constants), ErrorCode::kLaunch);
-  CHECK(refused.find("the kernel has 'table' in constant memory (CONSTANT), and this device does not copy anything there") !=
+  CHECK(refused.find("the kernel has 'table' in constant memory (CONSTANT), and this device does not support copies to it") !=
         std::string::npos);
   const auto device = open(with("sham_device"), "sham_whole");
   const auto kernel = try_load_copy(registry, *device, "block=128", 100, constants).value();
@@ -287,7 +287,7 @@ TEST_CASE("a launch that fails leaves the device; one that loses it says so") {
   PassLaunch reference;
   reference.extent = 5;
   CHECK(message_of(device->load_reference(compiled, {reference}, {}), ErrorCode::kPlugin) ==
-        "device failing: load: it succeeded and gave null");
+        "device failing: load: it succeeded but returned null");
   PassLaunch second;
   second.symbol = 1;
   CHECK(message_of(device->load(compiled, {second}, {}), ErrorCode::kLaunch).find("lacks a symbol") != std::string::npos);

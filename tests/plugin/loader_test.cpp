@@ -54,7 +54,7 @@ TEST_CASE("a plugin's strategy is registered, created with its parameters and as
 }
 
 TEST_CASE("a plugin of another ABI version is refused with both versions named") {
-  check_refused(built("other_abi_plugin"), "it was built for plugin ABI 4, this Hone takes ABI 2 to 3");
+  check_refused(built("other_abi_plugin"), "it was built for plugin ABI 4; this Hone supports ABI 2 to 3");
 }
 
 TEST_CASE("a shared object that is no plugin is refused") {
@@ -67,7 +67,7 @@ TEST_CASE("a plugin whose entry throws or announces nothing at all is refused") 
   const auto stalled = load_plugin(registry, built("stalling/stalling_entry"), std::chrono::milliseconds(20));
   REQUIRE_FALSE(stalled.ok());
   CHECK(stalled.error().message.find("hone_plugin_entry did not return within 20 ms") != std::string::npos);
-  check_refused(built("null_table"), "it announces 1 strategy tables and one of them is null");
+  check_refused(built("null_table"), "it declares 1 strategy tables, one of which is null");
 }
 
 TEST_CASE("a file that is there already is not loaded again") {
@@ -85,7 +85,7 @@ TEST_CASE("a plugin whose strategy has the name of another is refused") {
 }
 
 TEST_CASE("a file that is missing or no shared object is refused") {
-  check_refused(built("nowhere"), "there is no such file");
+  check_refused(built("nowhere"), "no such file");
   const auto text = std::filesystem::temp_directory_path() / "hone_not_a_library.so";
   std::ofstream(text) << "text";
   check_refused(text, "hone_not_a_library.so");

@@ -166,10 +166,10 @@ TEST_CASE("a record that does not belong to its code is refused where it is aske
   fixture.change_records("symbols = '[\"another\"]'");
   const auto refused = choose(fixture.spec, fixture.problem(64, 64), fixture.device, fixture.store.get());
   REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().message.find("do not belong together") != std::string::npos);
+  CHECK(refused.error().message.find("do not match") != std::string::npos);
   const Choice other = choose(fixture.spec, fixture.problem(128, 64), fixture.device, fixture.store.get()).value();
   CHECK(other.source == Source::kDefault);
-  CHECK(other.why.find("do not belong together") != std::string::npos);
+  CHECK(other.why.find("do not match") != std::string::npos);
 }
 
 TEST_CASE("a record of another dtype or device is none") {

@@ -73,7 +73,7 @@ TEST_CASE("a store that is locked when an engine opens: the default runs, the en
   CHECK(is_right(engine, standard));
   CHECK(engine.kernel("softmax", DType::kF32, {{"rows", 2}, {"cols", 5}}).ok());
   REQUIRE(engine.warnings().size() == 1);
-  CHECK(contains(engine.warnings()[0], "another process holds the store locked"));
+  CHECK(contains(engine.warnings()[0], "another process has locked the store"));
   other.execute("COMMIT");
   while (softmax_of(engine).source() != Source::kExact) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -88,7 +88,7 @@ TEST_CASE("a store that is locked when a problem is looked up") {
   other.execute("BEGIN EXCLUSIVE");
   const Kernel standard = softmax_of(engine);
   CHECK(standard.source() == Source::kDefault);
-  CHECK(contains(standard.why(), "another process holds the store locked"));
+  CHECK(contains(standard.why(), "another process has locked the store"));
   CHECK(is_right(engine, standard));
   CHECK(engine.warnings().size() == 1);
 }
@@ -162,7 +162,7 @@ TEST_CASE("a winner whose code does not load: the default runs, and the engine s
   Engine engine = cpu_engine(store.file());
   const Kernel standard = engine.kernel("softmax", DType::kF32, {{"rows", 7}, {"cols", 8}}).value();
   CHECK(standard.source() == Source::kDefault);
-  CHECK(contains(standard.why(), "was passed over"));
+  CHECK(contains(standard.why(), "was skipped"));
   CHECK(engine.warnings().size() == 1);
 }
 

@@ -25,7 +25,7 @@ std::string refusal(const Restriction& restriction) { return narrowed(parameters
 TEST_CASE("a restriction is read from what a user writes") {
   CHECK(parse_restriction("block=128|256,vec=4").value() == Restriction{{"block", {"128", "256"}}, {"vec", {"4"}}});
   CHECK(parse_restriction("").value().empty());
-  CHECK(parse_restriction("block=128,256").error().message.find("joined by |") != std::string::npos);
+  CHECK(parse_restriction("block=128,256").error().message.find("by |:") != std::string::npos);
   CHECK(parse_restriction("block").error().message.find("'block' is not of the form name=value") != std::string::npos);
   CHECK_FALSE(parse_restriction("block=").ok());
   CHECK(parse_restriction("vec=1,vec=2").error().message.find("vec=value|value") != std::string::npos);
