@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// How long a session may go on: seconds, trials or both (the first that is reached ends it). Trials and seconds of a resumed session
+/// The limit of a session: seconds, trials or both (the first one reached ends it). Trials and seconds of a resumed session
 /// count.
 struct Budget {
   std::optional<double> seconds = std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// The element types of a problem: one of a kernel with `class T`, one for each of `class In, class Out`.
+// The element types of a problem: one for a kernel with `class T`, one for each type parameter of `class In, class Out`.
 
 #include <initializer_list>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// A type parameter of a kernel and the dtype it stands for. The only one of a kernel needs no name.
+/// A type parameter of a kernel and its dtype. If a kernel has only one, it needs no name.
 struct NamedDType {
   std::string name;
   DType dtype = DType::kF32;
@@ -30,7 +30,7 @@ class HONE_API DTypes {
   [[nodiscard]] std::span<const NamedDType> all() const { return all_; }
   [[nodiscard]] DType first() const { return all_.front().dtype; }
   [[nodiscard]] bool several() const { return all_.size() > 1; }
-  /// That of the type parameter `i`.
+  /// The dtype of type parameter `i`.
   [[nodiscard]] DType operator[](std::size_t i) const { return all_.at(i).dtype; }
   friend bool operator==(const DTypes&, const DTypes&) = default;
 
@@ -41,10 +41,10 @@ class HONE_API DTypes {
 /// "bf16", "In=e4m3,Out=bf16": keys, records and plans carry it.
 HONE_API std::string name(const DTypes& dtypes);
 
-/// What a kernel is instantiated with: "bf16", "e4m3, bf16".
+/// The template arguments of a kernel: "bf16", "e4m3, bf16".
 HONE_API std::string type_arguments(const DTypes& dtypes);
 
-/// Parses what `name` writes; the names of type parameters are taken as they are.
+/// Parses the output of `name`; names of type parameters are not checked.
 HONE_API Result<DTypes> parse_dtypes(std::string_view text);
 
 }  // namespace hone

@@ -4,7 +4,7 @@
 //   auto engine = hone::Engine::open().value();
 //   auto softmax = engine.kernel("softmax", hone::DType::kF16, {{"rows", 4096}, {"cols", 1024}}).value();
 //   softmax.launch(stream, x, y);
-// Of a kernel with several type parameters: engine.kernel("gemm", {{"In", hone::DType::kE4M3}, {"Out", hone::DType::kBF16}},
+// For a kernel with several type parameters: engine.kernel("gemm", {{"In", hone::DType::kE4M3}, {"Out", hone::DType::kBF16}},
 // {{"m", 1024}}).
 
 #include <array>
@@ -31,52 +31,52 @@
 
 namespace hone {
 
-/// Tuning in the background of what is asked for and has no record: one problem at a time, in worker processes on the application's device.
+/// Tunes requested problems without a record in the background: one at a time, in worker processes on the application's device.
 /// Meanwhile the nearest record or the default runs. The next process that misses the problem resumes an unfinished session.
 struct BackgroundTuning {
-  Budget budget{.seconds = 30.0, .trials = std::nullopt};  ///< of each problem
-  int compile_workers = 1;                                 ///< processes that compile beside the application; 0: one a core
+  Budget budget{.seconds = 30.0, .trials = std::nullopt};  ///< for each problem
+  int compile_workers = 1;                                 ///< compile processes beside the application; 0: one per core
 };
 
-/// What tuning in the background has come to.
+/// The results of background tuning.
 struct BackgroundReport {
-  std::size_t waiting = 0;            ///< problems still to be tuned, the one under way included
+  std::size_t waiting = 0;            ///< problems still to be tuned, including the current one
   std::size_t tuned = 0;              ///< problems that have a record now
-  std::vector<std::string> failures;  ///< why a problem could not be tuned: its stand-in stays
+  std::vector<std::string> failures;  ///< why a problem could not be tuned; it keeps its substitute
 };
 
 struct EngineOptions {
   std::filesystem::path store = {};  ///< empty: $HONE_STORE, or hone/store.db of the data directory
   std::string device = {};           ///< "cuda:0", "cpu"; empty: the best present
-  bool trust_store = false;          ///< launch the code in the store whoever made it: for a store that comes with the application
-  double max_error = 0.0;            ///< take winners that were tuned under this accuracy bound (`--max-error`); 0: none
-  std::string given = {};            ///< take winners that were tuned on given arrays: the digest that `hone tune --input` prints
-  /// Needs hone-worker, nothing in `given`, and a store that can be written, which is made where there is none.
+  bool trust_store = false;          ///< launch the code in the store regardless of who made it: for a store shipped with the application
+  double max_error = 0.0;            ///< use winners tuned under this accuracy bound (`--max-error`); 0: none
+  std::string given = {};            ///< use winners tuned on given arrays: the digest that `hone tune --input` prints
+  /// Needs hone-worker, an empty `given`, and a writable store, which is created if there is none.
   std::optional<BackgroundTuning> background_tuning = {};
 };
 
 /// A kernel ready to launch for one problem. Cheap to copy. Copies share their workspaces: launch them on one stream at a time,
-/// and ask the engine again for a handle to use on another stream. A handle shares what it needs (device, code, workspaces) with its engine
-/// and may outlive it; what it runs on is closed when the last of them goes.
+/// and request another handle from the engine for another stream. A handle shares device, code and workspaces with its engine
+/// and may outlive it; they are released with the last user.
 class HONE_API Kernel {
  public:
   [[nodiscard]] Source source() const;
   [[nodiscard]] const Configuration& configuration() const;
   [[nodiscard]] std::string configuration_text() const;
   [[nodiscard]] const Problem& problem() const;
-  /// Why records that there are were passed over: their code came from elsewhere and the store is not trusted, the store cannot be read,
-  /// they are of other products; empty if none was.
+  /// Why existing records were skipped: their code came from elsewhere and the store is not trusted, the store cannot be read, or they
+  /// belong to other products. Empty if none was skipped.
   [[nodiscard]] const std::string& why() const;
   /// The shape that was tuned: differs from problem() for kNearest; empty for kDefault.
   [[nodiscard]] const Shape& tuned_shape() const;
-  /// What has changed since it was tuned (driver, compiler, ...): the record is still used.
+  /// What has changed since the record was tuned (driver, compiler, ...); it is used nevertheless.
   [[nodiscard]] const std::vector<Staleness>& stale() const;
-  /// Whether the problem was tuned in the background since: the engine has something better when it is asked again. One atomic load.
+  /// Whether the problem has been tuned in the background since: Engine::kernel then returns the winner. One atomic load.
   [[nodiscard]] bool superseded() const;
 
-  /// Enqueues the kernel on `stream` (a CUstream or cudaStream_t; ignored by the cpu device, which runs it before it returns).
-  /// One argument for each argument of the kernel file in its order, without workspaces and Problem: device pointers aligned to 16 bytes,
-  /// or std::span of device memory, whose extent is then checked, and scalars of the declared type. Allocates nothing and takes no lock.
+  /// Enqueues the kernel on `stream` (a CUstream or cudaStream_t; the cpu device ignores it and runs the kernel before it returns).
+  /// Arguments in the order of the kernel file, without workspaces and Problem: device pointers aligned to 16 bytes, std::span of device
+  /// memory (its extent is checked), and scalars of the declared type. Allocates nothing and takes no lock.
   /// Errors: kInvalidArgument (number, type, alignment, a span that is too short, a null pointer where the kernel has elements), kLaunch,
   /// kUnavailable (in a process that was forked from the engine's).
   template <class... Arguments>
@@ -96,16 +96,16 @@ class HONE_API Kernel {
 
  private:
   friend class Engine;
-  /// The type of what is passed, as far as it can be held against a dtype.
+  /// The type of a passed argument, as far as it can be compared with a dtype.
   struct Passed {
     enum class Kind : std::uint8_t { kOther, kReal, kSigned, kUnsigned, kBoolean };
     bool pointer = false;
-    bool span = false;         ///< a pointer of which the bytes behind it are known
-    Kind kind = Kind::kOther;  ///< of what a pointer points to; classes and void are others
+    bool span = false;         ///< a pointer with a known number of bytes
+    Kind kind = Kind::kOther;  ///< of the pointee; classes and void are kOther
     std::uint16_t size = 0;
   };
 
-  /// What a span becomes: begins as a pointer does.
+  /// The stored form of a span; begins like a pointer.
   struct Extent {
     const void* data = nullptr;
     std::size_t bytes = 0;
@@ -154,7 +154,7 @@ class HONE_API Kernel {
   }
 
   Result<void> launch_passed(void* stream, void* const* addresses, const Passed* kinds, std::size_t count) const;
-  /// A scalar must be of the type; of pointers those are refused that can be no mistake: to numbers of another size or sort.
+  /// A scalar must have the type. A pointer is refused if it points to numbers of another size or kind.
   static bool accepts(DType dtype, bool scalar, Passed passed);
   static std::string type_text(Passed passed);
 
@@ -163,12 +163,12 @@ class HONE_API Kernel {
   std::shared_ptr<const State> state_;
 };
 
-/// Thread-safe: what one thread looks up and compiles keeps only those waiting who ask for the same problem. Not for use in a process that
-/// was forked from the one that opened it: there every call is an error that says so, and destruction leaves the device alone.
+/// Thread-safe: lookup and compilation block only threads that request the same problem. It cannot be used in a process that
+/// was forked from the one that opened it: there every call returns an error, and destruction does not touch the device.
 class HONE_API Engine {
  public:
-  /// A store that does not exist is no error: every kernel then runs its default. Nor is one that cannot be read (it is locked, damaged, or
-  /// no store of this Hone): what is in it is used as far as it can be had, the rest runs defaults, and warnings() says so. Errors: an
+  /// A missing store is not an error: every kernel then runs its default. Nor is a store that cannot be read (locked, damaged, or written
+  /// by a newer Hone): readable records are used, other problems run defaults, and warnings() reports it. Errors: an
   /// unknown or missing device; with background_tuning, a store that cannot be written.
   static Result<Engine> open(const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
@@ -186,15 +186,15 @@ class HONE_API Engine {
   /// no store and no compiler to make it; a record that was changed (docs/trust.md); kUnavailable (in a process that was forked from the
   /// engine's).
   Result<Kernel> kernel(std::string_view kernel, const DTypes& dtypes, const Shape& shape);
-  /// The same of a kernel that has one dtype.
+  /// The same for a kernel with only one dtype.
   Result<Kernel> kernel(std::string_view kernel, const Shape& shape);
-  /// What EngineOptions::background_tuning has come to so far.
+  /// The results of EngineOptions::background_tuning so far.
   [[nodiscard]] BackgroundReport background_report() const;
-  /// What went wrong and did not keep lookups from being answered, each once: a store that cannot be read, a winner that does not load.
+  /// Problems that did not prevent lookups, each once: a store that cannot be read, a winner that cannot be loaded.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
   [[nodiscard]] const DeviceInfo& device_info() const;
-  /// Of the engine's device, for applications that have no CUDA code of their own. Not thread-safe.
+  /// Memory of the engine's device, for applications without CUDA code of their own. Not thread-safe.
   [[nodiscard]] Memory& memory();
 
  private:

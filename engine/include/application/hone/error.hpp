@@ -12,7 +12,7 @@ namespace hone {
 
 /// What kind of failure an Error is; callers branch on it, people read the message.
 enum class ErrorCode {
-  kInvalidArgument,  ///< the caller asked for something that cannot be (a shape of zero, an unknown name)
+  kInvalidArgument,  ///< the caller asked for something impossible (a shape of zero, an unknown name)
   kNotFound,         ///< a named thing does not exist (a kernel, a device, a file, a record)
   kBadKernel,        ///< a kernel file cannot be read; the message carries clang's file:line:column
   kEmptySpace,       ///< no configuration meets the constraints
@@ -39,7 +39,7 @@ class HONE_API ContractError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// A value or an Error. Reading the one that is not there throws ContractError.
+/// A value or an Error. Reading the one that it does not hold throws ContractError.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -57,7 +57,7 @@ class [[nodiscard]] Result {
     check();
     return std::get<0>(state_);
   }
-  /// By value: `for (auto& x : call().value())` must not walk through what the temporary took along.
+  /// By value: `for (auto& x : call().value())` must not iterate over a destroyed temporary.
   T value() && {
     check();
     return std::get<0>(std::move(state_));

@@ -19,8 +19,8 @@ class HONE_API Buffer {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 
-/// Operations on the memory of an open device. Not thread-safe. Buffers must be gone before the device is closed. Errors: kUnavailable, the
-/// memory does not suffice; kDevice, the device failed.
+/// Operations on the memory of an open device. Not thread-safe. Release buffers before the device is closed. Errors: kUnavailable (not
+/// enough memory), kDevice (the device failed).
 class HONE_API Memory {
  public:
   virtual ~Memory() = default;
@@ -29,7 +29,7 @@ class HONE_API Memory {
   virtual Result<void> download(std::span<std::byte> destination, const void* source) = 0;
   virtual Result<void> copy(void* destination, const void* source, std::size_t bytes) = 0;
   virtual Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
-  /// Waits for all that was enqueued.
+  /// Waits for all enqueued work.
   virtual Result<void> synchronize() = 0;
 };
 

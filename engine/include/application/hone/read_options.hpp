@@ -6,7 +6,7 @@
 
 namespace hone {
 
-/// What is given to a kernel file from outside, as to a compiler.
+/// Compiler options given to a kernel file from outside.
 struct ReadOptions {
   std::vector<std::string> flags =
       {};  ///< "-Iinclude", "-DNAME=1", "--use_fast_math"; several words in one text, or an option and its value in two

@@ -10,13 +10,13 @@ namespace hone {
 
 /// Where a kernel's configuration comes from.
 enum class Source {
-  kExact,    ///< a record of this very problem
+  kExact,    ///< a record of this problem
   kNearest,  ///< the record of the nearest tuned shape whose configuration is valid here
-  kDefault,  ///< no record fits: the default of the kernel file (or, where that is not valid, the configuration nearest to it)
+  kDefault,  ///< no record fits: the default of the kernel file (or, if that is not valid, the nearest valid configuration)
 };
 HONE_API std::string_view name(Source source);
 
-/// A difference between a record's environment and today's: the record is stale, still usable, and reported.
+/// A difference between a record's environment and the current one: the record is stale, still usable, and reported.
 struct Staleness {
   std::string what, then, now;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// A number: the value of a tunable parameter, and what expressions work on.
+// A number: the value of a tunable parameter or of an expression.
 
 #include <cstdint>
 #include <limits>
@@ -21,7 +21,7 @@ class HONE_API Value {
   constexpr Value(double v) : kind_(Kind::kReal), real_(v) {}              // NOLINT
 
   [[nodiscard]] constexpr Kind kind() const { return kind_; }
-  /// The value as an integer: reals are truncated, those that no 64-bit integer holds become the nearest that there is, NaN becomes 0.
+  /// The value as an integer: reals are truncated and clamped to 64 bits, NaN becomes 0.
   [[nodiscard]] constexpr std::int64_t integer() const { return kind_ == Kind::kReal ? truncated(real_) : integer_; }
   [[nodiscard]] constexpr double real() const { return kind_ == Kind::kReal ? real_ : static_cast<double>(integer_); }
   [[nodiscard]] constexpr bool boolean() const { return kind_ == Kind::kReal ? real_ != 0.0 : integer_ != 0; }

@@ -1,47 +1,47 @@
 #pragma once
-// What a kernel file includes: the marks that make it self-describing, the element types, and a few helpers. It includes nothing itself
+// The header of kernel files: the marks that make a file self-describing, the element types, and a few helpers. It includes nothing itself
 // (every header costs compile time in every candidate). One text serves three readers:
 //   libclang (HONE_READ): marks become annotations, CUDA's names are declared so that bodies parse;
-//   NVRTC and nvcc:       marks vanish, the kernel is an ordinary CUDA template that any program can instantiate;
+//   NVRTC and nvcc:       marks expand to nothing, the kernel is an ordinary CUDA template that any program can instantiate;
 //   the host compiler (HONE_CPU): CUDA's names come from <hone/kernel_cpu.h>.
 
 // ---- marks ----------------------------------------------------------------------------------------------------------------------------
 // struct Config fields:
 //   TUNE(values...)          the values the tuner may choose; the initializer is the safe default and must be one of them
-//   OPTION("--flag={}")      behind TUNE: the value is passed to the device compiler as this option; 0 leaves the option out
+//   OPTION("--flag={}")      after TUNE: the value is passed to the device compiler as this option; 0 omits the option
 // struct Problem fields (long, bool, enumerations):
-//   RANGE(0)  RANGE(1, 64)   what an extent may be at least, and at most; without it at least 1
-//   STATIC long head = 128;  compiled in: p.head and Problem::head are constant expressions, and each value is code of its own
-//   OPTION("-DNAME={}")      behind TUNE: the value is the macro NAME in the kernel's code, for all compilers; 0 is a value like others
+//   RANGE(0)  RANGE(1, 64)   minimum of an extent, and optionally its maximum; the default minimum is 1
+//   STATIC long head = 128;  compiled in: p.head and Problem::head are constant expressions, and each value has its own code
+//   OPTION("-DNAME={}")      after TUNE: the value defines the macro NAME in the kernel's code, for all compilers; 0 is an ordinary value
 // anywhere in the file:
 //   FLAGS("-I../include --use_fast_math");   options of the compilers, as on the command: -I, -D and -U for all, others for CUDA's alone
 //   SHAPES({.m = 1, .n = 4097}, {.k = 2});   problems that every candidate is to be right on, beside the small ones that Hone makes
 // kernel parameters (N elements; an expression over p, c and sizeof(T)):
 //   IN(N) OUT(N) INOUT(N)    read, written, both. INOUT is restored before every run
-//   IN(N, .low = 0, .below = p.bins)   what an input's elements are: also .sorted, .distinct, .permutation, .normal, .zeros = 0.9
+//   IN(N, .low = 0, .below = p.bins)   describes an input's elements; also .sorted, .distinct, .permutation, .normal, .zeros = 0.9
 //   OUT_ZEROED(N)            written, and zero before every run (for atomics)
 //   WORKSPACE(N) WORKSPACE_ZEROED(N)   scratch memory that Hone allocates; the caller does not pass it
 //   SCALAR(default)          a number the caller passes
-//   TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm}, .swizzle = 128)   on a `const __grid_constant__ TensorMap`: how argument a
-//                            looks to the tensor memory accelerator (see TensorView; over p, c, sizeof(T)). The device makes the map
+//   TENSOR_MAP(a, .size = {p.k, p.m}, .box = {c.bk, c.bm}, .swizzle = 128)   on a `const __grid_constant__ TensorMap`: how the tensor
+//                            memory accelerator sees argument a (see TensorView; over p, c, sizeof(T)). The device encodes the map
 // at file scope:
-//   CONSTANT(N) float f[289];   constant memory, at most 289 elements: an input behind the kernel's parameters, copied there before each launch.
-//                            `CONSTANT(N) extern float f[];` behind its definition marks somebody else's
+//   CONSTANT(N) float f[289];   constant memory, at most 289 elements: an input after the kernel's parameters, copied there before each launch.
+//                            `CONSTANT(N) extern float f[];` after its definition marks an array of included code
 // functions:
-//   KERNEL                   a __global__ function; several in one file are passes that run in order. On a declaration that is no template:
-//                            somebody else's function, in a file that this one includes, launched as it is
-//   DTYPES(f32, f64, ...)    behind KERNEL: the types T may be; without it f32, f16 and bf16. Of several types, each: DTYPES(In = f16 | f32, Out = f32)
+//   KERNEL                   a __global__ function; several in one file are passes that run in order. On a non-template declaration:
+//                            a function of an included file, launched unchanged
+//   DTYPES(f32, f64, ...)    after KERNEL: the types of T; default f32, f16 and bf16. With several type parameters: DTYPES(In = f16 | f32, Out = f32)
 //   LAUNCH_BOUNDS(...)       __launch_bounds__
-//   REFERENCE(N)             the right answer in double, called once for each index in [0, N); several in one file run in order, on the
-//                            same outputs. Takes the configuration too, as `Config c`, where that defines the result
-//   TOLERANCE(y, .ulps = 1)  behind REFERENCE(N): how far output y may be from that; also .absolute, .relative, .fraction = 0.999, .set
-//   INPUT(x, N)              fills input x: T x_input(long i, Random& random, Problem p) gives element i
-//   ACCEPT(N)                bool: whether the result is right at an index in [0, N), where several answers are
+//   REFERENCE(N)             the correct answer in double, called once for each index in [0, N); several in one file run in order, on the
+//                            same outputs. Also takes `Config c` if the configuration defines the result
+//   TOLERANCE(y, .ulps = 1)  after REFERENCE(N): the allowed error of output y; also .absolute, .relative, .fraction = 0.999, .set
+//   INPUT(x, N)              fills input x: T x_input(long i, Random& random, Problem p) returns element i
+//   ACCEPT(N)                bool: whether the result is correct at an index in [0, N), for results with several correct answers
 #define FLAGS(...)
 #if defined(HONE_READ)
 #define HONE_MARK(text) __attribute__((annotate(text)))
 #define STATIC HONE_MARK("hone:static") static constexpr
-// Not on the array itself: clang drops what a declaration behind the definition says.
+// Not on the array itself: clang drops attributes of a declaration after the definition.
 #define HONE_JOINED(a, b) a##b
 #define HONE_NAME(a, b) HONE_JOINED(a, b)
 #define CONSTANT(...) extern HONE_MARK("hone:constant:" #__VA_ARGS__) const int HONE_NAME(hone_constant_, __COUNTER__);
@@ -121,7 +121,7 @@
 // ---- what valid, launch and cost speak of ----------------------------------------------------------------------------------------------
 /// Launch geometry of one pass. `shared` is dynamic shared memory in bytes; a pass with enabled = false is skipped. With overlap = true a
 /// pass may begin while the one before it, or the kernel that was launched before the first one, still runs (a programmatic dependent
-/// launch, where the device has it): launch latency is hidden. The kernel must call grid_dependency_wait() before it touches memory.
+/// launch, if the device supports it): this hides launch latency. The kernel must call grid_dependency_wait() before it accesses memory.
 struct Extent3 {
   long x = 1, y = 1, z = 1;
 };
@@ -134,7 +134,7 @@ struct Launch {
   long repeat = 1;
 };
 
-/// flops of one run, the fewest bytes it must move, and the length of the longest sum behind one output (it sets the tolerance).
+/// flops of one run, its minimum memory traffic in bytes, and the length of the longest sum behind one output (it sets the tolerance).
 struct Cost {
   double flops = 0, bytes = 0, sum_length = 1;
 };
@@ -146,9 +146,9 @@ struct Device {
       threads_per_multiprocessor, multiprocessors, compute_capability, memory, l2_bytes, warp_size;
 };
 
-/// What a TENSOR_MAP shows of an argument: an array of up to five axes, of which x is the one whose elements lie side by side, and the box
-/// of it that one copy moves. Outside the array copies read zeros and write nothing. Its base and strides must be multiples of 16 bytes,
-/// and so must be the place along x where a copy begins.
+/// How a TENSOR_MAP sees an argument: as an array of up to five axes (x is the contiguous one), and the box
+/// that one copy moves. Outside the array, copies read zeros and write nothing. Its base and strides must be multiples of 16 bytes,
+/// and so must the offset along x at which a copy begins.
 struct TensorAxes {
   long x = 0, y = 0, z = 0, u = 0, v = 0;  // 0: there is no such axis
 };
@@ -189,7 +189,7 @@ using u32 = unsigned;
 using i64 = long long;  // as CUDA's atomics and intrinsics have it
 using u64 = unsigned long long;
 
-/// IEEE half and bfloat16: storage with conversions from and to float, rounded to nearest even. Arithmetic happens in float.
+/// IEEE half and bfloat16: storage types with conversions from and to float, rounded to nearest even. Arithmetic is done in float.
 /// Layout-compatible with __half and __nv_bfloat16, without the 10 ms their headers cost in every compile.
 struct alignas(2) f16 {
   unsigned short bits;
@@ -221,7 +221,7 @@ struct alignas(2) bf16 {
 #endif
 };
 
-/// Numbers for generators (INPUT): a sequence of its own for each element, the same on every device. SplitMix64's finalizer over a Weyl sequence
+/// Numbers for generators (INPUT): each element has its own sequence, the same on every device. SplitMix64's finalizer over a Weyl sequence
 /// (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators").
 struct Random {
   unsigned long long state;
@@ -238,15 +238,15 @@ struct Random {
   HONE_DEVICE float normal() { return sqrtf(-2.0f * logf(1.0f - uniform())) * cosf(6.2831853f * uniform()); }  // Box and Muller 1958
 };
 
-/// N elements that move in one load or store; the address must be a multiple of its size (at most 16 bytes).
+/// N elements that are loaded or stored in one access; the address must be a multiple of its size (at most 16 bytes).
 template <class T, int N> struct alignas(N * sizeof(T)) Vector {
   T v[N];
   HONE_DEVICE T& operator[](int i) { return v[i]; }
   HONE_DEVICE const T& operator[](int i) const { return v[i]; }
 };
 
-/// load and store reach any memory. store_global writes device memory that the kernel does not read, and is one access for certain: the
-/// compiler takes vectors apart, and at times it does not put a store together again.
+/// load and store access any memory. store_global writes device memory that the kernel does not read, always in one access: the
+/// compiler splits vectors, and sometimes does not recombine a plain store.
 #if defined(__CUDACC__)
 template <int bytes> struct MemoryWord;
 template <> struct MemoryWord<1> { using type = unsigned char; };
@@ -283,9 +283,9 @@ template <class T, int N> HONE_DEVICE void store_global(T* to, const Vector<T, N
 #endif
 
 /// For passes that overlap (Launch::overlap; PTX: griddepcontrol). grid_dependency_wait returns when all kernels launched before have ended
-/// and what they wrote is visible. Call it at the beginning of the kernel, behind code that touches no memory but shared; every thread that
+/// and their writes are visible. Call it at the beginning of the kernel, after code that accesses only shared memory; every thread that
 /// reads or writes memory calls it, or waits for a thread that did. launch_dependents, called by every block, lets the next kernel begin
-/// where there is room for its blocks; a kernel that never calls it lets the next one begin when all its blocks have ended.
+/// as soon as there is room for its blocks; without it, the next kernel begins when all blocks have ended.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 HONE_DEVICE void grid_dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 HONE_DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
@@ -293,7 +293,7 @@ HONE_DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_depen
 HONE_DEVICE void grid_dependency_wait() {}
 HONE_DEVICE void launch_dependents() {}
 #endif
-/// The names of 0.1. The next release drops them.
+/// The names of 0.1; the next release removes them.
 [[deprecated("use grid_dependency_wait()")]] HONE_DEVICE void await_pass_before() { grid_dependency_wait(); }
 [[deprecated("use launch_dependents()")]] HONE_DEVICE void let_next_pass_begin() { launch_dependents(); }
 

@@ -1,10 +1,10 @@
 #pragma once
 // What compute capability 9.0 added: dependent launches, mbarriers, bulk copies, clusters, copies by tensor maps (TMA) and matrix products
 // of a warpgroup. Names and rules are those of the PTX ISA (https://docs.nvidia.com/cuda/parallel-thread-execution); a function is one
-// instruction unless its comment says more. Include this file behind <hone/kernel.h>.
+// instruction unless its comment says more. Include this file after <hone/kernel.h>.
 //
-// Functions that take pointers compile everywhere: the cpu device copies at once, and other architectures leave out what they lack. `valid`
-// must still ask for compute capability 9.0. Functions that take shared addresses, tensor maps or registers exist only where HONE_HOPPER is
+// Functions that take pointers compile everywhere: the cpu device copies at once, and other architectures omit what they lack. `valid`
+// must still require compute capability 9.0. Functions that take shared addresses, tensor maps or registers exist only where HONE_HOPPER is
 // defined: a kernel file must also compile for other architectures.
 
 #if defined(__CUDACC__) && defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -26,8 +26,8 @@ HONE_DEVICE void grid_dependency_sync() {
   if (blockIdx.x + kLast >= gridDim.x) launch_dependents();
 }
 
-/// grid_dependency_wait behind the arithmetic that computes these two addresses. The compiler moves arithmetic that a wait does not use
-/// behind the wait, where it delays the first load (in gemv by 200 instructions).
+/// grid_dependency_wait after the arithmetic that computes these two addresses. The compiler moves arithmetic that a wait does not use
+/// after the wait, where it delays the first load (in gemv by 200 instructions).
 HONE_DEVICE void grid_dependency_wait_after(const void* first, const void* second) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile(
@@ -40,18 +40,18 @@ HONE_DEVICE void grid_dependency_wait_after(const void* first, const void* secon
 #endif
 }
 
-/// Fetches `bytes` bytes, a multiple of 16, from device memory into L2 and no further. That is right before grid_dependency_wait, whatever
-/// the kernel before still writes, because all writes go through L2.
+/// Fetches `bytes` bytes, a multiple of 16, from device memory into L2 only. This is safe before grid_dependency_wait, even if the
+/// previous kernel is still writing, because all writes go through L2.
 HONE_DEVICE void bulk_prefetch_l2(const void* from, long bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)), "r"((unsigned)bytes) : "memory");
 #endif
 }
 
-/// The first blocks of a grid prefetch so many bytes in all: what memory moves in the microsecond between two kernels, in which it would be
-/// idle. More made kernels slower again.
+/// The first blocks of a grid prefetch this many bytes in total: the memory traffic of the microsecond between two kernels, in which memory
+/// would be idle. More made kernels slower again.
 constexpr unsigned kPrefetchBytes = 4 << 20;
-/// Whether a prefetch helps a copy or transpose that reads so many bytes. Those of 64 MiB and more (32 us and more on an H200) take up to a
+/// Whether a prefetch helps a copy or transpose that reads this many bytes. 64 MiB and more (32 us and more on an H200) take up to a
 /// hundredth longer with it when no kernel runs before them.
 HONE_DEVICE bool prefetch_pays(long bytes) { return bytes <= 32 << 20; }
 
@@ -82,25 +82,25 @@ constexpr bool kBulkCopies = true;
 #endif
 
 #if defined(__CUDACC__)
-/// An address of shared memory as the instructions take it.
+/// A shared memory address as the instructions take it.
 HONE_DEVICE u32 shared_address(const void* pointer) { return (u32)__cvta_generic_to_shared(pointer); }
 
 // ---- mbarriers ----------------------------------------------------------------------------------------------------------------------------
 /// A barrier in shared memory, of 8 bytes. Functions take a pointer to it or its shared address.
 using Mbarrier = u64;
 
-/// A phase of the barrier ends after `arrivals` arrivals, and after all bytes that it was told to expect.
+/// A phase of the barrier ends after `arrivals` arrivals and after all expected bytes.
 HONE_DEVICE void mbarrier_init(u32 barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-/// Makes initialized barriers visible to the cluster and to bulk copies; a barrier of the threads has to follow.
+/// Makes initialized barriers visible to the cluster and to bulk copies; a thread barrier must follow.
 HONE_DEVICE void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 /// mbarrier_init and fence_mbarrier_init.
 HONE_DEVICE void mbarrier_init(Mbarrier* barrier, u32 arrivals = 1) {
   mbarrier_init(shared_address(barrier), arrivals);
   fence_mbarrier_init();
 }
-/// Those that wait for the end of the phase see what this thread has written.
+/// Threads that wait for the end of the phase see this thread's earlier writes.
 HONE_DEVICE void mbarrier_arrive(u32 barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
 HONE_DEVICE void mbarrier_arrive(Mbarrier* barrier) { mbarrier_arrive(shared_address(barrier)); }
 /// Arrives at the barrier of the same address in block `rank` of the cluster.
@@ -110,7 +110,7 @@ HONE_DEVICE void mbarrier_arrive_remote(u32 barrier, u32 rank) {
       "r"(rank)
       : "memory");
 }
-/// Arrives, and lets the phase expect `bytes` more bytes.
+/// Arrives, and makes the phase expect `bytes` more bytes.
 HONE_DEVICE void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -122,7 +122,7 @@ HONE_DEVICE void mbarrier_wait(u32 barrier, u32 parity) {
       "r"(parity)
       : "memory");
 }
-/// The same as a loop with one branch: what kernels of bulk copies were measured with. ptxas allocates registers differently.
+/// The same as a loop with one branch; the bulk-copy kernels were measured with this form. ptxas allocates registers differently.
 HONE_DEVICE void mbarrier_wait(Mbarrier* barrier, u32 parity) {
   asm volatile("{ .reg .pred done; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1; @!done bra AGAIN; }" ::"r"(
                    shared_address(barrier)),
@@ -148,9 +148,9 @@ template <bool stream> HONE_DEVICE void bulk_load(void* to, const void* from, un
 }
 /// Closes the group of this thread's bulk stores.
 HONE_DEVICE void bulk_commit_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/// Waits until all of this thread's groups but the newest `pending` have read their shared memory.
+/// Waits until all of this thread's groups except the newest `pending` have read their shared memory.
 template <int pending> HONE_DEVICE void bulk_wait_group_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory"); }
-/// Starts a copy from shared memory to device memory, a group of its own.
+/// Starts a copy from shared memory to device memory, in its own group.
 template <bool stream> HONE_DEVICE void bulk_store(void* to, const void* from, unsigned bytes) {
   if constexpr (stream) {
     asm volatile(
@@ -175,7 +175,7 @@ HONE_DEVICE u32 cluster_rank() {
   return rank;
 }
 HONE_DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-/// Arrives without a release, which would wait for all accesses to memory that are under way.
+/// Arrives without a release, which would wait for all pending memory accesses.
 HONE_DEVICE void cluster_arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 HONE_DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 HONE_DEVICE void cluster_sync() {
@@ -183,7 +183,7 @@ HONE_DEVICE void cluster_sync() {
   cluster_wait();
 }
 
-/// The address of block `rank` that corresponds to a shared address of this one.
+/// The address in block `rank` that corresponds to a shared address of this block.
 HONE_DEVICE u32 map_shared_rank(u32 address, u32 rank) {
   u32 remote;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
@@ -201,7 +201,7 @@ HONE_DEVICE void store_remote(float* to, int rank, float value) {
                "r"(rank), "f"(value)
                : "memory");
 }
-/// As store_remote, and that block's barrier at the address of `barrier` counts the 4 bytes.
+/// Like store_remote; in addition, that block's barrier at the address of `barrier` counts the 4 bytes.
 HONE_DEVICE void store_remote_async(float* to, int rank, float value, Mbarrier* barrier) {
   asm volatile(
       "{ .reg .u32 at, there; mapa.shared::cluster.u32 at, %0, %2; mapa.shared::cluster.u32 there, %1, %2;"
@@ -233,7 +233,7 @@ HONE_DEVICE void store_half(u32 address, u16 x) { asm volatile("st.shared.b16 [%
 
 // ---- copies by tensor maps (TMA) ----------------------------------------------------------------------------------------------------------
 HONE_DEVICE void prefetch_tensor_map(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
-/// How long L2 keeps what a copy reads: the encodings of createpolicy's evict_normal and evict_first for all of it.
+/// How long L2 keeps the lines that a copy reads: the encodings of createpolicy's evict_normal and evict_first for all of it.
 constexpr u64 kEvictNormal = 0x1000000000000000, kEvictFirst = 0x12f0000000000000;
 /// Copies the box at (x, y) to shared memory and reports its bytes to `barrier`.
 HONE_DEVICE void tma_load(u32 to, const TensorMap& map, int x, int y, u32 barrier, u64 policy = kEvictNormal) {
@@ -242,7 +242,7 @@ HONE_DEVICE void tma_load(u32 to, const TensorMap& map, int x, int y, u32 barrie
       "l"(&map), "r"(x), "r"(y), "r"(barrier), "l"(policy)
       : "memory");
 }
-/// Multicast: copies the box into every block of the cluster whose bit is set, at the same address, and reports to the barrier of each.
+/// Multicast: copies the box into every block of the cluster whose bit is set, at the same address, and reports to each block's barrier.
 HONE_DEVICE void tma_load(u32 to, const TensorMap& map, int x, int y, u32 barrier, u64 policy, u16 blocks) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], [%1, {%2, %3}], [%4], "
@@ -270,8 +270,8 @@ HONE_DEVICE void stmatrix(u32 row, u32 a, u32 b, u32 c, u32 d) {
 }
 
 /// Describes an operand with 128-byte swizzle that begins at a multiple of 1024 bytes. Its lines of 128 bytes are rows along k (64
-/// elements), or, transposed, rows along m or n. Eight lines make a group; `stride` is from one group to the next, `leading` (transposed
-/// only) from one 64 elements of m or n to the next.
+/// elements), or, transposed, rows along m or n. Eight lines form a group; `stride` is the distance between groups, `leading` (transposed
+/// only) the distance between runs of 64 elements of m or n.
 HONE_DEVICE u64 matrix_descriptor(u32 address, u32 leading, u32 stride) {
   return (u64)((address & 0x3ffff) >> 4) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | (u64)1 << 62;
 }
@@ -295,7 +295,7 @@ template <int pending> HONE_DEVICE void wgmma_wait_group() { asm volatile("wgmma
 #define HONE_SUMS_64 HONE_SUMS_32, HONE_SIXTEEN(32), HONE_SIXTEEN(48)
 #define HONE_SUMS_96 HONE_SUMS_64, HONE_SIXTEEN(64), HONE_SIXTEEN(80)
 #define HONE_SUMS_128 HONE_SUMS_96, HONE_SIXTEEN(96), HONE_SIXTEEN(112)
-// A0 to A4 are the numbers of the operands behind the sums.
+// A0 to A4 are the numbers of the operands after the sums.
 #define HONE_PRODUCT(n, type, names, sums_list, A0, A1, A2, A3, A4)                                                                          \
   asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #A2 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" names "}, %" #A0 \
                ", %" #A1 ", add, 1, 1, %" #A3 ", %" #A4 ";\n}"                                                                                \
@@ -312,7 +312,7 @@ template <int pending> HONE_DEVICE void wgmma_wait_group() { asm volatile("wgmma
     static_assert(n == 256);                                           \
     HONE_PRODUCT(256, type, HONE_NAMES_128, HONE_SUMS_128, 128, 129, 130, 131, 132); \
   }
-/// Adds, or begins with, the product of two operands in shared memory. Lane l of warp w holds, for i < n / 8, rows w * 16 + l / 4
+/// Adds the product of two operands in shared memory, or starts with it. Lane l of warp w holds, for i < n / 8, rows w * 16 + l / 4
 /// (sums[4i], sums[4i + 1]) and 8 below (sums[4i + 2], sums[4i + 3]) of the columns 8i + l % 4 * 2 and the next.
 template <class T, int n, bool transposed_a, bool transposed_b>
 HONE_DEVICE void wgmma(float (&sums)[n / 2], u64 a, u64 b, bool accumulate) {
@@ -338,7 +338,7 @@ HONE_DEVICE void wgmma(float (&sums)[n / 2], u64 a, u64 b, bool accumulate) {
 #undef HONE_SUMS_96
 #undef HONE_SUMS_128
 
-// The names of 0.1. The next release drops them.
+// The names of 0.1; the next release removes them.
 #define HONE_RENAMED(name) [[deprecated("use hopper::" name)]] HONE_DEVICE
 HONE_RENAMED("mbarrier_init") void barrier_init(u32 barrier, u32 arrivals) { mbarrier_init(barrier, arrivals); }
 HONE_RENAMED("fence_mbarrier_init") void fence_barrier_init() { fence_mbarrier_init(); }
@@ -372,7 +372,7 @@ HONE_RENAMED("wgmma") void multiply_add(float (&sums)[n / 2], u64 a, u64 b, bool
 }
 #undef HONE_RENAMED
 #else
-// The cpu device. A copy is done when it starts; the threads of a block take turns, so that nothing needs to be atomic. There are no
+// The cpu device. A copy completes at once; the threads of a block take turns, so nothing needs to be atomic. There are no
 // clusters.
 struct Mbarrier {
   int count, missing;

@@ -1,6 +1,6 @@
 #pragma once
-// Element types of eight bits that are more than a byte: the floats e4m3 and e5m2, and two 4-bit integers. It includes nothing; <hone/kernel.h>
-// comes first. The runtime of the cpu device includes it with HONE_CPU_RUNTIME defined and gets the conversions alone.
+// 8-bit element types: the floats e4m3 and e5m2, and packed 4-bit integers. It includes nothing; include it after
+// <hone/kernel.h>. The runtime of the cpu device includes it with HONE_CPU_RUNTIME defined and gets only the conversions.
 
 #if defined(HONE_CPU_RUNTIME)
 #define HONE_DEVICE inline
@@ -8,8 +8,8 @@
 
 // ---- by software: what the hardware's conversions do since compute capability 8.9, for the cpu device and GPUs before that ------------------
 #if !defined(HONE_READ)
-/// Rounded to nearest even; beyond the range, infinities too, the largest number; a NaN stays one. `mantissa` bits, and 2^least is the smallest
-/// normal number.
+/// Rounded to nearest even; values beyond the range, including infinities, become the largest number; NaN stays NaN. `mantissa` is its number
+/// of bits; 2^least is the smallest normal number.
 template <int mantissa, int least> HONE_DEVICE unsigned char hone_float_to_fp8(float value, float largest) {
   constexpr int kDrop = 23 - mantissa;
   const unsigned all = __builtin_bit_cast(unsigned, value), sign = all >> 24 & 0x80u;
@@ -37,8 +37,8 @@ template <int mantissa, int least> HONE_DEVICE float hone_fp8_to_float(unsigned 
 
 #if !defined(HONE_CPU_RUNTIME)
 // ---- the types -----------------------------------------------------------------------------------------------------------------------------
-/// 8-bit floats: storage with conversions from and to float. e4m3 has 3 bits of mantissa, numbers up to 448 and no infinity; e5m2 has 2, numbers up
-/// to 57344. What is larger becomes the largest number, as with CUDA's own types by default. Layout-compatible with __nv_fp8_e4m3 and __nv_fp8_e5m2.
+/// 8-bit floats: storage types with conversions from and to float. e4m3 has 3 mantissa bits, a maximum of 448 and no infinity; e5m2 has 2, and a
+/// maximum of 57344. Larger values become the largest number, as with CUDA's own types by default. Layout-compatible with __nv_fp8_e4m3 and __nv_fp8_e5m2.
 #if defined(HONE_READ)
 #define HONE_FP8(name, mantissa, least, most) \
   struct name {                                  \

@@ -1,5 +1,5 @@
 #pragma once
-// Strategies in C++: a class with ask and tell becomes a plugin. Header-only over <hone/plugin.h>; needs nothing else of Hone.
+// Strategies in C++: a class with ask and tell becomes a plugin. Header-only, based on <hone/plugin.h>; needs no other part of Hone.
 //
 //   class Mine : public hone::plugin::Strategy {
 //    public:
@@ -43,7 +43,7 @@ struct PositionHash {
   }
 };
 
-/// Pseudo-random numbers that are the same on every platform: splitmix64 (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
+/// Pseudo-random numbers, the same on every platform: splitmix64 (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -56,7 +56,7 @@ class Random {
   }
   /// Uniform in [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// Uniform in [0, size), size > 0: numbers beyond the largest multiple of `size` would favour small results and are drawn again.
+  /// Uniform in [0, size), size > 0: numbers beyond the largest multiple of `size` are drawn again, since they favour small results.
   Position below(Position size) {
     const Position limit = ~Position{0} - ~Position{0} % size;
     for (;;) {
@@ -73,14 +73,14 @@ class Random {
   std::uint64_t state_ = 0;
 };
 
-/// For each dimension the place of its value in the list of values.
+/// For each dimension the index of its value in the list of values.
 using Digits = std::vector<std::uint16_t>;
 
 enum class Neighbourhood : std::int32_t { kHamming = HONE_HAMMING, kAdjacent = HONE_ADJACENT };
 
 namespace detail {
 
-/// Where an array's elements lie further apart, or are shorter, than this header knows them.
+/// For arrays whose elements are longer or shorter than this header's structs.
 constexpr std::size_t stride_or(std::size_t given, std::size_t known) { return given != 0 ? given : known; }
 
 }  // namespace detail
@@ -102,7 +102,7 @@ class Space {
     return *HONE_AT(hone_dimension, space_->dimensions, detail::stride_or(stride, sizeof(hone_dimension)), i);
   }
 
-  /// Throws std::out_of_range if there is no such position.
+  /// Throws std::out_of_range for a position that does not exist.
   void at(Position position, std::uint16_t* digits) const {
     if (space_->at(space_->self, to_c(position), digits) != 0) {
       throw std::out_of_range("Space::at: the position is outside the space");
@@ -140,14 +140,14 @@ class Space {
     return positions(found);
   }
 
-  /// How many things the kernel's author expects of the fastest. What breaks one is as valid as the rest and may win.
+  /// The number of expectations of the kernel's author. A configuration that breaks one is valid and may win.
   [[nodiscard]] std::size_t expectations() const { return HONE_HAS(hone_space, space_, broken) ? space_->expectation_count : 0; }
   [[nodiscard]] Expectation expectation(std::size_t i) const {
     const std::size_t stride = detail::stride_or(space_->expectation_stride, sizeof(hone_expectation));
     const hone_expectation& one = *HONE_AT(hone_expectation, space_->expectations, stride, i);
     return {one.text, one.comment};
   }
-  /// How many positions meet them all: at least 1, and all where nothing is expected.
+  /// The number of positions that meet all expectations: at least 1; all if there are no expectations.
   [[nodiscard]] Position likely_size() const { return expectations() > 0 ? from_c(space_->likely_size) : size(); }
   [[nodiscard]] bool is_likely(Position position) const {
     return expectations() > 0 ? space_->is_likely(space_->self, to_c(position)) != 0 : position < size();
@@ -161,7 +161,7 @@ class Space {
     drawn.resize(space_->sample_likely(space_->self, random.next(), count, drawn.data()));
     return positions(drawn);
   }
-  /// Which expectations a position breaks, ascending.
+  /// The expectations that a position breaks, ascending.
   [[nodiscard]] std::vector<std::uint32_t> broken(Position position) const {
     std::vector<std::uint32_t> places(expectations());
     if (!places.empty()) {
@@ -179,22 +179,22 @@ class Space {
   const hone_space* space_;
 };
 
-/// What came of a configuration.
+/// The outcome of a configuration.
 struct Observation : hone_observation {
   [[nodiscard]] Position at() const { return from_c(position); }
   [[nodiscard]] bool ok() const { return outcome == HONE_OK; }
-  /// Left after one cold run far behind the fastest: its time is known about, and it cannot win.
+  /// Dropped after one cold run far behind the fastest: its time is approximate, and it cannot win.
   [[nodiscard]] bool too_slow() const { return outcome == HONE_TOO_SLOW; }
-  /// Whether it has a time that a logarithm can be taken of. A clock too coarse for a kernel says 0, a foreign record may say anything.
+  /// Whether it has a positive finite time. A clock too coarse for a kernel gives 0; a foreign record may contain anything.
   [[nodiscard]] bool timed() const { return (ok() || too_slow()) && time_us > 0.0 && time_us < std::numeric_limits<double>::infinity(); }
-  /// Whether it can win: right, and with such a time.
+  /// Whether it can win: correct, and with such a time.
   [[nodiscard]] bool eligible() const { return ok() && timed(); }
-  /// What to minimise: the time, infinity for a failure or where there is none.
+  /// What to minimise: the time, or infinity for a failure or without a time.
   [[nodiscard]] double objective() const { return timed() ? time_us : std::numeric_limits<double>::infinity(); }
 };
 static_assert(sizeof(Observation) == sizeof(hone_observation));
 
-/// Observations as an array of what this header knows of them, where they lie: copied if they are longer or shorter.
+/// Observations as an array of this header's structs: in place, or copied if they are longer or shorter.
 class Observations {
  public:
   Observations(const hone_observation* first, std::size_t count, std::size_t stride) {
@@ -218,11 +218,11 @@ class Observations {
   std::shared_ptr<const void> copied_;
 };
 
-/// What the store knows of the same kernel for another shape, dtype or device, or from an earlier session.
+/// The store's data on the same kernel for another shape, dtype or device, or from an earlier session.
 struct Prior {
   std::string_view device, dtype, shape;
   std::span<const Observation> observations;
-  std::shared_ptr<const void> kept = nullptr;  ///< where the observations lie, if not with the context
+  std::shared_ptr<const void> kept = nullptr;  ///< owner of the observations, if not the context
 };
 
 /// A declared parameter of a strategy.
@@ -235,16 +235,16 @@ constexpr Parameter integer(const char* name, const char* help, double value, do
 }
 constexpr Parameter flag(const char* name, const char* help, bool value) { return {name, help, HONE_FLAG, value ? 1.0 : 0.0, 0.0, 1.0}; }
 
-/// What a strategy says of itself, as a static member `kAbout` of its class.
+/// The description of a strategy, a static member `kAbout` of its class.
 struct About {
   const char* name = "";
   const char* summary = "";
   const char* source = "";  ///< paper or URL
   std::span<const Parameter> parameters = {};
-  bool weighs_expectations = false;  ///< by itself: it sees all valid configurations from the beginning
+  bool weighs_expectations = false;  ///< it sees all valid configurations from the beginning
 };
 
-/// What an instance is made from; views into it live as long as the instance.
+/// The input of an instance; views into it live as long as the instance.
 class Context {
  public:
   Context(const hone_strategy_context& context, const About& about) : context_(&context), about_(&about) {}
@@ -255,7 +255,7 @@ class Context {
   [[nodiscard]] std::optional<Position> first() const {
     return context_->first != nullptr ? std::optional(from_c(*context_->first)) : std::nullopt;
   }
-  /// How many trials it may be asked for; 0 if not known.
+  /// The expected number of trials; 0 if unknown.
   [[nodiscard]] std::uint64_t expected_trials() const { return context_->expected_trials; }
   /// The value of a declared parameter. Throws std::invalid_argument for a name that is not declared.
   [[nodiscard]] double parameter(std::string_view name) const {
@@ -278,9 +278,9 @@ class Context {
     }
     return priors;
   }
-  /// What `save` returned in an earlier session of this kernel and strategy; empty if there was none.
+  /// The data that `save` returned in an earlier session of this kernel and strategy; empty if there was none.
   [[nodiscard]] std::string_view model() const { return {static_cast<const char*>(context_->model), context_->model_bytes}; }
-  /// From one observation to the next, as they cross the border.
+  /// The stride of observations in the C interface.
   [[nodiscard]] std::size_t observation_stride() const {
     const std::size_t stride = HONE_HAS(hone_strategy_context, context_, observation_stride) ? context_->observation_stride : 0;
     return detail::stride_or(stride, sizeof(hone_observation));
@@ -291,19 +291,19 @@ class Context {
   const About* about_;
 };
 
-/// The base of a strategy. An exception costs it its turn, not the session.
+/// The base class of a strategy. An exception costs its turn, not the session.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Up to `wanted` positions. Fewer, also none, while it waits for outcomes.
+  /// Up to `wanted` positions; fewer, or none, while it waits for outcomes.
   virtual std::vector<Position> ask(std::size_t wanted) = 0;
-  /// Outcomes, in the order they came; also those it did not ask for.
+  /// Outcomes in the order of completion, including trials it did not propose.
   virtual void tell(std::span<const Observation> observations) = 0;
-  /// What a later session of the same kernel and strategy may begin with.
+  /// A model for later sessions of the same kernel and strategy.
   [[nodiscard]] virtual std::string save() const { return {}; }
 };
 
-/// Positions that are no longer to be proposed: those proposed, those told of and the default.
+/// Positions that must not be proposed again: those proposed, those told and the default.
 class Taken {
  public:
   explicit Taken(const Context& context) : size_(context.space().size()) {
@@ -311,7 +311,7 @@ class Taken {
       claim(*context.first());
     }
   }
-  /// Whether the position was still free; it no longer is.
+  /// Takes the position; returns whether it was free.
   bool claim(Position position) { return position < size_ && taken_.insert(position).second; }
   void claim(std::span<const Observation> observations) {
     for (const Observation& observation : observations) {
@@ -319,9 +319,9 @@ class Taken {
     }
   }
   [[nodiscard]] bool contains(Position position) const { return taken_.contains(position); }
-  /// How many are still free.
+  /// The number of free positions.
   [[nodiscard]] Position left() const { return size_ - taken_.size(); }
-  /// A free position near a random one; there must be one left. Uniform as long as few are taken.
+  /// A free position near a random one; at least one must be free. Uniform while few are taken.
   [[nodiscard]] Position any(Random& random) const {
     constexpr int kDraws = 64;
     Position position = random.below(size_);
@@ -341,7 +341,7 @@ class Taken {
 
 namespace detail {
 
-/// Nothing may be thrown over the border: an exception becomes its message.
+/// No exception may cross the C interface: it becomes a message.
 template <class Body>
 std::int32_t guarded(hone_message* message, const Body& body) noexcept {
   const auto fail = [&](const char* what) {
@@ -359,7 +359,7 @@ std::int32_t guarded(hone_message* message, const Body& body) noexcept {
   }
 }
 
-/// What a handle points to.
+/// The target of a handle.
 struct Instance {
   std::unique_ptr<Strategy> strategy;
   std::size_t observation_stride;
