@@ -1,5 +1,5 @@
 #pragma once
-// What a Bench holds, and the steps that validation and timing share.
+// The state of a Bench, and the steps that validation and timing share.
 
 #include <array>
 #include <cstdint>
@@ -16,34 +16,34 @@
 namespace hone {
 
 struct Bench::Impl {
-  /// Where the arguments of a run lie: the buffers that timing uses too, or those of the second run, at other addresses.
+  /// The buffers of a run: those that timing also uses, or those of the second run, at other addresses.
   static constexpr std::size_t kFirst = 0, kSecond = 1, kPlaces = 2;
 
   /// One argument of the kernel on this problem.
   struct Slot {
     const Argument* argument = nullptr;
     DType element = DType::kF32;
-    std::size_t count = 0;  ///< elements; of a workspace: for the configuration at hand
+    std::size_t count = 0;  ///< elements; of a workspace: for the current configuration
     Tolerance tolerance;
-    std::byte* original = nullptr;                 ///< kInOut: what it is restored from
+    std::byte* original = nullptr;                 ///< kInOut: the copy that restores it
     double* expected = nullptr;                    ///< kOut, kInOut: the reference's answer
-    std::byte* exact = nullptr;                    ///< the same as the reference wrote it, where it wrote 64-bit integers
-    double rms = 0.0;                              ///< of that answer
+    std::byte* exact = nullptr;                    ///< the answer as 64-bit integers, if the reference writes them
+    double rms = 0.0;                              ///< root mean square of the answer
     std::optional<measure::FillPlan> fill{};       ///< of an input that its mark describes
-    double fraction = 1.0;                         ///< of an output: the share that must be right
-    std::size_t group = 0;                         ///< of an output that is a set: see Bound
-    bool is_accepted = false, has_answer = false;  ///< of an output: judged by an acceptance; the reference has an answer
-    std::vector<double> sensitivity;               ///< of each element of the answer (conditioning.cpp); empty until it is asked for
+    double fraction = 1.0;                         ///< of an output: the share that must be correct
+    std::size_t group = 0;                         ///< of a set output: see Bound
+    bool is_accepted = false, has_answer = false;  ///< of an output: judged by an ACCEPT function; has a reference answer
+    std::vector<double> sensitivity;               ///< of each element of the answer (conditioning.cpp); on demand
     alignas(8) std::array<std::byte, 8> scalar{};
-    std::array<void*, kPlaces> address{};  ///< the values that are passed: device pointers
+    std::array<void*, kPlaces> address{};  ///< the device pointers to pass
     void* reference_address = nullptr;     ///< the same for the reference
 
     [[nodiscard]] std::size_t bytes() const { return count * size_of(element); }
     [[nodiscard]] std::size_t answer_bytes() const { return count * sizeof(double); }
     [[nodiscard]] bool is(Direction direction) const { return argument->direction == direction; }
-    /// Those without an element have no memory, and there is nothing to be done for them.
+    /// Whether it is an input with elements; arguments without elements have no memory.
     [[nodiscard]] bool is_input() const { return count > 0 && (is(Direction::kIn) || is(Direction::kInOut)); }
-    /// Its answer says of each element what is right there.
+    /// Whether each element has one correct value.
     [[nodiscard]] bool is_watched() const { return is_output() && !is_accepted && !argument->bound.set && fraction == 1.0; }
     [[nodiscard]] bool is_output() const { return count > 0 && (is(Direction::kOut) || is(Direction::kInOut)); }
     [[nodiscard]] bool has_fixed_memory() const { return count > 0 && !is(Direction::kScalar) && !is(Direction::kWorkspace); }
@@ -70,17 +70,17 @@ struct Bench::Impl {
   Result<Validation> validate(const LoadedKernel& kernel, const Configuration& configuration, std::uint64_t seed, Runs runs);
 
   // audit.cpp
-  /// Whose a payload is.
+  /// The owner of a payload.
   struct Owner {
     const Slot* slot = nullptr;
-    bool own = false;  ///< the bench's own: an original or an answer
+    bool own = false;  ///< owned by the bench: an original or an answer
   };
-  /// What no kernel may write, and its checksum while that holds: a guard band, an input, or what only the reference writes.
+  /// Memory that no kernel may write, with its checksum: a guard band, an input, or memory that only the reference writes.
   struct Frozen {
     Region region;
     std::uint64_t checksum = 0;
-    const Slot* slot = nullptr;                    ///< whose it is
-    bool own = false;                              ///< an original, an answer, or a band of one: no argument of the kernel
+    const Slot* slot = nullptr;                    ///< its argument
+    bool own = false;                              ///< an original, an answer, or its band: not an argument of the kernel
     const measure::GuardedArena* arena = nullptr;  ///< of a band
     std::size_t band = 0;
   };
@@ -89,10 +89,10 @@ struct Bench::Impl {
   [[nodiscard]] std::vector<Frozen> bands(std::size_t place) const;
   /// All bands, inputs, originals and answers.
   [[nodiscard]] std::vector<Frozen> frozen() const;
-  /// Says what of it was written, in the words of a kernel's failure.
+  /// Describes the write for the message of a kernel's failure.
   Result<std::optional<std::string>> damage(const std::vector<Frozen>& watched);
   Result<std::string> describe_damage(const Frozen& hit);
-  /// After a failure nothing on the device is taken for intact: the next configuration must not pay for it.
+  /// After a failure, all memory is refilled: the next configuration must not be charged for damage.
   Result<void> repair();
 
   // timing.cpp
@@ -105,10 +105,10 @@ struct Bench::Impl {
   Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
 
   Device& device_;
-  std::size_t bytes_ = 0;  ///< device memory of all but the workspaces, the second place and the calls of graphs
+  std::size_t bytes_ = 0;  ///< device memory except workspaces, the second place and the calls of graphs
   std::function<void(bool)> on_reference_;
-  Given given_;     ///< files, read each time they are needed: answers of several seeds are the same
-  OnTurn on_turn_;  ///< of the timing that is going on
+  Given given_;     ///< files, read whenever needed: they are the same for every seed
+  OnTurn on_turn_;  ///< of the current timing
 
  private:
   struct Subject;
@@ -124,7 +124,7 @@ struct Bench::Impl {
 
   // reference.cpp
   Result<void> load_reference(const Compiled& reference);
-  /// Whose reference, generators and acceptances count.
+  /// The kernel whose reference, generators and ACCEPT functions are used.
   [[nodiscard]] const KernelSpec& judge() const { return spec_.judge ? *spec_.judge : spec_; }
   [[nodiscard]] std::optional<std::size_t> slot_of(std::size_t argument) const;
   Result<void> launch_reference();
@@ -135,18 +135,18 @@ struct Bench::Impl {
   Result<void> check_expected(Slot& slot);
   Result<void> round_overflow(Slot& slot);
 
-  // answers.cpp: of a reference that takes the configuration
-  /// An answer to the inputs at hand, as it was computed for other configurations.
+  // answers.cpp: for a reference that takes the configuration
+  /// An answer for the current inputs, computed for other configurations.
   struct KnownAnswer {
     std::vector<Value> fields;
-    std::vector<std::unique_ptr<Buffer>> copies;  ///< of what the reference wrote, in the order of own_
+    std::vector<std::unique_ptr<Buffer>> copies;  ///< of the reference's output, in the order of own_
     std::vector<Frozen> own;
     std::vector<double> rms;  ///< by slot
     double slack = 1.0;
     std::size_t bytes = 0;
   };
   void find_answer_fields();
-  /// The answer is from now on the one for this configuration.
+  /// Makes the answer that of this configuration.
   void use(const Configuration& configuration);
   Result<void> face(const Subject& subject);
   Result<void> run_on_own_buffers(Subject& subject);  // timing.cpp
@@ -171,11 +171,11 @@ struct Bench::Impl {
     std::string detail;
     [[nodiscard]] bool ok() const { return outcome == Outcome::kOk; }
   };
-  /// Which run of a validation: on which buffers, over which poison, behind which late writer.
+  /// A run of a validation: its buffers, its poison, and the pass that a late writer precedes.
   struct Run {
     std::size_t place = kFirst;
-    bool second = false;                       ///< over the other poison
-    std::optional<std::size_t> late_before{};  ///< this pass comes behind a kernel that still writes
+    bool second = false;                       ///< uses the other poison
+    std::optional<std::size_t> late_before{};  ///< this pass runs behind a kernel that is still writing
   };
   Result<Verdict> judge(const LoadedKernel& kernel, Runs runs, double& max_error);
   [[nodiscard]] std::vector<Frozen> written_by_none(bool inputs_alone) const;
@@ -202,14 +202,14 @@ struct Bench::Impl {
   Result<Verdict> accept(const std::vector<void*>& addresses);
 
   // conditioning.cpp
-  /// Holds an output against the answer with what rounding may do to this very answer.
+  /// Compares an output with the answer, allowing for the conditioning of this answer.
   Result<Comparison> compare_conditioned(const Slot& slot, const void* address);
   Result<void> measure_sensitivity();
   Result<void> add_perturbed_answer(std::uint64_t draw, double step, const std::vector<std::vector<double>>& answers);
   [[nodiscard]] double perturbation_step() const;
 
   // timing.cpp
-  /// One configuration, ready to be sampled: call by call, or by a graph of calls where there is one.
+  /// One configuration, ready to be sampled: call by call, or as a graph of calls.
   struct Subject {
     const LoadedKernel* kernel = nullptr;
     const Configuration* configuration = nullptr;
@@ -218,8 +218,8 @@ struct Bench::Impl {
     std::vector<Watch> watches;
     double warmup_us = std::numeric_limits<double>::infinity();  ///< the fastest warm-up run
     std::unique_ptr<CallGraph> graph;
-    std::uint64_t unmended = 0, runs = 0;  ///< so far: spoiled elements that its runs left wrong, and its runs
-    std::optional<std::string> harm;       ///< what one of its turns among finalists damaged
+    std::uint64_t unmended = 0, runs = 0;  ///< so far: overwritten elements that its runs did not correct, and its runs
+    std::optional<std::string> harm;       ///< damage by one of its turns in the final round
   };
   Result<void> ready_for_timing();
   [[nodiscard]] std::vector<Preparation> preparations(const std::vector<std::size_t>& workspaces,
@@ -229,7 +229,7 @@ struct Bench::Impl {
   Subject subject(const LoadedKernel& kernel, const Configuration& configuration, std::vector<std::size_t> workspaces) const;
   Result<void> warm_up(Subject& subject, int runs, bool flush);
   Result<std::vector<double>> sample(Subject& subject, int samples, bool flush);
-  /// Tells who listens that the `finalist` runs next, for about `us` microseconds.
+  /// Reports that the `finalist` runs next, for about `us` microseconds.
   void take_turn(std::size_t finalist, double us) const;
   Result<std::vector<Subject>> warm_up_finalists(std::span<const Finalist> finalists, const MeasureSettings& settings);
   /// One sample of a finalist, and whether it did damage.
@@ -238,16 +238,16 @@ struct Bench::Impl {
                            std::uint64_t seed, Readings& readings);
   template <class Take>
   Result<std::vector<std::vector<double>>> accepted(Readings& readings, const Take& take);
-  /// Whether what was timed was right: spoiled elements of its runs, damage, and, unless it lost its race, all outputs of the last run.
+  /// Whether the timed runs were correct: overwritten elements, damage, and, unless it lost its race, all outputs of the last run.
   Result<Validation> check_timed(const Subject& subject, bool lost);
 
   // graph_timing.cpp
-  /// The problem's buffers once more.
+  /// A second set of the problem's buffers, for a call of a graph.
   struct CallSet {
     std::vector<void*> addresses;  ///< by argument; none for scalars
-    std::vector<void*> arguments;  ///< of a call: they point into `addresses`, and to the scalars of the slots
+    std::vector<void*> arguments;  ///< of a call: pointers into `addresses`, and to the scalars of the slots
   };
-  /// Gives the subject a graph if it, or the `rival_us` that it races against, is short.
+  /// Gives the subject a graph if its time, or the rival's (`rival_us`), is short.
   Result<void> select_timing_method(Subject& subject, const MeasureSettings& settings, double rival_us);
   Result<std::unique_ptr<CallGraph>> make_graph(const Subject& subject);
   Result<void> make_call_sets();
@@ -261,17 +261,17 @@ struct Bench::Impl {
   double max_error_;         ///< see MeasureSettings
   std::vector<Slot> slots_;  ///< never resized after size_slots(): arguments_ points into it
   std::array<std::vector<void*>, kPlaces> arguments_;
-  std::vector<void*> reference_arguments_, generator_arguments_;  ///< in the judge's order, and what generators get beside
+  std::vector<void*> reference_arguments_, generator_arguments_;  ///< in the judge's order, and additional ones of generators
   std::uint64_t generator_seed_ = 0;
-  std::unique_ptr<LoadedKernel> reference_, generators_, acceptances_;  ///< null where the file has none
-  std::unique_ptr<LoadedKernel> originals_;  ///< turns in-place arguments into doubles; null where there are none
+  std::unique_ptr<LoadedKernel> reference_, generators_, acceptances_;  ///< null if the file has none
+  std::unique_ptr<LoadedKernel> originals_;                             ///< converts in-place arguments to doubles; null if there are none
   std::vector<void*> original_arguments_;
-  std::unique_ptr<LoadedKernel> fills_;               ///< fills inputs that their marks describe; null where there are none
+  std::unique_ptr<LoadedKernel> fills_;               ///< fills inputs described by marks; null if there are none
   std::vector<int> answer_fields_;                    ///< parameters that the reference reads
-  std::vector<Value> fields_, answer_of_;             ///< their values: those that count, and of the answer that is there
+  std::vector<Value> fields_, answer_of_;             ///< their values: current, and those of the present answer
   std::vector<std::array<std::byte, 8>> configured_;  ///< by parameter, as the reference takes it
   std::vector<KnownAnswer> known_;                    ///< the oldest first
-  /// The arguments of each place. Originals and answers lie apart, where no kernel finds them beside its arguments.
+  /// The arguments of each place. Originals and answers are in separate memory, not adjacent to a kernel's arguments.
   std::array<measure::GuardedArena, kPlaces> arenas_, workspaces_;
   std::array<std::vector<Owner>, kPlaces> arena_owners_, workspace_owners_;  ///< by payload
   measure::GuardedArena own_arena_;
@@ -280,19 +280,19 @@ struct Bench::Impl {
   std::array<std::vector<Frozen>, kPlaces> inputs_;  ///< of each place, as filled
   std::vector<Frozen> own_;                          ///< originals and answers
   std::optional<std::uint64_t> inputs_seed_, answer_seed_;
-  /// Inputs of this seed are those of another, but for a part of each.
+  /// The inputs of this seed are those of another seed, except for a part of each.
   struct Variation {
     std::uint64_t seed = 0, base = 0;
   };
   std::optional<Variation> variation_;
   double largest_input_rms_ = 0.0;  ///< measured with the answers' sensitivity
-  double slack_ = 1.0;              ///< how many times the tolerance right results have been off: conditioned answers
-  std::uint64_t timings_ = 0;       ///< so far: each spoils other elements
-  std::vector<CallSet> call_sets_;  ///< made for the first graph
+  double slack_ = 1.0;              ///< largest error of correct results in units of the tolerance, for ill-conditioned answers
+  std::uint64_t timings_ = 0;       ///< so far: each overwrites other elements
+  std::vector<CallSet> call_sets_;  ///< created for the first graph
   measure::GuardedArena call_arena_, call_workspaces_;
   std::vector<Owner> call_owners_, call_workspace_owners_;  ///< by payload of the arenas
   std::optional<std::uint64_t> calls_seed_;                 ///< of the inputs that the call sets hold
-  bool has_graphs_ = true;                                  ///< until the device says otherwise
+  bool has_graphs_ = true;                                  ///< until the device reports otherwise
 };
 
 }  // namespace hone

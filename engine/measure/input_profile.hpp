@@ -1,6 +1,6 @@
 #pragma once
-// What inputs look like. Beside the usual draw there are those that provoke: what is right for numbers around one may overflow, divide by
-// zero or lose a sign for others. docs/checking.md says what of it a kernel may rely on.
+// The values of inputs. Stress profiles complement the usual random values: a kernel that is correct for numbers around one may overflow,
+// divide by zero or lose a sign for others. docs/checking.md says what a kernel may rely on.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace hone::measure {
 
-/// `count` elements of an argument, as bytes. Integer elements stay within [-128, 127] whatever the profile.
+/// `count` elements of an argument, as bytes. Integer elements stay within [-128, 127] in every profile.
 std::vector<std::byte> draw(InputProfile profile, DType dtype, std::size_t count, std::uint64_t seed);
 
-/// A scalar of this profile: its default, or another number where the profile is one of scalars. Integers stay near their defaults and keep
-/// their signs, for they choose or count.
+/// A scalar of this profile: its default, or another number if the profile changes scalars. Integers stay near their defaults and keep
+/// their signs, because they often select or count something.
 double scalar(InputProfile profile, DType dtype, double usual);
 
 }  // namespace hone::measure

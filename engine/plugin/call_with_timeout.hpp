@@ -9,22 +9,22 @@
 
 namespace hone::plugin_host {
 
-/// Runs jobs one at a time on a thread of its own. A job that does not return in time keeps the thread; once it returns, jobs are taken
-/// again. What a job uses it must own: it may outlive the caller.
+/// Runs jobs one at a time on its own thread. A job that does not return in time keeps the thread; after it returns, new jobs are
+/// accepted. A job must own everything it uses, because it may outlive the caller.
 class CallWithTimeout {
  public:
   CallWithTimeout();
   CallWithTimeout(const CallWithTimeout&) = delete;
   CallWithTimeout& operator=(const CallWithTimeout&) = delete;
-  /// Leaves a job that still runs to itself.
+  /// Detaches from a job that is still running.
   ~CallWithTimeout();
 
-  /// Whether an earlier job still runs.
+  /// Whether an earlier job is still running.
   [[nodiscard]] bool busy() const;
   /// Whether the job returned within `patience`. Not to be called while busy.
   bool call(std::function<void()> job, std::chrono::milliseconds patience);
 
-  /// One call on a thread of its own: what it returned, or nothing if it did not in time. What `question` uses it must own, as above.
+  /// One call on its own thread: its result, or nothing if it did not return in time. `question` must own everything it uses.
   template <class Answer>
   static std::optional<Answer> ask(std::function<Answer()> question, std::chrono::milliseconds patience) {
     const auto answer = std::make_shared<std::optional<Answer>>();

@@ -1,5 +1,5 @@
 #pragma once
-// DeviceInfo on both sides of the border.
+// Conversion between DeviceInfo and the C interface.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace hone::plugin_host {
 /// Errors (kPlugin): a text is missing, the id is not of this plugin, a property that kernel files may use is missing.
 Result<DeviceInfo> from_c(const hone_device& table, const hone_device_info& info);
 
-/// Points into the DeviceInfo it is made from.
+/// Points into the DeviceInfo from which it was created.
 class InfoView {
  public:
   explicit InfoView(const DeviceInfo& info);

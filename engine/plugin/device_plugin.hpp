@@ -1,5 +1,5 @@
 #pragma once
-// A plugin's table of device functions as a DevicePlugin.
+// Wraps a plugin's table of device functions as a DevicePlugin.
 
 #include <chrono>
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace hone::plugin_host {
 
-/// `version` is the plugin's name and version, `file` the shared object it is in. Throws ContractError if the table lacks a name or a
-/// function. Enumerating has `timeout` to return, if there is one.
+/// `version` is the plugin's name and version, `file` its shared object. Throws ContractError if the table lacks a name or a
+/// function. `timeout`, if set, limits enumeration.
 std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::string version, std::filesystem::path file,
                                                  std::optional<std::chrono::milliseconds> timeout);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Calls through a device's table, and what is opened through it.
+// Calls through a device's table, and owners of the handles it returns.
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ inline Error device_error(const hone_device& table, std::string_view function, E
   return Error{code, fmt::format("device {}: {}: {}", table.name, function, what)};
 }
 
-/// `code` is that of a failure which leaves the device as it was.
+/// `code` is used for failures after which the device still works.
 template <class Call>
 Result<void> call(const hone_device& table, std::string_view function, ErrorCode code, const Call& made) {
   if (const std::optional<Failure> failure = guarded(made)) {
@@ -29,7 +29,7 @@ Result<void> call(const hone_device& table, std::string_view function, ErrorCode
   return {};
 }
 
-/// Something that a function of the table makes.
+/// A handle created by a function of the table.
 template <class Call>
 Result<void*> make(const hone_device& table, std::string_view function, ErrorCode code, const Call& made) {
   void* handle = nullptr;
@@ -40,7 +40,7 @@ Result<void*> make(const hone_device& table, std::string_view function, ErrorCod
   return handle;
 }
 
-/// An open device. Whatever is made of it keeps it open.
+/// An open device. Every object created from it keeps it open.
 class OpenDevice {
  public:
   OpenDevice(const hone_device& table, void* handle) : table_(table), handle_(handle) {}

@@ -1,5 +1,5 @@
 #pragma once
-// Calls into a plugin: what fails there, and what it throws, becomes a value here.
+// Calls into a plugin: its failures and exceptions become values.
 
 #include <cstdint>
 #include <exception>
@@ -16,7 +16,7 @@ struct Failure {
   std::int32_t status = 1;
 };
 
-/// Nothing if `call(hone_message*)` returned 0.
+/// The failure of `call(hone_message*)`, or nothing if it returned 0.
 template <class Call>
 std::optional<Failure> guarded(const Call& call) {
   hone_message message{};
@@ -34,7 +34,7 @@ std::optional<Failure> guarded(const Call& call) {
   }
 }
 
-/// The same of a function that cannot fail: what it throws is dropped.
+/// The same for a function that cannot fail; exceptions are dropped.
 template <class Call>
 void guarded_end(const Call& call) {
   guarded([&](hone_message*) {

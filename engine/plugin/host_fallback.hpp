@@ -1,5 +1,5 @@
 #pragma once
-// What a device leaves to the host: done through upload and download, piece by piece.
+// Host implementations of optional device functions, through upload and download in pieces.
 
 #include "engine/device/device.hpp"
 
@@ -12,7 +12,7 @@ Result<Comparison> compare_by_host(Device& device, const void* actual, DType dty
                                    Tolerance tolerance);
 Result<std::uint64_t> checksum_by_host(Device& device, const void* source, std::size_t bytes);
 
-/// Empties caches by writing to memory that is twice as large as they are.
+/// Flushes caches by writing memory twice their size.
 class FlushByFill {
  public:
   Result<void> flush(Device& device);

@@ -1,5 +1,5 @@
 #pragma once
-// One instance of a strategy with all that its context points to.
+// One instance of a strategy and everything that its context points to.
 
 #include <memory>
 #include <optional>
@@ -13,13 +13,13 @@
 namespace hone::plugin_host {
 
 hone_observation to_c(const Observation& observation);
-/// What a plugin of an older version can be told of an outcome that it does not know.
+/// Replaces an outcome that an older plugin does not know by one that it knows.
 hone_observation in_terms_of(std::uint32_t abi, hone_observation observation);
 
-/// What a strategy may keep for later sessions. It goes into the store, and from there into every session of the kernel.
+/// The size limit of a saved model. It is written to the store and passed to every later session of the kernel.
 constexpr std::size_t kMostModelBytes = std::size_t{1} << 20;
 
-/// Every function returns the failure of the plugin, also one it threw, or nothing.
+/// Every function returns the failure or exception of the plugin, or nothing.
 class Instance {
  public:
   Instance(const hone_strategy& table, std::uint32_t abi, StrategyContext context, std::vector<double> parameters);
@@ -33,7 +33,7 @@ class Instance {
   std::optional<Failure> save(std::string& model);
 
  private:
-  hone_strategy table_;  ///< a copy: a call that never returns keeps the instance, and not its plugin
+  hone_strategy table_;  ///< a copy, because a call that never returns keeps the instance but not its plugin
   std::uint32_t abi_;
   StrategyContext context_;
   std::vector<double> parameters_;

@@ -10,7 +10,7 @@
 
 namespace hone::plugin_host {
 
-/// `timeout`: of each call, which then runs on a thread of its own and is left behind where it does not return; without one they are called
+/// With `timeout`, each call runs on its own thread and is abandoned if it does not return in time; without it, functions are called
 /// directly.
 std::unique_ptr<StrategyRunner> make_local_runner(std::shared_ptr<Instance> instance, std::optional<std::chrono::milliseconds> timeout);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What devices and strategies this process has, by name. The engine names none of them; the assembled library registers its own.
+// The devices and strategies of this process, by name. The engine names none of them; the assembled library registers its own.
 
 #include <filesystem>
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace hone {
 
-/// What a shared object added, by name.
+/// The names that a shared object registered.
 struct LoadedPlugin {
   std::vector<std::string> strategies, devices;
 };
@@ -24,7 +24,7 @@ class Registry {
   void add(std::unique_ptr<DevicePlugin> device);
   void add(std::unique_ptr<StrategyPlugin> strategy);
 
-  /// Remembers what came from a file, by its canonical path: naming a file again is no second plugin.
+  /// Records the contents of a file by its canonical path, so that naming a file twice loads it once.
   void add(const std::filesystem::path& file, LoadedPlugin plugin) { files_[file] = std::move(plugin); }
 
   [[nodiscard]] const std::vector<std::unique_ptr<DevicePlugin>>& devices() const { return devices_; }
@@ -33,16 +33,16 @@ class Registry {
 
   /// Errors list the known names.
   [[nodiscard]] Result<const StrategyPlugin*> strategy(std::string_view name) const;
-  /// "cuda:0", "cpu", or a plugin's name for its first device. Errors: an unknown name, or why that device is not there.
+  /// "cuda:0", "cpu", or a plugin's name for its first device. Errors: an unknown name, or why that device is missing.
   struct Found {
     const DevicePlugin* plugin = nullptr;
     DeviceInfo info;
-    operator FoundDevice() const { return {plugin, info}; }  // NOLINT: the same device, for those who only launch
+    operator FoundDevice() const { return {plugin, info}; }  // NOLINT: the same device, for launching only
   };
   [[nodiscard]] Result<Found> device(std::string_view id) const;
   /// The best device present: cuda before cpu.
   [[nodiscard]] Result<Found> best_device() const;
-  /// devices() as those see them who only launch.
+  /// devices(), for launching only.
   [[nodiscard]] std::vector<const LaunchPlugin*> launch_plugins() const;
 
  private:
@@ -53,7 +53,7 @@ class Registry {
   std::map<std::filesystem::path, LoadedPlugin> files_;
 };
 
-/// Everything built into this binary: a new registry that plugins can be added to, and one that stays as it is.
+/// Everything built into this binary: a new registry to which plugins can be added, and a constant one.
 /// Defined by the assembled library (cmake/HoneTargets.cmake generates it).
 Registry make_builtin_registry();
 const Registry& builtin_registry();

@@ -1,5 +1,5 @@
 #pragma once
-// A SearchSpace as the functions of hone/plugin.h.
+// Exposes a SearchSpace through the functions of hone/plugin.h.
 
 #include <memory>
 #include <string>
@@ -14,10 +14,10 @@ namespace hone::plugin_host {
 inline hone_position to_c(Count count) { return {static_cast<std::uint64_t>(count), static_cast<std::uint64_t>(count >> 64)}; }
 inline Count from_c(hone_position position) { return Count{position.high} << 64 | position.low; }
 
-/// Keeps the space and the texts that the table points to.
+/// Owns the space and the strings that the table points to.
 class SpaceView {
  public:
-  /// `likely`: what is expected of the space, which is its legal one; null: nothing.
+  /// `likely`: the expectations on the space, which is its legal one; null: none.
   explicit SpaceView(std::shared_ptr<const SearchSpace> space, std::shared_ptr<const LikelySpace> likely = nullptr);
   SpaceView(const SpaceView&) = delete;
   SpaceView& operator=(const SpaceView&) = delete;

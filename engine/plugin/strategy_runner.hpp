@@ -1,5 +1,5 @@
 #pragma once
-// One instance of a strategy as the host calls it, in this process or in another one.
+// The host's interface to one instance of a strategy, in this process or in another one.
 
 #include <cstddef>
 #include <string>
@@ -15,10 +15,10 @@ struct Called {
   enum class How {
     kReturned,
     kFailed,   ///< it reported a failure, or threw
-    kStalled,  ///< it did not return in time, and still runs
+    kStalled,  ///< it did not return in time and is still running
     kCrashed,  ///< its process ended
   } how = How::kReturned;
-  std::string message = {};  ///< of what is not kReturned: "ask failed: no licence"
+  std::string message = {};  ///< unless kReturned: "ask failed: no licence"
 };
 
 /// Calls are made one after the other. Only `destroy` may be called while an earlier call is still running.
@@ -31,15 +31,15 @@ class StrategyRunner {
 
   virtual Called create() = 0;
   virtual Called ask(std::size_t wanted, std::vector<Count>& positions) = 0;
-  /// May return before the strategy does: finish() says what came of it.
+  /// May return before the strategy does; finish() returns the result.
   virtual Called tell(std::vector<hone_observation> observations) = 0;
   virtual Called save(std::string& model) = 0;
-  /// Ends the instance; what still runs is left behind or killed. Once, and the last call.
+  /// Ends the instance; a running call is abandoned or killed. Called once, as the last call.
   virtual Called destroy() = 0;
 
-  /// Whether an earlier call still runs.
+  /// Whether an earlier call is still running.
   virtual bool busy() = 0;
-  /// Waits for an earlier call as long as that may take.
+  /// Waits for an earlier call within its time limit.
   virtual Called finish() = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Structs from the other side of the border, which may be older or newer than this one: as much of them as both know.
+// Structs of the C interface whose other side may be older or newer: the members that both sides know.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 
 namespace hone::plugin_host {
 
-/// A struct with a `struct_size`: 0 and null for what it does not have, without what only the other side knows.
+/// Copies a struct with a `struct_size`: missing members become 0 or null, unknown ones are dropped.
 template <class T>
 T settled(const T& given) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -26,7 +26,7 @@ T settled(const T& given) {
   return known;
 }
 
-/// The size in ABI 2 of what lies in arrays: the stride of plugins that give none. That of a later field is found by the stride.
+/// The sizes of array elements in ABI 2: the stride of plugins that give none. Later fields are found by the stride.
 template <class T>
 constexpr std::size_t kStrideOfAbi2 = 0;
 template <>
@@ -38,11 +38,11 @@ inline constexpr std::size_t kStrideOfAbi2<hone_text> = 16;
 inline constexpr std::size_t kCompiledOfAbi2 = 64;
 static_assert(sizeof(hone_parameter) >= 48 && sizeof(hone_property) >= 16 && sizeof(hone_text) >= 16 &&
               sizeof(hone_compiled) >= kCompiledOfAbi2);
-// What lies in arrays that plugins are handed: those of ABI 2 know no stride. Whoever makes one of these longer copies it for them.
+// Elements of arrays that are passed to plugins: plugins of ABI 2 know no stride. A struct that grows must be copied for them.
 static_assert(sizeof(hone_observation) == 80 && sizeof(hone_prior) == 40 && sizeof(hone_dimension) == 32 && sizeof(hone_text) == 16 &&
               sizeof(hone_unit) == 40 && sizeof(hone_function) == 24 && sizeof(hone_pass) == 120 && sizeof(hone_preparation) == 24);
 
-/// Structs that lie a stride apart, 0: that of ABI 2. Throws ContractError for a stride that they do not fit into. `what`: the stride's
+/// Structs at a distance of a stride (0: that of ABI 2). Throws ContractError for a stride that is too small. `what`: the stride's
 /// name.
 template <class T>
 std::vector<T> elements(const T* first, std::size_t count, std::size_t stride, const char* what) {
@@ -59,13 +59,13 @@ std::vector<T> elements(const T* first, std::size_t count, std::size_t stride, c
   return all;
 }
 
-/// A field that a table must have.
+/// A required field of a table.
 struct Needed {
   const char* name;
   bool there;
 };
 
-/// What to say of a table that lacks fields; empty if it has them all.
+/// The message about missing fields of a table; empty if none is missing.
 inline std::string lacking(std::size_t struct_size, std::initializer_list<Needed> fields) {
   std::string names;
   for (const Needed& field : fields) {
