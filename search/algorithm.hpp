@@ -1,7 +1,7 @@
 #pragma once
-// Textbook algorithms under ask and tell. An algorithm is a coroutine that reads like its book: `const double time = co_await
-// evaluate(position)`. What it waits for is proposed; what is known already is answered from memory and costs nothing. An algorithm that
-// runs in circles over known configurations is given a new one to think about, so a small space ends and a large one never goes silent.
+// Textbook algorithms with ask and tell. An algorithm is a coroutine that reads like the textbook: `const double time = co_await
+// evaluate(position)`. The awaited configuration is proposed; a known one is answered from memory at no cost. If an algorithm keeps
+// evaluating known configurations, a new one is proposed in between, so it exhausts a small space and never stops proposing in a large one.
 
 #include <coroutine>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace hone::search {
 
-/// An algorithm on its way: a coroutine, suspended while it waits for outcomes.
+/// A running algorithm: a coroutine, suspended while it waits for outcomes.
 class Steps {
  public:
   struct promise_type {
@@ -46,18 +46,18 @@ class Steps {
   std::coroutine_handle<promise_type> handle_;
 };
 
-/// The base of algorithms. Objectives are times; a failure's is infinity.
+/// The base class of algorithms. Objectives are times; a failure has infinity.
 class Algorithm : public plugin::Strategy {
  public:
   explicit Algorithm(const plugin::Context& context);
-  Algorithm(const Algorithm&) = delete;  // the coroutine holds on to it
+  Algorithm(const Algorithm&) = delete;  // the coroutine refers to it
   Algorithm& operator=(const Algorithm&) = delete;
 
   std::vector<plugin::Position> ask(std::size_t wanted) override;
   void tell(std::span<const plugin::Observation> observations) override;
 
  protected:
-  /// The algorithm. Begun at the first ask, when the default and a resumed history are known; begun again when it returns.
+  /// The algorithm. Starts at the first ask, when the default and a resumed history are known; restarts when it returns.
   virtual Steps run() = 0;
 
   struct Answer {
@@ -69,34 +69,34 @@ class Algorithm : public plugin::Strategy {
   struct Answers : Answer {
     [[nodiscard]] std::vector<double> await_resume() const;
   };
-  /// `co_await` gives the objective, or objectives in the order of positions. Positions may be known and may repeat.
+  /// `co_await` returns the objective, or the objectives in the order of positions. Positions may be known and may repeat.
   Answer evaluate(plugin::Position position);
   Answers evaluate(std::vector<plugin::Position> positions);
 
-  /// How many proposals Hone can use now: as many guesses are worth making at once. At least 1.
+  /// The number of proposals that Hone can use now, at least 1: make as many guesses at once.
   [[nodiscard]] std::size_t wanted() const { return wanted_; }
   [[nodiscard]] bool known(plugin::Position position) const { return known_.contains(position); }
-  /// Infinity if it is not known.
+  /// Infinity if unknown.
   [[nodiscard]] double objective(plugin::Position position) const;
   struct Told {
     bool ok;
     double objective;
     plugin::Position position;
   };
-  /// In the order told, also those it did not ask for.
+  /// In the order told, including trials it did not propose.
   [[nodiscard]] const std::vector<Told>& told() const { return told_; }
   /// The fastest known; a random position if none is.
   plugin::Position best();
-  /// Distinct positions to begin with: the best known, the best few of each prior, the rest random.
+  /// Distinct initial positions: the best known, a few of the best of each prior, the rest random.
   std::vector<plugin::Position> start(std::size_t count);
 
   /// The valid position nearest to digits.
   [[nodiscard]] plugin::Position repaired(const plugin::Digits& digits) const;
   /// Differs in one dimension, random; by one step if `adjacent` and the dimension is ordered. Itself if there is none.
   plugin::Position random_neighbour(plugin::Position position, bool adjacent = false);
-  /// The position, or if it is known one a short random walk away that is not, as far as one is found.
+  /// The position; if it is known, an unknown one a short random walk away, if one is found.
   plugin::Position novel(plugin::Position position);
-  /// The valid position nearest to one with `count` dimensions drawn again.
+  /// The valid position nearest to this one with `count` random dimensions redrawn.
   plugin::Position perturbed(plugin::Position position, std::size_t count);
   template <class T>
   void shuffle(std::vector<T>& items) {
@@ -111,7 +111,7 @@ class Algorithm : public plugin::Strategy {
   plugin::Random random_;
 
  private:
-  /// How many known requests in a row are answered before something new is asked for.
+  /// The number of consecutive requests answered from memory before something new is proposed.
   static constexpr int kCircles = 40;
 
   bool answered();
@@ -128,7 +128,7 @@ class Algorithm : public plugin::Strategy {
   Steps steps_;
   std::vector<plugin::Position> request_;
   std::size_t asked_ = 0;                    ///< of the request, by the algorithm
-  std::size_t proposed_ = 0, answered_ = 0;  ///< so many of the request
+  std::size_t proposed_ = 0, answered_ = 0;  ///< counts for the request
   std::size_t wanted_ = 1;
   int circles_ = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The tables of this folder's strategies, for strategies that are made of others.
+// The tables of this folder's strategies, for strategies that combine others.
 
 #include "hone/plugin.h"
 

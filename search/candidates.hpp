@@ -1,5 +1,5 @@
 #pragma once
-// The configurations that a model scores: all of a space that is small enough, else a sample and what lies near the best.
+// The configurations that a model scores: the whole space if it is small enough, else a sample and the neighbourhood of the best.
 
 #include <cstdint>
 #include <optional>
@@ -14,9 +14,9 @@ class Candidates {
  public:
   explicit Candidates(plugin::Space space);
 
-  /// Whether all of the space is listed; it then stays as it is.
+  /// Whether the whole space is listed; the list then never changes.
   [[nodiscard]] bool complete() const { return complete_; }
-  /// Replaces a list that is not complete: `wanted`, `centres` and all their neighbours, children that have each value from one of two
+  /// Replaces an incomplete list: `wanted`, `centres` and all their neighbours, children that take each value from one of two
   /// `parents`, and uniform samples.
   void renew(plugin::Random& random, std::span<const plugin::Position> centres, std::span<const plugin::Position> parents,
              std::vector<plugin::Position> wanted);

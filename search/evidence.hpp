@@ -1,5 +1,5 @@
 #pragma once
-// How well hyperparameters of a Gaussian process explain what was observed, and the best ones.
+// How well hyperparameters of a Gaussian process explain the observations, and the search for the best ones.
 
 #include <cstdint>
 #include <vector>
@@ -11,11 +11,11 @@ namespace hone::search {
 /// Hyperparameters, as logarithms: one weight per term of the metric, then signal and noise variance.
 using Hyper = std::vector<double>;
 
-/// What a process is fitted to. Beside the process there may be trends (see surrogate.hpp): known functions with uncertain factors.
+/// The data for a fit. In addition to the process there may be trends (see surrogate.hpp): known functions with uncertain factors.
 struct Targets {
   std::vector<const std::uint16_t*> points;  ///< digits
   std::vector<double> y;
-  std::vector<std::vector<double>> trends;  ///< of each point, each already times the standard deviation of its factor
+  std::vector<std::vector<double>> trends;  ///< for each point, multiplied by the standard deviation of its factor
 };
 
 /// Negative log posterior of hyperparameters (Rasmussen and Williams 2006, gaussianprocess.org/gpml, section 5.4.1) under a Matern 5/2
@@ -24,7 +24,7 @@ class Evidence {
  public:
   Evidence(const Metric& metric, Targets targets);
   double operator()(const Hyper& hyper, Hyper& gradient);
-  /// The same at its lowest if the configuration made no difference: a mean and what scatters about it, however much.
+  /// The minimum of the same if the configuration made no difference: only a mean and noise.
   [[nodiscard]] double flat() const;
   [[nodiscard]] const Hyper& centre() const { return centre_; }
   [[nodiscard]] const Hyper& width() const { return width_; }
@@ -48,7 +48,7 @@ Hyper maximum_a_posteriori(Evidence& evidence, Hyper start, int iterations);
 /// Matern 5/2 of a squared distance; `slope` is its derivative by the squared distance.
 double matern(double squared, double& slope);
 double dot(const double* a, const double* b, std::size_t n);
-/// Added to every variance for the sake of the factorization.
+/// Added to every variance to keep the factorization stable.
 inline constexpr double kJitter = 1e-6;
 
 }  // namespace hone::search

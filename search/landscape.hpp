@@ -1,5 +1,5 @@
 #pragma once
-// A cheap picture of how time depends on the configuration, to order candidates by; it need not be right, only better than chance.
+// A cheap estimate of how time depends on the configuration, used to order candidates; it only has to be better than random.
 
 #include <cstdint>
 #include <limits>
@@ -9,41 +9,41 @@
 
 namespace hone::search {
 
-/// A configuration, and how much each known one says about it. Where it is kept, only what is new is weighed.
+/// A configuration with the weight of each known one. A Point that is kept is updated only for new ones.
 struct Point {
   plugin::Position position = 0;
   plugin::Digits digits;
-  std::vector<std::uint32_t> values;  ///< one of each parameter, counted through all of them
+  std::vector<std::uint32_t> values;  ///< for each parameter, its index among the values of all parameters
   std::vector<float> weights;
 };
 
 struct Estimate {
   double log_time = 0.0;
-  double distance = 0.0;  ///< to the nearest point known or awaited
+  double distance = 0.0;  ///< to the nearest known or pending point
 };
 
-/// Log time as a sum over parameters of an effect of each value, and what the sum misses interpolated between the points known.
+/// Log time as a sum of effects, one for each value of each parameter, plus residuals interpolated between known points.
 class Landscape {
  public:
-  /// `ridge`: how many observations of a value it takes to believe half of its effect, or so.
+  /// `ridge`: the number of observations of a value at which about half of its effect is trusted.
   Landscape(plugin::Space space, double ridge);
 
-  /// Makes `point` the one at a position.
+  /// Sets `point` to a position.
   void locate(plugin::Position position, Point& point) const;
-  /// Also a failure says something: time there counts as slower than the median. What was too slow counts with its time.
+  /// A failure counts as slower than the median; a too_slow configuration counts with its time.
   void learn(const plugin::Observation& observation);
   void await(plugin::Position position);
 
   [[nodiscard]] std::size_t points() const { return ok_.size() + awaited_.size(); }
-  /// Position of the fastest point that is right; meaningful if any is known.
+  /// Position of the fastest correct point; meaningful if any is known.
   [[nodiscard]] plugin::Position best() const { return best_; }
   [[nodiscard]] bool has_best() const { return best_time_ < std::numeric_limits<double>::infinity(); }
 
-  /// Fits what was learnt since the last fit.
+  /// Updates the fit with new observations.
   void fit();
   /// After `fit`.
   [[nodiscard]] Estimate estimate(Point& point) const;
-  /// Distance to the nearest point known or awaited: along each parameter the step between two values, and for differing at all.
+  /// Distance to the nearest known or pending point: for each parameter, the step between the values, plus a term for differing at all.
   [[nodiscard]] double distance(Point& point) const;
   /// Standard deviation of the log times.
   [[nodiscard]] double spread() const { return spread_; }
@@ -57,16 +57,16 @@ class Landscape {
 
   plugin::Space space_;
   double ridge_ = 0.0;
-  std::vector<std::size_t> offsets_;           ///< of each parameter: its first value among the values of all
-  std::vector<std::vector<float>> steps_;      ///< of each value: squared distance to each value of its parameter
-  std::vector<std::vector<float>> to_known_;   ///< of each value: the same to each known configuration's value, and 0 up to whole lanes
-  std::vector<std::vector<double>> together_;  ///< of each pair of values: how many known configurations have both
-  std::vector<double> time_sums_, failures_;   ///< of each value: log times of those with it that did not fail, and how many did
+  std::vector<std::size_t> offsets_;          ///< of each parameter: index of its first value among all values
+  std::vector<std::vector<float>> steps_;     ///< of each value: squared distance to each value of its parameter
+  std::vector<std::vector<float>> to_known_;  ///< of each value: the same to each known configuration's value, padded with 0 to whole lanes
+  std::vector<std::vector<double>> together_;  ///< of each pair of values: the number of known configurations with both
+  std::vector<double> time_sums_, failures_;   ///< of each value: sum of log times of successes, and number of failures
   std::vector<double> effects_;                ///< of each value
   std::vector<std::uint32_t> values_;          ///< of each known configuration, one after another
   std::vector<double> log_times_;              ///< of each, if ok
   std::vector<std::uint8_t> ok_;
-  std::vector<float> missed_;  ///< of each: what the sum of effects misses
+  std::vector<float> missed_;  ///< of each: the residual of the sum of effects
   std::vector<Point> awaited_;
   std::vector<double> times_;  ///< log times of those that have one, ascending
   plugin::Position best_ = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Where configurations lie: coordinates of the values, and which squared differences make up a distance between two configurations.
+// The geometry of configurations: coordinates of the values, and the squared differences that form a distance.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace hone::search {
 /// parameter for differing at all, since a value can be special in itself.
 class Metric {
  public:
-  /// `alignment`: the trailing zero bits of a value are a coordinate of their own. What a kernel does with 96 is often like what it does
+  /// `alignment`: use the trailing zero bits of a value as an additional coordinate. A kernel's behaviour with 96 is often similar to that
   /// with 32, not with 97.
   Metric(const plugin::Space& space, bool alignment);
 
@@ -25,7 +25,7 @@ class Metric {
   }
   /// Squared difference in one term; terms beyond the coordinates are 0 or 1.
   [[nodiscard]] float difference(std::size_t term, const std::uint16_t* a, const std::uint16_t* b) const;
-  /// Squared distance before anything is known of the kernel: what an initial design is spread by.
+  /// Squared distance without knowledge of the kernel, for spreading an initial design.
   [[nodiscard]] float spread(const std::uint16_t* a, const std::uint16_t* b) const;
 
   /// Log-normal prior of each term's weight: mean and standard deviation of its logarithm.

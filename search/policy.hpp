@@ -1,5 +1,5 @@
 #pragma once
-// A policy over configurations: the value of each dimension drawn from a softmax that sees the values drawn before it.
+// A policy over configurations: each dimension's value is drawn from a softmax conditioned on the values drawn before.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,40 +13,40 @@ namespace hone::search {
 
 class Policy {
  public:
-  /// `smoothing`: share of what is learned of an ordered value that goes to the values beside it.
+  /// `smoothing`: fraction of what is learned about an ordered value that also applies to its neighbours.
   Policy(plugin::Space space, double smoothing);
 
-  /// Need not be valid.
+  /// The result may be invalid.
   [[nodiscard]] plugin::Digits draw(plugin::Random& random) const;
   [[nodiscard]] double log_probability(const plugin::Digits& digits) const;
-  /// A step along the gradient of weight * log probability, the weight decided by the log probability.
+  /// A step along the gradient of weight * log probability; the weight is a function of the log probability.
   template <class Weight>
   void reinforce(const plugin::Digits& digits, const Weight& weight) {
     const double log_probability = distribute(digits);
     step(digits, weight(log_probability));
   }
-  /// Draws all weights towards where they were at the last `anchor`, at first 0: what keeps the policy uncertain.
+  /// Pulls all weights towards their values at the last `anchor` (initially 0), which keeps the policy uncertain.
   void relax(double rate);
   void anchor();
 
-  /// For each dimension and value its log probability, as text: a line of name, label and number each.
+  /// The log probability of each value of each dimension, as text: one line with name, label and number each.
   [[nodiscard]] std::string save() const;
-  /// Takes from such a text what is of dimensions and values here. Returns whether there was anything.
+  /// Reads from such a text the entries for existing dimensions and values. Returns whether there were any.
   bool load(std::string_view text);
 
  private:
-  /// The chances of all values, each after the digits before its dimension, in `chances_`; returns the log probability of the digits.
+  /// Computes in `chances_` the probabilities of all values given the digits before their dimension; returns the digits' log probability.
   double distribute(const plugin::Digits& digits) const;
   void step(const plugin::Digits& digits, double weight);
-  /// Place of "name\tlabel" among all values; none: how many there are.
+  /// Index of "name\tlabel" among all values, or their number if there is none.
   [[nodiscard]] std::size_t find(std::string_view name, std::string_view label) const;
 
   plugin::Space space_;
   float smoothing_;
   std::size_t values_ = 0;                   ///< of all dimensions
   std::vector<std::size_t> offsets_, ends_;  ///< of each dimension's values among all
-  std::vector<float> lone_;                  ///< weight of each value, and 0 up to whole lanes
-  std::vector<float> pair_;                  ///< a row of these for each value: what it adds to those of later dimensions, 0 for the others
+  std::vector<float> lone_;                  ///< weight of each value, padded with 0 to whole lanes
+  std::vector<float> pair_;                  ///< a row for each value: its contribution to values of later dimensions, 0 for the others
   std::vector<float> lone_anchor_, pair_anchor_;
   mutable std::vector<float> chances_;     ///< memory of `distribute`
   mutable std::vector<std::size_t> rows_;  ///< the digits' values, memory of `distribute`

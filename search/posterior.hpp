@@ -1,5 +1,5 @@
 #pragma once
-// A Gaussian process's posterior at every candidate, grown by one observation at a time.
+// The posterior of a Gaussian process at every candidate, extended by one observation at a time.
 
 #include <cstdint>
 #include <vector>
@@ -11,33 +11,33 @@
 
 namespace hone::search {
 
-/// Keeps L^-1 K(observed, candidates), L the factor of the observations' covariance: an observation costs one row, and means and variances
-/// need no more than that (Rasmussen and Williams 2006, gaussianprocess.org/gpml, algorithm 2.1). A tile of candidates has its part of all
-/// rows in one place, since a new row needs all those before it.
+/// Stores L^-1 K(observed, candidates), L the Cholesky factor of the covariance of the observations: an observation adds one row, and means
+/// and variances follow from the rows (Rasmussen and Williams 2006, gaussianprocess.org/gpml, algorithm 2.1). A tile of candidates has its
+/// part of all rows contiguously, because a new row needs all earlier ones.
 class Posterior {
  public:
   /// `metric` must outlive it.
   explicit Posterior(const Metric& metric) : metric_(metric), coordinates_(metric.coordinates()), digits_(metric.parameters()) {}
 
-  /// Other candidates from now on. Forgets the observations.
+  /// Replaces the candidates. Discards the observations.
   void candidates(const Candidates& candidates);
-  /// Begins anew with other hyperparameters. `trends`: of each candidate, times the standard deviation of the trend's factor.
+  /// Restarts with other hyperparameters. `trends`: of each candidate, times the standard deviation of the trend's factor.
   void reset(const Hyper& hyper, std::vector<std::vector<float>> trends = {});
   struct Observed {
     std::vector<std::uint16_t> digits;
     std::vector<double> trends;
   };
-  /// Many at once are faster than one by one: a tile stays in the cache for all of them.
+  /// Adding many at once is faster: a tile stays in the cache for all of them.
   void add(std::vector<Observed> observed);
-  /// Takes the latest observation back.
+  /// Removes the latest observation.
   void pop();
 
   [[nodiscard]] std::size_t size() const { return observed_.size(); }
-  /// Means at the candidates given targets of the first y.size() observations; further ones, fantasies at their mean, change nothing.
-  /// `from`: so many targets are as they were, and `mean` holds what was made of them; it takes as long as there are new ones.
+  /// Means at the candidates given targets of the first y.size() observations; further ones (fantasies at their mean) change nothing.
+  /// `from`: the number of unchanged targets, whose contribution `mean` already holds; the cost depends only on the new ones.
   void means(const std::vector<double>& y, std::vector<float>& mean, std::size_t from = 0) const;
   [[nodiscard]] const std::vector<float>& variance() const { return variance_; }
-  /// What the correlation with each observation counts in a mean: for those who need means alone, at ever other candidates.
+  /// The weights of the correlations with each observation in a mean: for computing only means, at changing candidates.
   [[nodiscard]] std::vector<double> weights(const std::vector<double>& y) const;
   /// Correlation of each candidate with a configuration, without trends.
   void correlations(const std::uint16_t* digits, std::vector<float>& row) const;

@@ -1,5 +1,5 @@
 #pragma once
-// What another problem or device is known to do, as a guess of what this one will.
+// The times of another problem or device, as a prediction for this one.
 
 #include <optional>
 #include <unordered_map>
@@ -15,16 +15,16 @@ namespace hone::search {
 
 class Source {
  public:
-  /// Fewer good outcomes than this say too little.
+  /// The minimum number of successes for a source.
   static constexpr std::size_t kFewest = 5;
 
-  /// `prior` must hold at least kFewest good outcomes.
+  /// `prior` must have at least kFewest successes.
   Source(const plugin::Prior& prior, plugin::Space space, const ScaleSettings& settings);
 
-  /// Log time above its best at each candidate: as recorded, between records as a Gaussian process over the most telling of them, which
-  /// is fitted when it is needed first. Always the same metric.
+  /// Log time above its best at each candidate: as recorded, or predicted by a Gaussian process over the most informative records, which
+  /// is fitted on first use. Always call it with the same metric.
   [[nodiscard]] std::vector<float> above_best(const Metric& metric, const Candidates& candidates);
-  /// Its positions, the fastest first, then what was too slow, failures last.
+  /// Its positions: the fastest first, then too_slow ones, failures last.
   [[nodiscard]] const std::vector<plugin::Position>& ranking() const { return ranking_; }
 
  private:
@@ -45,7 +45,7 @@ class Source {
   std::optional<Fit> fit_;
 };
 
-/// The sources of a context with the most good outcomes, at most `most`.
+/// The sources of a context with the most successes, at most `most`.
 std::vector<Source> sources_of(const plugin::Context& context, const ScaleSettings& settings, std::size_t most);
 
 }  // namespace hone::search

@@ -1,5 +1,5 @@
 #pragma once
-// Bayesian optimisation: a Gaussian process on the times seen so far says which configuration is likely to improve on the best the most.
+// Bayesian optimisation: a Gaussian process on the observed times selects the configuration with the largest expected improvement.
 
 #include <cstdint>
 #include <memory>
@@ -17,19 +17,19 @@ namespace hone::search {
 
 struct SurrogateSettings {
   std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
-  std::size_t spread = 2;   ///< so many of them, after the first, are as far from all before as can be; the others are random
-  double chance = 0.5;      ///< weight of chance beside the model, see Chance; 0: none
+  std::size_t spread = 2;   ///< this many of them, after the first, are as far as possible from earlier ones; the others are random
+  double chance = 0.5;      ///< weight of random proposals, see Chance; 0: none
   ModelSettings model;
   bool alignment = true;     ///< see Metric
-  bool feasibility = false;  ///< weigh the improvement with the odds of not failing
+  bool feasibility = false;  ///< weight the improvement by the probability of not failing
   std::size_t sources = 4;   ///< other problems and devices that are learned from; 0: none
-  std::size_t patience = 5;  ///< fruitless proposals after which the sources are left out of every other one
+  std::size_t patience = 5;  ///< unsuccessful proposals after which every second one ignores the sources
 };
 
-/// Expected improvement (Jones, Schonlau and Welch 1998, doi:10.1023/A:1008306431147) over all candidates. Configurations asked for and not
-/// told of count as known at their predicted time (Ginsbourger, Le Riche and Carraro 2010, doi:10.1007/978-3-642-10701-6_6).
-/// With sources there are two models, one that knows them and one that does not: the latter is the guard against sources that mislead.
-/// Against a model that misleads, chance keeps a share of the proposals, which falls as the model proves itself.
+/// Expected improvement (Jones, Schonlau and Welch 1998, doi:10.1023/A:1008306431147) over all candidates. Pending configurations
+/// count as known at their predicted time (Ginsbourger, Le Riche and Carraro 2010, doi:10.1007/978-3-642-10701-6_6).
+/// With sources there are two models: one uses them and one does not. The latter protects against misleading sources.
+/// Random proposals protect against a misleading model; their share falls as the model proves itself.
 class Surrogate {
  public:
   Surrogate(const plugin::Context& context, const SurrogateSettings& settings);
@@ -44,7 +44,7 @@ class Surrogate {
     plugin::Position position = 0;
     plugin::Digits digits;
   };
-  /// A model and how many known configurations it has learned from.
+  /// A model and the number of known configurations it has learned from.
   struct Member {
     std::unique_ptr<Model> model;
     std::size_t learned = 0;
@@ -58,13 +58,13 @@ class Surrogate {
   Model& model_in_turn();
   [[nodiscard]] bool sources_help();
   void teach(Member& member);
-  /// The first of the largest values, of those candidates that are free.
+  /// The free candidate with the largest value; the first of equals.
   [[nodiscard]] std::optional<std::size_t> largest_free(const std::vector<float>& values) const;
   void renew_candidates();
   void thin_lessons();
   void take(plugin::Position position);
   [[nodiscard]] std::vector<plugin::Position> leaders(std::size_t most) const;
-  /// More is awaited than known: what a model says then is about its own guesses, and chance does better.
+  /// Whether more outcomes are pending than known: a model then mostly sees its own predictions, and random proposals are better.
   [[nodiscard]] bool blind() const { return pending_.size() > known_.size(); }
   [[nodiscard]] bool has_best() const { return best_ < known_.size(); }
 
@@ -77,20 +77,20 @@ class Surrogate {
   Candidates candidates_;
   std::vector<std::uint8_t> free_;  ///< of each candidate
   std::vector<float> nearest_;      ///< squared distance of each candidate to the design so far
-  std::size_t covered_ = 0;         ///< known configurations that `nearest_` takes into account
+  std::size_t covered_ = 0;         ///< number of known configurations included in `nearest_`
   std::vector<Known> known_;
-  std::vector<Known> lessons_;  ///< those of them that models learn from: all, or where they are many a choice
+  std::vector<Known> lessons_;  ///< the ones that models learn from: all, or a selection if there are many
   std::vector<Pending> pending_;
   std::size_t best_ = static_cast<std::size_t>(-1);
   bool renewed_for_best_ = true, failed_ = false;
-  std::vector<plugin::Position> promising_;  ///< those that the model liked best the last time, where the candidates are not all of a space
-  std::size_t next_renewal_ = 0;             ///< known configurations at which the candidates are drawn anew: as often as a model is fitted
+  std::vector<plugin::Position> promising_;  ///< the model's favourites of the last time, if the candidates are not the whole space
+  std::size_t next_renewal_ = 0;  ///< number of known configurations at which the candidates are redrawn: as often as a model is fitted
 
   std::vector<Source> sources_;
   std::size_t recalled_ = 0;   ///< how far the sources' rankings were followed
   std::size_t fruitless_ = 0;  ///< outcomes since the last that improved on the best
   std::size_t turns_ = 0;
-  bool helpful_ = true;  ///< the sources, as far as is known
+  bool helpful_ = true;  ///< whether the sources seem to help
 
   Member base_model_, transfer_model_;  ///< `transfer_model_` is empty without sources
 };
