@@ -232,7 +232,7 @@ TEST_CASE("an upgrade that would leave rows without what they refer to is refuse
   const std::string before = bytes_of(directory.store());
   const auto store = open_store(directory.store(), StoreMode::kReadWrite);
   REQUIRE_FALSE(store.ok());
-  CHECK(store.error().message.find("table trial of the store refers to rows that are not there") != std::string::npos);
+  CHECK(store.error().message.find("table trial of the store refers to missing rows") != std::string::npos);
   CHECK(bytes_of(directory.store()) == before);
 }
 

@@ -108,7 +108,7 @@ TEST_CASE("a deadlock names the block and who waits where") {
   REQUIRE_FALSE(failed.ok());
   CHECK(failed.error().code == hone::ErrorCode::kLaunch);
   CHECK(failed.error().message ==
-        "deadlock: block (0, 1, 0): no thread of the block can go on: 31 wait at the block's barrier (__syncthreads), 1 wait for lanes of "
+        "deadlock: block (0, 1, 0): no thread of the block can continue: 31 wait at the block's barrier (__syncthreads), 1 wait for lanes of "
         "their warp (__syncwarp, shuffles, votes), 32 of 64 have ended");
 }
 

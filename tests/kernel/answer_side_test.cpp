@@ -76,7 +76,7 @@ TEST_CASE("contradictions in the mark of an input are named where they stand") {
   CHECK(error_of(file("IN(p.n, .distinct)")).find(".distinct elements need a range") != std::string::npos);
   CHECK(error_of(file("IN(p.n, .normal)")).find(".normal is for real numbers") != std::string::npos);
   CHECK(error_of(file("IN(p.n, .belo = 3)")).find("add.cu:7:") == 0);
-  CHECK(error_of(file("IN(p.n, .belo = 3)")).find("'.belo = 3' says nothing of an input") != std::string::npos);
+  CHECK(error_of(file("IN(p.n, .belo = 3)")).find("'.belo = 3' is not an item of an input's mark") != std::string::npos);
   CHECK(error_of(file("IN(p.n, .below = c.block)")) != "(no error)");
 }
 
@@ -109,9 +109,9 @@ TEST_CASE("a generator of no input, or beside a mark that says the same, is refu
   }
   const std::string generator = "template <class T> INPUT(index) i32 index_input(long i, Random& random) { return 0; }";
   CHECK(error_of(file("IN(p.n, .below = 4)", generator)).find("one of them") != std::string::npos);
-  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(y) T y_input(long i) { return T(0.0f); }")).find("'y' is no input") !=
+  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(y) T y_input(long i) { return T(0.0f); }")).find("'y' is not an input") !=
         std::string::npos);
-  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(index) i32 f(long i, const T* y) { return 0; }")).find("'y' is no input") !=
+  CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(index) i32 f(long i, const T* y) { return 0; }")).find("'y' is not an input") !=
         std::string::npos);
   CHECK(error_of(file("IN(p.n)", "template <class T> INPUT(index) i32 f(int i) { return 0; }")).find("must be `long`") !=
         std::string::npos);
@@ -130,7 +130,7 @@ TEST_CASE("TOLERANCE says how far an output may be off") {
   CHECK(read_answer_side(file("IN(p.n)", "", "TOLERANCE(y, .set, .group = p.rows) ")).arguments[2].bound.set);
   CHECK(error_of(file("IN(p.n)", "", "TOLERANCE(x, .ulps = 2) ")).find("TOLERANCE names an output") != std::string::npos);
   CHECK(error_of(file("IN(p.n)", "", "TOLERANCE(y) ")).find("TOLERANCE names an output") != std::string::npos);
-  CHECK(error_of(file("IN(p.n)", "", "TOLERANCE(y, .ulp = 2) ")).find("'.ulp = 2' is no tolerance") != std::string::npos);
+  CHECK(error_of(file("IN(p.n)", "", "TOLERANCE(y, .ulp = 2) ")).find("'.ulp = 2' is not a tolerance") != std::string::npos);
 }
 
 TEST_CASE("a function may accept outputs; a file whose outputs are all accepted needs no reference") {

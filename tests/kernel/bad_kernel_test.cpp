@@ -190,7 +190,7 @@ TEST_CASE("rules of the reference") {
          {&Lines::reference, "template <class T> REFERENCE(p.n) void add_reference(long i, const T* x, T* y, Problem p) {}",
           "add.cu:7:77: error: output 'y' of the reference must be `double* y`"},
          {&Lines::reference, "template <class T> REFERENCE() void add_reference(long i, const T* x, double* y, Problem p) {}",
-          "add.cu:7:30: error: REFERENCE needs the number of indices"}});
+          "add.cu:7:30: error: REFERENCE needs its number of indices"}});
 }
 
 TEST_CASE("rules of several references") {
@@ -200,7 +200,7 @@ TEST_CASE("rules of several references") {
          {&Lines::reference, first + "template <class T> REFERENCE(p.n) void add_sums(long i, double* y) {}",
           "add.cu:8:40: error: the reference is called 'add_sums'; expected 'add_reference' or 'add_reference_...'"},
          {&Lines::reference, first + "template <class T> REFERENCE(p.n) void add_reference(long i, double* y) {}",
-          "add.cu:8:40: error: a second reference called 'add_reference': several run one after the other"},
+          "add.cu:8:40: error: a second reference called 'add_reference': several references need different names"},
          {&Lines::reference, first + "template <class T> REFERENCE(p.n) void add_reference_2(long i, float* y) {}",
           "add.cu:8:71: error: output 'y' of the reference must be `double* y`"},
          {&Lines::reference, first + "REFERENCE(p.n) void add_reference_2(long i, double* y) {}",

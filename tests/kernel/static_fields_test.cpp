@@ -141,13 +141,13 @@ TEST_CASE("a STATIC field that cannot be compiled in, or not be followed, is ref
   CHECK(error_of(static_file("  long n = 64;\n  STATIC int head = 64;")).find("extent 'head' of struct Problem must be a long") !=
         std::string::npos);
   CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "enum { kHalf = Problem::head / 2 };\n", "kHalf"))
-            .find("the grid of kernel 'add' depends on a STATIC field by way of") != std::string::npos);
+            .find("the grid of kernel 'add' depends on a STATIC field through") != std::string::npos);
   CHECK(error_of(static_file("  long n = 64;\n  STATIC long head = 64;", "", "(long)sizeof(Vector<float, Problem::head>)"))
             .find("depends on a STATIC field") != std::string::npos);
   CHECK(error_of(static_file("  STATIC long head = 64;\n  long n = head;")).find("must be a constant") != std::string::npos);
   std::string config = static_file("  long n = 64;");
   config.replace(config.find("TUNE(32"), 0, "STATIC int wide = 3; ");
-  CHECK(error_of(config).find("'wide' of struct Config is STATIC, which is for what the caller fixes") != std::string::npos);
+  CHECK(error_of(config).find("'wide' of struct Config is STATIC, but only fields of struct Problem") != std::string::npos);
   const reader_test::Folder folder;
   folder.write("problem.h", "struct Problem { long n = 64; STATIC long head = 64; };\n");
   std::string text = static_file("");
