@@ -107,9 +107,10 @@ TEST_CASE("a deadlock names the block and who waits where") {
   const auto failed = cpu.launch(spec, geometry({1, 2, 1}, {64, 1, 1}), {out.data()});
   REQUIRE_FALSE(failed.ok());
   CHECK(failed.error().code == hone::ErrorCode::kLaunch);
-  CHECK(failed.error().message ==
-        "deadlock: block (0, 1, 0): no thread of the block can continue: 31 wait at the block's barrier (__syncthreads), 1 wait for lanes of "
-        "their warp (__syncwarp, shuffles, votes), 32 of 64 have ended");
+  CHECK(
+      failed.error().message ==
+      "deadlock: block (0, 1, 0): no thread of the block can continue: 31 wait at the block's barrier (__syncthreads), 1 wait for lanes of "
+      "their warp (__syncwarp, shuffles, votes), 32 of 64 have ended");
 }
 
 TEST_CASE("the device goes on after a deadlock") {
