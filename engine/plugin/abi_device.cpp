@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/measure/spots.hpp"
+#include "engine/plugin/abi_graph.hpp"
 #include "engine/plugin/abi_kernel.hpp"
 #include "engine/plugin/device_info.hpp"
 #include "engine/plugin/host_fallback.hpp"
@@ -101,6 +102,13 @@ class AbiDevice final : public Device {
     }
     return runs;
   }
+  Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override {
+    return AbiGraph::create(device_, *this, static_cast<const AbiKernel&>(kernel), calls);
+  }
+  Result<void> invert(std::span<const Region> regions, bool late) override;
+  Result<void> paint_shared(std::uint8_t pattern) override {
+    return table_.paint_shared != nullptr ? on_device("paint_shared", table_.paint_shared, pattern) : Result<void>();
+  }
   Readings readings() override;
 
  private:
@@ -160,6 +168,18 @@ Result<std::vector<double>> AbiDevice::time_runs(const TimeRequest& request, std
   HONE_TRY(call(table_, "time", ErrorCode::kLaunch,
                 [&](hone_message* message) { return table_.time(device_->handle(), &asked, us.data(), message); }));
   return us;
+}
+
+Result<void> AbiDevice::invert(std::span<const Region> regions, bool late) {
+  if (table_.invert == nullptr) {
+    return Device::invert(regions, late);
+  }
+  std::vector<hone_region> asked;
+  for (const Region& region : regions) {
+    asked.push_back({region.address, region.bytes});
+  }
+  return on_device("invert", table_.invert, static_cast<const hone_region*>(asked.data()), asked.size(), sizeof(hone_region),
+                   std::int32_t{late});
 }
 
 /// A device that cannot read itself is measured all the same.

@@ -108,6 +108,11 @@ std::unique_ptr<DevicePlugin> make_device_plugin(const hone_device* table, std::
                                                            {"unload", known.unload != nullptr},
                                                            {"launch", known.launch != nullptr}});
   require(missing.empty(), missing);
+  const bool no_graphs = known.create_graph == nullptr && known.time_graph == nullptr && known.destroy_graph == nullptr;
+  require(no_graphs || (known.create_graph != nullptr && known.time_graph != nullptr && known.destroy_graph != nullptr),
+          "create_graph, time_graph and destroy_graph: it has some of them, and all are needed");
+  require((known.launch_passes == nullptr) == (known.invert == nullptr),
+          "launch_passes and invert: it has one of them, and both are needed");
   require(std::string_view(known.name).find(':') == std::string_view::npos,
           "its name contains a colon, which separates the name from the number in a device's id");
   require(known.compiled_size == 0 || known.compiled_size >= kCompiledOfAbi2,

@@ -39,14 +39,6 @@ void compare_element(Comparison& so_far, std::size_t index, double actual, doubl
   }
 }
 
-Result<void> prepare(Device& device, const TimeRequest& request, const Spots& spots) {
-  for (const Preparation& step : request.preparations) {
-    HONE_TRY(step.kind == Preparation::Kind::kCopy ? device.copy(step.destination, step.source, step.bytes)
-                                                   : device.fill(step.destination, step.bytes, fill_pattern(step.kind, spots.seed)));
-  }
-  return device.spoil(request.watches, spots);
-}
-
 }  // namespace
 
 Result<void> copy_by_host(Device& device, void* destination, const void* source, std::size_t bytes) {
@@ -123,11 +115,19 @@ Result<void> FlushByFill::flush(Device& device) {
   return device.fill(memory_->address(), memory_->bytes(), 0);
 }
 
+Result<void> prepare_run(Device& device, std::span<const Preparation> preparations, std::span<const Watch> watches, const Spots& spots) {
+  for (const Preparation& step : preparations) {
+    HONE_TRY(step.kind == Preparation::Kind::kCopy ? device.copy(step.destination, step.source, step.bytes)
+                                                   : device.fill(step.destination, step.bytes, fill_pattern(step.kind, spots.seed)));
+  }
+  return device.spoil(watches, spots);
+}
+
 Result<TimedRuns> time_by_host(Device& device, FlushByFill& cache, const TimeRequest& request) {
   TimedRuns runs;
   for (int sample = 0; sample < request.samples; ++sample) {
     const Spots spots = spots_of_run(request.seed, static_cast<std::uint64_t>(sample));
-    HONE_TRY(prepare(device, request, spots));
+    HONE_TRY(prepare_run(device, request.preparations, request.watches, spots));
     if (request.flush_cache) {
       HONE_TRY(cache.flush(device));
     }

@@ -21,6 +21,9 @@ class FlushByFill {
   std::unique_ptr<Buffer> memory_;
 };
 
+/// What the request wants done before a run.
+Result<void> prepare_run(Device& device, std::span<const Preparation> preparations, std::span<const Watch> watches, const Spots& spots);
+
 /// By the host's clock, around launch and synchronize.
 Result<TimedRuns> time_by_host(Device& device, FlushByFill& cache, const TimeRequest& request);
 

@@ -3,7 +3,7 @@
 // is missing (PARTIAL), a device lacks a property (NARROW) or a property a name (NAMELESS), or the plugin's table is of the time before
 // devices (OLD), with nonsense behind its end. Or nothing is wrong, and a host that goes by its own sizes would see it so: structs end
 // after what they must have, with nonsense behind (SHORT), or they are longer and lie further apart than the host knows them (WIDE). Or
-// they end before that (CUT).
+// they end before that (CUT). Or a device has one of the functions that are needed together (TORN_GRAPHS, TORN_OVERLAP).
 
 #include <unistd.h>
 
@@ -189,6 +189,12 @@ extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin
 #ifdef SHORT
     made.struct_size = offsetof(hone_device, synchronize);
     made.synchronize = [](void*, hone_message*) -> std::int32_t { throw std::runtime_error("behind the end"); };
+#endif
+#ifdef TORN_GRAPHS
+    made.destroy_graph = nothing;
+#endif
+#ifdef TORN_OVERLAP
+    made.launch_passes = [](void*, void*, void* const*, std::size_t, std::size_t, hone_message*) -> std::int32_t { return 0; };
 #endif
 #ifdef CUT
     made.struct_size = offsetof(hone_device, load);

@@ -8,6 +8,7 @@
 
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
+#include "engine/measure/measure.hpp"
 #include "engine/plugin/plugin_loader.hpp"
 #include "hone/plugin.h"
 
@@ -72,6 +73,34 @@ Result<std::unique_ptr<LoadedKernel>> try_load_copy(const Registry& registry, De
 
 std::unique_ptr<LoadedKernel> load_copy(const Registry& registry, Device& device, const char* configuration, std::int64_t n) {
   return try_load_copy(registry, device, configuration, n).value();
+}
+
+/// As a device loads it: the plan of the default configuration for n elements of copy, which a test changes.
+struct PlannedCopy {
+  PlannedCopy(const Registry& registry, const DeviceInfo& info, std::int64_t n) {
+    const KernelSpec& spec = *find_builtin_kernel("copy").value();
+    const Configuration chosen = default_configuration(spec);
+    problem = make_problem(spec, DType::kF32, {{"n", n}}).value();
+    plan = plan_launch(spec, problem, chosen, info).value();
+    const auto compiler = registry.device(info.id).value().plugin->compiler(info).value();
+    compiled = compiler->compile({.spec = &spec, .dtype = DType::kF32, .configurations = {chosen}, .reference = false}).at(0).value();
+  }
+  Problem problem;
+  std::vector<PassLaunch> plan;
+  Compiled compiled;
+};
+
+/// Device memory that holds these.
+std::unique_ptr<Buffer> holding(Device& device, const std::vector<float>& values) {
+  auto buffer = device.allocate(values.size() * sizeof(float)).value();
+  REQUIRE(device.upload(buffer->address(), std::as_bytes(std::span(values))).ok());
+  return buffer;
+}
+
+std::vector<float> held(Device& device, const Buffer& buffer) {
+  std::vector<float> values(buffer.bytes() / sizeof(float));
+  REQUIRE(device.download(std::as_writable_bytes(std::span(values)), buffer.address()).ok());
+  return values;
 }
 
 constexpr DType kAll[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32};
@@ -171,6 +200,133 @@ TEST_CASE("what goes to constant memory is asked of devices that copy it, and ot
   void* const arguments[] = {&from, &to, &constant};
   REQUIRE(kernel->launch(nullptr, arguments).ok());
   CHECK(download(*device, to, 400) == std::vector<std::byte>(400, std::byte{7}));
+}
+
+TEST_CASE("a graph of calls is made by devices that have them: prepared before each run, looked at after it") {
+  const Registry registry = with("sham_device");
+  const auto least = open(registry, "sham"), device = open(registry, "sham_modern");
+  PlannedCopy copy(registry, device->info(), 4);
+  const auto kernel = device->load(copy.compiled, copy.plan, copy.problem).value();
+  const auto x = holding(*device, {1, 2, 3, 4}), y = holding(*device, {9, 9, 9, 9}), z = holding(*device, {8, 8, 8, 8});
+  const std::vector<double> wanted{5, 2, 3, 4};
+  const auto answer = device->allocate(4 * sizeof(double)).value();
+  REQUIRE(device->upload(answer->address(), std::as_bytes(std::span(wanted))).ok());
+  void *from = x->address(), *first = y->address(), *second = z->address();
+  void *const one[] = {&from, &first}, *const other[] = {&from, &second};
+  const Watch watch{.address = second, .expected = static_cast<const double*>(answer->address()), .count = 4, .relative = 1e-6};
+  const std::vector<GraphCall> calls{{.arguments = one, .preparations = {{Preparation::Kind::kZero, from, nullptr, 4}}, .watches = {}},
+                                     {.arguments = other, .preparations = {}, .watches = {watch}}};
+  CHECK(message_of(least->graph(*kernel, calls), ErrorCode::kUnavailable) == "device sham: create_graph: the device has no graphs");
+  {
+    const auto graph = device->graph(*kernel, calls).value();
+    const TimedRuns runs = graph->time(2, 5).value();
+    CHECK(runs.us == std::vector<double>{1002.0, 1002.0});
+    CHECK(runs.unmended == 2);  // the preparation made the first element 0, where 5 is right
+  }
+  CHECK(held(*device, *y) == std::vector<float>{0, 2, 3, 4});
+  CHECK(held(*device, *z) == std::vector<float>{0, 2, 3, 4});
+  const std::vector<GraphCall> many(17, GraphCall{.arguments = one, .preparations = {}, .watches = {}});
+  CHECK(message_of(device->graph(*kernel, many), ErrorCode::kUnavailable) ==
+        "device sham_modern: create_graph: sham has graphs of 16 calls at most");
+}
+
+TEST_CASE("a short kernel is timed as a graph of calls on a plugin's device that has graphs") {
+  const Registry registry = with("sham_device");
+  const auto device = open(registry, "sham_modern");
+  PlannedCopy copy(registry, device->info(), 1000);
+  const KernelSpec& spec = *find_builtin_kernel("copy").value();
+  const auto compiler = registry.device("sham_modern").value().plugin->compiler(device->info()).value();
+  const Compiled reference =
+      compiler->compile({.spec = &spec, .dtype = DType::kF32, .configurations = {}, .reference = true}).at(0).value();
+  const auto kernel = device->load(copy.compiled, copy.plan, copy.problem).value();
+  const auto bench = Bench::create(*device, spec, copy.problem, reference).value();
+  REQUIRE(bench->draw(1).ok());
+  Readings readings;
+  const Timing timed = bench->time(*kernel, default_configuration(spec), MeasureSettings{}, std::nullopt, readings).value();
+  REQUIRE_MESSAGE(timed.validation.ok(), timed.validation.detail);
+  CHECK(timed.measurement.by_graph);
+  CHECK(timed.measurement.median_us == 1016.0);
+}
+
+TEST_CASE("tensor maps go to devices that encode them, and others refuse the kernel") {
+  const Registry registry = with("sham_device");
+  const auto least = open(registry, "sham"), device = open(registry, "sham_modern");
+  PlannedCopy copy(registry, device->info(), 4);
+  TensorMap map;
+  map.argument = 0;
+  map.axes = 1;
+  map.size[0] = 2;
+  map.stride_bytes[0] = sizeof(float);
+  map.offset_bytes = sizeof(float);
+  copy.plan.front().tensor_maps = {map};
+  copy.plan.front().arguments = {kTensorMapParameter, 1};
+  CHECK(message_of(least->load(copy.compiled, copy.plan, copy.problem), ErrorCode::kLaunch) ==
+        "device sham: load: the kernel has tensor maps (TENSOR_MAP), and this device does not encode them");
+  const auto kernel = device->load(copy.compiled, copy.plan, copy.problem).value();
+  const auto x = holding(*device, {1, 2, 3, 4}), y = holding(*device, {0, 0, 0, 0});
+  void *from = x->address(), *to = y->address();
+  void* const arguments[] = {&from, &to};
+  REQUIRE(kernel->launch(nullptr, arguments).ok());
+  CHECK(held(*device, *y) == std::vector<float>{2, 3, 0, 0});
+}
+
+TEST_CASE("passes that repeat go to devices that can, each run with its number and its arguments, and others refuse the kernel") {
+  const Registry registry = with("sham_device");
+  const auto least = open(registry, "sham"), device = open(registry, "sham_modern");
+  PlannedCopy copy(registry, device->info(), 2);
+  copy.plan.front().arguments = {0, 1, kRunIndexParameter};
+  copy.plan.push_back(copy.plan.front());
+  copy.plan.back().arguments = {1, 0, kRunIndexParameter};
+  copy.plan.back().exchanged = {{0, 1}, {1, 0}};
+  copy.plan.back().run_index = 7;
+  CHECK(message_of(least->load(copy.compiled, copy.plan, copy.problem), ErrorCode::kLaunch) ==
+        "device sham: load: the kernel has RUN_INDEX or .then, and this device does not repeat passes");
+  const auto kernel = device->load(copy.compiled, copy.plan, copy.problem).value();
+  const auto x = holding(*device, {1, 2}), y = holding(*device, {0, 0});
+  void *from = x->address(), *to = y->address();
+  void* const arguments[] = {&from, &to};
+  REQUIRE(kernel->launch(nullptr, arguments).ok());
+  CHECK(held(*device, *y) == std::vector<float>{1, 2});
+  CHECK(held(*device, *x) == std::vector<float>{8, 2});
+}
+
+TEST_CASE("passes overlap on devices that can launch them alone and hold up what is before them, and on no other") {
+  const Registry registry = with("sham_device");
+  const auto least = open(registry, "sham"), device = open(registry, "sham_modern");
+  PlannedCopy copy(registry, device->info(), 2);
+  copy.plan.push_back(copy.plan.front());
+  copy.plan.front().overlap = false;
+  copy.plan.back().overlap = true;
+  copy.plan.back().arguments = {1, 2};
+  CHECK_FALSE(least->load(copy.compiled, copy.plan, copy.problem).value()->overlaps(1));
+  const auto kernel = device->load(copy.compiled, copy.plan, copy.problem).value();
+  REQUIRE(kernel->passes() == 2);
+  CHECK_FALSE(kernel->overlaps(0));
+  CHECK(kernel->overlaps(1));
+  const auto x = holding(*device, {1, 2}), y = holding(*device, {3, 4}), z = holding(*device, {0, 0});
+  void *from = x->address(), *over = y->address(), *to = z->address();
+  void* const arguments[] = {&from, &over, &to};
+  REQUIRE(kernel->launch_passes(nullptr, arguments, 1, 1).ok());
+  CHECK(held(*device, *z) == std::vector<float>{3, 4});
+  REQUIRE(kernel->launch_passes(nullptr, arguments, 0, 2).ok());
+  CHECK(held(*device, *z) == std::vector<float>{1, 2});
+}
+
+TEST_CASE("what a kernel reads too early is spoiled on devices whose kernels overlap, and what blocks share is painted") {
+  const Registry registry = with("sham_device");
+  const auto least = open(registry, "sham"), device = open(registry, "sham_modern");
+  const auto y = holding(*device, {1, 2});
+  const Region region{y->address(), 4};
+  REQUIRE(device->invert({&region, 1}, false).ok());
+  CHECK(held(*device, *y).front() != 1.0F);
+  CHECK(held(*device, *y).back() == 2.0F);
+  REQUIRE(device->invert({&region, 1}, true).ok());
+  CHECK(held(*device, *y) == std::vector<float>{1, 2});
+  CHECK(message_of(device->invert({}, true), ErrorCode::kDevice) == "device sham_modern: invert: nothing to be late with");
+  CHECK(message_of(least->invert({&region, 1}, true), ErrorCode::kUnavailable) == "on device sham:0 kernels do not overlap");
+  CHECK(least->paint_shared(0xee).ok());
+  CHECK(device->paint_shared(0x11).ok());
+  CHECK(message_of(device->paint_shared(0xee), ErrorCode::kDevice) == "device sham_modern: paint_shared: sham has no paint of this colour");
 }
 
 TEST_CASE("a device's own functions are used where it has them") {
@@ -322,6 +478,9 @@ TEST_CASE("a device that is not whole or whose name is taken is refused") {
   CHECK(refused("cut_device")
             .find("device 'failing': its table, of " + std::to_string(offsetof(hone_device, load)) +
                   " bytes, lacks load, unload, launch") != std::string::npos);
+  CHECK(refused("torn_graphs_device").find("create_graph, time_graph and destroy_graph: it has some of them, and all are needed") !=
+        std::string::npos);
+  CHECK(refused("torn_overlap_device").find("launch_passes and invert: it has one of them, and both are needed") != std::string::npos);
   const Registry nameless = with("nameless_device");
   CHECK(message_of(nameless.device("failing"), ErrorCode::kPlugin) ==
         "device failing: enumerate: failing: a property or an entry of the environment lacks a text");

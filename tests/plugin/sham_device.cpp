@@ -1,4 +1,5 @@
-// Two devices that are none, in terms of hone/plugin.h alone: `sham` has what cannot be left out, `sham_whole` every function.
+// Devices that are none, in terms of hone/plugin.h alone: `sham` has what cannot be left out, `sham_whole` every function of ABI 2, and
+// `sham_modern` beside the first ones tensor maps, passes that repeat or overlap, and graphs.
 // They know one kernel, the built-in copy in f32: an artifact is the configuration's text, and a launch copies memory of the host. Of
 // references they know copy_reference, and one that multiplies by 2 what is there.
 
@@ -59,6 +60,11 @@ std::int32_t enumerate_as(const char* id, void* sink, void (*add)(void*, const h
 }
 
 std::int32_t enumerate(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) { return enumerate_as("sham:0", sink, add); }
+#if HONE_PLUGIN_ABI > 2
+std::int32_t enumerate_modern(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) {
+  return enumerate_as("sham_modern", sink, add);
+}
+#endif
 std::int32_t enumerate_whole(void* sink, void (*add)(void*, const hone_device_info*), hone_message*) {
   return enumerate_as("sham_whole", sink, add);
 }
@@ -151,6 +157,9 @@ struct Pass {
   std::string symbol;
   std::int64_t extent = 0;
   std::vector<std::int32_t> places;  // of its parameters among the arguments
+  std::int32_t run_index = 0;
+  std::int32_t mapped = -1;  // the argument of its tensor map
+  std::int64_t map_offset = 0, map_bytes = 0;
 };
 
 /// An argument that each launch copies to a variable; that of `copy` is then what is copied.
@@ -177,6 +186,16 @@ std::int32_t load(void*, const hone_load_request* request, void** kernel, hone_m
   for (std::size_t i = 0; i < count; ++i) {
     const hone_constant& constant = element(request->constants, i, request->constant_stride);
     made->constants.push_back({constant.argument, std::vector<std::byte>(constant.bytes)});
+  }
+  for (std::size_t i = 0; HONE_HAS(hone_load_request, request, tensor_map_stride) && i < request->pass_count; ++i) {
+    const hone_pass_details& details = element(request->details, i, request->detail_stride);
+    made->passes[i].run_index = details.run_index;
+    if (details.tensor_map_count > 0) {
+      const hone_tensor_map& map = element(details.tensor_maps, details.tensor_map_count - 1, request->tensor_map_stride);
+      made->passes[i].mapped = map.argument;
+      made->passes[i].map_offset = map.offset_bytes;
+      made->passes[i].map_bytes = map.size[0] * map.stride_bytes[0];
+    }
   }
 #endif
   *kernel = made;
@@ -276,6 +295,110 @@ std::int32_t readings(void*, hone_readings* seen, hone_message*) {
   return 0;
 }
 
+#if HONE_PLUGIN_ABI > 2
+// ---- what is younger than ABI 2 ----
+
+/// Copies from the pass's tensor map, or its first argument, to its second; a run index is added to the first element.
+void copy_pass(const Kernel& kernel, const Pass& pass, void* const* arguments) {
+  const auto address = [&](std::int32_t argument) { return near(*static_cast<void**>(arguments[argument])); };
+  std::byte* const to = address(pass.places[1]);
+  if (pass.mapped >= 0) {
+    std::memcpy(to, address(pass.mapped) + pass.map_offset, static_cast<std::size_t>(pass.map_bytes));
+  } else {
+    std::memcpy(to, address(pass.places[0]), static_cast<std::size_t>(kernel.elements) * sizeof(float));
+  }
+  if (pass.places.size() > 2 && pass.places[2] == HONE_RUN_INDEX) {
+    *reinterpret_cast<float*>(to) += static_cast<float>(pass.run_index);
+  }
+}
+
+std::int32_t launch_passes(void* handle, void*, void* const* arguments, std::size_t first, std::size_t count, hone_message*) {
+  const Kernel& kernel = *static_cast<Kernel*>(handle);
+  for (std::size_t pass = first; pass < first + count; ++pass) {
+    copy_pass(kernel, kernel.passes[pass], arguments);
+  }
+  return 0;
+}
+
+std::int32_t launch_modern(void* handle, void* stream, void* const* arguments, hone_message* message) {
+  const Kernel& kernel = *static_cast<Kernel*>(handle);
+  return kernel.configuration == "reference" ? launch(handle, stream, arguments, message)
+                                             : launch_passes(handle, stream, arguments, 0, kernel.passes.size(), message);
+}
+
+std::int32_t invert(void*, const hone_region* regions, std::size_t count, std::size_t stride, std::int32_t late, hone_message* message) {
+  if (late != 0 && count == 0) {
+    return fail(message, "nothing to be late with");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const hone_region& region = element(regions, i, stride);
+    for (std::size_t byte = 0; byte < region.bytes; ++byte) {
+      near(region.address)[byte] = ~near(region.address)[byte];
+    }
+  }
+  return 0;
+}
+
+std::int32_t paint_shared(void*, std::uint8_t pattern, hone_message* message) {
+  return pattern == 0xee ? fail(message, "sham has no paint of this colour") : 0;
+}
+
+/// The values of each call's arguments, which are addresses.
+struct Graph {
+  void* kernel = nullptr;
+  std::vector<std::vector<void*>> calls;
+};
+
+std::int32_t create_graph(void*, void* kernel, void* const* const* arguments, std::size_t calls, void** graph, hone_message* message) {
+  constexpr std::size_t kArguments = 2, kMostCalls = 16;
+  if (calls > kMostCalls) {
+    return fail(message, "sham has graphs of 16 calls at most");
+  }
+  auto* const made = new Graph{kernel, {}};
+  for (std::size_t call = 0; call < calls; ++call) {
+    std::vector<void*>& values = made->calls.emplace_back();
+    for (std::size_t i = 0; i < kArguments; ++i) {
+      values.push_back(*static_cast<void**>(arguments[call][i]));
+    }
+  }
+  *graph = made;
+  return 0;
+}
+
+std::int32_t time_graph(void* handle, double* microseconds, hone_message* message) {
+  Graph& graph = *static_cast<Graph*>(handle);
+  for (std::vector<void*>& values : graph.calls) {
+    void* const arguments[] = {&values[0], &values[1]};
+    if (const std::int32_t status = launch_modern(graph.kernel, nullptr, arguments, message); status != 0) {
+      return status;
+    }
+  }
+  *microseconds = 1000.0 + static_cast<double>(graph.calls.size());
+  return 0;
+}
+
+void destroy_graph(void* graph) { delete static_cast<Graph*>(graph); }
+
+/// Nobody's clock: what takes 5 us is short.
+std::int32_t time_modern(void*, const hone_time_request* request, double* microseconds, hone_message* message) {
+  for (std::size_t i = 0; i < request->samples; ++i) {
+    if (const std::int32_t status = launch_modern(request->kernel, nullptr, request->arguments, message); status != 0) {
+      return status;
+    }
+    for (std::size_t p = 0; i + 1 < request->samples && p < request->preparation_count; ++p) {
+      const hone_preparation& step = element(request->preparations, p, request->preparation_stride);
+      if (step.source != nullptr) {
+        std::memmove(near(step.destination), near(step.source), step.bytes);
+      } else {
+        std::memset(near(step.destination), 0, step.bytes);
+      }
+    }
+    microseconds[i] = 5.0;
+  }
+  return 0;
+}
+#endif
+
 hone_device whole() {
   hone_device device{};
   device.struct_size = sizeof(hone_device);
@@ -328,11 +451,35 @@ hone_device least() {
   return device;
 }
 
+#if HONE_PLUGIN_ABI > 2
+hone_device modern() {
+  hone_device device = least();
+  device.name = "sham_modern";
+  device.enumerate = enumerate_modern;
+  device.launch = launch_modern;
+  device.time = time_modern;
+  device.encodes_tensor_maps = 1;
+  device.repeats_passes = 1;
+  device.create_graph = create_graph;
+  device.time_graph = time_graph;
+  device.destroy_graph = destroy_graph;
+  device.launch_passes = launch_passes;
+  device.invert = invert;
+  device.paint_shared = paint_shared;
+  return device;
+}
+#endif
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin_entry() {
+#if HONE_PLUGIN_ABI > 2
+  static const hone_device devices[] = {least(), whole(), modern()};
+  static const hone_device* const table[] = {&devices[0], &devices[1], &devices[2]};
+#else
   static const hone_device devices[] = {least(), whole()};
   static const hone_device* const table[] = {&devices[0], &devices[1]};
+#endif
   static const hone_plugin plugin{.abi = HONE_PLUGIN_ABI,
                                   .struct_size = sizeof(hone_plugin),
                                   .name = "sham",
@@ -340,6 +487,6 @@ extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin
                                   .strategies = nullptr,
                                   .strategy_count = 0,
                                   .devices = table,
-                                  .device_count = 2};
+                                  .device_count = sizeof(table) / sizeof(table[0])};
   return &plugin;
 }

@@ -256,9 +256,13 @@ typedef struct hone_resources {
 /* A function of the kernel file, instantiated. */
 typedef struct hone_function {
   const char* expression;   /* "softmax<f32, Config{256, 4, true}>" */
-  const int32_t* arguments; /* for each parameter its index among the kernel's arguments; -1: the Problem. */
+  const int32_t* arguments; /* for each parameter its index among the kernel's arguments, or one of HONE_PROBLEM... below. */
   size_t argument_count;    /* A reference's parameters come after the index, a long */
 } hone_function;
+
+/* Parameters that are none of the kernel's arguments: the Problem, by value; the pass's next tensor map, by value; the number of the run of
+ * a pass that repeats, an int. */
+enum { HONE_PROBLEM = -1, HONE_TENSOR_MAP = -2, HONE_RUN_INDEX = -3 };
 
 /* What one artifact is compiled from: a configuration, or the reference, which has passes too. */
 typedef struct hone_unit {
@@ -315,6 +319,26 @@ typedef struct hone_constant {
   size_t bytes;
 } hone_constant;
 
+/* An array in device memory as a tensor memory accelerator sees it (TENSOR_MAP of kernel files), axis by axis from the innermost. It begins
+ * offset_bytes behind the address that a launch gives for the argument: a map is encoded at the launch, or when the address changes. */
+#define HONE_TENSOR_AXES 5
+typedef struct hone_tensor_map {
+  int32_t argument; /* its index among the kernel's arguments */
+  int32_t dtype;
+  size_t axis_count; /* 0: this configuration does not use the map */
+  int64_t size[HONE_TENSOR_AXES], box[HONE_TENSOR_AXES];
+  int64_t stride_bytes[HONE_TENSOR_AXES];
+  int64_t swizzle_bytes, l2_bytes, offset_bytes;
+} hone_tensor_map;
+
+/* What only some devices are given of a pass: see encodes_tensor_maps, repeats_passes and launch_passes of the table. */
+typedef struct hone_pass_details {
+  int32_t overlap;                    /* it may begin while what was launched before it still runs (a programmatic dependent launch) */
+  int32_t run_index;                  /* the value of HONE_RUN_INDEX */
+  const hone_tensor_map* tensor_maps; /* one for each HONE_TENSOR_MAP among the pass's arguments, in order */
+  size_t tensor_map_count;
+} hone_pass_details;
+
 typedef struct hone_load_request {
   size_t struct_size;
   const void* bytes; /* an artifact */
@@ -328,6 +352,8 @@ typedef struct hone_load_request {
   size_t pass_stride;
   const hone_constant* constants; /* none unless the table says copies_constants */
   size_t constant_count, constant_stride;
+  const hone_pass_details* details; /* one for each pass */
+  size_t detail_stride, tensor_map_stride;
 } hone_load_request;
 
 /* |out - ref| <= relative * |ref| + absolute_rms * rms(ref) + absolute. */
@@ -361,6 +387,12 @@ typedef struct hone_time_request {
   /* ---- Since version 3 ---- */
   size_t preparation_stride;
 } hone_time_request;
+
+/* A piece of device memory. */
+typedef struct hone_region {
+  void* address;
+  size_t bytes;
+} hone_region;
 
 /* 0 if unknown. */
 typedef struct hone_readings {
@@ -422,6 +454,28 @@ typedef struct hone_device {
   size_t compiled_size; /* sizeof(hone_compiled) in this plugin; 0: that of ABI 2 */
   /* Not 0: `load` reads the request's constants. 0: kernels with CONSTANT arguments are refused. */
   int64_t copies_constants;
+  /* Not 0: `load` reads the details' tensor maps. 0: kernels with tensor maps are refused. */
+  int64_t encodes_tensor_maps;
+  /* Not 0: `load` reads the details' run_index, and each pass's own arguments. 0: kernels with RUN_INDEX or .then are refused. */
+  int64_t repeats_passes;
+
+  /* Null, or all three: calls of one kernel, one behind the other, that the device makes without the host. `arguments` has the arguments of
+   * each call, as `launch` takes them; create_graph reads the values. The kernel and the memory outlive the graph. Short kernels are timed
+   * by it; on a device without graphs, or where create_graph fails, they are timed call by call. */
+  int32_t (*create_graph)(void* device, void* kernel, void* const* const* arguments, size_t calls, void** graph, hone_message* message);
+  /* Runs the graph once, with no buffer in a cache when it begins, and writes the microseconds of one call: the mean over its calls. */
+  int32_t (*time_graph)(void* graph, double* microseconds, hone_message* message);
+  void (*destroy_graph)(void* graph);
+
+  /* Null, or both: passes may overlap with what was launched before them. Without, `overlap` is 0 everywhere. (Passes overlap only on
+   * devices whose compute_capability is 90 or more.) Enqueues `count` passes from `first` on, as `launch` does with all. */
+  int32_t (*launch_passes)(void* kernel, void* stream, void* const* arguments, size_t first, size_t count, hone_message* message);
+  /* Enqueues on the stream of `launch` with null what inverts all bits of the regions, 32 at most. With `late` it lets what is launched
+   * next begin first, and takes its time: a kernel that reads or writes a region before it should is found by this. */
+  int32_t (*invert)(void* device, const hone_region* regions, size_t region_count, size_t region_stride, int32_t late,
+                    hone_message* message);
+  /* Null, or fills the memory that blocks share, so that the next launch finds nothing there that it could take for its own. */
+  int32_t (*paint_shared)(void* device, uint8_t pattern, hone_message* message);
 } hone_device;
 
 /* ---- The plugin ---- */
