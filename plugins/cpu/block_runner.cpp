@@ -13,7 +13,10 @@ namespace hone::cpu {
 namespace {
 
 constexpr std::size_t kSharedAlignment = 128;
-constexpr std::size_t kSharedFence = 2048;  // bytes behind dynamic shared memory that a sanitizer forbids
+// Behind dynamic shared memory: room for a kernel that asked for less than it uses, up to what a block may ask for, so that it does no harm
+// to others, and the first of it is looked at after each launch. Sanitizers forbid all of it.
+constexpr std::size_t kSharedSlack = std::size_t{256} << 10, kSharedFence = 4096;
+constexpr std::byte kFencePattern{0xc5};
 
 /// The thread-local variables, of the calling thread, of the object that holds the code at `address`: a kernel's static shared memory, and
 /// the slots.
@@ -63,6 +66,11 @@ unsigned BlockRunner::active_mask_call(void* block) {
 
 void BlockRunner::run(GridJob& job) {
   prepare(job);
+  run_blocks(job);
+  look_at_fence();
+}
+
+void BlockRunner::run_blocks(GridJob& job) {
   const std::int64_t blocks = job.blocks();
   while (!job.failed.load(std::memory_order_relaxed)) {
     const std::int64_t first = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
@@ -84,19 +92,29 @@ void BlockRunner::prepare(GridJob& job) {
   *slots_.grid_dim = job.grid;
   *slots_.handle = this;
   unpoison(shared_storage_.data(), shared_storage_.size());
-  const std::size_t fence = address_sanitizer_present() ? kSharedFence : 0;
-  if (shared_storage_.size() < job.shared_bytes + kSharedAlignment + fence) {
-    shared_storage_.resize(job.shared_bytes + kSharedAlignment + fence);
+  if (shared_storage_.size() < job.shared_bytes + kSharedAlignment + kSharedSlack) {
+    shared_storage_.resize(job.shared_bytes + kSharedAlignment + kSharedSlack);
   }
   const auto address = reinterpret_cast<std::uintptr_t>(shared_storage_.data());
   auto* shared = shared_storage_.data() + (kSharedAlignment - address % kSharedAlignment) % kSharedAlignment;
   std::memset(shared, 0xff, job.shared_bytes);
+  fence_ = address_sanitizer_present() ? std::span<std::byte>() : std::span(shared + job.shared_bytes, kSharedFence);
+  std::ranges::fill(fence_, kFencePattern);
   poison(shared + job.shared_bytes, static_cast<std::size_t>(shared_storage_.data() + shared_storage_.size() - shared) - job.shared_bytes);
   dynamic_shared_ = {shared, job.shared_bytes};
   static_shared_ = job.shared_paint ? thread_locals_of(reinterpret_cast<const void*>(job.bind)) : std::span<std::byte>();
   *slots_.dynamic_shared = shared;
   adopt_thread(main_fiber_);
   main_.fiber = &main_fiber_;
+}
+
+void BlockRunner::look_at_fence() {
+  const auto damaged = std::ranges::find_if(fence_, [](std::byte byte) { return byte != kFencePattern; });
+  if (damaged != fence_.end()) {
+    fail(fmt::format(
+        "it writes past the end of its dynamic shared memory: its Launch asks for {} bytes (.shared), and a block wrote to byte {}",
+        dynamic_shared_.size(), dynamic_shared_.size() + static_cast<std::size_t>(damaged - fence_.begin())));
+  }
 }
 
 /// The slots lie among the static variables and stay.
@@ -330,18 +348,22 @@ std::string BlockRunner::describe_deadlock() const {
       barrier_count_, in_warps, ended_, thread_count_);
 }
 
-void BlockRunner::record_failure(std::string reason) {
+void BlockRunner::fail(std::string why) {
   const std::lock_guard lock(job_->failure_mutex);
   if (!job_->failed.exchange(true)) {
-    constexpr std::string_view kDeadlock = "deadlock: ";
-    const bool deadlock = reason.starts_with(kDeadlock);
-    job_->failure = fmt::format("{}block ({}, {}, {}): {}", deadlock ? kDeadlock : "", block_index_.x, block_index_.y, block_index_.z,
-                                std::string_view(reason).substr(deadlock ? kDeadlock.size() : 0));
+    job_->failure = std::move(why);
   }
 }
 
-void BlockRunner::give_up(std::string reason) {
-  record_failure(std::move(reason));
+void BlockRunner::record_failure(std::string_view reason) {
+  constexpr std::string_view kDeadlock = "deadlock: ";
+  const bool deadlock = reason.starts_with(kDeadlock);
+  fail(fmt::format("{}block ({}, {}, {}): {}", deadlock ? kDeadlock : "", block_index_.x, block_index_.y, block_index_.z,
+                   reason.substr(deadlock ? kDeadlock.size() : 0)));
+}
+
+void BlockRunner::give_up(const std::string& reason) {
+  record_failure(reason);
   switch_to(&main_, true);
   __builtin_unreachable();
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/cpu/fiber.hpp"
@@ -63,6 +64,8 @@ class BlockRunner {
   static const HoneCpuRuntime kRuntime;
 
   void prepare(GridJob& job);
+  void run_blocks(GridJob& job);
+  void look_at_fence();
   void paint_shared(std::uint8_t pattern);
   void run_block(std::int64_t block);
   void carry();
@@ -82,8 +85,10 @@ class BlockRunner {
   Carrier* next_carrier();
   Carrier* fresh_carrier();
   void push_ready(Carrier* carrier) { ready_[ready_tail_++ % kMostThreads] = carrier; }
-  [[noreturn]] void give_up(std::string reason);
-  void record_failure(std::string reason);
+  [[noreturn]] void give_up(const std::string& reason);
+  /// Of the block that runs; the first failure of the job counts.
+  void record_failure(std::string_view reason);
+  void fail(std::string why);
   [[nodiscard]] std::string describe_deadlock() const;
 
   StackPool stacks_;
@@ -98,6 +103,7 @@ class BlockRunner {
   HoneCpuSlots slots_{};
   std::vector<std::byte> shared_storage_;
   std::span<std::byte> dynamic_shared_, static_shared_;  ///< of this thread, for the job
+  std::span<std::byte> fence_;                           ///< behind the dynamic one: nobody may write there
 
   // The block that runs.
   HoneCpuIndex block_index_{};

@@ -85,6 +85,21 @@ TEST_CASE("dynamic shared memory that nobody wrote is a NaN, not a zero") {
   CHECK(std::accumulate(out.begin(), out.end(), 0) == 32);
 }
 
+TEST_CASE("a kernel that uses more dynamic shared memory than its launch asks for is told so") {
+  CpuFixture cpu;
+  std::vector<int> out(64, 0);
+  const auto spec = make_spec(kernel_source("SHARED_DYNAMIC(int, tile);\ntile[threadIdx.x] = 1;\nout[threadIdx.x] = tile[0];"));
+  CHECK(cpu.launch(spec, geometry({3, 1, 1}, {64, 1, 1}, 256), {out.data()}).ok());
+  const auto failed = cpu.launch(spec, geometry({3, 1, 1}, {64, 1, 1}, 240), {out.data()});
+  REQUIRE_FALSE(failed.ok());
+  CHECK(failed.error().code == hone::ErrorCode::kLaunch);
+  CHECK(failed.error().message ==
+        "it writes past the end of its dynamic shared memory: its Launch asks for 240 bytes (.shared), and a block wrote to byte 240");
+  CHECK(cpu.launch(spec, geometry({1, 1, 1}, {64, 1, 1}), {out.data()}).error().message.find("asks for 0 bytes") != std::string::npos);
+  const auto far = make_spec(kernel_source("SHARED_DYNAMIC(int, tile);\nfor (int i = threadIdx.x; i < 50000; i += 64) tile[i] = 1;"));
+  CHECK_FALSE(cpu.launch(far, geometry({2, 1, 1}, {64, 1, 1}, 256), {out.data()}).ok());
+}
+
 TEST_CASE("a lane that leaves itself out of its mask is an error") {
   CpuFixture cpu;
   std::vector<int> out(64, 0);

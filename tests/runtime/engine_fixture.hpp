@@ -61,7 +61,7 @@ inline Engine cpu_engine(const std::filesystem::path& store = "/nonexistent/hone
 inline const Shape kSoftmaxShape{{"rows", 3}, {"cols", 5}};
 
 /// A store in which the default configuration of softmax won at kSoftmaxShape, with its code.
-inline void make_tuned_store(const std::filesystem::path& file) {
+inline void make_tuned_store(const std::filesystem::path& file, const Purpose& purpose = {}) {
   const KernelSpec& spec = **find_builtin_kernel("softmax");
   const Registry::Found cpu = builtin_registry().device("cpu").value();
   const Problem problem = make_problem(spec, DType::kF32, kSoftmaxShape).value();
@@ -73,7 +73,7 @@ inline void make_tuned_store(const std::filesystem::path& file) {
   record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
   record.artifact = plan.code.artifact->digest;
   record.symbols = plan.code.symbols;
-  const RecordKey key = record_key(spec, problem, cpu.info);
+  const RecordKey key = record_key(spec, problem, cpu.info, purpose);
   const std::int64_t session = store->begin_session({key, "random", "", 0}, "1trials").value();
   REQUIRE(store->finish_session(session, key, record, 1.0).value());
 }

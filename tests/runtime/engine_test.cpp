@@ -46,6 +46,20 @@ TEST_CASE("code that came from elsewhere is launched only where the application 
   CHECK(is_right(trusting, tuned));
 }
 
+TEST_CASE("a winner of given arrays is for the engine that names them alone") {
+  const Folder folder;
+  const auto file = folder / "S.db";
+  const std::string arrays = "0123456789abcdef0123456789abcdef";
+  make_tuned_store(file, purpose_within(0.0, arrays));
+  const auto source = [&](const std::string& given) {
+    Engine engine = Engine::open({.store = file, .device = "cpu", .given = given}).value();
+    return engine.kernel("softmax", DType::kF32, kSoftmaxShape).value().source();
+  };
+  CHECK(source("") == Source::kDefault);
+  CHECK(source("fedcba9876543210fedcba9876543210") == Source::kDefault);
+  CHECK(source(arrays) == Source::kExact);
+}
+
 TEST_CASE("a kernel of one's own that bears a built-in's name gets its own code, also where the built-in was asked for before") {
   Engine engine = cpu_engine();
   alignas(16) std::array<float, 3> x{1.0F, 2.0F, 3.0F}, y{};
