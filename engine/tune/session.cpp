@@ -49,7 +49,6 @@ Result<void> TuningSession::submit_first() {
   if (default_trial() != nullptr) {
     return {};
   }
-  tried_.insert(default_position_);
   evaluator_->submit({{default_position_, space_.at(default_position_)}});
   return try_record();
 }
@@ -181,7 +180,6 @@ void TuningSession::note(Trial trial) {
     improved_at_ = !best_us_ || trial.measurement.median_us < kProgress * *best_us_ ? trials_.size() : improved_at_;
     best_us_ = trial.measurement.median_us;
   }
-  tried_.insert(trial.position);
   trials_.push_back(std::move(trial));
 }
 
@@ -253,7 +251,10 @@ Result<void> TuningSession::try_record() {
   HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
   const std::optional<Count> position = known ? space_.index(known->configuration) : std::nullopt;
   record_position_ = position;
-  if (position && tried_.insert(*position).second) {
+  const bool is_new =
+      position && *position != default_position_ && std::ranges::find(trials_, *position, &Trial::position) == trials_.end();
+  if (is_new) {
+    searcher_->take(*position);
     evaluator_->submit({{*position, known->configuration}});
   }
   return {};
@@ -312,9 +313,7 @@ void TuningSession::propose(std::size_t most) {
     evaluator_->meanwhile([&] { positions = searcher_->ask(wanted); });
     std::vector<Proposal> proposals;
     for (const Count position : positions) {
-      if (position < space_.size() && tried_.insert(position).second) {
-        proposals.push_back({position, space_.at(position)});
-      }
+      proposals.push_back({position, space_.at(position)});
     }
     const bool progressed = !proposals.empty();
     evaluator_->submit(std::move(proposals));

@@ -4,7 +4,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "engine/tune/evaluator.hpp"
@@ -35,7 +34,7 @@ class TuningSession {
   [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
   /// The default, where it was not tried, and the problem's record.
   Result<void> submit_first();
-  /// Asks the strategy for as much as the evaluator can use, and at most `most`. A proposal that is invalid or was tried loses its turn.
+  /// Asks the strategy for as much as the evaluator can use, and at most `most`.
   void propose(std::size_t most = std::numeric_limits<std::size_t>::max());
   /// Waits for a trial, at most `seconds`, and records what has finished.
   Result<void> take(double seconds);
@@ -124,7 +123,6 @@ class TuningSession {
   std::optional<Count> record_position_;       ///< of the problem's record before this session
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
-  std::set<Count> tried_;
   std::optional<double> best_us_;
   std::optional<double> rival_us_;  ///< of another kernel of the operation
   std::size_t allowed_ = std::numeric_limits<std::size_t>::max();
