@@ -336,8 +336,29 @@ ALTER TABLE trial_5 RENAME TO trial;
 CREATE INDEX trial_best ON trial (session, median_us) WHERE outcome = 'ok';
 )sql";
 
+// Version 6: which kernel's record serves a problem of an operation.
+constexpr const char* kVersion6 = R"sql(
+CREATE TABLE operation_record (
+  operation      TEXT NOT NULL CHECK (operation <> ''),
+  dtype          TEXT NOT NULL CHECK (dtype <> ''),
+  layout         TEXT NOT NULL,
+  alignment      INTEGER NOT NULL CHECK (alignment > 0),
+  device         INTEGER NOT NULL REFERENCES device (id),
+  input_profile  TEXT NOT NULL CHECK (input_profile <> ''),
+  objective      TEXT NOT NULL CHECK (objective <> ''),
+  accuracy_bound TEXT NOT NULL CHECK (accuracy_bound <> ''),
+  timing_profile TEXT NOT NULL CHECK (timing_profile <> ''),
+  shape          TEXT NOT NULL,
+  kernel         TEXT NOT NULL,
+  source_hash    TEXT NOT NULL,
+  session        INTEGER NOT NULL REFERENCES session (id),  -- of the kernel
+  created_at     TEXT NOT NULL,
+  PRIMARY KEY (operation, dtype, shape, input_profile, objective, accuracy_bound, layout, alignment, device, timing_profile)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
 
 // Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
 // Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
@@ -356,7 +377,12 @@ CREATE TEMP VIEW record AS SELECT *, 0 AS by_graph, 'default' AS input_profile, 
 CREATE TEMP VIEW compiled AS SELECT *, '' AS content, '' AS code_digest, '' AS seal FROM main.compiled;
 )sql";
 constexpr const char* kLikeVersion5 = "";  // it holds more, in the same columns
-constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5};
+constexpr const char* kLikeVersion6 = R"sql(
+CREATE TEMP VIEW operation_record AS SELECT '' AS operation, '' AS dtype, '' AS layout, 1 AS alignment, 0 AS device, '' AS input_profile,
+  '' AS objective, '' AS accuracy_bound, '' AS timing_profile, '' AS shape, '' AS kernel, '' AS source_hash, 0 AS session,
+  '' AS created_at WHERE 0;
+)sql";
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6};
 
 constexpr std::string_view kUpgrading = "upgrade the schema";
 

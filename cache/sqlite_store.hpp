@@ -1,6 +1,6 @@
 #pragma once
 // The store on SQLite. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp,
-// compiled.cpp; opening is in open.cpp.
+// operations.cpp, compiled.cpp; opening is in open.cpp.
 
 #include <filesystem>
 #include <mutex>
@@ -51,6 +51,9 @@ class SqliteStore final : public Store {
   Result<void> put_model(const std::string& kernel, const std::string& strategy, const std::string& model) override;
   Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) override;
   Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) override;
+  Result<std::optional<OperationRecord>> find_operation_record(const RecordKey& key) override;
+  Result<std::vector<OperationRecord>> operation_records_of(const RecordKey& key) override;
+  Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) override;
   Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) override;
   Result<std::optional<Compiled>> find_compiled(const CompiledKey& key) override;
   Result<Compiled> load_code(const Record& record) override;
@@ -77,6 +80,7 @@ class SqliteStore final : public Store {
   Result<void> put_record(std::int64_t session, const RecordKey& key, const Record& record);
   Result<Record> read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters);
   Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);
+  Result<std::vector<OperationRecord>> read_operation_records(const RecordKey& key, bool any_shape);
   /// Of a row of find_compiled; nothing where its code is not to be launched, or is damaged.
   Result<std::optional<Compiled>> read_compiled(Statement& row, const CompiledKey& key);
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& digest);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -82,13 +83,14 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
 int best(int argc, char** argv) {
   cxxopts::Options options("hone best", "Prints the winner for a problem: its record, or the record of the nearest tuned shape.");
   add_problem_options(options);
+  add_with_option(options);
   add_accuracy_option(options);
   add_given_options(options);
   add_store_option(options);
   add_plugin_option(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(const Subject subject, find_subject(arguments));
+    HONE_ASSIGN(const Subject subject, find_serving_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
     HONE_ASSIGN(const double max_error, find_accuracy(arguments));
@@ -99,7 +101,9 @@ int best(int argc, char** argv) {
       return no_record(arguments, subject, target, choice.elsewhere);
     }
     HONE_ASSIGN(const std::string fixed, fixed_in(*choice.record, *store));
-    return Output{record_json(subject, target, choice, fixed), record_text(subject, target, choice, fixed)};
+    const bool chosen = arguments["kernel"].as<std::string>() == operation_of(subject.spec) && !subject.spec.operation.empty();
+    return Output{record_json(subject, target, choice, fixed),
+                  (chosen ? subject.spec.name + "\n" : "") + record_text(subject, target, choice, fixed)};
   });
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/interrupt.hpp"
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -51,7 +52,10 @@ Result<KernelSpec> checked_kernel(const std::string& kernel, const ReadOptions& 
   if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
     HONE_ASSIGN(KernelSpec spec, read_kernel_file(kernel, options));
     print_warnings(spec);
-    return spec;
+    return as_implementation(std::move(spec));
+  }
+  if (std::optional<Error> operation = not_an_operation(kernel)) {
+    return *std::move(operation);
   }
   HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(kernel));
   return *builtin;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
@@ -261,6 +262,7 @@ int export_plan(int argc, char** argv) {
                            "Writes the compiled code of the winner (or of another configuration) and a JSON launch plan. Any program can "
                            "launch it\nwith them: docs/launch_plans.md.");
   add_problem_options(options);
+  add_with_option(options);
   add_accuracy_option(options);
   add_given_options(options);
   add_store_option(options);
@@ -271,7 +273,7 @@ int export_plan(int argc, char** argv) {
       "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(const Subject subject, find_subject(arguments));
+    HONE_ASSIGN(const Subject subject, find_serving_subject(arguments));
     if (subject.recorded) {
       return Error{ErrorCode::kInvalidArgument, "a recorded space has no code to export; give a kernel"};
     }

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
@@ -88,6 +89,23 @@ std::vector<std::string> runs_on(const KernelSpec& spec) {
   return spec.cuda_headers.empty() ? std::vector<std::string>{"cuda", "cpu"} : std::vector<std::string>{"cuda"};
 }
 
+Json arguments_json(const KernelSpec& spec, bool with_workspaces) {
+  Json arguments = Json::array();
+  for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.direction == Direction::kWorkspace && !with_workspaces) {
+      continue;  // the kernel's own
+    }
+    arguments.push_back({{"name", argument.name},
+                         {"direction", direction_name(argument)},
+                         {"element", element_name(spec, argument)},
+                         {"extent", argument.extent.text()},
+                         {"filled", fill_text(spec, static_cast<int>(i))},
+                         {"judged", bound_text(spec, static_cast<int>(i))}});
+  }
+  return arguments;
+}
+
 Json describe_json(const KernelSpec& spec) {
   Json parameters = Json::array();
   for (const Parameter& parameter : spec.parameters) {
@@ -96,17 +114,8 @@ Json describe_json(const KernelSpec& spec) {
                           {"default", text(parameter, parameter.default_value)},
                           {"comment", parameter.comment}});
   }
-  Json arguments = Json::array();
-  for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
-    const Argument& argument = spec.arguments[i];
-    arguments.push_back({{"name", argument.name},
-                         {"direction", direction_name(argument)},
-                         {"element", element_name(spec, argument)},
-                         {"extent", argument.extent.text()},
-                         {"filled", fill_text(spec, static_cast<int>(i))},
-                         {"judged", bound_text(spec, static_cast<int>(i))}});
-  }
   return {{"name", spec.name},
+          {"operation", operation_of(spec)},
           {"summary", spec.summary},
           {"file", spec.file},
           {"source_hash", spec.source_hash},
@@ -115,7 +124,7 @@ Json describe_json(const KernelSpec& spec) {
           {"static", static_names(spec)},
           {"parameters", parameters},
           {"constraints", conditions_json(spec.constraints)},
-          {"arguments", arguments},
+          {"arguments", arguments_json(spec, true)},
           {"expectations", conditions_json(spec.expectations)},
           {"runs_on", runs_on(spec)},
           {"cuda_headers", spec.cuda_headers},
@@ -123,11 +132,29 @@ Json describe_json(const KernelSpec& spec) {
           {"shapes", shapes_json(spec)}};
 }
 
+/// What a caller passes.
+std::string arguments_text(const KernelSpec& spec) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
+    const Argument& argument = spec.arguments[i];
+    if (argument.direction == Direction::kWorkspace) {
+      continue;  // Hone's own
+    }
+    const std::string fill = fill_text(spec, static_cast<int>(i)), bound = bound_text(spec, static_cast<int>(i));
+    const bool scalar = argument.direction == Direction::kScalar;
+    rows.push_back({"  " + argument.name, std::string(direction_name(argument)), element_name(spec, argument),
+                    scalar ? "default " + argument.scalar_default.text() : argument.extent.text() + " elements",
+                    fmt::format("{}{}{}", fill.empty() ? "" : "filled: " + fill, fill.empty() || bound.empty() ? "" : "; ", bound)});
+  }
+  return rows.empty() ? "" : "\nlaunch with\n" + table(rows);
+}
+
 std::string describe_text(const KernelSpec& spec) {
   std::string lines =
       fmt::format("{}{}{}\n\ndtypes  {}\nshape   {}\nruns on {}{}\n", spec.name, spec.summary.empty() ? "" : ": ", spec.summary,
                   fmt::join(dtype_names(spec), ", "), text(default_shape(spec)), fmt::join(runs_on(spec), ", "),
                   spec.cuda_headers.empty() ? "" : fmt::format(" (includes {})", fmt::join(spec.cuda_headers, ", ")));
+  lines += spec.operation.empty() ? "" : fmt::format("implements {}\n", spec.operation);
   lines += static_names(spec).empty() ? "" : fmt::format("static  {}\n", fmt::join(static_names(spec), ", "));
   lines += spec.flags.empty() ? "" : fmt::format("flags   {}\n", fmt::join(spec.flags, " "));
   for (std::size_t i = 0; i < spec.shapes.size(); ++i) {
@@ -141,19 +168,7 @@ std::string describe_text(const KernelSpec& spec) {
                     parameter.comment});
   }
   lines += table(rows) + conditions_text("constraints", spec.constraints) + conditions_text("expectations", spec.expectations);
-  rows.clear();
-  for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
-    const Argument& argument = spec.arguments[i];
-    if (argument.direction == Direction::kWorkspace) {
-      continue;  // Hone's own
-    }
-    const std::string fill = fill_text(spec, static_cast<int>(i)), bound = bound_text(spec, static_cast<int>(i));
-    const bool scalar = argument.direction == Direction::kScalar;
-    rows.push_back({"  " + argument.name, std::string(direction_name(argument)), element_name(spec, argument),
-                    scalar ? "default " + argument.scalar_default.text() : argument.extent.text() + " elements",
-                    fmt::format("{}{}{}", fill.empty() ? "" : "filled: " + fill, fill.empty() || bound.empty() ? "" : "; ", bound)});
-  }
-  return rows.empty() ? lines : lines + "\nlaunch with\n" + table(rows);
+  return lines + arguments_text(spec);
 }
 
 /// Ends at a full stop; that of an ellipsis ("x[0] + ... + x[i]") is none.
@@ -166,17 +181,78 @@ std::string first_sentence(const std::string& summary) {
   return line.substr(0, end);
 }
 
+Json operation_json(const Operation& operation) {
+  const KernelSpec& definition = *operation.definition;
+  Json implementations = Json::array();
+  for (const KernelSpec* const spec : operation.implementations) {
+    implementations.push_back({{"kernel", spec->name},
+                               {"file", spec->file},
+                               {"summary", spec->summary},
+                               {"dtypes", dtype_names(*spec)},
+                               {"runs_on", runs_on(*spec)}});
+  }
+  return {{"operation", operation.name},
+          {"definition", definition.name},
+          {"shape", json(default_shape(definition))},
+          {"static", static_names(definition)},
+          {"arguments", arguments_json(definition, false)},
+          {"implementations", implementations}};
+}
+
+std::string operation_text(const Operation& operation) {
+  const KernelSpec& definition = *operation.definition;
+  std::string lines =
+      fmt::format("{}: {}\n\nshape   {}\n", operation.name, first_sentence(definition.summary), text(default_shape(definition)));
+  for (const ProblemField& field : definition.problem) {
+    lines += field.comment.empty() ? "" : fmt::format("        {}: {}\n", field.name, field.comment);
+  }
+  lines += "\nkernels that implement it; where nothing was measured, the first that is legal serves\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const KernelSpec* const spec : operation.implementations) {
+    rows.push_back({"  " + spec->name, fmt::format("{}", fmt::join(dtype_names(*spec), " ")), first_sentence(spec->summary)});
+  }
+  return lines + table(rows) + arguments_text(definition);
+}
+
+/// Those of several kernels.
+Result<Output> list_kernels() {
+  Output output{.json = {{"kernels", Json::array()}, {"operations", Json::array()}}, .text = ""};
+  std::vector<std::vector<std::string>> rows;
+  for (const hone::KernelSpec* const kernel : builtin_kernels()) {
+    const hone::KernelSpec& spec = *kernel;
+    output.json["kernels"].push_back(describe_json(spec));
+    rows.push_back(
+        {spec.name, fmt::format("{}", fmt::join(dtype_names(spec), " ")), text(default_shape(spec)), first_sentence(spec.summary)});
+  }
+  output.text = table(rows);
+  rows.clear();
+  for (const std::string& name : builtin_operations()) {
+    HONE_ASSIGN(const Operation operation, find_operation(name));
+    output.json["operations"].push_back(operation_json(operation));
+    rows.push_back({name, fmt::format("one of {}", implementations_text(operation))});
+  }
+  output.text += rows.empty() ? "" : "\noperations\n" + table(rows);
+  return output;
+}
+
 }  // namespace
 
 int kernels(int argc, char** argv) {
-  cxxopts::Options options("hone kernels", "Lists the built-in kernels, or describes one (a name, or the path of a kernel file).");
-  options.add_options()("kernel", "the kernel to describe", cxxopts::value<std::string>())(
+  cxxopts::Options options("hone kernels",
+                           "Lists the built-in kernels and the operations that several of them implement, or describes one (a name, or the "
+                           "path of a kernel file).");
+  options.add_options()("kernel", "the kernel or operation to describe", cxxopts::value<std::string>())(
       "spec", "write the parsed kernel to a file: an application that passes its text to Engine::add_kernel_spec needs no libclang",
       cxxopts::value<std::string>(), "FILE");
+  add_with_option(options);
   add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("[KERNEL]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
+    if (operation) {
+      return Output{operation_json(operation->operation), operation_text(operation->operation)};
+    }
     if (arguments.count("kernel") > 0) {
       HONE_ASSIGN(const Subject subject, find_subject(arguments));
       if (arguments.count("spec") > 0) {
@@ -184,16 +260,7 @@ int kernels(int argc, char** argv) {
       }
       return Output{describe_json(subject.spec), describe_text(subject.spec)};
     }
-    Output output{.json = {{"kernels", Json::array()}}, .text = ""};
-    std::vector<std::vector<std::string>> rows;
-    for (const hone::KernelSpec* const kernel : builtin_kernels()) {
-      const hone::KernelSpec& spec = *kernel;
-      output.json["kernels"].push_back(describe_json(spec));
-      rows.push_back(
-          {spec.name, fmt::format("{}", fmt::join(dtype_names(spec), " ")), text(default_shape(spec)), first_sentence(spec.summary)});
-    }
-    output.text = table(rows);
-    return output;
+    return list_kernels();
   });
 }
 

@@ -13,6 +13,7 @@
 #include <ranges>
 #include <vector>
 
+#include "cli/operations.hpp"
 #include "cli/output.hpp"
 #include "cli/registry.hpp"
 #include "engine/base/names.hpp"
@@ -323,9 +324,13 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
     return subject;
   }
   if (kernel.ends_with(".cu") || kernel.find('/') != std::string::npos) {
-    HONE_ASSIGN(subject.spec, read_kernel_file_in_worker(kernel, find_flags(arguments)));
-    print_warnings(subject.spec);
+    HONE_ASSIGN(KernelSpec read, read_kernel_file_in_worker(kernel, find_flags(arguments)));
+    print_warnings(read);
+    HONE_ASSIGN(subject.spec, as_implementation(std::move(read)));
     return subject;
+  }
+  if (std::optional<Error> operation = not_an_operation(kernel)) {
+    return *std::move(operation);
   }
   const Result<const KernelSpec*> builtin = find_builtin_kernel(kernel);
   if (!builtin) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -61,6 +62,7 @@ std::string run_text(const TuneRequest& request, const Trial& trial, const std::
 int run(int argc, char** argv) {
   cxxopts::Options options("hone run", "Validates and times one configuration: the winner, the default, or a given one.");
   add_problem_options(options);
+  add_with_option(options);
   add_store_option(options);
   add_plugin_option(options);
   add_config_option(options, "the winner, or the default");
@@ -70,7 +72,7 @@ int run(int argc, char** argv) {
   options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(Subject subject, find_subject(arguments));
+    HONE_ASSIGN(Subject subject, find_serving_subject(arguments));
     HONE_ASSIGN(Target target, find_target(arguments, subject));
     if (subject.recorded) {
       return Error{ErrorCode::kInvalidArgument, "a recorded space cannot be run; give a kernel"};

@@ -1,17 +1,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "cli/interrupt.hpp"
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/runtime/launch_plan.hpp"
-#include "engine/store/lookup.hpp"
-#include "engine/tune/session.hpp"
+#include "engine/store/operation_lookup.hpp"
+#include "engine/tune/operation_session.hpp"
 
 namespace hone::cli {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 /// One line on a terminal's stderr, rewritten after every trial.
 void show(const Progress& progress) {
   std::string line = fmt::format("\r\033[K{:5} trials  {:6.1f} s", progress.trials, progress.elapsed_seconds);
+  line += progress.kernel.empty() ? "" : fmt::format("  {:<12}", progress.kernel);
   if (progress.default_us) {
     line += fmt::format("  default {}", duration(*progress.default_us));
   }
@@ -275,13 +278,131 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   return request;
 }
 
+/// Of the kernels, the one whose default would run untuned.
+const KernelReport& first_legal(const OperationReport& report) {
+  return *std::ranges::find_if(report.kernels, [](const KernelReport& kernel) { return kernel.part != Part::kIllegal; });
+}
+
+/// What a kernel of an operation was tuned with.
+TuneRequest request_of(const OperationRequest& request, const KernelReport& kernel) {
+  TuneRequest own = request.common;
+  own.spec = *kernel.spec;
+  return own;
+}
+
+Error interrupted_early(const std::filesystem::path& store) {
+  return {ErrorCode::kCancelled,
+          fmt::format("interrupted before any configuration was found correct. The trials are in {}; the same command resumes",
+                      store.string())};
+}
+
+int exit_code(bool interrupted, bool found) {
+  constexpr int kInterrupted = 130, kNothingRight = 2;
+  return interrupted ? kInterrupted : found ? 0 : kNothingRight;
+}
+
+Json operation_json(const OperationRequest& request, const OperationReport& report, const std::filesystem::path& store) {
+  Json object{{"operation", request.operation->name},
+              {"interrupted", report.interrupted},
+              {"device", request.common.device.info.id},
+              {"product", request.common.device.info.product},
+              {"dtype", name(request.problem.dtype)},
+              {"shape", json(request.problem.shape)},
+              {"strategy", request.common.strategy},
+              {"seed", request.common.seed},
+              {"budget", text(request.common.budget)},
+              {"store", store.string()},
+              {"trials", report.trials},
+              {"seconds", report.seconds},
+              {"kernel", nullptr},
+              {"best", nullptr},
+              {"default_us", report.default_us > 0.0 ? Json(report.default_us) : Json()},
+              {"speedup", report.speedup},
+              {"implementations", Json::array()},
+              {"notes", report.notes}};
+  for (const KernelReport& kernel : report.kernels) {
+    Json& entry = object["implementations"].emplace_back(Json{{"kernel", kernel.spec->name},
+                                                              {"ended", name(kernel.part)},
+                                                              {"reason", kernel.why},
+                                                              {"best_us", kernel.best_us ? Json(*kernel.best_us) : Json()},
+                                                              {"tuned", nullptr}});
+    if (kernel.tuned) {
+      entry["tuned"] = report_json(request_of(request, kernel), *kernel.tuned, "", store);
+    }
+  }
+  if (report.winner) {
+    const KernelReport& winner = report.kernels[*report.winner];
+    object["kernel"] = winner.spec->name;
+    object["best"] = object["implementations"][*report.winner]["tuned"]["best"];
+    object["best"]["time_us"] = *winner.best_us;
+  }
+  return object;
+}
+
+std::string operation_text(const OperationRequest& request, const OperationReport& report, const std::filesystem::path& store) {
+  const DeviceInfo& device = request.common.device.info;
+  std::string lines = fmt::format("{} {} {} on {} ({})\n", request.operation->name, name(request.problem.dtype),
+                                  text(request.problem.shape), device.id, device.product);
+  lines += report.interrupted ? "interrupted: the best so far, not yet measured side by side; the same command goes on\n" : "";
+  lines += given_text(request.common.measure.given);
+  std::vector<std::vector<std::string>> rows;
+  for (const KernelReport& kernel : report.kernels) {
+    const bool has_best = kernel.tuned && kernel.tuned->best;
+    rows.push_back(
+        {std::string(name(kernel.part)), kernel.spec->name, kernel.best_us ? duration(*kernel.best_us) : "",
+         kernel.tuned ? fmt::format("{} trials", trial_count(*kernel.tuned)) : "",
+         has_best ? text(kernel.spec->parameters, kernel.tuned->best->configuration) : kernel.why.substr(0, kernel.why.find('\n'))});
+  }
+  lines += table(rows) + fmt::format("trials   {} in {:.1f} s\n", report.trials, report.seconds);
+  for (const std::string& note : report.notes) {
+    lines += fmt::format("note     {}\n", note);
+  }
+  if (!report.winner) {
+    return lines + "no configuration of any kernel was right\n";
+  }
+  const KernelReport& winner = report.kernels[*report.winner];
+  const std::string reached = rate_text(rates(*winner.spec, request.problem, *winner.best_us));
+  lines += reached.empty() ? "" : fmt::format("rate     {}\n", reached);
+  return lines + fmt::format("speedup  {:.2f}x the default of {}; {} is kept in {} (session {})\n", report.speedup,
+                             first_legal(report).spec->name, winner.spec->name, store.string(), winner.tuned->session);
+}
+
+Result<Output> tune_operation(const cxxopts::ParseResult& arguments, const OperationSubject& subject) {
+  if (arguments.count("fix") > 0) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("--fix names parameters of one kernel: give one of {} in place of {}",
+                                                          implementations_text(subject.operation), subject.operation.name)};
+  }
+  OperationRequest request{.operation = &subject.operation, .problem = {}, .common = {}};
+  Subject definition{.spec = *subject.operation.definition, .recorded = nullptr};
+  HONE_ASSIGN(request.common, make_request(arguments, definition));
+  request.problem = request.common.problem;
+  HONE_TRY(implementations_for(subject.operation, request.problem));
+  const std::filesystem::path path = store_path(arguments);
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
+  const Interrupt interrupt;
+  request.common.stop = interrupt.token();
+  request.common.keep_best = true;
+  const Result<OperationReport> report = hone::tune(request, *store, registry());
+  if (request.common.on_progress) {
+    fmt::print(stderr, "\r\033[K");
+  }
+  if (!report) {
+    return report.error().code == ErrorCode::kCancelled ? interrupted_early(path) : report.error();
+  }
+  return Output{operation_json(request, *report, path), operation_text(request, *report, path),
+                exit_code(report->interrupted, report->winner.has_value())};
+}
+
 }  // namespace
 
 int tune(int argc, char** argv) {
-  cxxopts::Options options("hone tune",
-                           "Searches the configurations of a kernel for a problem on a device and stores the winner.\nCtrl-C stops it, "
-                           "then prints and stores the best so far; the same command resumes the session.");
+  cxxopts::Options options(
+      "hone tune",
+      "Searches the configurations of a kernel for a problem on a device and stores the winner; of an operation "
+      "(matmul), those of all\nkernels that implement it. Ctrl-C stops it, then prints and stores the best so far; the "
+      "same command resumes the session.");
   add_problem_options(options);
+  add_with_option(options);
   add_store_option(options);
   add_plugin_option(options);
   add_timing_option(options);
@@ -302,6 +423,10 @@ int tune(int argc, char** argv) {
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
+    HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
+    if (operation) {
+      return tune_operation(arguments, *operation);
+    }
     HONE_ASSIGN(Subject subject, find_subject(arguments));
     HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
     HONE_ASSIGN(const std::string fixed, text(request.spec.parameters, request.restriction));
@@ -315,22 +440,14 @@ int tune(int argc, char** argv) {
     if (request.on_progress) {
       fmt::print(stderr, "\r\033[K");
     }
-    if (!report && report.error().code == ErrorCode::kCancelled) {
-      return Error{ErrorCode::kCancelled,
-                   fmt::format("interrupted before any configuration was found correct. The trials are in {}; the same command resumes",
-                               path.string())};
-    }
     if (!report) {
-      return report.error();
+      return report.error().code == ErrorCode::kCancelled ? interrupted_early(path) : report.error();
     }
     if (!report->interrupted) {
       keep_default_code(request, *store);
     }
-    constexpr int kInterrupted = 130, kNothingRight = 2;
     return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path),
-                  report->interrupted ? kInterrupted
-                  : report->best      ? 0
-                                      : kNothingRight};
+                  exit_code(report->interrupted, report->best.has_value())};
   });
 }
 

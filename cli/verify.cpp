@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cli/interrupt.hpp"
+#include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -32,7 +33,7 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
     for (const std::string& file : arguments["kernel"].as<std::vector<std::string>>()) {
       HONE_ASSIGN(KernelSpec spec, read_kernel_file(file, find_flags(arguments)));
       print_warnings(spec);
-      request.specs.push_back(std::move(spec));
+      HONE_ASSIGN(request.specs.emplace_back(), as_implementation(std::move(spec)));
     }
   }
   const bool all = arguments.count("all") > 0, one = arguments.count("name") > 0;
@@ -41,11 +42,14 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   }
   if (one) {
     request.kernel = arguments["name"].as<std::string>();
+    if (std::optional<Error> operation = not_an_operation(request.kernel)) {
+      return *std::move(operation);
+    }
     if (request.kernel.ends_with(".cu") || request.kernel.find('/') != std::string::npos) {
       HONE_ASSIGN(KernelSpec spec, read_kernel_file(request.kernel, find_flags(arguments)));
       print_warnings(spec);
       request.kernel = spec.name;
-      request.specs.push_back(std::move(spec));
+      HONE_ASSIGN(request.specs.emplace_back(), as_implementation(std::move(spec)));
     }
   }
   HONE_ASSIGN(request.device,

@@ -1,6 +1,16 @@
 #pragma once
-// What the matrix products share: the layouts of the operands and the epilogue. `layout`, `terms` and `activation` of their Problems are
+// The operation matmul, which several kernels implement: out = activation(alpha * a b + beta * added + bias). What it is (cost and answer),
+// and what they share: the layouts of the operands and the epilogue. Their Problems are the same; `layout`, `terms` and `activation` are
 // compiled in.
+
+OPERATION(matmul);
+
+template <class T>
+constexpr Cost cost(Problem p) {
+  return {.flops = 2.0 * p.m * p.n * p.k,
+          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + (p.terms % 2 == 0 ? 2.0 : 1.0) * p.m * p.n) * sizeof(T),
+          .sum_length = 1.0 * p.k};
+}
 
 /// K-major: neighbours in memory differ in k.
 HONE_BOTH constexpr bool a_is_k_major() { return Problem::layout <= 2; }

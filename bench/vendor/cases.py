@@ -20,7 +20,6 @@ KERNELS = {
     ("gemm", "bf16"): ("gemm_wgmma", "gemm_mma", "gemv", "gemm"),
 }
 TENSOR_CORE_KERNELS = ("gemm_wgmma", "gemm_mma")
-MOST_ROWS_OF_GEMV = 16  # beyond, the matrix is no longer what the time goes into
 
 SQUARE_4096, SQUARE_8192, NARROW, LONG_ROWS = (4096, 4096), (8192, 8192), (16384, 1024), (128, 131072)
 ROW_SHAPES = (SQUARE_8192, LONG_ROWS, SQUARE_4096, NARROW)
@@ -111,10 +110,8 @@ class Case:
 def kernels_for(case, known):
     """The kernels of this build that are tuned for the case. `known` has the fields of each kernel's problem, by name."""
     candidates = [kernel for kernel in KERNELS.get(case.group, (case.work,)) if kernel in known]
-    if "gemv" in candidates:
-        few = case.extents[0] <= MOST_ROWS_OF_GEMV if "m" in known["gemv"] else case.extents[0] == 1
-        if not few:
-            candidates.remove("gemv")
+    if "gemv" in candidates and case.extents[0] != 1:
+        candidates.remove("gemv")
     if any(kernel in TENSOR_CORE_KERNELS for kernel in candidates) and "gemm" in candidates:
         candidates.remove("gemm")
     return candidates

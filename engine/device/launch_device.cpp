@@ -25,6 +25,28 @@ Error absent(std::string_view id, std::span<const LaunchPlugin* const> plugins) 
   return {ErrorCode::kNotFound, fmt::format("no device '{}' (available: {}{})", id, fmt::join(present, ", "), missing)};
 }
 
+/// A device of one family, or why that family has none.
+Result<FoundDevice> find_in(const LaunchPlugin& plugin, std::string_view id, std::span<const LaunchPlugin* const> plugins) {
+  HONE_ASSIGN(const std::vector<DeviceInfo> present, plugin.enumerate());
+  for (const DeviceInfo& info : present) {
+    if (info.id == id || plugin.name() == id) {
+      return FoundDevice{&plugin, info};
+    }
+  }
+  return absent(id, plugins);
+}
+
+/// "; this program also has: cpu", of the other families that are here. Another program, or the runtime library, may have none.
+std::string alternatives(const LaunchPlugin& missing, std::span<const LaunchPlugin* const> plugins) {
+  std::vector<std::string_view> names;
+  for (const LaunchPlugin* const plugin : plugins) {
+    if (plugin != &missing && plugin->enumerate().ok()) {
+      names.push_back(plugin->name());
+    }
+  }
+  return names.empty() ? "" : fmt::format("; this program also has: {}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 Result<void> LoadedKernel::launch_passes(void* /*stream*/, std::span<void* const> /*arguments*/, std::size_t /*first*/,
@@ -42,12 +64,11 @@ Result<FoundDevice> find_device(std::span<const LaunchPlugin* const> plugins, st
     if (plugin->name() != family) {
       continue;
     }
-    HONE_ASSIGN(const std::vector<DeviceInfo> present, plugin->enumerate());
-    for (const DeviceInfo& info : present) {
-      if (info.id == id || family == id) {
-        return FoundDevice{plugin, info};
-      }
+    Result<FoundDevice> found = find_in(*plugin, id, plugins);
+    if (!found && found.error().code == ErrorCode::kUnavailable) {
+      return Error{ErrorCode::kUnavailable, found.error().message + alternatives(*plugin, plugins)};
     }
+    return found;
   }
   return absent(id, plugins);
 }
@@ -55,11 +76,11 @@ Result<FoundDevice> find_device(std::span<const LaunchPlugin* const> plugins, st
 Result<FoundDevice> find_best_device(std::span<const LaunchPlugin* const> plugins) {
   std::string reasons;
   for (const std::string_view family : {"cuda", "cpu"}) {
-    const bool is_known = std::ranges::any_of(plugins, [=](const LaunchPlugin* plugin) { return plugin->name() == family; });
-    if (!is_known) {
+    const auto plugin = std::ranges::find(plugins, family, [](const LaunchPlugin* known) { return known->name(); });
+    if (plugin == plugins.end()) {
       continue;
     }
-    Result<FoundDevice> found = find_device(plugins, family);
+    Result<FoundDevice> found = find_in(**plugin, family, plugins);
     if (found) {
       return found;
     }

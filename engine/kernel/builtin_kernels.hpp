@@ -12,7 +12,7 @@ namespace hone {
 
 /// What parse_kernel_spec reads, compressed by zlib.
 struct EmbeddedKernel {
-  std::string_view name;
+  std::string_view name, operation;
   std::span<const unsigned char> compressed;
   std::size_t bytes = 0;  ///< uncompressed
 };

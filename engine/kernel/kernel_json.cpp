@@ -492,6 +492,7 @@ KernelSpec read_spec(const json& j) {
   if (j.contains("warnings")) {
     j.at("warnings").get_to(spec.warnings);
   }
+  spec.operation = j.value("operation", std::string());
   spec.flags = j.value("flags", std::vector<std::string>{});
   spec.cuda_headers = j.value("cuda_headers", std::vector<std::string>{});
   if (j.contains("judge")) {
@@ -553,6 +554,9 @@ std::string KernelSpec::serialize() const {
       {"flags", flags},
       {"cuda_headers", cuda_headers},
   };
+  if (!operation.empty()) {
+    j["operation"] = operation;
+  }
   if (!warnings.empty()) {
     j["warnings"] = warnings;
   }

@@ -199,6 +199,7 @@ struct KernelSpec {
   std::vector<Generator> generators = {};    ///< in the order of the file; an input may have several, which run one after the other
   std::vector<Acceptance> acceptances = {};  ///< outputs that one of them takes are judged by it alone
   std::vector<std::vector<std::pair<std::string, std::int64_t>>> shapes = {};  ///< of SHAPES(...): every field of the Problem, in its order
+  std::string operation = {};                  ///< of OPERATION(...): what it implements; empty: an operation of its own
   std::vector<std::string> warnings = {};      ///< deprecated names in the file: file:line:column: warning: text
   std::vector<std::string> flags = {};         ///< of the file's FLAGS and of whoever read it: "-DNAME=1", "--use_fast_math"; never -I
   std::vector<std::string> cuda_headers = {};  ///< that it includes and only CUDA's compiler can read: it runs on cuda devices alone

@@ -13,9 +13,11 @@
 #include "engine/plugin/instance.hpp"
 #include "engine/plugin/local_runner.hpp"
 #include "engine/plugin/table.hpp"
+#include "hone/plugin.hpp"
 
 namespace hone {
 
+using plugin::PositionHash;
 using plugin_host::Called;
 using plugin_host::Instance;
 using plugin_host::StrategyRunner;
@@ -23,12 +25,6 @@ using plugin_host::StrategyRunner;
 namespace {
 
 constexpr int kFreeTurns = 100;  // how often in a row it may repeat itself before it loses its turn
-
-struct CountHash {
-  std::size_t operator()(Count count) const {
-    return static_cast<std::size_t>(count >> 64) * 0x9e3779b97f4a7c15ULL ^ static_cast<std::size_t>(count) * 0xff51afd7ed558ccdULL;
-  }
-};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -45,10 +41,11 @@ struct Strategy::Impl {
   std::string label;  ///< of the strategy, for messages
   std::shared_ptr<const SearchSpace> space;
   std::unique_ptr<StrategyRunner> runner;  ///< null once it has ended
-  std::unordered_map<Count, Observation, CountHash> told;
-  std::unordered_set<Count, CountHash> taken, awaited;
+  std::unordered_map<Count, Observation, PositionHash> told;
+  std::unordered_set<Count, PositionHash> taken, awaited;
+  std::vector<Count> by_session;  ///< taken by the session: who proposes them cannot know
   /// Of a space that is not exact: the positions that were proposed and settled to this one. The strategy waits for their outcomes.
-  std::unordered_map<Count, std::vector<Count>, CountHash> proposed_as;
+  std::unordered_map<Count, std::vector<Count>, PositionHash> proposed_as;
   std::vector<hone_observation> waiting;  ///< outcomes that come while a call runs
   std::mt19937_64 random;
   StrategyFaults faults;
@@ -147,7 +144,7 @@ struct Strategy::Impl {
       } else if (taken.insert(position).second) {
         fresh.push_back(position);
       } else {
-        ++faults.repeated;
+        faults.repeated += std::ranges::find(by_session, position) == by_session.end() ? 1 : 0;
         if (const auto known = told.find(position); known != told.end()) {
           translate(known->second, again);
         }
@@ -218,6 +215,11 @@ void Strategy::tell(std::span<const Observation> observations) {
     impl_->translate(observation, converted);
   }
   impl_->pass_on(std::move(converted));
+}
+
+void Strategy::take(Count position) {
+  impl_->taken.insert(position);
+  impl_->by_session.push_back(position);
 }
 
 bool Strategy::exhausted() const { return impl_->left() == 0; }

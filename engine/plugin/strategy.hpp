@@ -84,6 +84,8 @@ class Strategy {
   std::vector<Count> ask(std::size_t n);
   /// Outcomes in the order of completion, including trials it did not propose (the default, a resumed history).
   void tell(std::span<const Observation> observations);
+  /// A position that the session tries without being asked to: it is not proposed any more. Its outcome is told like others.
+  void take(Count position);
   /// Whether no position is left to propose.
   [[nodiscard]] bool exhausted() const;
   /// A model for later sessions of the kernel; may be empty.

@@ -30,7 +30,7 @@ std::string source(const std::vector<hone::KernelSpec>& specs) {
   for (const auto& spec : specs) {
     const std::string text = spec.serialize();
     arrays += fmt::format("constexpr unsigned char k_{}[] = {{{}}};\n", spec.name, bytes_of(text));
-    table += fmt::format("    {{\"{0}\", k_{0}, {1}}},\n", spec.name, text.size());
+    table += fmt::format("    {{\"{0}\", \"{1}\", k_{0}, {2}}},\n", spec.name, spec.operation, text.size());
   }
   return fmt::format(
       "#include \"engine/kernel/builtin_kernels.hpp\"\n\nnamespace hone {{\nnamespace {{\n\n{}\nconst EmbeddedKernel kKernels[] = "

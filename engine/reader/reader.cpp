@@ -195,8 +195,13 @@ void KernelReader::find_declarations() {
   for (const CXCursor child : unit_.children(unit_.root())) {
     const auto kind = unit_.kind(child);
     const bool function = kind == CXCursor_FunctionDecl || kind == CXCursor_FunctionTemplate;
-    if (kind == CXCursor_VarDecl && unit_.is_users(child) && find_mark(marks_of(unit_, file_, child), "shapes") != nullptr) {
-      found_.shapes.push_back(child);
+    if (kind == CXCursor_VarDecl && unit_.is_users(child)) {
+      const std::vector<Mark> marks = marks_of(unit_, file_, child);
+      if (find_mark(marks, "shapes") != nullptr) {
+        found_.shapes.push_back(child);
+      } else if (find_mark(marks, "operation") != nullptr) {
+        found_.operations.push_back(child);
+      }
     }
     if ((!function && kind != CXCursor_StructDecl) || !unit_.is_users(child)) {
       continue;
@@ -284,6 +289,7 @@ void KernelReader::read(const std::vector<std::string>& arguments) {
   }
   read_problem();
   read_config();
+  read_operation();
   const std::size_t before = errors_.size();
   read_kernels();
   read_constants();

@@ -18,7 +18,7 @@ struct Declarations {
   CXCursor problem{}, config{};
   bool has_problem = false, has_config = false;
   std::map<std::string, CXCursor> functions;  ///< valid, likely, launch, launch_NAME, cost
-  std::vector<CXCursor> kernels, references, generators, acceptances, shapes;
+  std::vector<CXCursor> kernels, references, generators, acceptances, shapes, operations;
   std::vector<std::pair<CXCursor, CXCursor>> constants;  ///< a CONSTANT, and the declaration behind it
 };
 
@@ -82,6 +82,8 @@ class KernelReader {
   // reader_shapes.cpp: problems that the author wants tried
   void read_shapes();
   void add_shape(const MarkTexts::Item& item);
+
+  void read_operation();
 
   // reader_tensor_maps.cpp
   int read_tensor_map(CXCursor parameter, const std::vector<Mark>& marks, const Shape& shape, Pass& pass);

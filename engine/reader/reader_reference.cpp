@@ -17,13 +17,13 @@ bool is_output(const Argument& argument) { return argument.direction == Directio
 
 }  // namespace
 
-/// A file whose outputs are all accepted by functions of its own needs none.
+/// A file whose outputs are all accepted by functions of its own needs none, nor does one that implements an operation, which has one.
 void KernelReader::read_references() {
   bool all_accepted = true;
   for (std::size_t i = 0; i < spec_.arguments.size(); ++i) {
     all_accepted = all_accepted && (!is_output(spec_.arguments[i]) || spec_.is_accepted(static_cast<int>(i)));
   }
-  if (found_.references.empty() && (!all_accepted || spec_.acceptances.empty())) {
+  if (found_.references.empty() && spec_.operation.empty() && (!all_accepted || spec_.acceptances.empty())) {
     const std::string head = template_head(spec_);
     errors_.push_back(diagnostic(
         {spec_.file, 1, 1},

@@ -1,9 +1,10 @@
-// SHAPES(...) of a kernel file: problems that its author wants every candidate to be right on.
+// SHAPES(...) and OPERATION(...) of a kernel file: problems that its author wants every candidate to be right on, and what it implements.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/kernel_problem.hpp"
@@ -44,6 +45,27 @@ void KernelReader::read_shapes() {
           attempt([&] { add_shape(item); });
         }
       });
+    });
+  }
+}
+
+void KernelReader::read_operation() {
+  for (const CXCursor operation : found_.operations) {
+    attempt([&] {
+      const auto marks = marks_of(unit_, file_, operation);
+      const Mark mark = *find_mark(marks, "operation");
+      const std::size_t first = mark.text.find_first_not_of(" \t\n"), last = mark.text.find_last_not_of(" \t\n");
+      const std::string name = first == std::string::npos ? "" : mark.text.substr(first, last + 1 - first);
+      const bool is_name = !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) == 0 &&
+                           std::ranges::all_of(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+      if (!is_name) {
+        throw BadKernel(
+            diagnostic(mark.where, fmt::format("OPERATION takes the name of one operation, OPERATION(matmul); not '{}'", name)));
+      }
+      if (!spec_.operation.empty() && spec_.operation != name) {
+        throw BadKernel(diagnostic(mark.where, fmt::format("a second operation, '{}': the file implements '{}'", name, spec_.operation)));
+      }
+      spec_.operation = name;
     });
   }
 }

@@ -7,11 +7,12 @@
 
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/operation.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/runtime/parts.hpp"
 #include "engine/runtime/prepared.hpp"
 #include "engine/runtime/store_access.hpp"
-#include "engine/store/lookup.hpp"
+#include "engine/store/operation_lookup.hpp"
 
 namespace hone {
 
@@ -36,6 +37,12 @@ struct Engine::Impl {
     std::shared_ptr<const Kernel::State> handle;  ///< of a kernel without workspaces, which all handles share
   };
 
+  /// What a name means: an operation of one kernel or of several.
+  struct Known {
+    Operation operation;
+    std::string hashes;  ///< of the kernels' sources
+  };
+
   Origin origin;
   FoundDevice found;
   std::shared_ptr<LaunchDevice> device;
@@ -43,25 +50,52 @@ struct Engine::Impl {
   double max_error = 0.0;
   std::string given;
   std::mutex device_mutex;   ///< a device serves one thread at a time
-  mutable std::mutex mutex;  ///< of the two maps, whose elements stay where they are
+  mutable std::mutex mutex;  ///< of all below, whose elements stay where they are
   std::map<std::string, KernelSpec, std::less<>> own_kernels;
+  std::vector<const KernelSpec*> own_in_order;
+  mutable std::map<std::string, std::shared_ptr<const Known>, std::less<>> names;  ///< that were asked for
   std::map<std::string, std::shared_ptr<Entry>, std::less<>> entries;
   std::unique_ptr<Background> tuner;  ///< last: its thread ends before what it uses
 
-  Result<const KernelSpec*> find_spec(std::string_view kernel) const {
-    const std::lock_guard lock(mutex);
-    if (const auto own = own_kernels.find(kernel); own != own_kernels.end()) {
-      return &own->second;
+  /// A kernel of the application's own comes before an operation, and that before a built-in kernel, of the same name.
+  Result<Operation> meaning_of(std::string_view name) const {
+    const auto own = own_kernels.find(name);
+    if (own != own_kernels.end() && operation_of(own->second) != name) {
+      return Operation{std::string(name), {&own->second}, &own->second};
     }
-    return find_builtin_kernel(kernel);
+    Result<Operation> operation = find_operation(name, own_in_order);
+    if (operation) {
+      return operation;
+    }
+    HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(name));
+    return Operation{std::string(name), {builtin}, builtin};
   }
 
-  Result<void> add_kernel(KernelSpec spec) {
+  Result<std::shared_ptr<const Known>> find(std::string_view name) const {
     const std::lock_guard lock(mutex);
+    if (const auto asked = names.find(name); asked != names.end()) {
+      return asked->second;
+    }
+    HONE_ASSIGN(Operation operation, meaning_of(name));
+    auto known = std::make_shared<Known>();
+    for (const KernelSpec* const spec : operation.implementations) {
+      known->hashes += spec->source_hash;
+    }
+    known->operation = std::move(operation);
+    names.emplace(name, known);
+    return std::shared_ptr<const Known>(std::move(known));
+  }
+
+  Result<void> add_kernel(KernelSpec read) {
+    const std::lock_guard lock(mutex);
+    HONE_ASSIGN(KernelSpec spec, as_implementation(std::move(read), own_in_order));
     const std::string key = spec.name;
-    if (!own_kernels.emplace(key, std::move(spec)).second) {
+    const auto [at, added] = own_kernels.emplace(key, std::move(spec));
+    if (!added) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("a kernel named '{}' was added already", key)};
     }
+    own_in_order.push_back(&at->second);
+    names.clear();
     return {};
   }
 
@@ -79,10 +113,11 @@ struct Engine::Impl {
   }
 
   /// A winner that does not load costs its speed: the default runs in its place.
-  Result<std::shared_ptr<Prepared>> load(const KernelSpec& spec, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
+  Result<std::shared_ptr<Prepared>> load(const Operation& operation, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
     const std::shared_ptr<Store> from = store->get();
-    HONE_ASSIGN(const Choice choice,
-                choose(spec, problem, found.info, from.get(), {.purpose = purpose_within(max_error, given), .without_store = true}));
+    HONE_ASSIGN(const OperationChoice chosen,
+                choose(operation, problem, found.info, from.get(), {.purpose = purpose_within(max_error, given), .without_store = true}));
+    const Choice& choice = chosen.choice;
     if (!choice.store_failure.empty()) {
       store->note_failure(choice.store_failure);
     }
@@ -90,29 +125,31 @@ struct Engine::Impl {
     if (provisional && standing != nullptr) {
       return standing;
     }
-    Result<std::shared_ptr<Prepared>> loaded = load_choice(spec, problem, choice, provisional ? nullptr : from.get());
+    const KernelSpec& spec = *chosen.spec;
+    Result<std::shared_ptr<Prepared>> loaded = load_choice(spec, chosen.problem, choice, provisional ? nullptr : from.get());
     if (!loaded && choice.record) {
       const std::string why =
           fmt::format("{} of {} was skipped: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
       store->warn(why);
-      HONE_ASSIGN(Choice standard, choose(spec, problem, found.info, nullptr));
-      standard.why = why;
-      loaded = load_choice(spec, problem, std::move(standard), from.get());
+      HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
+      standard.choice.why = why;
+      loaded = load_choice(*standard.spec, standard.problem, std::move(standard.choice), from.get());
     }
     if (loaded) {
       (*loaded)->provisional = provisional;
+      (*loaded)->settled = chosen.compared;
     }
     return loaded;
   }
 
   /// Loads a problem where it is asked for first, and again once it was tuned. What asks is the application's thread: loading code in
   /// another one could disturb it, in the middle of a graph capture for one.
-  Result<void> refresh(Entry& entry, const KernelSpec& spec, const Problem& problem) {
+  Result<void> refresh(Entry& entry, const Operation& operation, const Problem& problem) {
     const std::shared_ptr<Prepared> standing = entry.prepared;
     if (standing != nullptr && !standing->superseded && (!standing->provisional || store->is_away())) {
       return {};
     }
-    Result<std::shared_ptr<Prepared>> loaded = load(spec, problem, standing);
+    Result<std::shared_ptr<Prepared>> loaded = load(operation, problem, standing);
     if (!loaded && standing == nullptr) {
       return std::move(loaded).error();
     }
@@ -125,13 +162,14 @@ struct Engine::Impl {
     return {};
   }
 
-  Result<Kernel> handle(const KernelSpec& spec, const Problem& problem) {
-    const std::string key = fmt::format("{} {} {} {}", spec.name, name(problem.dtype), text(problem.shape), spec.source_hash);
+  Result<Kernel> handle(const std::shared_ptr<const Known>& known, const Problem& problem) {
+    const Operation& operation = known->operation;
+    const std::string key = fmt::format("{} {} {} {}", operation.name, name(problem.dtype), text(problem.shape), known->hashes);
     const std::shared_ptr<Entry> entry = entry_of(key);
     const std::lock_guard lock(entry->mutex);
-    HONE_TRY(refresh(*entry, spec, problem));
-    if (tuner && entry->prepared->choice.source != Source::kExact) {
-      tuner->want(key, spec, problem);
+    HONE_TRY(refresh(*entry, operation, problem));
+    if (tuner && !entry->prepared->settled) {
+      tuner->want(key, {known, &operation}, problem);
     }
     if (entry->handle == nullptr || entry->prepared->has_workspaces()) {
       HONE_ASSIGN(entry->handle, make_state(entry->prepared));
@@ -215,16 +253,16 @@ Result<void> Engine::add_kernel_spec(std::string_view json) {
 
 Result<Kernel> Engine::kernel(std::string_view kernel, const Shape& shape) {
   HONE_TRY(impl_->origin.check());
-  HONE_ASSIGN(const KernelSpec* const spec, impl_->find_spec(kernel));
-  HONE_ASSIGN(const DTypes only, choose_dtypes(*spec, ""));
+  HONE_ASSIGN(const auto known, impl_->find(kernel));
+  HONE_ASSIGN(const DTypes only, choose_dtypes(*known->operation.definition, ""));
   return this->kernel(kernel, only, shape);
 }
 
 Result<Kernel> Engine::kernel(std::string_view kernel, const DTypes& dtypes, const Shape& shape) {
   HONE_TRY(impl_->origin.check());
-  HONE_ASSIGN(const KernelSpec* const spec, impl_->find_spec(kernel));
-  HONE_ASSIGN(Problem problem, make_problem(*spec, dtypes, shape));
-  return impl_->handle(*spec, problem);
+  HONE_ASSIGN(const auto known, impl_->find(kernel));
+  HONE_ASSIGN(const Problem problem, make_problem(*known->operation.definition, dtypes, shape));
+  return impl_->handle(known, problem);
 }
 
 BackgroundReport Engine::background_report() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/device/launch_device.hpp"
+#include "engine/kernel/operation.hpp"
 #include "engine/store/store.hpp"
 #include "hone/engine.hpp"
 
@@ -18,8 +19,9 @@ namespace hone {
 class Background {
  public:
   virtual ~Background() = default;
-  /// Asks for a problem; one that is asked for more often comes first. The spec must live as long as this.
-  virtual void want(const std::string& key, const KernelSpec& spec, const Problem& problem) = 0;
+  /// Asks for a problem of an operation, maybe of one kernel; one that is asked for more often comes first. The kernels must live as long
+  /// as this.
+  virtual void want(const std::string& key, std::shared_ptr<const Operation> operation, const Problem& problem) = 0;
   [[nodiscard]] virtual BackgroundReport report() const = 0;
 };
 

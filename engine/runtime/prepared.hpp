@@ -29,6 +29,7 @@ struct Prepared {
   std::size_t passed_count = 0;       ///< arguments that the caller passes: all but workspaces
   std::shared_ptr<const LoadedKernel> loaded;
   bool provisional = false;                     ///< the store could not be asked
+  bool settled = false;                         ///< tuned for this very problem: of an operation, its kernels were held against each other
   mutable std::atomic<bool> superseded{false};  ///< the problem was tuned since
 
   [[nodiscard]] bool has_workspaces() const { return passed_count < arguments.size(); }

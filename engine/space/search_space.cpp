@@ -12,6 +12,7 @@
 #include "engine/space/hashing.hpp"
 #include "engine/space/nearest.hpp"
 #include "engine/space/space_builder.hpp"
+#include "hone/plugin.hpp"
 
 namespace hone {
 
@@ -49,12 +50,6 @@ Count uniform(std::mt19937_64& random, Count size) {
     }
   }
 }
-
-struct CountHash {
-  std::size_t operator()(Count count) const {
-    return static_cast<std::size_t>(space::mix(static_cast<std::uint64_t>(count >> 64), static_cast<std::uint64_t>(count)));
-  }
-};
 
 /// One level of a walk down several diagrams.
 struct Level {
@@ -322,7 +317,7 @@ Count SearchSpace::sample(std::mt19937_64& random) const {
 
 std::vector<Count> SearchSpace::sample(std::mt19937_64& random, std::size_t n) const {
   if (!exact()) {
-    std::unordered_set<Count, CountHash> chosen;
+    std::unordered_set<Count, plugin::PositionHash> chosen;
     std::vector<Count> positions;
     for (std::size_t draw = 0; positions.size() < n && draw < 2 * n + kMostRepeats; ++draw) {
       if (const Count drawn = sample(random); chosen.insert(drawn).second) {
@@ -333,7 +328,7 @@ std::vector<Count> SearchSpace::sample(std::mt19937_64& random, std::size_t n) c
   }
   // Floyd: every subset is equally likely, and nothing is drawn twice.
   const Count wanted = std::min<Count>(n, size());
-  std::unordered_set<Count, CountHash> chosen;
+  std::unordered_set<Count, plugin::PositionHash> chosen;
   std::vector<Count> positions;
   for (Count last = size() - wanted; last < size(); ++last) {
     const Count drawn = uniform(random, last + 1);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "engine/base/digest.hpp"
 #include "engine/kernel/static_fields.hpp"
 #include "engine/store/store.hpp"
 
@@ -28,9 +29,21 @@ RecordKey record_key(const KernelSpec& spec, const Problem& problem, const Devic
   return key;
 }
 
+RecordKey operation_key(const std::string& operation, const Problem& problem, const DeviceInfo& device, const Purpose& purpose) {
+  RecordKey key;
+  key.kernel = operation;
+  key.problem = problem;
+  key.purpose = purpose;
+  key.device = device;
+  return key;
+}
+
 CompiledKey compiled_key(const KernelSpec& spec, const Problem& problem, std::string configuration, const DeviceInfo& device) {
   const auto compiler = device.environment.find("compiler");
-  return {code_hash(spec, problem), problem.dtype, std::move(configuration), device.architecture,
+  // A judge's reference is its code, which may change while the kernel's own stays.
+  const bool judged = spec.judge != nullptr && configuration == "reference";
+  const std::string code = code_hash(spec, problem);
+  return {judged ? digest(code + spec.judge->source_hash) : code, problem.dtype, std::move(configuration), device.architecture,
           compiler == device.environment.end() ? "" : compiler->second};
 }
 

@@ -53,7 +53,9 @@ Result<std::optional<Record>> nearest_record(const KernelSpec& spec, const Probl
   return std::optional<Record>();
 }
 
-Result<Configuration> fallback(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
+}  // namespace
+
+Result<Configuration> default_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device) {
   Configuration standard = default_configuration(spec);
   if (valid_for(spec, problem, device, standard)) {
     return standard;
@@ -63,6 +65,8 @@ Result<Configuration> fallback(const KernelSpec& spec, const Problem& problem, c
   HONE_ASSIGN(const SearchSpace space, SearchSpace::build(spec.parameters, spec.constraints, fixed));
   return space.at(default_position(space, standard));
 }
+
+namespace {
 
 /// "softmax f32 was tuned for NVIDIA H100, and not for NVIDIA H200"; empty if it was tuned nowhere. What cannot be read says nothing.
 std::string elsewhere(const KernelSpec& spec, const RecordKey& key, Store& store) {
@@ -107,7 +111,8 @@ Result<std::optional<Choice>> recorded(const KernelSpec& spec, const Problem& pr
 
 }  // namespace
 
-Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup) {
+Result<Choice> choose_recorded(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store,
+                               const Lookup& lookup) {
   Choice standard;
   if (store != nullptr) {
     const RecordKey key = record_key(spec, problem, device, lookup.purpose);
@@ -125,8 +130,15 @@ Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const Devi
       standard.elsewhere = elsewhere(spec, key, *store);
     }
   }
-  HONE_ASSIGN(standard.configuration, fallback(spec, problem, device));
   return standard;
+}
+
+Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup) {
+  HONE_ASSIGN(Choice choice, choose_recorded(spec, problem, device, store, lookup));
+  if (!choice.record) {
+    HONE_ASSIGN(choice.configuration, default_for(spec, problem, device));
+  }
+  return choice;
 }
 
 }  // namespace hone

@@ -29,8 +29,15 @@ bool valid_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo&
 /// Sum over the extents of |log(a / b)|: how far two shapes are apart, in factors.
 double shape_distance(const Shape& a, const Shape& b);
 
-/// `store` may be null. Errors: the store fails; the problem's record was changed, so that it and its code do not belong together; no
-/// configuration is valid.
+/// The default, where that is not valid the configuration nearest to it. Errors: no configuration is valid.
+Result<Configuration> default_for(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device);
+
+/// What the store has for the problem: a choice without a record, and without a configuration, where no record fits. `store` may be null.
+/// Errors: the store fails; the problem's record was changed, so that it and its code do not belong together.
+Result<Choice> choose_recorded(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store,
+                               const Lookup& lookup = {});
+/// The same, and the default where no record fits. `store` may be null. Errors: the store fails; the problem's record was changed, so that
+/// it and its code do not belong together; no configuration is valid.
 Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup = {});
 
 }  // namespace hone

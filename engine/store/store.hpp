@@ -68,6 +68,14 @@ struct Record {
   CodeState code = CodeState::kNone;                            ///< as the store that it was read from sees it
 };
 
+/// Which kernel's record serves a problem of an operation: what a session of the operation came to.
+struct OperationRecord {
+  std::string kernel, source_hash;
+  std::int64_t session = 0;  ///< of that kernel
+  std::string created_at;    ///< UTC, ISO 8601
+  Problem problem;           ///< of its key
+};
+
 /// Whether a newly measured winner takes the place of a record that it was not measured beside: where the intervals part, and it is faster.
 /// Times taken in different ways (calls, graphs) say nothing about each other.
 bool replaces(const Record& candidate, const Record& standing);
@@ -120,6 +128,8 @@ struct CompiledKey {
 
 /// The key under which the winner for a problem on a device is recorded.
 RecordKey record_key(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, const Purpose& purpose = {});
+/// The key under which is recorded which kernel serves a problem of an operation.
+RecordKey operation_key(const std::string& operation, const Problem& problem, const DeviceInfo& device, const Purpose& purpose = {});
 /// The key of the code compiled for a problem: of a configuration's text, or "reference". Code of other STATIC fields has another.
 CompiledKey compiled_key(const KernelSpec& spec, const Problem& problem, std::string configuration, const DeviceInfo& device);
 
@@ -162,6 +172,13 @@ class Store {
   virtual Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
   /// The records of `key` with any shape, its own included.
   virtual Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
+
+  /// What is known of an operation: of the problem of `key`, or of any shape. A key of an operation has its name in place of a kernel's,
+  /// and no source hash.
+  virtual Result<std::optional<OperationRecord>> find_operation_record(const RecordKey& key) = 0;
+  virtual Result<std::vector<OperationRecord>> operation_records_of(const RecordKey& key) = 0;
+  /// Takes the place of what stands.
+  virtual Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) = 0;
 
   virtual Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) = 0;
   /// Nothing also where the code is not this user's (and the store is not trusted), or is damaged.

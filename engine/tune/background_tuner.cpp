@@ -7,7 +7,8 @@
 #include <chrono>
 #include <exception>
 
-#include "engine/tune/session.hpp"
+#include "engine/store/operation_lookup.hpp"
+#include "engine/tune/operation_session.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -47,7 +48,7 @@ Result<std::unique_ptr<Background>> start_background_tuner(BackgroundRequest req
   return std::unique_ptr<Background>(std::make_unique<BackgroundTuner>(std::move(request), std::move(device), std::move(store)));
 }
 
-void BackgroundTuner::want(const std::string& key, const KernelSpec& spec, const Problem& problem) {
+void BackgroundTuner::want(const std::string& key, std::shared_ptr<const Operation> operation, const Problem& problem) {
   const std::lock_guard lock(mutex_);
   if (settled_.contains(key)) {
     return;
@@ -57,7 +58,7 @@ void BackgroundTuner::want(const std::string& key, const KernelSpec& spec, const
     ++known->times;
     return;
   }
-  waiting_.push_back({key, &spec, problem});
+  waiting_.push_back({key, std::move(operation), problem});
   changed_.notify_all();
 }
 
@@ -100,30 +101,35 @@ Result<BackgroundTuner::End> BackgroundTuner::guarded(const Wanted& wanted, cons
 }
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, const std::stop_token& stop) {
-  HONE_ASSIGN(const auto record,
-              store_->find_record(record_key(*wanted.spec, wanted.problem, device_.info, purpose_within(request_.max_error)),
-                                  wanted.spec->parameters));
-  if (record && (record->code == CodeState::kTrusted || record->code == CodeState::kNone)) {
+  const Result<OperationChoice> known =
+      choose(*wanted.operation, wanted.problem, device_.info, store_.get(), {.purpose = purpose_within(request_.max_error)});
+  if (known && known->compared) {
     return End::kTuned;  // by another process, since it was missed
   }
   HONE_ASSIGN(const std::vector<SessionInfo> sessions, sessions_of(wanted));
   if (std::ranges::any_of(sessions, &SessionInfo::owner_alive)) {
     return End::kElsewhere;
   }
-  if (const auto failed = std::ranges::find_if(sessions, failed_lately); failed != sessions.end()) {
+  const auto failed = std::ranges::find_if(sessions, failed_lately);
+  if (failed != sessions.end() && wanted.operation->implementations.size() == 1) {
     return Error{ErrorCode::kBadKernel,
                  fmt::format("session {} found no configuration right, less than a day ago: hone sessions {} says why, and hone tune tries "
                              "again at once",
                              failed->id, failed->id)};
   }
   TuneRequest request;
-  request.spec = *wanted.spec;
-  request.problem = wanted.problem;
   request.device = device_;
   request.budget = request_.settings.budget;
   request.compile_workers = request_.settings.compile_workers;
   request.measure.max_error = request_.max_error;
   request.stop = stop;
+  return wanted.operation->implementations.size() == 1 ? tune_kernel(wanted, std::move(request))
+                                                       : tune_operation(wanted, std::move(request));
+}
+
+Result<BackgroundTuner::End> BackgroundTuner::tune_kernel(const Wanted& wanted, TuneRequest request) {
+  request.spec = *wanted.operation->implementations.front();
+  request.problem = wanted.problem;
   HONE_ASSIGN(const TuneReport report, tune(request, *store_, builtin_registry()));
   if (!report.best) {
     return Error{ErrorCode::kBadKernel, "no configuration was right; the first failure: " + report.first_failure};
@@ -131,11 +137,24 @@ Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, con
   return End::kTuned;
 }
 
+Result<BackgroundTuner::End> BackgroundTuner::tune_operation(const Wanted& wanted, TuneRequest request) {
+  HONE_ASSIGN(const OperationReport report,
+              tune(OperationRequest{wanted.operation.get(), wanted.problem, std::move(request)}, *store_, builtin_registry()));
+  if (!report.winner) {
+    return Error{ErrorCode::kBadKernel, "no configuration of any kernel was right"};
+  }
+  return End::kTuned;
+}
+
+/// Of all its kernels, on this problem and device.
 Result<std::vector<SessionInfo>> BackgroundTuner::sessions_of(const Wanted& wanted) {
   HONE_ASSIGN(std::vector<SessionInfo> sessions, store_->sessions());
+  HONE_ASSIGN(const std::vector<Implementation> kernels, implementations_for(*wanted.operation, wanted.problem));
   std::erase_if(sessions, [&](const SessionInfo& session) {
-    return session.source_hash != wanted.spec->source_hash || session.problem != wanted.problem ||
-           session.dtypes != name(wanted.problem.dtype) || session.product != device_.info.product;
+    const bool own = std::ranges::any_of(kernels, [&](const Implementation& kernel) {
+      return session.source_hash == kernel.spec->source_hash && session.problem == kernel.problem;
+    });
+    return !own || session.dtypes != name(wanted.problem.dtype) || session.product != device_.info.product;
   });
   return sessions;
 }
@@ -156,7 +175,7 @@ void BackgroundTuner::settle(const Wanted& wanted, const Result<End>& end) {
     ++report_.tuned;
   } else {
     report_.failures.push_back(
-        fmt::format("{} {} {}: {}", wanted.spec->name, name(wanted.problem.dtype), text(wanted.problem.shape), end.error().message));
+        fmt::format("{} {} {}: {}", wanted.operation->name, name(wanted.problem.dtype), text(wanted.problem.shape), end.error().message));
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/plugin/registry.hpp"
 #include "engine/runtime/parts.hpp"
+#include "engine/tune/session.hpp"
 
 namespace hone {
 
@@ -24,13 +25,13 @@ class BackgroundTuner final : public Background {
   BackgroundTuner(const BackgroundTuner&) = delete;
   BackgroundTuner& operator=(const BackgroundTuner&) = delete;
 
-  void want(const std::string& key, const KernelSpec& spec, const Problem& problem) override;
+  void want(const std::string& key, std::shared_ptr<const Operation> operation, const Problem& problem) override;
   [[nodiscard]] BackgroundReport report() const override;
 
  private:
   struct Wanted {
     std::string key;
-    const KernelSpec* spec = nullptr;
+    std::shared_ptr<const Operation> operation;
     Problem problem;
     std::size_t times = 1;
   };
@@ -40,6 +41,8 @@ class BackgroundTuner final : public Background {
   [[nodiscard]] Wanted most_wanted() const;
   Result<End> guarded(const Wanted& wanted, const std::stop_token& stop);
   Result<End> tune_one(const Wanted& wanted, const std::stop_token& stop);
+  Result<End> tune_kernel(const Wanted& wanted, TuneRequest request);
+  Result<End> tune_operation(const Wanted& wanted, TuneRequest request);
   Result<std::vector<SessionInfo>> sessions_of(const Wanted& wanted);
   void settle(const Wanted& wanted, const Result<End>& end);
 

@@ -16,6 +16,11 @@ struct Candidate {
   bool required = false;  ///< the default and the standing record: the others are compared with them
 };
 
+/// Of several evaluators that take turns on one device.
+struct Beside {
+  int evaluators = 1;  ///< this one included
+};
+
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -46,6 +51,24 @@ class Evaluator {
   virtual Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) = 0;
   /// What the first trial brought to light that people should know.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+
+  // ---- of one that takes turns with others on a device ----
+
+  /// Lets what is under way go on, without waiting for it.
+  virtual void poll() {}
+  /// Held, it compiles and brings nothing to the device; what is there already ends.
+  virtual void hold(bool /*held*/) {}
+  /// How many processes may compile.
+  virtual void set_compilers(std::size_t /*most*/) {}
+  [[nodiscard]] virtual bool is_on_device() const { return false; }
+  /// A trial is ready for a device that is ready for it, or would be but for hold().
+  [[nodiscard]] virtual bool can_measure() const { return in_flight() > 0; }
+  /// Times configurations that its final round found right again, interleaved, each for about so many seconds; with `graphs`, as graphs of
+  /// calls whatever they take. For a comparison with another evaluator's.
+  virtual Result<std::vector<Trial>> time_again(const std::vector<Trial>& trials, double /*seconds_each*/, bool /*graphs*/) {
+    return trials;
+  }
+
   /// Share of the time since the first trial began in which the device had no trial.
   [[nodiscard]] virtual double device_idle() const = 0;
 };
@@ -54,7 +77,7 @@ class Evaluator {
 inline Error cancelled() { return {ErrorCode::kCancelled, "asked to stop before it was done"}; }
 
 /// Compiles in a pool of worker processes ahead of the one that measures.
-Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store);
+Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, Beside beside = {});
 /// Answers from a recorded space at once.
 std::unique_ptr<Evaluator> make_replay_evaluator(const RecordedSpace& recorded);
 

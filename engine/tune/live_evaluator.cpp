@@ -28,8 +28,9 @@ int compile_workers(const TuneRequest& request) {
 }
 
 /// The first request to every worker.
-wire::Message setup_of(const TuneRequest& request) {
+wire::Message setup_of(const TuneRequest& request, Beside beside) {
   return {{"op", "setup"},
+          {"shared_by", beside.evaluators},
           {"device", wire::to_message(request.device.info)},
           {"plugin", request.device.plugin->file().string()},
           {"spec", request.spec.serialize()},
@@ -149,6 +150,21 @@ void LiveEvaluator::set_normal(double seconds) {
   device_.keep_standby();
 }
 
+void LiveEvaluator::poll() {
+  context_.restart();
+  context_.poll();
+}
+
+void LiveEvaluator::hold(bool held) {
+  held_ = held;
+  feed_device();
+}
+
+bool LiveEvaluator::can_measure() const {
+  const bool first_is_ready = std::ranges::any_of(ready_, [this](const ReadyTrial& r) { return r.proposal.position == *first_; });
+  return device_.ready() && !ready_.empty() && (!first_waits_ || first_is_ready);
+}
+
 double LiveEvaluator::device_idle() const {
   if (!first_trial_) {
     return 0.0;
@@ -260,7 +276,7 @@ std::deque<LiveEvaluator::ReadyTrial>::iterator LiveEvaluator::next_ready() {
 void LiveEvaluator::feed_device() {
   const bool must_wait = !request_.device.info.compile_overlaps && pool_.pending() > 0;
   const auto next = next_ready();
-  if (on_device_ || next == ready_.end() || must_wait || closed_ || failure_) {
+  if (on_device_ || next == ready_.end() || must_wait || closed_ || held_ || failure_) {
     return;
   }
   if (const Result<void> revived = device_.revive(); !revived) {
@@ -335,9 +351,9 @@ Result<std::vector<Trial>> LiveEvaluator::collect() {
   return std::exchange(finished_, {});
 }
 
-Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store) {
+Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, Beside beside) {
   HONE_ASSIGN(const std::filesystem::path executable, find_worker());
-  auto evaluator = std::make_unique<LiveEvaluator>(request, store, executable, setup_of(request));
+  auto evaluator = std::make_unique<LiveEvaluator>(request, store, executable, setup_of(request, beside));
   HONE_TRY(evaluator->prepare());
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }

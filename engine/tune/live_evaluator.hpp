@@ -34,6 +34,12 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   void set_normal(double seconds) override;
   Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override;
+  void poll() override;
+  void hold(bool held) override;
+  void set_compilers(std::size_t most) override { pool_.set_most(most); }
+  [[nodiscard]] bool is_on_device() const override { return on_device_; }
+  [[nodiscard]] bool can_measure() const override;
+  Result<std::vector<Trial>> time_again(const std::vector<Trial>& trials, double seconds_each, bool graphs) override;
   [[nodiscard]] double device_idle() const override;
 
  private:
@@ -70,6 +76,7 @@ class LiveEvaluator final : public Evaluator {
   Result<std::vector<Trial>> collect();
 
   // live_finals.cpp
+  [[nodiscard]] Result<wire::Message> candidate_message(const Trial& trial);
   Result<wire::Message> finals_message(const FinalRound& round, const std::vector<std::size_t>& places);
   /// A kernel so slow that its default alone takes much of the budget gets its final round all the same: else nothing would win.
   [[nodiscard]] double finals_limit(double until, std::size_t finalists) const;
@@ -93,7 +100,7 @@ class LiveEvaluator final : public Evaluator {
   std::vector<std::string> notes_;
   std::optional<double> incumbent_us_;
   std::optional<Count> first_;  ///< position of the first proposal
-  bool first_waits_ = false, on_device_ = false, closed_ = false;
+  bool first_waits_ = false, on_device_ = false, closed_ = false, held_ = false;
   std::size_t trials_done_ = 0;
   double away_ = 0.0;  ///< seconds that meanwhile() takes
   double busy_seconds_ = 0.0, first_seconds_ = 0.0, end_ = kNever;

@@ -53,13 +53,33 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
   return round.results();
 }
 
+Result<std::vector<Trial>> LiveEvaluator::time_again(const std::vector<Trial>& trials, double seconds_each, bool graphs) {
+  HONE_TRY(await_bench());
+  wire::Message candidates = wire::Message::array();
+  std::vector<std::size_t> places;
+  for (const Trial& trial : trials) {
+    HONE_ASSIGN(wire::Message candidate, candidate_message(trial));
+    candidates.push_back(std::move(candidate));
+    places.push_back(places.size());
+  }
+  const wire::Message message{
+      {"op", "finals"}, {"candidates", std::move(candidates)}, {"timing_seconds", seconds_each}, {"again", true}, {"graphs", graphs}};
+  const double limit = 4.0 * limits_.floor() + kFinalistTrials * limits_.default_seconds() * static_cast<double>(trials.size());
+  HONE_ASSIGN(wire::FinalsResult reply, converse(message, limit, places));
+  return std::move(reply.trials);
+}
+
+Result<wire::Message> LiveEvaluator::candidate_message(const Trial& trial) {
+  HONE_ASSIGN(const Compiled compiled, compiled_of(trial));
+  return wire::Message{{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}};
+}
+
 Result<wire::Message> LiveEvaluator::finals_message(const FinalRound& round, const std::vector<std::size_t>& places) {
   wire::Message candidates = wire::Message::array();
   for (const std::size_t place : places) {
     const Trial& trial = round.trial(place);
-    HONE_ASSIGN(const Compiled compiled, compiled_of(trial));
-    candidates.push_back(
-        {{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}});
+    HONE_ASSIGN(wire::Message candidate, candidate_message(trial));
+    candidates.push_back(std::move(candidate));
   }
   const double repeat = std::clamp(kRepeatShare * elapsed() / static_cast<double>(places.size()), kLeastRepeat, kMostRepeat);
   const double timing = kFinalTimingShare * (end_ < kNever ? end_ : elapsed()) / static_cast<double>(places.size());

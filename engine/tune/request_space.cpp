@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kFix = "fix ";
 constexpr std::string_view kLikely = "likely ";
+constexpr std::string_view kOperation = "operation ";
 constexpr std::array<std::pair<Likely, std::string_view>, 3> kModes{
     {{Likely::kFirst, "first"}, {Likely::kOnly, "only"}, {Likely::kIgnore, "ignore"}}};
 
@@ -76,6 +77,9 @@ Result<std::string> settings_text(const TuneRequest& request) {
   if (request.likely != Likely::kFirst) {  // unnamed, so that sessions of before there were any expectations go on
     joined += fmt::format("{}{}{}", joined.empty() ? "" : " ", kLikely, name(request.likely));
   }
+  if (!request.operation.empty()) {
+    joined += fmt::format("{}{}{}", joined.empty() ? "" : " ", kOperation, request.operation);
+  }
   HONE_ASSIGN(const std::string restriction, text(request.spec.parameters, request.restriction));
   return restriction.empty() ? joined : fmt::format("{}{}{}{}", joined, joined.empty() ? "" : " ", kFix, restriction);
 }
@@ -88,6 +92,13 @@ Likely likely_of(const SessionInfo& session) {
     }
   }
   return Likely::kFirst;
+}
+
+std::string operation_of(const SessionInfo& session) {
+  const std::string_view settings = std::string_view(session.strategy_parameters).substr(0, session.strategy_parameters.find(kFix));
+  const std::size_t at = settings.find(kOperation);
+  const std::string_view rest = at == std::string_view::npos ? std::string_view() : settings.substr(at + kOperation.size());
+  return std::string(rest.substr(0, rest.find(' ')));
 }
 
 std::string restriction_text(const SessionInfo& session) {

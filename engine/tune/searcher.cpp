@@ -67,6 +67,9 @@ void Searcher::widen() {
   if (!observed_.empty()) {
     strategy_->tell(observed_);
   }
+  for (const Count position : awaited_) {
+    strategy_->take(position);
+  }
 }
 
 std::vector<Observation> Searcher::seen(std::span<const Observation> observations) const {
@@ -85,10 +88,21 @@ std::vector<Count> Searcher::ask(std::size_t n) {
   for (Count& position : positions) {
     position = narrow_ ? spaces_->to_legal(position) : position;
   }
+  awaited_.insert(positions.begin(), positions.end());
   return positions;
 }
 
+void Searcher::take(Count position) {
+  awaited_.insert(position);
+  if (const std::optional<Count> known = seen(position)) {
+    strategy_->take(*known);
+  }
+}
+
 void Searcher::tell(std::span<const Observation> observations) {
+  for (const Observation& observation : observations) {
+    awaited_.erase(observation.position);
+  }
   if (can_widen()) {
     observed_.insert(observed_.end(), observations.begin(), observations.end());
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,10 @@ class Searcher {
   /// Goes on in the legal space, with all that was observed so far. A strategy that cannot be started there goes on where it was.
   void widen();
 
+  /// Valid positions that were not proposed before, told or taken.
   std::vector<Count> ask(std::size_t n);
+  /// A position that the session tries by itself.
+  void take(Count position);
   void tell(std::span<const Observation> observations);
   /// Nothing is left to propose in the space that the strategy sees.
   [[nodiscard]] bool exhausted() const { return strategy_->exhausted(); }
@@ -53,6 +57,7 @@ class Searcher {
   std::string model_;          ///< what an earlier session kept
   std::vector<Prior> priors_;  ///< in the legal space
   std::vector<Observation> observed_;
+  std::set<Count> awaited_;  ///< proposed or taken, and not told yet
   bool narrow_ = false, refused_ = false;
   std::optional<Strategy> strategy_;
   StrategyFaults earlier_faults_;  ///< of the strategy before this one

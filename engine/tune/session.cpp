@@ -18,12 +18,7 @@ constexpr double kFinalsShare = 0.1;  // of a budget in seconds, kept for the fi
 }  // namespace
 
 Result<TuneReport> TuningSession::run(const Registry& registry) {
-  HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
-  HONE_TRY(resume());
-  default_position_ = default_position(space_, default_configuration(space_.parameters()));
-  HONE_ASSIGN(searcher_, Searcher::start(request_, spaces_, *plugin, store_, session_, default_position_));
-  HONE_TRY(begin());  // after what may fail before a trial: it would leave an empty session behind
-  tell_history();
+  HONE_TRY(open(registry));
   HONE_TRY(make_evaluator());
   Result<void> done = search_and_decide();
   if (!done && done.error().code == ErrorCode::kCancelled && request_.keep_best) {
@@ -33,6 +28,70 @@ Result<TuneReport> TuningSession::run(const Registry& registry) {
   HONE_TRY(done);
   keep_model();
   return report();
+}
+
+Result<void> TuningSession::open(const Registry& registry) {
+  HONE_ASSIGN(const StrategyPlugin* const plugin, registry.strategy(request_.strategy));
+  HONE_TRY(resume());
+  default_position_ = default_position(space_, default_configuration(space_.parameters()));
+  HONE_ASSIGN(searcher_, Searcher::start(request_, spaces_, *plugin, store_, session_, default_position_));
+  HONE_TRY(begin());  // after what may fail before a trial: it would leave an empty session behind
+  tell_history();
+  return {};
+}
+
+Result<void> TuningSession::start(double elapsed, Beside beside) {
+  earlier_seconds_ = elapsed;
+  return make_evaluator(beside);
+}
+
+Result<void> TuningSession::submit_first() {
+  if (default_trial() != nullptr) {
+    return {};
+  }
+  evaluator_->submit({{default_position_, space_.at(default_position_)}});
+  return try_record();
+}
+
+Result<void> TuningSession::take(double seconds) {
+  HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(evaluator_->elapsed() + seconds));
+  return record(std::move(finished));
+}
+
+void TuningSession::set_rival(double time_us) {
+  rival_us_ = time_us;
+  race();
+}
+
+void TuningSession::race() {
+  if (evaluator_ && best_us_) {
+    evaluator_->set_incumbent(std::min(*best_us_, rival_us_.value_or(*best_us_)));
+  }
+}
+
+Result<void> TuningSession::drain() {
+  HONE_ASSIGN(std::vector<Trial> last, evaluator_->drain());
+  return record(std::move(last));
+}
+
+void TuningSession::suspend() {
+  earlier_seconds_ = elapsed();
+  evaluator_.reset();
+}
+
+Result<void> TuningSession::close() {
+  HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
+  return {};
+}
+
+std::optional<Error> TuningSession::default_error() const {
+  const Trial* const standard = default_trial();
+  if (standard == nullptr || standard->outcome == Outcome::kOk || request_.recorded != nullptr) {
+    return std::nullopt;
+  }
+  const ErrorCode code = standard->outcome == Outcome::kCompileError ? ErrorCode::kCompile : ErrorCode::kBadKernel;
+  return Error{code, fmt::format("{}: the default configuration ({}) ended as {}: {}", request_.spec.file,
+                                 text(request_.spec.parameters, standard->configuration), name(standard->outcome), standard->detail)};
 }
 
 void TuningSession::keep_model() {
@@ -88,12 +147,12 @@ Result<void> TuningSession::resume() {
   return {};
 }
 
-Result<void> TuningSession::make_evaluator() {
+Result<void> TuningSession::make_evaluator(Beside beside) {
   if (request_.recorded != nullptr) {
     evaluator_ = make_replay_evaluator(*request_.recorded);
     return {};
   }
-  HONE_ASSIGN(evaluator_, make_live_evaluator(request_, &store_));
+  HONE_ASSIGN(evaluator_, make_live_evaluator(request_, &store_, beside));
   if (request_.budget.seconds) {
     evaluator_->set_end(*request_.budget.seconds - earlier_seconds_);
   }
@@ -121,7 +180,6 @@ void TuningSession::note(Trial trial) {
     improved_at_ = !best_us_ || trial.measurement.median_us < kProgress * *best_us_ ? trials_.size() : improved_at_;
     best_us_ = trial.measurement.median_us;
   }
-  tried_.insert(trial.position);
   trials_.push_back(std::move(trial));
 }
 
@@ -132,9 +190,7 @@ Result<void> TuningSession::record(std::vector<Trial> finished) {
     add(report_.stages, trial.seconds);
     observations.push_back(observation_of(trial));
     note(std::move(trial));
-    if (best_us_) {
-      evaluator_->set_incumbent(*best_us_);
-    }
+    race();
     progress();
   }
   evaluator_->meanwhile([&] { searcher_->tell(observations); });
@@ -172,9 +228,7 @@ const Trial* TuningSession::default_trial() const {
 
 Result<void> TuningSession::try_default() {
   if (default_trial() == nullptr) {
-    tried_.insert(default_position_);
-    evaluator_->submit({{default_position_, space_.at(default_position_)}});
-    HONE_TRY(try_record());
+    HONE_TRY(submit_first());
     while (default_trial() == nullptr && evaluator_->in_flight() > 0) {
       if (request_.recorded == nullptr) {
         propose();
@@ -183,15 +237,11 @@ Result<void> TuningSession::try_default() {
       HONE_TRY(record(std::move(finished)));
     }
   }
-  const Trial* standard = default_trial();
-  if (standard == nullptr || standard->outcome == Outcome::kOk || request_.recorded != nullptr) {
-    return {};
+  if (std::optional<Error> error = default_error()) {
+    HONE_TRY(close());
+    return *std::move(error);
   }
-  const ErrorCode code = standard->outcome == Outcome::kCompileError ? ErrorCode::kCompile : ErrorCode::kBadKernel;
-  const Error error{code, fmt::format("{}: the default configuration ({}) ended as {}: {}", request_.spec.file,
-                                      text(request_.spec.parameters, standard->configuration), name(standard->outcome), standard->detail)};
-  HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
-  return error;
+  return {};
 }
 
 Result<void> TuningSession::try_record() {
@@ -201,7 +251,10 @@ Result<void> TuningSession::try_record() {
   HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
   const std::optional<Count> position = known ? space_.index(known->configuration) : std::nullopt;
   record_position_ = position;
-  if (position && tried_.insert(*position).second) {
+  const bool is_new =
+      position && *position != default_position_ && std::ranges::find(trials_, *position, &Trial::position) == trials_.end();
+  if (is_new) {
+    searcher_->take(*position);
     evaluator_->submit({{*position, known->configuration}});
   }
   return {};
@@ -213,10 +266,10 @@ double TuningSession::search_until() const {
 
 std::size_t TuningSession::trials_left() const {
   if (!request_.budget.trials) {
-    return std::numeric_limits<std::size_t>::max();
+    return allowed_;
   }
   const std::int64_t used = static_cast<std::int64_t>(trials_.size() + evaluator_->in_flight());
-  return static_cast<std::size_t>(std::max<std::int64_t>(0, *request_.budget.trials - used));
+  return std::min(allowed_, static_cast<std::size_t>(std::max<std::int64_t>(0, *request_.budget.trials - used)));
 }
 
 Result<void> TuningSession::search() {
@@ -231,8 +284,7 @@ Result<void> TuningSession::search() {
     HONE_ASSIGN(std::vector<Trial> finished, evaluator_->wait(search_until() - earlier_seconds_));
     HONE_TRY(record(std::move(finished)));
   }
-  HONE_ASSIGN(std::vector<Trial> last, evaluator_->drain());
-  return record(std::move(last));
+  return drain();
 }
 
 bool TuningSession::likely_share_is_spent() const {
@@ -244,7 +296,7 @@ bool TuningSession::likely_share_is_spent() const {
   return spent >= (levelled_off ? kLikelyShare : kMostLikelyShare);
 }
 
-void TuningSession::propose() {
+void TuningSession::propose(std::size_t most) {
   constexpr int kPatience = 3;
   for (int turn = 0; turn < kPatience; ++turn) {
     if (searcher_->can_widen() && (searcher_->exhausted() || likely_share_is_spent())) {
@@ -253,7 +305,7 @@ void TuningSession::propose() {
     if (searcher_->exhausted()) {
       return;
     }
-    const std::size_t wanted = std::min(evaluator_->wanted(), trials_left());
+    const std::size_t wanted = std::min({evaluator_->wanted(), trials_left(), most});
     if (wanted == 0) {
       return;
     }
@@ -261,9 +313,7 @@ void TuningSession::propose() {
     evaluator_->meanwhile([&] { positions = searcher_->ask(wanted); });
     std::vector<Proposal> proposals;
     for (const Count position : positions) {
-      if (position < space_.size() && tried_.insert(position).second) {
-        proposals.push_back({position, space_.at(position)});
-      }
+      proposals.push_back({position, space_.at(position)});
     }
     const bool progressed = !proposals.empty();
     evaluator_->submit(std::move(proposals));

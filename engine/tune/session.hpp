@@ -28,6 +28,7 @@ struct Progress {
   Outcome last_outcome = Outcome::kOk;
   double elapsed_seconds = 0.0;
   std::optional<double> default_us, best_us;
+  std::string kernel = {};  ///< of an operation: whose trial it was
 };
 
 /// What a session makes of its kernel's expectations. Nothing but the order of the search depends on them.
@@ -50,9 +51,10 @@ struct TuneRequest {
   std::map<std::string, double> strategy_parameters;
   std::uint64_t seed = 0;
   Budget budget{.seconds = 60.0, .trials = std::nullopt};
-  bool resume = true;       ///< go on with an unfinished session of the same key
-  bool transfer = true;     ///< give the strategy what the store knows of the kernel elsewhere
-  int compile_workers = 0;  ///< 0: as many as the host has cores
+  std::string operation = {};  ///< that the session is a part of, beside those of its other kernels; it makes a session of its own
+  bool resume = true;          ///< go on with an unfinished session of the same key
+  bool transfer = true;        ///< give the strategy what the store knows of the kernel elsewhere
+  int compile_workers = 0;     ///< 0: as many as the host has cores
   MeasureSettings measure;
   std::optional<Sanitizer> sanitizer = {};  ///< the measuring worker runs under it
   const RecordedSpace* recorded = nullptr;  ///< replay: trials are answered from here
@@ -106,6 +108,8 @@ Result<LikelySpace> likely_space_of(const TuneRequest& request);
 Result<std::string> settings_text(const TuneRequest& request);
 /// What a session made of expectations.
 Likely likely_of(const SessionInfo& session);
+/// The operation that the session was a part of; empty if it was of one kernel alone.
+std::string operation_of(const SessionInfo& session);
 /// What a session was restricted to, as parse_restriction reads it; empty if it searched the whole space.
 std::string restriction_text(const SessionInfo& session);
 

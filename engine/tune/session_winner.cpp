@@ -82,6 +82,7 @@ Result<void> TuningSession::final_round() {
   std::optional<Record> record;
   if (const Trial* const winner = choose(right, known)) {
     HONE_ASSIGN(record, make_record(*winner));
+    winner_ = *winner;
     const bool beside_known = known && (is_among(results, *known) || is_among(right, *known));
     if (known && !beside_known && !replaces(*record, *known)) {
       report_.faster_record = known;
@@ -158,12 +159,12 @@ Result<TuneReport> TuningSession::report() {
   report_.contradiction = spaces_.contradiction();
   report_.not_shared = space_.figures().deferred;
   report_.seconds = elapsed();
-  report_.device_idle = evaluator_->device_idle();
+  report_.device_idle = evaluator_ ? evaluator_->device_idle() : 0.0;
   searcher_->end();
   report_.faults = searcher_->faults();
   report_.strategy_seconds = searcher_->seconds();
   report_.prior_trials = searcher_->prior_trials();
-  report_.notes = evaluator_->notes();
+  report_.notes = evaluator_ ? evaluator_->notes() : std::vector<std::string>();
   if (only_the_default_was_tried()) {
     report_.notes.push_back(fmt::format(
         "nothing but the default was measured, which took {:.1f} s: a smaller --shape or a longer --budget leaves time to search",

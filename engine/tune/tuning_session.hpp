@@ -1,9 +1,9 @@
 #pragma once
 // What a session holds while it runs.
 
+#include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "engine/tune/evaluator.hpp"
@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// One tuning run; see tune().
+/// One tuning run of a kernel: what tune() runs from beginning to end, and a session of an operation in turns with those of other kernels.
 class TuningSession {
  public:
   TuningSession(const TuneRequest& request, Store& store, LikelySpace spaces)
@@ -22,26 +22,68 @@ class TuningSession {
         space_(*spaces_.legal()),
         key_(record_key(request.spec, request.problem, request.device.info,
                         purpose_within(request.measure.max_error, request.measure.given.digest))) {}
+  /// All of it.
   Result<TuneReport> run(const Registry& registry);
 
- private:
+  // In turns: open, start, submit_first; then propose and take as often as there is time; final_round or close; report.
+  /// Takes over what an earlier run left, or begins; starts no process.
+  Result<void> open(const Registry& registry);
+  /// Starts the processes, `elapsed` seconds into the session that it is a part of; again after suspend().
+  Result<void> start(double elapsed, Beside beside);
+  [[nodiscard]] bool started() const { return evaluator_ != nullptr; }
+  [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
+  /// The default, where it was not tried, and the problem's record.
+  Result<void> submit_first();
+  /// Asks the strategy for as much as the evaluator can use, and at most `most`.
+  void propose(std::size_t most = std::numeric_limits<std::size_t>::max());
+  /// Waits for a trial, at most `seconds`, and records what has finished.
+  Result<void> take(double seconds);
+  /// What another kernel of the operation reaches: candidates race against the faster of that and the own best.
+  void set_rival(double time_us);
+  /// How many more trials the operation's budget holds.
+  void allow(std::size_t trials) { allowed_ = trials; }
+  /// Waits for what is on the device, and forgets the rest.
+  Result<void> drain();
+  /// Ends the processes.
+  void suspend();
+  /// The final round, among the configurations of this kernel, and its record.
+  Result<void> final_round();
+  /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
+  /// there.
+  Result<void> keep_best();
+  /// Ends the session in the store without a record: another kernel of the operation is far ahead.
+  Result<void> close();
+  Result<TuneReport> report();
   /// A model that was learnt without transfer, or of a part of the space, would replace one that knows more. One that cannot be kept costs
   /// the next session a start, and this one nothing.
   void keep_model();
+
+  [[nodiscard]] const RecordKey& key() const { return key_; }
+  [[nodiscard]] std::int64_t session() const { return session_; }
+  [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
+  [[nodiscard]] const std::optional<double>& best_us() const { return best_us_; }
+  [[nodiscard]] const Trial* default_trial() const;
+  [[nodiscard]] double elapsed() const { return earlier_seconds_ + (evaluator_ ? evaluator_->elapsed() : 0.0); }
+  /// The winner of the final round, as it was measured there.
+  [[nodiscard]] const std::optional<Trial>& winner() const { return winner_; }
+  /// Why the default cannot be used, where it was tried.
+  [[nodiscard]] std::optional<Error> default_error() const;
+
+ private:
   Result<void> search_and_decide();
   Result<SessionKey> session_key() const;
   Result<void> begin();
   /// Takes over what an earlier run of the session has left; nothing where there is none, and the session is 0.
   Result<void> resume();
-  Result<void> make_evaluator();
+  Result<void> make_evaluator(Beside beside = {});
   void tell_history();
   /// Keeps a trial in memory and in the counts.
   void note(Trial trial);
   Result<void> record(std::vector<Trial> finished);
   static void add(StageSeconds& sum, const StageSeconds& trial);
+  /// Tells the evaluator what candidates race against: not before the default was measured alone.
+  void race();
   void progress() const;
-  [[nodiscard]] double elapsed() const { return earlier_seconds_ + (evaluator_ ? evaluator_->elapsed() : 0.0); }
-  [[nodiscard]] const Trial* default_trial() const;
   /// The default goes first: it sets the deadlines, and a kernel whose default fails is broken or misdescribed. Compilers that would idle
   /// meanwhile get proposals.
   Result<void> try_default();
@@ -54,24 +96,17 @@ class TuningSession {
   /// is left is enough to learn that an expectation is wrong, as the strategy knows what it has to beat. The rule looks at what is in the
   /// store alone, so that a resumed session is where it was.
   [[nodiscard]] bool likely_share_is_spent() const;
-  /// Asks the strategy for as much as the evaluator can use. A proposal that is invalid or was tried loses its turn.
-  void propose();
   // session_winner.cpp
-  /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
-  /// there.
-  Result<void> keep_best();
   /// All that may win, the fastest first; those that lost a race after them, as what they raced against may have been wrong.
   [[nodiscard]] std::vector<Candidate> finalists() const;
   /// As many as are about as fast as the best.
   [[nodiscard]] std::size_t close_to_best(const std::vector<Candidate>& candidates) const;
-  Result<void> final_round();
   static bool is_among(const std::vector<Trial>& trials, const Record& record);
   /// The winner of the final round: the fastest, unless the problem's record is there and cannot be told from it, for a record changes
   /// hands only where intervals part. Notes those that cannot be told from the winner.
   const Trial* choose(const std::vector<Trial>& right, const std::optional<Record>& known);
   void note_broken(const Trial& winner);
   Result<std::optional<Record>> make_record(const Trial& winner);
-  Result<TuneReport> report();
   /// A problem that is too large for the device and the budget looks like a search that found nothing.
   [[nodiscard]] bool only_the_default_was_tried() const;
 
@@ -88,9 +123,11 @@ class TuningSession {
   std::optional<Count> record_position_;       ///< of the problem's record before this session
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
-  std::set<Count> tried_;
   std::optional<double> best_us_;
+  std::optional<double> rival_us_;  ///< of another kernel of the operation
+  std::size_t allowed_ = std::numeric_limits<std::size_t>::max();
   std::size_t improved_at_ = 0;  ///< trials before the one that was ahead of the best so far by more than noise
+  std::optional<Trial> winner_;
   TuneReport report_;
 };
 

@@ -82,9 +82,9 @@ std::vector<Proposal> CompilePool::next_batch(std::size_t free_workers) {
 }
 
 void CompilePool::dispatch() {
-  auto free_workers = static_cast<std::size_t>(std::ranges::count_if(slots_, [](const auto& slot) { return slot->batch.empty(); }));
+  auto free_workers = workers() - std::min(workers(), running_);
   for (const auto& slot : slots_) {
-    if (queue_.empty() || broken_) {
+    if (queue_.empty() || broken_ || free_workers == 0) {
       return;
     }
     if (!slot->batch.empty()) {

@@ -1,9 +1,11 @@
 #pragma once
 // Worker processes that compile. A compiler that crashes or hangs costs its own configuration, nothing else.
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -32,7 +34,12 @@ class CompilePool {
   /// Proposals queued or being compiled.
   [[nodiscard]] std::size_t pending() const;
   [[nodiscard]] std::size_t running() const { return running_; }
-  [[nodiscard]] std::size_t workers() const { return slots_.size(); }
+  [[nodiscard]] std::size_t workers() const { return std::min(most_, slots_.size()); }
+  /// From now on no more than so many work at a time, and at least one.
+  void set_most(std::size_t most) {
+    most_ = std::max<std::size_t>(1, most);
+    dispatch();
+  }
   /// Seconds that a batch of so many may take: five times the median of a configuration's, for each; more on a crowded host.
   [[nodiscard]] double limit(std::size_t configurations) const;
   /// Mean seconds a configuration takes one worker; a guess before the first.
@@ -68,6 +75,7 @@ class CompilePool {
   Handler handler_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::deque<Waiting> queue_;
+  std::size_t most_ = std::numeric_limits<std::size_t>::max();
   std::size_t running_ = 0, compiled_ = 0;
   double seconds_ = 0.0;
   std::vector<double> each_;  ///< seconds of a configuration, of every batch, sorted

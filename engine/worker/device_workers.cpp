@@ -44,7 +44,7 @@ Result<void> DeviceWorkers::revive() {
 Result<std::unique_ptr<MeasuringProcess>> DeviceWorkers::spawn(bool standby) {
   wire::Message setup = setup_;
   setup["measure"] = true;
-  setup["standby"] = standby;
+  setup["standby"] = standby || setup_.value("shared_by", 1) > 1;  // what it does beside others, it does under the lock
   setup["dropped"] = dropped_;
   setup["generation"] = generation_++;
   const auto self = std::make_shared<const MeasuringProcess*>(nullptr);
@@ -109,9 +109,9 @@ void DeviceWorkers::start_standby() {
 
 bool DeviceWorkers::memory_for_two() const {
   const auto memory = info_.properties.find("memory");
-  constexpr double kShare = 0.4;  // the other half less what graphs and workspaces take
+  const double share = 0.4 / setup_.value("shared_by", 1);  // the other half less what graphs and workspaces take
   return standby_failures_ == 0 && active_ && active_->ready() &&
-         (memory == info_.properties.end() || static_cast<double>(active_->bytes()) < kShare * static_cast<double>(memory->second));
+         (memory == info_.properties.end() || static_cast<double>(active_->bytes()) < share * static_cast<double>(memory->second));
 }
 
 void DeviceWorkers::retire(bool hung) {

@@ -1,5 +1,6 @@
 // A worker's final round: candidates that want to win, held to all that the gate has and timed in turns.
 #include <algorithm>
+#include <limits>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/worker/measuring_worker.hpp"
@@ -24,7 +25,8 @@ Message MeasuringWorker::finals(const Message& request) {
     contenders.push_back({configuration_from(candidate), wire::compiled_from(candidate.at("compiled")), nullptr, {}});
   }
   bool complete = false;
-  const Result<std::size_t> reached = validate_contenders(contenders, request.at("repeat_seconds"));
+  const bool again = request.value("again", false);  // they were found right, and only their times are wanted
+  const Result<std::size_t> reached = again ? load_contenders(contenders) : validate_contenders(contenders, request.at("repeat_seconds"));
   if (!reached) {
     return {{"error", wire::to_message(reached.error())}};
   }
@@ -40,13 +42,22 @@ Message MeasuringWorker::finals(const Message& request) {
     trials.push_back(contenders[i].reply.trial);
   }
   if (!fatal) {
-    complete = finalists.empty() || time_finals(finalists, places, request.at("timing_seconds"), trials, fatal);
+    complete =
+        finalists.empty() || time_finals(finalists, places, request.at("timing_seconds"), request.value("graphs", false), trials, fatal);
   }
   Message results = Message::array();
   for (const Trial& trial : trials) {
     results.push_back(wire::to_message(trial));
   }
   return {{"results", results}, {"fatal", fatal}, {"complete", complete && !fatal}};
+}
+
+Result<std::size_t> MeasuringWorker::load_contenders(std::vector<Contender>& contenders) {
+  channel_.charge(std::nullopt);
+  return each_contender(contenders, [this](Contender& contender) {
+    contender.kernel = prepare(contender.compiled, contender.configuration, contender.reply);
+    return contender.kernel != nullptr;
+  });
 }
 
 /// On the inputs that are there, on those with a part changed where that is cheap, and on fresh ones with all that the gate has. Returns
@@ -102,11 +113,12 @@ Result<std::size_t> MeasuringWorker::each_contender(std::vector<Contender>& cont
 }
 
 bool MeasuringWorker::time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places,
-                                  double seconds_each, std::vector<Trial>& trials, bool& fatal) {
+                                  double seconds_each, bool graphs, std::vector<Trial>& trials, bool& fatal) {
   // Finalists differ by less than a race needs to tell.
   constexpr double kCloser = 0.4, kLeastSeconds = 0.02;
   MeasureSettings settings = settings_;
   settings.target_relative_ci *= kCloser;
+  settings.graph_below_us = graphs ? std::numeric_limits<double>::max() : settings_.graph_below_us;
   settings.maximum_seconds = std::clamp(seconds_each, std::min(kLeastSeconds, settings_.maximum_seconds), settings_.maximum_seconds);
   const DeviceLock::Hold hold(lock_, channel_, true);
   stage_ = "warming up";

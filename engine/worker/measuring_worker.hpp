@@ -86,10 +86,11 @@ class MeasuringWorker {
 
   // measuring_finals.cpp
   struct Contender;
+  Result<std::size_t> load_contenders(std::vector<Contender>& contenders);
   Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   /// False if the round broke off: one of the trials then says at whom.
-  bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, double seconds_each,
+  bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, double seconds_each, bool graphs,
                    std::vector<Trial>& trials, bool& fatal);
 
   WorkerChannel& channel_;

@@ -74,7 +74,7 @@ Message PluginWorker::answer_to(const std::string& operation, const Message& req
 
 Message PluginWorker::open(const Message& request) {
   if (request.at("limited")) {
-    limit_this_process(kPluginMemory);
+    limit_this_process(kPluginMemory, CountedMemory::kWritable);
   }
   const Result<LoadedPlugin> loaded =
       load_plugin(registry_, request.at("file").get<std::string>(), std::nullopt, [this](const char* step) { channel_.stage(step); });

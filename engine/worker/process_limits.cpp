@@ -28,11 +28,12 @@ void lower(int resource, rlim_t most) {
 
 }  // namespace
 
-void limit_this_process(std::size_t memory) {
+void limit_this_process(std::size_t memory, CountedMemory counted) {
   const auto host =
       static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES))) * static_cast<rlim_t>(std::max(1L, ::sysconf(_SC_PAGESIZE)));
   if (kLimitsMemory) {
-    lower(RLIMIT_AS, host == 0 ? rlim_t{memory} : std::min(rlim_t{memory}, std::max(kLeastMemory, host / 2)));
+    lower(counted == CountedMemory::kWritable ? RLIMIT_DATA : RLIMIT_AS,
+          host == 0 ? rlim_t{memory} : std::min(rlim_t{memory}, std::max(kLeastMemory, host / 2)));
   }
   lower(RLIMIT_FSIZE, kMostFile);
   lower(RLIMIT_CORE, 0);

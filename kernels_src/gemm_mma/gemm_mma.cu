@@ -97,12 +97,6 @@ constexpr Launch launch_gemm_mma_sum(Problem p, Config c) {
   return {.grid = {ceil_div(p.m * p.n, 256L)}, .block = {256}, .enabled = c.split > 1, .overlap = true};
 }
 
-template <class T> constexpr Cost cost(Problem p) {
-  return {.flops = 2.0 * p.m * p.n * p.k,
-          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + (p.terms % 2 == 0 ? 2.0 : 1.0) * p.m * p.n) * sizeof(T),
-          .sum_length = 1.0 * p.k};
-}
-
 template <class T>
 REFERENCE(p.m * p.n)
 void gemm_mma_reference(long i, const T* a, const T* b, const T* added, const T* bias, double* out, float alpha, float beta, Problem p) {

@@ -149,12 +149,6 @@ constexpr Launch launch_gemm_wgmma_sum(Problem p, Config c, Device d) {
           .overlap = true};
 }
 
-template <class T> constexpr Cost cost(Problem p) {
-  return {.flops = 2.0 * p.m * p.n * p.k,
-          .bytes = (1.0 * p.m * p.k + 1.0 * p.k * p.n + (p.terms % 2 == 0 ? 2.0 : 1.0) * p.m * p.n) * sizeof(T),
-          .sum_length = 1.0 * p.k};
-}
-
 template <class T>
 REFERENCE(p.m * p.n)
 void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const T* bias, double* out, float alpha, float beta, Problem p) {

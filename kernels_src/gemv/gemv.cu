@@ -1,19 +1,20 @@
-// Vector times matrix: y = activation(alpha * x w + beta * added); the one read of w limits its speed.
+// Vector times matrix, the product of one row: out = activation(alpha * a b + beta * added + bias); the one read of b limits its speed.
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
 
 struct Problem {
-  long n = 4096, k = 4096;  // elements of y, elements of x
-  RANGE(1, 2) STATIC long layout = 1;      // how w lies in memory: 1 w[k, n], 2 w[n, k]
-  RANGE(1, 2) STATIC long terms = 1;       // what is added to alpha * x w: 1 nothing, 2 beta * added[n]
+  RANGE(1, 1) long m = 1;
+  long n = 4096, k = 4096;                 // elements of out, elements of a
+  RANGE(1, 4) STATIC long layout = 1;      // how b lies: 1 and 3 b[k, n], 2 and 4 b[n, k]; one row of a lies as one column
+  RANGE(1, 4) STATIC long terms = 1;       // what is added to alpha * a b: 1 nothing, 2 beta * added[n], 3 bias[n], 4 both
   RANGE(1, 4) STATIC long activation = 1;  // 1 none, 2 relu, 3 gelu, 4 silu
 };
 
-// A line of w is one k in layout 1, one element of y in layout 2. A block reads threads / lanes lines at a time, in words. In layout 1 a
-// block computes lanes * vec elements of y, and its groups of threads share the sum over k; in layout 2 each group computes one element.
+// A line of b is one k, or, where b is k-major, one element of out. A block reads threads / lanes lines at a time, in words. It computes
+// lanes * vec elements of out, and its groups of threads share the sum over k; where b is k-major each group computes one element.
 struct Config {
   TUNE(128, 256, 512) int threads = 256;            // in a block (1024 took 20 us where 512 took 16)
-  TUNE(4, 8, 16, 32, 64, 128) int lanes = 32;       // threads on a line of w: 8 x 16 bytes are a memory line, more threads read longer runs
+  TUNE(4, 8, 16, 32, 64, 128) int lanes = 32;       // threads on a line of b: 8 x 16 bytes are a memory line, more threads read longer runs
   TUNE(2, 4, 8, 16) int bytes = 16;                 // of a word: 16 is the widest access there is. Lines that are not whole words are read by
                                                     // elements, which is right at any shape; words of one element are faster then
   TUNE(1, 4, 8, 16) int in_flight = 4;              // words a thread loads before it uses them, to cover the latency of memory
@@ -21,16 +22,17 @@ struct Config {
   TUNE(0, 1, 2, 4, 8, 16, 32, 64, 128) int split = 0;  // split-K: blocks that share it for a second pass; 0: by the shape. With many, a
                                                     // block reads few whole lines, which are contiguous
 };
+#include "../product.h"
 
 template <class T> HONE_BOTH constexpr int vec(const Config& c) { return c.bytes / (int)sizeof(T); }
 HONE_BOTH constexpr int groups_of(const Config& c) { return c.threads / c.lanes; }
-/// Elements of y that a block (or a cluster of them) computes, and the partial sums of each in shared memory.
-template <class T> HONE_BOTH constexpr int outputs_of(const Config& c) { return Problem::layout == 1 ? c.lanes * vec<T>(c) : groups_of(c); }
-HONE_BOTH constexpr int parts_of(const Config& c) { return Problem::layout == 1 ? groups_of(c) : max_of(1, c.lanes / 32); }
+/// Elements of out that a block (or a cluster of them) computes, and the partial sums of each in shared memory.
+template <class T> HONE_BOTH constexpr int outputs_of(const Config& c) { return !b_is_k_major() ? c.lanes * vec<T>(c) : groups_of(c); }
+HONE_BOTH constexpr int parts_of(const Config& c) { return !b_is_k_major() ? groups_of(c) : max_of(1, c.lanes / 32); }
 /// Elements along k of one word of each thread of a block.
-template <class T> HONE_BOTH constexpr int k_at_once(const Config& c) { return Problem::layout == 1 ? groups_of(c) : c.lanes * vec<T>(c); }
+template <class T> HONE_BOTH constexpr int k_at_once(const Config& c) { return !b_is_k_major() ? groups_of(c) : c.lanes * vec<T>(c); }
 /// Whether lines of w are whole words.
-template <class T> HONE_BOTH constexpr bool whole_words(Problem p, const Config& c) { return (p.layout == 1 ? p.n : p.k) % vec<T>(c) == 0; }
+template <class T> HONE_BOTH constexpr bool whole_words(Problem p, const Config& c) { return (!b_is_k_major() ? p.n : p.k) % vec<T>(c) == 0; }
 /// Words whose elements are loaded one by one: more than one would take long to compile.
 template <bool aligned> HONE_BOTH constexpr int in_flight(const Config& c) { return aligned ? c.in_flight : 1; }
 /// Elements along k of a round: of all words that a block has in flight.
@@ -45,11 +47,11 @@ template <class T> HONE_BOTH constexpr long split_of(Problem p, const Config& c)
 template <class T> HONE_BOTH constexpr long shares_of(Problem p, const Config& c) { return c.cluster * split_of<T>(p, c); }
 template <class T> constexpr long blocks_of(Problem p, Config c) { return shares_of<T>(p, c) * ceil_div(p.n, (long)outputs_of<T>(c)); }
 template <class T> constexpr long partial_floats(Problem p, Config c) { return split_of<T>(p, c) > 1 ? split_of<T>(p, c) * p.n : 1; }
-/// Elements of y that a block of a cluster finishes.
+/// Elements of out that a block of a cluster finishes.
 template <class T> HONE_BOTH constexpr int own_outputs(const Config& c) { return ceil_div(outputs_of<T>(c), c.cluster); }
 template <class T> constexpr int shared_bytes(Config c) { return 4 * (parts_of(c) * outputs_of<T>(c) + c.cluster * own_outputs<T>(c)); }
-/// Registers of a thread, estimated low: words of w in flight, in layout 2 those of x, and sums.
-constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * Problem::layout + 32; }
+/// Registers of a thread, estimated low: words of b in flight, where it is k-major those of a, and sums.
+constexpr int registers_of(Config c) { return c.in_flight * c.bytes / 4 * (b_is_k_major() ? 2 : 1) + 32; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.bytes < (int)sizeof(T)) return false;                              // a word holds at least one element
@@ -62,7 +64,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 
 // Learned on an H200 in November 2026, at products of one row with 4096x4096 to 8192x28672 in f32 and bf16.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
-  const long line = p.layout == 1 ? p.n : p.k;
+  const long line = !b_is_k_major() ? p.n : p.k;
   if (c.bytes < 16 && line * sizeof(T) % 16 == 0) return false;            // lines are whole words of 16 bytes
   if (c.split > 0 && c.cluster == 1 && c.split == default_split<T>(p, c)) return false;  // 0 gives the same
   if (shared_bytes<T>(c) > 49152) return false;                            // so many sums take long to add up
@@ -88,22 +90,10 @@ template <class T> constexpr Launch launch_gemv_sum(Problem p, Config c) {
           .overlap = true};
 }
 
-template <class T> constexpr Cost cost(Problem p) {
-  return {.flops = 2.0 * p.n * p.k, .bytes = (1.0 * p.n * p.k + p.n + p.k) * sizeof(T), .sum_length = 1.0 * p.k};
-}
-
 template <class T>
-REFERENCE(p.n)
-void gemv_reference(long i, const T* x, const T* w, const T* added, double* y, float alpha, float beta, Problem p) {
-  const long of_output = p.layout == 1 ? 1 : p.k, of_k = p.layout == 1 ? p.n : 1;
-  double sum = 0;
-  for (long k = 0; k < p.k; ++k) sum += (double)(float)x[k] * (double)(float)w[i * of_output + k * of_k];
-  double value = alpha * sum;
-  if (p.terms == 2) value += (double)beta * (double)(float)added[i];
-  if (p.activation == 2) value = fmax(value, 0.0);
-  if (p.activation == 3) value = value * 0.5 * (1.0 + erf(value * 0.70710678118654752));
-  if (p.activation == 4) value = value / (1.0 + exp(-value));
-  y[i] = value;
+REFERENCE(p.m * p.n)
+void gemv_reference(long i, const T* a, const T* b, const T* added, const T* bias, double* out, float alpha, float beta, Problem p) {
+  out[i] = product_at(i, a, b, added, bias, alpha, beta, p);
 }
 
 // ---- sums ------------------------------------------------------------------------------------------------------------------------------
@@ -257,26 +247,18 @@ template <class T, Config c, bool aligned> HONE_DEVICE void add_rows(const T* x,
 template <class T, Config c, bool aligned>
 HONE_DEVICE void add_lines(const T* x, const T* w, float* parts, int index, int shares, Problem p) {
   const Share share = share_of<T, c, aligned>(index, shares);
-  if constexpr (Problem::layout == 1) {
+  if constexpr (!b_is_k_major()) {
     add_columns<T, c, aligned>(x, w, parts, share, p);
   } else {
     add_rows<T, c, aligned>(x, w, parts, share, p);
   }
 }
 
-template <class T, Config c> HONE_DEVICE T finished(float sum, const T* added, long i, float alpha, float beta) {
-  float value = alpha * sum;
-  if constexpr (Problem::terms == 2) value += beta * (float)added[i];
-  if constexpr (Problem::activation == 2) value = fmaxf(value, 0.0f);
-  if constexpr (Problem::activation == 3) value = 0.5f * value * (1.0f + erff(value * 0.70710678f));
-  if constexpr (Problem::activation == 4) value = value / (1.0f + expf(-value));
-  return T(value);
-}
-
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(c.threads)
-void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w, IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added,
-          OUT(p.n) T* __restrict__ y, WORKSPACE(partial_floats<T>(p, c)) float* __restrict__ partial, SCALAR(1.0) float alpha,
+void gemv(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __restrict__ b,
+          IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
+          OUT(p.m * p.n) T* __restrict__ out, WORKSPACE(partial_floats<T>(p, c)) float* __restrict__ partial, SCALAR(1.0) float alpha,
           SCALAR(1.0) float beta, Problem p) {
   constexpr int kOutputs = outputs_of<T>(c), kOwn = own_outputs<T>(c);
   SHARED_DYNAMIC(float, parts);
@@ -293,9 +275,9 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
   }
   const int index = rank + (int)blockIdx.y, shares = c.cluster * (int)gridDim.y;
   if (whole_words<T>(p, c)) {
-    add_lines<T, c, true>(x, w, parts, index, shares, p);
+    add_lines<T, c, true>(a, b, parts, index, shares, p);
   } else {
-    add_lines<T, c, false>(x, w, parts, index, shares, p);
+    add_lines<T, c, false>(a, b, parts, index, shares, p);
   }
   __syncthreads();
   if constexpr (c.cluster > 1) hopper::cluster_wait();  // all blocks have initialized their mbarriers
@@ -314,6 +296,7 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
   } else {
     __syncthreads();
   }
+  const Finish<T> finish = {added, bias, alpha, beta};
   for (int i = (int)threadIdx.x; i < kOwn; i += c.threads) {
     const int of_group = rank * kOwn + i;
     const long at = blockIdx.x / c.cluster * (long)kOutputs + of_group;
@@ -324,7 +307,7 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
     if (c.split != 1 && gridDim.y > 1) {
       partial[blockIdx.y * p.n + at] = sum;
     } else {
-      y[at] = finished<T, c>(sum, added, at, alpha, beta);
+      out[at] = T(finish.at(sum, 0, at, p.n));
     }
   }
 }
@@ -332,7 +315,8 @@ void gemv(IN(p.k) const T* __restrict__ x, IN(p.k * p.n) const T* __restrict__ w
 /// Adds up the shares of k in a fixed order: kSumGroups threads share the sum of an element, then one thread adds up theirs.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSumOutputs * kSumGroups)
-void gemv_sum(IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added, OUT(p.n) T* __restrict__ y,
+void gemv_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
+              OUT(p.m * p.n) T* __restrict__ out,
               WORKSPACE(partial_floats<T>(p, c)) const float* partial, SCALAR(1.0) float alpha, SCALAR(1.0) float beta,
               Problem p) {
   grid_dependency_wait();
@@ -350,5 +334,5 @@ void gemv_sum(IN(p.terms == 2 ? p.n : 1) const T* __restrict__ added, OUT(p.n) T
   if (group > 0 || i >= p.n) return;
 #pragma unroll
   for (int other = 1; other < kSumGroups; ++other) sum += sums[other][output];
-  y[i] = finished<T, c>(sum, added, i, alpha, beta);
+  out[i] = T(Finish<T>{added, bias, alpha, beta}.at(sum, 0, i, p.n));
 }

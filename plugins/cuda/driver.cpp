@@ -80,8 +80,7 @@ Error too_old(int version) {
 Result<DriverApi> open_driver() {
   SharedLibrary library({"libcuda.so.1"});
   if (!library.opened()) {
-    return unavailable(fmt::format(
-        "no NVIDIA driver: {}. Install the driver of the GPU to use cuda devices; the cpu device works without it", library.reason()));
+    return unavailable(fmt::format("no NVIDIA driver: {}. Install the driver of the GPU to use cuda devices", library.reason()));
   }
   DriverApi api{};
   bind_devices(library, api);

@@ -45,9 +45,42 @@ KernelSpec two_passes() {
   return spec;
 }
 
+/// A family that has one device, or the reason why it has none.
+struct Family final : LaunchPlugin {
+  Family(std::string_view its_name, std::string why) : name_(its_name), why_(std::move(why)) {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  Result<std::vector<DeviceInfo>> enumerate() const override {
+    DeviceInfo info = device();
+    info.id = std::string(name_) + ":0";
+    return why_.empty() ? Result<std::vector<DeviceInfo>>(std::vector{info}) : Error{ErrorCode::kUnavailable, why_};
+  }
+  Result<std::unique_ptr<LaunchDevice>> open_to_launch(const DeviceInfo&) const override {
+    return Error{ErrorCode::kUnavailable, "it is not there"};
+  }
+  std::string_view name_;
+  std::string why_;
+};
+
 const Problem kProblem{DType::kF32, {{"n", 7}}};
 
 }  // namespace
+
+TEST_CASE("a device that is missing is answered with what else this program has, and with nothing where it has nothing") {
+  const Family cuda("cuda", "no driver"), cpu("cpu", ""), broken("cpu", "no compiler");
+  const auto message = [](std::vector<const LaunchPlugin*> plugins) {
+    const auto missing = find_device(plugins, "cuda");
+    REQUIRE_FALSE(missing.ok());
+    CHECK(static_cast<int>(missing.error().code) == static_cast<int>(ErrorCode::kUnavailable));
+    return missing.error().message;
+  };
+  CHECK(message({&cuda, &cpu}) == "no driver; this program also has: cpu");
+  CHECK(message({&cuda, &broken}) == "no driver");
+  CHECK(message({&cuda}) == "no driver");
+  const LaunchPlugin* const both[] = {&cuda, &broken};
+  CHECK(find_best_device(both).error().message == "no device is usable: no driver; no compiler");
+  const LaunchPlugin* const usable[] = {&cuda, &cpu};
+  CHECK(find_best_device(usable).value().info.id == "cpu:0");
+}
 
 TEST_CASE("a launch plan holds the enabled passes with their numbers") {
   const auto plan = plan_launch(two_passes(), kProblem, {{Value(32), Value(false)}}, device());

@@ -22,5 +22,7 @@ TEST_CASE("gemv adds its term, applies its activation and converts narrow types"
                      {"n=264,k=521,terms=2,activation=3", ""},
                      {"n=67,k=521,layout=2,terms=2,activation=4", "lanes=8,split=1"},
                      {"n=67,k=152,activation=2", "split=1"},
+                     {"n=67,k=152,layout=3,terms=3", "split=8"},
+                     {"n=67,k=152,layout=4,terms=4,activation=2", ""},
                  });
 }

@@ -69,6 +69,33 @@ struct Base : plugin::Strategy {
 
 }  // namespace
 
+TEST_CASE("what a session tries by itself is proposed to it by nobody, and is no fault of who cannot know") {
+  struct Upwards : Base {
+    using Base::Base;
+    std::vector<plugin::Position> ask(std::size_t n) override {
+      std::vector<plugin::Position> asked;
+      for (; asked.size() < n && next < 64; ++next) {
+        asked.push_back(next);
+      }
+      return asked;
+    }
+    plugin::Position next = 0;
+  };
+  Strategy strategy = make<Upwards>();
+  strategy.take(1);
+  strategy.take(63);
+  CHECK((strategy.ask(3) == std::vector<Count>{0, 2}));
+  CHECK((strategy.ask(2) == std::vector<Count>{3, 4}));
+  std::set<Count> rest;
+  while (!strategy.exhausted()) {
+    const std::vector<Count> asked = strategy.ask(8);
+    rest.insert(asked.begin(), asked.end());
+  }
+  CHECK(rest.size() == 64 - 2 - 4);
+  CHECK_FALSE(rest.contains(63));
+  CHECK(strategy.faults().repeated == 0);
+}
+
 TEST_CASE("a strategy that throws loses its turns; the session goes on to the end of the space") {
   struct Throws : Base {
     using Base::Base;

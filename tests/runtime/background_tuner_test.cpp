@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/tune/session.hpp"
 #include "hone/engine.hpp"
 
 namespace hone {
@@ -199,6 +200,22 @@ TEST_CASE("nothing is tuned unless asked for") {
 TEST_CASE("tuning misses into a store that cannot be made is refused at once") {
   const MissFixture fixture;
   CHECK_FALSE(Engine::open({.store = "/proc/none/S.db", .device = "cpu", .background_tuning = BackgroundTuning{}}).ok());
+}
+
+TEST_CASE("an operation that was missed is tuned as one, over its kernels") {
+  const MissFixture fixture;
+  Engine engine = fixture.engine("4trials");
+  const auto ask = [&] { return engine.kernel("matmul", DType::kF32, {{"m", 1}, {"n", 33}, {"k", 20}}).value(); };
+  const Kernel stand_in = ask();
+  CHECK(stand_in.source() == Source::kDefault);
+  CHECK(stand_in.implementation() == "gemv");
+  wait_for([&] { return stand_in.superseded(); });
+  CHECK(ask().source() == Source::kExact);
+  const std::vector<SessionInfo> sessions = fixture.sessions();
+  REQUIRE(sessions.size() == 2);
+  for (const SessionInfo& session : sessions) {
+    CHECK(operation_of(session) == "matmul");
+  }
 }
 
 }  // namespace hone

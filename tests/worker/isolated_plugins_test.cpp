@@ -166,6 +166,12 @@ TEST_CASE("a strategy proposes in a process of its own what it proposes here") {
   }
 }
 
+TEST_CASE("a plugin may reserve addresses in its entry, as the runtime of a GPU does") {
+  Registry registry;
+  const auto loaded = load_isolated_plugin(registry, plugin_file("reserving_entry"));
+  CHECK_MESSAGE(loaded.ok(), (loaded ? std::string() : loaded.error().message));
+}
+
 TEST_CASE("what is wrong with a file is said as where it is opened here") {
   const auto message = [](const std::string& name) {
     Registry registry;

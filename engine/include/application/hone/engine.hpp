@@ -61,6 +61,8 @@ struct EngineOptions {
 class HONE_API Kernel {
  public:
   [[nodiscard]] Source source() const;
+  /// The name of the kernel: of an operation, the one that was chosen.
+  [[nodiscard]] const std::string& implementation() const;
   [[nodiscard]] const Configuration& configuration() const;
   [[nodiscard]] std::string configuration_text() const;
   [[nodiscard]] const Problem& problem() const;
@@ -175,16 +177,17 @@ class HONE_API Engine {
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
 
-  /// Makes a kernel file outside Hone known by its name; `options` as for `hone tune`, whose records are found with the same alone. Needs
-  /// libclang.
+  /// Makes a kernel file outside Hone known by its name, and as an implementation of the operation that it names; `options` as for `hone
+  /// tune`, whose records are found with the same alone. Needs libclang.
   Result<void> add_kernel_file(const std::filesystem::path& file, const ReadOptions& options = {});
   /// The same of what `hone kernels FILE --spec` wrote, which needs no libclang.
   Result<void> add_kernel_spec(std::string_view json);
 
-  /// Looks up, loads and prepares. The first call for a problem loads code and may compile; later ones are a map lookup, and memory for
-  /// each handle of a kernel that has workspaces. Errors: an unknown kernel, dtype or shape name; no valid configuration; code that is in
-  /// no store and no compiler to make it; a record that was changed (docs/trust.md); kUnavailable (in a process that was forked from the
-  /// engine's).
+  /// Looks up, loads and prepares a kernel, or the one of an operation's kernels that serves the problem ("matmul"; `hone kernels` lists
+  /// both, and what was added may implement an operation, too). The first call for a problem loads code and may compile; later ones are a
+  /// map lookup, and memory for each handle of a kernel that has workspaces. Errors: an unknown kernel, dtype or shape name; no valid
+  /// configuration; code that is in no store and no compiler to make it; a record that was changed (docs/trust.md); kUnavailable (in a
+  /// process that was forked from the engine's).
   Result<Kernel> kernel(std::string_view kernel, const DTypes& dtypes, const Shape& shape);
   /// The same for a kernel with only one dtype.
   Result<Kernel> kernel(std::string_view kernel, const Shape& shape);

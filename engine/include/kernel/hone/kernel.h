@@ -16,6 +16,7 @@
 // anywhere in the file:
 //   FLAGS("-I../include --use_fast_math");   options of the compilers, as on the command: -I, -D and -U for all, others for CUDA's alone
 //   SHAPES({.m = 1, .n = 4097}, {.k = 2});   problems that every candidate is to be right on, beside the small ones that Hone makes
+//   OPERATION(matmul);       the kernel computes what others of this operation do, on the same Problem and arguments: one of them is chosen
 // kernel parameters (N elements; an expression over p, c and sizeof(T)):
 //   IN(N) OUT(N) INOUT(N)    read, written, both. INOUT is restored before every run
 //   IN(N, .low = 0, .below = p.bins)   describes an input's elements; also .sorted, .distinct, .permutation, .normal, .zeros = 0.9
@@ -67,9 +68,11 @@
 #define HONE_JOIN_WORDS(a, b) a##b
 #define HONE_JOIN(a, b) HONE_JOIN_WORDS(a, b)
 #define SHAPES(...) extern HONE_MARK("hone:shapes:" #__VA_ARGS__) const int HONE_JOIN(hone_shapes_, __COUNTER__)
+#define OPERATION(...) extern HONE_MARK("hone:operation:" #__VA_ARGS__) const int HONE_JOIN(hone_operation_, __COUNTER__)
 #else
 #define STATIC static constexpr
 #define SHAPES(...)
+#define OPERATION(...)
 #define TUNE(...)
 #define OPTION(text)
 #define IN(...)

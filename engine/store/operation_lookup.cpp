@@ -1,0 +1,131 @@
+#include "engine/store/operation_lookup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/kernel/kernel_problem.hpp"
+
+namespace hone {
+namespace {
+
+bool is_for(const OperationRecord& row, const KernelSpec& spec) { return row.kernel == spec.name && row.source_hash == spec.source_hash; }
+
+double time_of(const OperationChoice& candidate) { return candidate.choice.record->measurement.median_us; }
+
+/// The fastest exact record; the one that a session of the operation chose keeps its place until another is clearly faster.
+const OperationChoice* exact(std::vector<OperationChoice>& candidates, const std::optional<OperationRecord>& row) {
+  OperationChoice* chosen = nullptr;
+  for (OperationChoice& candidate : candidates) {
+    if (candidate.choice.source == Source::kExact && row && is_for(*row, *candidate.spec)) {
+      candidate.compared = true;
+      chosen = &candidate;
+    }
+  }
+  const bool was_compared = chosen != nullptr;
+  for (OperationChoice& candidate : candidates) {
+    if (candidate.choice.source != Source::kExact || &candidate == chosen) {
+      continue;
+    }
+    candidate.compared = was_compared;
+    const bool faster = chosen == nullptr ||
+                        (was_compared ? replaces(*candidate.choice.record, *chosen->choice.record) : time_of(candidate) < time_of(*chosen));
+    chosen = faster ? &candidate : chosen;
+  }
+  return chosen;
+}
+
+/// Where no record is of the problem itself. `rows` are of all shapes.
+const OperationChoice* nearest(const std::vector<OperationChoice>& candidates, std::vector<OperationRecord> rows, const Problem& problem) {
+  const auto distance = [&](const Shape& shape) { return shape_distance(shape, problem.shape); };
+  std::ranges::stable_sort(rows, {}, [&](const OperationRecord& row) { return distance(row.problem.shape); });
+  for (const OperationRecord& row : rows) {
+    const auto chosen = std::ranges::find_if(
+        candidates, [&](const OperationChoice& candidate) { return candidate.choice.record && is_for(row, *candidate.spec); });
+    if (chosen != candidates.end()) {
+      return &*chosen;
+    }
+  }
+  const OperationChoice* chosen = nullptr;
+  const auto order = [](const OperationChoice& candidate) {
+    return std::pair(shape_distance(candidate.choice.record->problem.shape, candidate.problem.shape), time_of(candidate));
+  };
+  for (const OperationChoice& candidate : candidates) {
+    if (candidate.choice.record && (chosen == nullptr || order(candidate) < order(*chosen))) {
+      chosen = &candidate;
+    }
+  }
+  return chosen;
+}
+
+/// What a session of the operation says of the problem, or of any.
+Result<std::vector<OperationRecord>> rows_of(const Operation& operation, const Problem& problem, const DeviceInfo& device, Store* store,
+                                             const Lookup& lookup) {
+  if (store == nullptr) {
+    return std::vector<OperationRecord>();
+  }
+  Result<std::vector<OperationRecord>> rows = store->operation_records_of(operation_key(operation.name, problem, device, lookup.purpose));
+  return rows || !lookup.without_store ? std::move(rows) : Result<std::vector<OperationRecord>>(std::vector<OperationRecord>());
+}
+
+/// The first that is legal, with what was said of records that were passed over.
+Result<OperationChoice> default_of(std::vector<OperationChoice> candidates, const DeviceInfo& device) {
+  std::optional<Error> why;
+  for (OperationChoice& candidate : candidates) {
+    Result<Configuration> standard = default_for(*candidate.spec, candidate.problem, device);
+    if (standard) {
+      candidate.choice.configuration = *std::move(standard);
+      return std::move(candidate);
+    }
+    why = why ? why : standard.error();
+  }
+  return *std::move(why);
+}
+
+/// A single kernel's, which is not looked up a second time.
+Result<OperationChoice> choose_one(const Implementation& only, const DeviceInfo& device, Store* store, const Lookup& lookup) {
+  HONE_ASSIGN(Choice choice, choose(*only.spec, only.problem, device, store, lookup));
+  const bool exact = choice.source == Source::kExact;
+  return OperationChoice{only.spec, only.problem, std::move(choice), exact};
+}
+
+}  // namespace
+
+Result<std::vector<Implementation>> implementations_for(const Operation& operation, const Problem& problem) {
+  std::vector<Implementation> all;
+  std::string why;
+  for (const KernelSpec* const spec : operation.implementations) {
+    Result<Problem> own = problem_for(*spec, problem);
+    if (own) {
+      all.push_back({spec, *std::move(own)});
+    } else {
+      why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", spec->name, own.error().message);
+    }
+  }
+  if (all.empty()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("no kernel of {} takes this problem: {}", operation.name, why)};
+  }
+  return all;
+}
+
+Result<OperationChoice> choose(const Operation& operation, const Problem& problem, const DeviceInfo& device, Store* store,
+                               const Lookup& lookup) {
+  HONE_ASSIGN(const std::vector<Implementation> all, implementations_for(operation, problem));
+  if (operation.implementations.size() == 1) {
+    return choose_one(all.front(), device, store, lookup);
+  }
+  HONE_ASSIGN(const std::vector<OperationRecord> rows, rows_of(operation, problem, device, store, lookup));
+  std::vector<OperationChoice> candidates;
+  for (const Implementation& one : all) {
+    HONE_ASSIGN(Choice choice, choose_recorded(*one.spec, one.problem, device, store, lookup));
+    candidates.push_back({one.spec, one.problem, std::move(choice)});
+  }
+  const auto own = std::ranges::find(rows, problem.shape, [](const OperationRecord& row) { return row.problem.shape; });
+  const OperationChoice* chosen = exact(candidates, own == rows.end() ? std::nullopt : std::optional(*own));
+  if (chosen == nullptr) {
+    chosen = nearest(candidates, rows, problem);
+  }
+  return chosen != nullptr ? Result<OperationChoice>(*chosen) : default_of(std::move(candidates), device);
+}
+
+}  // namespace hone

@@ -1,0 +1,630 @@
+#include "engine/tune/operation_session.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "engine/base/cores.hpp"
+#include "engine/measure/measure.hpp"
+#include "engine/store/operation_lookup.hpp"
+#include "engine/tune/tuning_session.hpp"
+#include "engine/tune/turns.hpp"
+
+namespace hone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+constexpr double kTick = 0.01;                // seconds between looks at the kernels that wait for their turn
+constexpr double kFinalShare = 0.1;           // of a budget in seconds, kept for the final round of one kernel,
+constexpr double kSeveralFinalsShare = 0.15;  // and of several
+constexpr double kFinalMargin = 1.06;         // times the fastest that a kernel may take to be in the final round
+constexpr double kDuelMargin = 1.05;          // of two winners that are timed in turns
+constexpr int kDuelRounds = 3;
+constexpr double kDuelSeconds = 0.1;  // for a kernel in a round
+constexpr double kSlice = 0.03;       // of a budget in seconds: the least that a turn lasts
+constexpr double kLongSlice = 0.15;   // where processes end with a turn
+constexpr std::size_t kSliceTrials = 4;
+constexpr std::size_t kAhead = 4;      // proposals compiled for a kernel that waits for its turn
+constexpr double kBufferFactor = 4.0;  // of the arguments' bytes: answers, guard bands, what stands by
+constexpr double kMemoryShare = 0.5;
+
+/// A kernel that is legal here.
+struct Entrant {
+  std::size_t place = 0;  ///< in the report
+  TuneRequest request;
+  std::unique_ptr<TuningSession> session;
+  bool out = false;   ///< gets no more turns, and is in no final round
+  bool done = false;  ///< gets no more turns
+  double turn_seconds = 0.0;
+  std::size_t turn_trials = 0;
+  std::optional<Measurement> measured;  ///< of its winner, beside the others'
+};
+
+double timed_us(const Trial& trial) { return trial.outcome == Outcome::kOk ? trial.measurement.median_us : kUnbounded; }
+
+double bytes_of(const KernelSpec& spec, const Problem& problem) {
+  const Bindings bound = bindings(problem);
+  double bytes = 0.0;
+  for (const Argument& argument : spec.arguments) {
+    const Result<Value> extent = argument.extent.evaluate(bound);
+    const bool counts = argument.direction != Direction::kScalar && argument.direction != Direction::kWorkspace && extent.ok();
+    bytes += counts ? extent->real() * static_cast<double>(size_of(argument.element(problem.dtype))) : 0.0;
+  }
+  return bytes;
+}
+
+class OperationSession {
+ public:
+  OperationSession(const OperationRequest& request, Store& store) : request_(request), store_(store) {}
+
+  Result<OperationReport> run(const Registry& registry) {
+    HONE_TRY(enter());
+    HONE_TRY(open(registry));
+    const Result<void> done = search_and_decide();
+    const bool cancelled = !done && done.error().code == ErrorCode::kCancelled;
+    if (cancelled && common().keep_best) {
+      HONE_TRY(keep_best());
+      return report_.winner ? report() : Result<OperationReport>(done.error());
+    }
+    HONE_TRY(done);
+    for (const auto& entrant : entrants_) {
+      entrant->session->keep_model();
+    }
+    return report();
+  }
+
+ private:
+  [[nodiscard]] const TuneRequest& common() const { return request_.common; }
+  [[nodiscard]] bool overlaps() const { return common().device.info.compile_overlaps; }
+  KernelReport& of(const Entrant& entrant) { return report_.kernels[entrant.place]; }
+
+  // ---- who takes part ------------------------------------------------------------------------------------------------------------------
+
+  Result<void> enter() {
+    for (const KernelSpec* const spec : request_.operation->implementations) {
+      report_.kernels.push_back({.spec = spec, .part = Part::kIllegal, .why = {}, .tuned = {}, .best_us = {}});
+      Result<Problem> problem = problem_for(*spec, request_.problem);
+      if (!problem) {
+        report_.kernels.back().why = problem.error().message;
+        continue;
+      }
+      auto entrant = std::make_unique<Entrant>();
+      entrant->place = report_.kernels.size() - 1;
+      entrant->request = common();
+      entrant->request.spec = *spec;
+      entrant->request.operation = request_.operation->name;
+      entrant->request.problem = *std::move(problem);
+      entrant->request.on_progress = [this, kernel = spec->name](const Progress& progress) { note_progress(kernel, progress); };
+      Result<LikelySpace> spaces = likely_space_of(entrant->request);
+      if (!spaces) {
+        report_.kernels.back().why = spaces.error().message;
+        continue;
+      }
+      entrant->session = std::make_unique<TuningSession>(entrant->request, store_, *std::move(spaces));
+      entrants_.push_back(std::move(entrant));
+    }
+    return entrants_.empty() ? Result<void>(nobody()) : Result<void>();
+  }
+
+  [[nodiscard]] Error nobody() const {
+    std::vector<std::string> reasons;
+    for (const KernelReport& kernel : report_.kernels) {
+      reasons.push_back(fmt::format("{}: {}", kernel.spec->name, kernel.why));
+    }
+    return {ErrorCode::kEmptySpace,
+            fmt::format("no kernel of {} can be tuned for {} {} on {}: {}", request_.operation->name, name(request_.problem.dtype),
+                        text(request_.problem.shape), common().device.info.id, fmt::join(reasons, "; "))};
+  }
+
+  Result<void> open(const Registry& registry) {
+    for (const auto& entrant : entrants_) {
+      HONE_TRY(entrant->session->open(registry));
+      earlier_seconds_ = std::max(earlier_seconds_, entrant->session->elapsed());
+    }
+    start_ = Clock::now();
+    const auto memory = common().device.info.properties.find("memory");
+    double bytes = 0.0;
+    for (const auto& entrant : entrants_) {
+      bytes += kBufferFactor * bytes_of(entrant->request.spec, entrant->request.problem);
+    }
+    one_at_a_time_ = memory != common().device.info.properties.end() && bytes > kMemoryShare * static_cast<double>(memory->second);
+    return {};
+  }
+
+  /// What went wrong with one kernel leaves the others; what went wrong with the store, or was asked for, ends the session.
+  Result<void> settle(Entrant& entrant, const Result<void>& result) {
+    if (result) {
+      return {};
+    }
+    const ErrorCode code = result.error().code;
+    if (code == ErrorCode::kCancelled || code == ErrorCode::kStore || code == ErrorCode::kIo) {
+      return result;
+    }
+    entrant.out = true;
+    of(entrant).part = Part::kFailed;
+    of(entrant).why = result.error().message;
+    first_failure_ = first_failure_ ? first_failure_ : result.error();
+    if (entrant.session->started()) {
+      entrant.session->suspend();
+    }
+    return {};
+  }
+
+  Result<void> start(Entrant& entrant) {
+    HONE_TRY(entrant.session->start(elapsed(), {.evaluators = one_at_a_time_ ? 1 : static_cast<int>(entrants_.size())}));
+    entrant.session->evaluator().hold(true);
+    return entrant.session->submit_first();
+  }
+
+  // ---- the search ----------------------------------------------------------------------------------------------------------------------
+
+  Result<void> search_and_decide() {
+    if (!one_at_a_time_ && overlaps()) {  // else each starts with its first turn
+      for (const auto& entrant : entrants_) {
+        HONE_TRY(settle(*entrant, start(*entrant)));
+      }
+    }
+    HONE_TRY(search());
+    HONE_TRY(drain());
+    return decide();
+  }
+
+  [[nodiscard]] double elapsed() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  [[nodiscard]] std::size_t trials() const {
+    std::size_t sum = 0;
+    for (const auto& entrant : entrants_) {
+      sum += entrant->session->trials().size();
+    }
+    return sum;
+  }
+
+  [[nodiscard]] Remaining remaining() const {
+    const Budget& budget = common().budget;
+    const double share = std::ranges::count(entrants_, false, &Entrant::out) > 1 ? kSeveralFinalsShare : kFinalShare;
+    return {.seconds = budget.seconds ? *budget.seconds * (1.0 - share) - elapsed() : kUnbounded,
+            .trials = budget.trials ? static_cast<double>(*budget.trials) - static_cast<double>(trials()) : kUnbounded};
+  }
+
+  [[nodiscard]] bool is_over() const { return remaining().seconds <= 0.0 || remaining().trials <= 0.0; }
+
+  [[nodiscard]] std::vector<Runner> runners() const {
+    std::vector<Runner> all;
+    for (const auto& entrant : entrants_) {
+      Runner& runner = all.emplace_back();
+      double seconds = 0.0;
+      for (const Trial& trial : entrant->session->trials()) {
+        runner.times_us.push_back(timed_us(trial));
+        seconds += trial.seconds.total() - trial.seconds.compile;
+      }
+      runner.seconds = seconds / std::max(1.0, static_cast<double>(runner.times_us.size()));
+      if (entrant->turn_trials > 0) {
+        runner.seconds = std::max(runner.seconds, entrant->turn_seconds / static_cast<double>(entrant->turn_trials));
+      }
+      runner.can_go_on = !entrant->out && !entrant->done;
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::size_t first_share() const {
+    double slowest = 0.0;
+    for (const Runner& runner : runners()) {
+      slowest = std::max(slowest, runner.seconds);
+    }
+    return Turns::first_share(entrants_.size(), whole_budget(), slowest);
+  }
+
+  [[nodiscard]] Remaining whole_budget() const {
+    const Budget& budget = common().budget;
+    return {.seconds = budget.seconds.value_or(kUnbounded), .trials = budget.trials ? static_cast<double>(*budget.trials) : kUnbounded};
+  }
+
+  Result<void> search() {
+    while (!is_over()) {
+      if (common().stop.stop_requested()) {
+        return cancelled();
+      }
+      HONE_TRY(drop());
+      Entrant* const next = choose();
+      if (next == nullptr) {
+        return all_failed();
+      }
+      if (overlaps() && !one_at_a_time_ && !next->session->evaluator().can_measure() && next->session->evaluator().in_flight() > 0) {
+        HONE_TRY(wait_for(*next));
+        continue;
+      }
+      HONE_TRY(turn(*next));
+    }
+    return drop();
+  }
+
+  Result<void> all_failed() const {
+    const bool failed = std::ranges::all_of(entrants_, &Entrant::out) && first_failure_;
+    return failed ? Result<void>(*first_failure_) : Result<void>();
+  }
+
+  /// Those whose default fails, and those that are far behind.
+  Result<void> drop() {
+    const std::size_t share = first_share();
+    for (std::size_t i = 0; i < entrants_.size(); ++i) {
+      Entrant& entrant = *entrants_[i];
+      if (entrant.out) {
+        continue;
+      }
+      if (std::optional<Error> error = entrant.session->default_error()) {
+        HONE_TRY(settle(entrant, *std::move(error)));
+      } else if (entrant.session->trials().size() >= share && Turns::is_far_behind(i, runners(), remaining())) {
+        entrant.out = true;
+        of(entrant).part = Part::kBehind;
+        if (entrant.session->started()) {
+          HONE_TRY(entrant.session->drain());
+          entrant.session->suspend();
+        }
+      }
+    }
+    return {};
+  }
+
+  /// First those that have not had their first share: of these one that is ready.
+  Entrant* choose() {
+    const std::size_t share = first_share();
+    Entrant* waiting = nullptr;
+    for (const auto& entrant : entrants_) {
+      if (entrant->out || entrant->done || entrant->session->trials().size() >= share) {
+        continue;
+      }
+      if (!entrant->session->started() || !overlaps() || entrant->session->evaluator().can_measure()) {
+        return entrant.get();
+      }
+      waiting = waiting == nullptr ? entrant.get() : waiting;
+    }
+    if (waiting != nullptr) {
+      return waiting;
+    }
+    const std::optional<std::size_t> next = Turns::next(runners(), remaining());
+    return next ? entrants_[*next].get() : nullptr;
+  }
+
+  /// Looks after all while the next one is not ready.
+  Result<void> wait_for(Entrant& next) {
+    share_compilers(nullptr);
+    feed_others(nullptr);
+    return settle(next, next.session->take(kTick));
+  }
+
+  /// All compile ahead; who has the turn gets the most of it.
+  void share_compilers(const Entrant* active) {
+    const auto alive = static_cast<std::size_t>(std::ranges::count(entrants_, false, &Entrant::out));
+    const auto cores = common().compile_workers > 0 ? static_cast<std::size_t>(common().compile_workers) : usable_cores();
+    const bool all_begin = active == nullptr || active->session->trials().empty();
+    for (const auto& entrant : entrants_) {
+      if (!entrant->out && entrant->session->started()) {
+        const std::size_t even = std::max<std::size_t>(1, cores / std::max<std::size_t>(1, alive));
+        const std::size_t own = cores > alive ? cores - (alive - 1) : 1;
+        entrant->session->evaluator().set_compilers(all_begin ? even : entrant.get() == active ? own : 1);
+      }
+    }
+  }
+
+  /// Those that wait for their turn go on compiling what they will begin with, where that does not disturb the timing.
+  void feed_others(const Entrant* active) {
+    for (const auto& entrant : entrants_) {
+      if (entrant.get() == active || entrant->out || !entrant->session->started()) {
+        continue;
+      }
+      entrant->session->evaluator().poll();
+      const std::size_t waiting = entrant->session->evaluator().in_flight();
+      if (overlaps() && !common().budget.trials && !entrant->done && waiting < kAhead) {
+        entrant->session->propose(kAhead - waiting);
+      }
+    }
+  }
+
+  Result<void> activate(Entrant& entrant) {
+    for (const auto& other : entrants_) {
+      if (other.get() != &entrant && one_at_a_time_ && other->session->started()) {
+        other->session->suspend();
+      }
+    }
+    if (!entrant.session->started()) {
+      HONE_TRY(start(entrant));
+    }
+    share_compilers(&entrant);
+    entrant.session->evaluator().hold(false);
+    return {};
+  }
+
+  Result<void> turn(Entrant& entrant) {
+    HONE_TRY(settle(entrant, activate(entrant)));
+    if (entrant.out) {
+      return {};
+    }
+    const double begin = elapsed();
+    const std::size_t before = entrant.session->trials().size();
+    HONE_TRY(settle(entrant, run_turn(entrant, before)));
+    entrant.turn_seconds += elapsed() - begin;
+    entrant.turn_trials += entrant.session->trials().size() - before;
+    tell_rivals();
+    return {};
+  }
+
+  [[nodiscard]] std::size_t turn_trials(const Entrant& entrant) const {
+    const std::size_t share = first_share(), has = entrant.session->trials().size();
+    const std::size_t wanted = has < share ? share - has : kSliceTrials;
+    const double left = remaining().trials;
+    return left < static_cast<double>(wanted) ? static_cast<std::size_t>(std::max(0.0, left)) : wanted;
+  }
+
+  Result<void> run_turn(Entrant& entrant, std::size_t before) {
+    TuningSession& session = *entrant.session;
+    const std::size_t wanted = turn_trials(entrant);
+    const double begin = elapsed(), least = common().budget.seconds.value_or(0.0) * (one_at_a_time_ ? kLongSlice : kSlice);
+    const bool whole = !overlaps() || one_at_a_time_ || common().budget.trials;  // what is proposed is measured in this turn
+    for (;;) {
+      const std::size_t finished = session.trials().size() - before;
+      const bool enough = finished >= wanted && (elapsed() - begin >= least || common().budget.trials);
+      if (enough || is_over() || session.default_error()) {
+        break;
+      }
+      const std::size_t under_way = finished + session.evaluator().in_flight();
+      if (!whole || under_way < std::max(wanted, finished + 1)) {
+        session.allow(common().budget.trials ? std::max(wanted, under_way) - under_way : std::numeric_limits<std::size_t>::max());
+        session.propose(whole ? std::max(wanted, finished + 1) - under_way : std::numeric_limits<std::size_t>::max());
+      }
+      if (session.evaluator().in_flight() == 0) {
+        entrant.done = true;  // nothing is left to propose
+        break;
+      }
+      HONE_TRY(session.take(kTick));
+      tell_rivals();
+      feed_others(&entrant);
+    }
+    return finish_turn(entrant, whole);
+  }
+
+  /// What is on the device ends; where turns are whole, all that was proposed, unless the time is over.
+  Result<void> finish_turn(Entrant& entrant, bool whole) {
+    TuningSession& session = *entrant.session;
+    while (whole && session.evaluator().in_flight() > 0 && !is_over()) {
+      HONE_TRY(session.take(kTick));
+    }
+    session.evaluator().hold(true);
+    while (session.evaluator().is_on_device() && !is_over()) {
+      HONE_TRY(session.take(kTick));
+      feed_others(&entrant);
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::optional<double> best_beside(const Entrant* left_out) const {
+    std::optional<double> best;
+    for (const auto& entrant : entrants_) {
+      const std::optional<double>& own = entrant->session->best_us();
+      if (entrant.get() != left_out && own && (!best || *own < *best)) {
+        best = own;
+      }
+    }
+    return best;
+  }
+
+  void tell_rivals() {
+    for (const auto& entrant : entrants_) {
+      if (const std::optional<double> best = best_beside(entrant.get()); best && !entrant->out) {
+        entrant->session->set_rival(*best);
+      }
+    }
+  }
+
+  Result<void> drain() {
+    for (const auto& entrant : entrants_) {
+      if (!entrant->out && entrant->session->started()) {
+        HONE_TRY(settle(*entrant, entrant->session->drain()));
+      }
+    }
+    return {};
+  }
+
+  // ---- the final rounds
+  // ------------------------------------------------------------------------------------------------------------------
+
+  Result<void> decide() {
+    const std::optional<double> best = best_beside(nullptr);
+    std::vector<Entrant*> finalists;
+    for (const auto& entrant : entrants_) {
+      const std::optional<double>& own = entrant->session->best_us();
+      of(*entrant).best_us = own;
+      if (!entrant->out && own && *own <= kFinalMargin * *best) {
+        HONE_TRY(settle(*entrant, final_round(*entrant)));
+      } else {
+        of(*entrant).part = entrant->out ? of(*entrant).part : Part::kBehind;
+        HONE_TRY(entrant->session->close());
+        continue;
+      }
+      if (!entrant->out && entrant->session->winner()) {
+        finalists.push_back(entrant.get());
+      }
+    }
+    HONE_TRY(duel(finalists));
+    return crown(finalists);
+  }
+
+  Result<void> final_round(Entrant& entrant) {
+    HONE_TRY(activate(entrant));
+    HONE_TRY(entrant.session->final_round());
+    entrant.session->evaluator().hold(true);
+    of(entrant).part = Part::kFinalist;
+    if (entrant.session->winner()) {
+      entrant.measured = entrant.session->winner()->measurement;
+      of(entrant).best_us = entrant.measured->median_us;
+    }
+    return {};
+  }
+
+  /// Times winners that lie close together in turns, and in the same way.
+  Result<void> duel(const std::vector<Entrant*>& finalists) {
+    double best = kUnbounded;
+    bool graphs = false;
+    for (const Entrant* const entrant : finalists) {
+      best = std::min(best, entrant->measured->median_us);
+      graphs = graphs || entrant->measured->by_graph;
+    }
+    std::vector<Entrant*> close;
+    std::ranges::copy_if(finalists, std::back_inserter(close),
+                         [&](const Entrant* entrant) { return entrant->measured->median_us <= kDuelMargin * best; });
+    if (close.size() < 2 || one_at_a_time_) {
+      return {};
+    }
+    std::vector<std::vector<double>> samples(close.size());
+    for (int round = 0; round < kDuelRounds; ++round) {
+      for (std::size_t i = 0; i < close.size(); ++i) {
+        const Result<std::vector<Trial>> timed =
+            close[i]->session->evaluator().time_again({*close[i]->session->winner()}, kDuelSeconds, graphs);
+        if (!timed) {
+          return timed.error().code == ErrorCode::kCancelled ? Result<void>(timed.error())
+                                                             : Result<void>();  // as the final rounds had them
+        }
+        for (const Trial& trial : *timed) {
+          const auto& of_round = trial.measurement.samples_us;
+          samples[i].insert(samples[i].end(), of_round.begin(), of_round.end());
+        }
+      }
+    }
+    for (std::size_t i = 0; i < close.size(); ++i) {
+      if (!samples[i].empty()) {
+        const bool by_graph = close[i]->measured->by_graph || graphs;
+        close[i]->measured = summarize(std::move(samples[i]));
+        close[i]->measured->by_graph = by_graph;
+        of(*close[i]).best_us = close[i]->measured->median_us;
+      }
+    }
+    return {};
+  }
+
+  /// The fastest; of those that cannot be told from it the kernel that serves the problem already.
+  Result<void> crown(const std::vector<Entrant*>& finalists) {
+    const auto fastest = std::ranges::min_element(finalists, {}, [](const Entrant* entrant) { return entrant->measured->median_us; });
+    if (fastest == finalists.end()) {
+      return {};
+    }
+    const RecordKey key =
+        operation_key(request_.operation->name, request_.problem, common().device.info, entrants_.front()->session->key().purpose);
+    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key));
+    const Entrant* winner = *fastest;
+    for (const Entrant* const entrant : finalists) {
+      const bool serves =
+          standing && standing->kernel == entrant->request.spec.name && standing->source_hash == entrant->request.spec.source_hash;
+      winner = serves && entrant->measured->ci95_low_us <= (*fastest)->measured->ci95_high_us ? entrant : winner;
+    }
+    of(*winner).part = Part::kWon;
+    report_.winner = winner->place;
+    return keep(key, *winner);
+  }
+
+  Result<void> keep(const RecordKey& key, const Entrant& winner) {
+    OperationRecord record;
+    record.kernel = winner.request.spec.name;
+    record.source_hash = winner.request.spec.source_hash;
+    record.session = winner.session->session();
+    return store_.put_operation_record(key, record);
+  }
+
+  /// Of a session that was asked to stop: each kernel's best so far, and which is the fastest where nothing is known yet.
+  Result<void> keep_best() {
+    report_.interrupted = true;
+    const Entrant* best = nullptr;
+    for (const auto& entrant : entrants_) {
+      const std::optional<double>& own = entrant->session->best_us();
+      of(*entrant).best_us = own;
+      if (own && of(*entrant).part != Part::kFailed) {
+        HONE_TRY(entrant->session->keep_best());
+        of(*entrant).part = Part::kBehind;
+        best = best == nullptr || *own < *best->session->best_us() ? entrant.get() : best;
+      }
+    }
+    if (best == nullptr) {
+      return {};
+    }
+    of(*best).part = Part::kWon;
+    report_.winner = best->place;
+    const RecordKey key = operation_key(request_.operation->name, request_.problem, common().device.info, best->session->key().purpose);
+    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key));
+    return standing ? Result<void>() : keep(key, *best);
+  }
+
+  // ---- what is said of it
+  // ----------------------------------------------------------------------------------------------------------------
+
+  void note_progress(const std::string& kernel, const Progress& progress) const {
+    if (common().on_progress) {
+      Progress all = progress;
+      all.kernel = kernel;
+      all.trials = static_cast<std::int64_t>(trials());
+      all.elapsed_seconds = elapsed();
+      all.default_us = default_us();
+      all.best_us = best_beside(nullptr);
+      common().on_progress(all);
+    }
+  }
+
+  /// What would run untuned: of the first kernel that is legal.
+  [[nodiscard]] std::optional<double> default_us() const {
+    const Trial* const standard = entrants_.front()->session->default_trial();
+    return standard != nullptr && standard->outcome == Outcome::kOk ? std::optional(standard->measurement.median_us) : std::nullopt;
+  }
+
+  Result<OperationReport> report() {
+    report_.seconds = elapsed();
+    report_.trials = static_cast<std::int64_t>(trials());
+    report_.default_us = default_us().value_or(0.0);
+    for (const auto& entrant : entrants_) {
+      HONE_ASSIGN(of(*entrant).tuned, entrant->session->report());
+      for (const std::string& note : of(*entrant).tuned->notes) {
+        report_.notes.push_back(fmt::format("{}: {}", entrant->request.spec.name, note));
+      }
+    }
+    const auto& standard = of(*entrants_.front()).tuned->default_measured;
+    report_.default_us = standard ? standard->measurement.median_us : report_.default_us;
+    if (report_.winner) {
+      report_.speedup = report_.default_us / report_.kernels[*report_.winner].best_us.value_or(kUnbounded);
+    }
+    return std::move(report_);
+  }
+
+  const OperationRequest& request_;
+  Store& store_;
+  OperationReport report_;
+  std::vector<std::unique_ptr<Entrant>> entrants_;
+  double earlier_seconds_ = 0.0;
+  Clock::time_point start_ = Clock::now();
+  bool one_at_a_time_ = false;  ///< memory holds the buffers of one kernel
+  std::optional<Error> first_failure_;
+};
+
+}  // namespace
+
+std::string_view name(Part part) {
+  switch (part) {
+    case Part::kWon:
+      return "won";
+    case Part::kFinalist:
+      return "finalist";
+    case Part::kBehind:
+      return "behind";
+    case Part::kFailed:
+      return "failed";
+    case Part::kIllegal:
+      break;
+  }
+  return "illegal";
+}
+
+Result<OperationReport> tune(const OperationRequest& request, Store& store, const Registry& registry) {
+  return OperationSession(request, store).run(registry);
+}
+
+}  // namespace hone

@@ -1,0 +1,179 @@
+// Operations: several kernels, one of which is chosen.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+const std::string kOwn = HONE_SOURCE_DIR "/examples/own_kernel/narrow_matmul.cu";
+const std::string kShape = "m=24,n=16,k=40";
+
+/// Tunes matmul with a kernel beside those built in.
+Ended tune_matmul(const std::string& store, const Arguments& more = {}) {
+  Arguments arguments{"tune", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+nlohmann::json of_kernel(const nlohmann::json& report, const std::string& kernel) {
+  for (const auto& entry : report["implementations"]) {
+    if (entry["kernel"] == kernel) {
+      return entry;
+    }
+  }
+  return {};
+}
+
+bool says(const std::string& text, const std::string& what) {
+  CAPTURE(text);
+  return text.find(what) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("kernels lists operations and describes one") {
+  const nlohmann::json all = run({"kernels", "--json"}).json();
+  const auto matmul =
+      std::ranges::find_if(all["operations"], [](const nlohmann::json& operation) { return operation["operation"] == "matmul"; });
+  REQUIRE(matmul != all["operations"].end());
+  CHECK(says(run({"kernels"}).out, "operations"));
+  const nlohmann::json one = run({"kernels", "matmul", "--json"}).json();
+  CHECK(one == *matmul);
+  CHECK(one["definition"] == "gemm");
+  CHECK(one["implementations"].back()["kernel"] == "gemm");
+  CHECK(one["arguments"].size() == 7);
+  CHECK(says(run({"kernels", "matmul"}).out, "gemm_wgmma"));
+  CHECK(run({"kernels", "gemm", "--json"}).json()["operation"] == "matmul");
+  const nlohmann::json with = run({"kernels", "matmul", "--with", kOwn, "--json"}).json();
+  CHECK(with["implementations"].back()["kernel"] == "narrow_matmul");
+}
+
+TEST_CASE("tune searches all kernels of an operation and says what became of each") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended ended = tune_matmul(store, {"--budget", "10trials"});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const nlohmann::json report = ended.json();
+  CHECK(report["operation"] == "matmul");
+  CHECK(report["trials"] <= 10);
+  const std::string winner = report["kernel"];
+  CHECK((winner == "gemm" || winner == "narrow_matmul"));
+  CHECK(report["best"]["time_us"] > 0.0);
+  CHECK(of_kernel(report, winner)["ended"] == "won");
+  CHECK(of_kernel(report, "gemm_wgmma")["ended"] == "illegal");
+  CHECK_FALSE(of_kernel(report, "gemm_wgmma")["reason"].get<std::string>().empty());
+  for (const std::string kernel : {"gemm", "narrow_matmul"}) {
+    CAPTURE(kernel);
+    CHECK(of_kernel(report, kernel)["tuned"]["trials"] >= 2);
+  }
+
+  const nlohmann::json best =
+      run({"best", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--json"}).json();
+  CHECK(best["kernel"] == winner);
+  CHECK(best["source"] == "exact");
+  CHECK(best["config"] == report["best"]["config"]);
+  const nlohmann::json near =
+      run({"best", "matmul", "--with", kOwn, "--device", "cpu", "--shape", "m=25,n=16,k=40", "--store", store, "--json"}).json();
+  CHECK(near["source"] == "nearest");
+  CHECK(near["kernel"] == winner);
+  const Ended ran = run({"run", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--json"});
+  REQUIRE_MESSAGE(ran.exit == 0, ran.err);
+  CHECK(ran.json()["kernel"] == winner);
+  CHECK(ran.json()["outcome"] == "ok");
+  const Ended untuned =
+      run({"run", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--config", "default", "--json"});
+  CHECK(untuned.json()["kernel"] == "gemm");
+  const Ended exported = run(
+      {"export", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--out", directory / "plans", "--json"});
+  REQUIRE_MESSAGE(exported.exit == 0, exported.err);
+  CHECK(exported.json()["kernel"] == winner);
+}
+
+TEST_CASE("a session of an operation is resumed where it was") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  {
+    Running tuner({"tune", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--budget", "100trials"});
+    while (tuner.alive()) {
+      const Ended sessions = run({"sessions", "--store", store, "--json"});
+      std::int64_t trials = 0;
+      for (const auto& session : sessions.exit == 0 ? sessions.json()["sessions"] : nlohmann::json::array()) {
+        trials += session["trials"].get<std::int64_t>();
+      }
+      if (trials >= 3) {
+        break;
+      }
+    }
+    REQUIRE(tuner.alive());
+    tuner.kill_and_reap();
+  }
+  const Ended ended = tune_matmul(store, {"--budget", "12trials"});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const nlohmann::json report = ended.json();
+  std::int64_t resumed = 0;
+  for (const auto& kernel : report["implementations"]) {
+    resumed += kernel["tuned"].is_null() ? 0 : kernel["tuned"]["resumed_trials"].get<std::int64_t>();
+  }
+  CHECK(resumed >= 3);
+}
+
+TEST_CASE("a session of one kernel and one of its operation are two, and feed each other") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended alone =
+      run({"tune", kOwn, "--device", "cpu", "--dtype", "f32", "--shape", kShape, "--store", store, "--budget", "3trials", "--json"});
+  REQUIRE_MESSAGE(alone.exit == 0, alone.err);
+  const nlohmann::json known =
+      run({"best", "matmul", "--with", kOwn, "--device", "cpu", "--shape", kShape, "--store", store, "--json"}).json();
+  CHECK(known["kernel"] == "narrow_matmul");
+  const Ended together = tune_matmul(store, {"--budget", "8trials"});
+  REQUIRE_MESSAGE(together.exit == 0, together.err);
+  CHECK(of_kernel(together.json(), "narrow_matmul")["tuned"]["session"] != alone.json()["session"]);
+  CHECK(of_kernel(together.json(), "narrow_matmul")["tuned"]["prior_trials"] > 0);
+}
+
+TEST_CASE("a kernel whose default is wrong leaves the others") {
+  const TemporaryDirectory directory;
+  std::string text = contents(kOwn);
+  text.replace(text.find("T(alpha * sums[r])"), 18, "T(alpha * sums[r] + 1.0f)");
+  text.replace(text.find("void narrow_matmul"), 18, "void wrong_matmul");
+  const std::string file = directory / "wrong_matmul.cu";
+  write(file, text);
+  const Ended ended = run({"tune", "matmul", "--with", file, "--device", "cpu", "--shape", kShape, "--store", directory / "S.db",
+                           "--budget", "6trials", "--json"});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["kernel"] == "gemm");
+  CHECK(of_kernel(ended.json(), "wrong_matmul")["ended"] == "failed");
+  CHECK(says(of_kernel(ended.json(), "wrong_matmul")["reason"], "wrong_result"));
+}
+
+TEST_CASE("what an operation cannot be given is said") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended fixed = tune_matmul(store, {"--fix", "block=64"});
+  CHECK(fixed.exit == 2);
+  CHECK(says(fixed.err, "--fix names parameters of one kernel"));
+  CHECK(says(tune_matmul(store, {"--dtype", "f64"}).err, "f64"));
+  CHECK(says(run({"space", "matmul"}).err, "matmul is an operation, and one of its kernels is needed here"));
+  CHECK(says(run({"check", "matmul"}).err, "is an operation"));
+  CHECK(says(run({"verify", "matmul", "--store", store}).err, "is an operation"));
+  CHECK(says(run({"tune", "gemm", "--with", kOwn}).err, "gemm is one kernel of the operation matmul"));
+  CHECK(says(run({"tune", "softmax", "--with", kOwn}).err, "does not say that it implements softmax"));
+  const std::string other = directory / "other.cu";
+  std::string text = contents(kOwn);
+  text.replace(text.find("long layout = 1, terms = 1, activation = 1;"), 43, "");
+  text.replace(text.find("if (p.layout != 1) return false;      // a[m, k] b[k, n]\n"), 57, "");
+  text.replace(text.find("if (p.terms != 1) return false;       // nothing is added\n"), 58, "");
+  text.replace(text.find("if (p.activation != 1) return false;  // and nothing applied\n"), 61, "");
+  text.replace(text.find("void narrow_matmul"), 18, "void other");
+  write(other, text);
+  const Ended lacking = run({"tune", "matmul", "--with", other});
+  CHECK(lacking.exit == 2);
+  CHECK(says(lacking.err, "its Problem lacks 'layout'"));
+  CHECK(says(lacking.err, "its Problem lacks 'activation'"));
+}
+
+}  // namespace hone::test
