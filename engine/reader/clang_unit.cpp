@@ -123,7 +123,8 @@ Unit::~Unit() {
 }
 
 Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vector<SourceFile>& others,
-                                          const std::vector<std::string>& arguments, std::string user_path, std::string shown_as) {
+                                          const std::vector<std::string>& arguments, std::string user_path, std::string shown_as,
+                                          Macros macros) {
   const auto& clang = libclang();
   if (!clang) {
     return clang.error();
@@ -142,10 +143,10 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
   for (const auto& argument : arguments) {
     options.push_back(argument.c_str());
   }
+  const unsigned flags = CXTranslationUnit_KeepGoing | (macros == Macros::kRecorded ? CXTranslationUnit_DetailedPreprocessingRecord : 0U);
   std::unique_ptr<Unit> unit(new Unit(*clang, main, std::move(user_path), std::move(shown_as)));
   const auto code = clang->parseTranslationUnit2(unit->index_, main.path.c_str(), options.data(), static_cast<int>(options.size()),
-                                                 files.data(), static_cast<unsigned>(files.size()),
-                                                 CXTranslationUnit_KeepGoing | CXTranslationUnit_DetailedPreprocessingRecord, &unit->unit_);
+                                                 files.data(), static_cast<unsigned>(files.size()), flags, &unit->unit_);
   if (code != CXError_Success) {
     return Error{ErrorCode::kBadKernel,
                  fmt::format("{}: libclang ({}) failed on this file with error {}", main.path, clang->path, static_cast<int>(code))};
@@ -155,7 +156,7 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
 
 std::vector<std::string> Unit::cuda_headers() const {
   std::vector<std::string> names;
-  for (const CXCursor child : children(root())) {
+  for (const CXCursor child : top_level()) {
     std::string name = kind(child) == CXCursor_InclusionDirective ? spelling(child) : std::string{};
     if (is_cuda_header(name) && std::ranges::find(names, name) == names.end()) {
       names.push_back(std::move(name));
@@ -166,7 +167,7 @@ std::vector<std::string> Unit::cuda_headers() const {
 
 std::vector<Unit::Range> Unit::ranges_read() const {
   std::vector<Range> ranges;
-  for (const CXCursor child : children(root())) {
+  for (const CXCursor child : top_level()) {
     const CXCursorKind what = kind(child);
     const bool function = what == CXCursor_FunctionDecl || what == CXCursor_FunctionTemplate;
     if ((!function && what != CXCursor_StructDecl) || !is_users(child)) {
@@ -239,6 +240,13 @@ std::vector<std::string> Unit::warnings() const {
     clang_.disposeDiagnostic(found);
   }
   return warnings;
+}
+
+const std::vector<CXCursor>& Unit::top_level() const {
+  if (!top_level_) {
+    top_level_ = children(root());
+  }
+  return *top_level_;
 }
 
 std::vector<CXCursor> Unit::children(CXCursor cursor) const {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,12 +37,16 @@ std::string diagnostic(const Location& where, std::string_view message, std::str
 /// The directory that the embedded headers seem to be in.
 inline constexpr std::string_view kHeaderRoot = "/hone-headers";
 
+/// Whether the unit has cursors of includes and macros, which take clang time: without them it knows of no cuda_headers.
+enum class Macros { kRecorded, kExpandedOnly };
+
 class Unit {
  public:
   /// Parses `main` as C++20 in the reader's dialect, with the arguments -I, -D and -U given. Locations in the file `user_path` are shown as
   /// being in `shown_as`.
   static Result<std::unique_ptr<Unit>> parse(const SourceFile& main, const std::vector<SourceFile>& others,
-                                             const std::vector<std::string>& arguments, std::string user_path, std::string shown_as);
+                                             const std::vector<std::string>& arguments, std::string user_path, std::string shown_as,
+                                             Macros macros = Macros::kRecorded);
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
   ~Unit();
@@ -56,6 +61,8 @@ class Unit {
   [[nodiscard]] std::vector<std::string> cuda_headers() const;
 
   [[nodiscard]] CXCursor root() const { return clang_.getTranslationUnitCursor(unit_); }
+  /// The children of root(): what the file and all that it includes declare, and the cursors of includes and macros.
+  [[nodiscard]] const std::vector<CXCursor>& top_level() const;
   [[nodiscard]] std::vector<CXCursor> children(CXCursor cursor) const;
   /// Children that are expressions: not the types, attributes and names that stand between them.
   [[nodiscard]] std::vector<CXCursor> expressions(CXCursor cursor) const;
@@ -105,6 +112,7 @@ class Unit {
   std::string user_path_, shown_as_;
   CXIndex index_ = nullptr;
   CXTranslationUnit unit_ = nullptr;
+  mutable std::optional<std::vector<CXCursor>> top_level_;  // thousands: gathered once
 };
 
 }  // namespace hone::kernel
