@@ -123,8 +123,7 @@ Unit::~Unit() {
 }
 
 Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vector<SourceFile>& others,
-                                          const std::vector<std::string>& arguments, std::string user_path, std::string shown_as,
-                                          Macros macros) {
+                                          const std::vector<std::string>& arguments, std::string user_path, std::string shown_as) {
   const auto& clang = libclang();
   if (!clang) {
     return clang.error();
@@ -143,10 +142,10 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
   for (const auto& argument : arguments) {
     options.push_back(argument.c_str());
   }
-  const unsigned flags = CXTranslationUnit_KeepGoing | (macros == Macros::kRecorded ? CXTranslationUnit_DetailedPreprocessingRecord : 0U);
   std::unique_ptr<Unit> unit(new Unit(*clang, main, std::move(user_path), std::move(shown_as)));
   const auto code = clang->parseTranslationUnit2(unit->index_, main.path.c_str(), options.data(), static_cast<int>(options.size()),
-                                                 files.data(), static_cast<unsigned>(files.size()), flags, &unit->unit_);
+                                                 files.data(), static_cast<unsigned>(files.size()),
+                                                 CXTranslationUnit_KeepGoing | CXTranslationUnit_DetailedPreprocessingRecord, &unit->unit_);
   if (code != CXError_Success) {
     return Error{ErrorCode::kBadKernel,
                  fmt::format("{}: libclang ({}) failed on this file with error {}", main.path, clang->path, static_cast<int>(code))};

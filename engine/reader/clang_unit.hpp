@@ -37,16 +37,12 @@ std::string diagnostic(const Location& where, std::string_view message, std::str
 /// The directory that the embedded headers seem to be in.
 inline constexpr std::string_view kHeaderRoot = "/hone-headers";
 
-/// Whether the unit has cursors of includes and macros, which take clang time: without them it knows of no cuda_headers.
-enum class Macros { kRecorded, kExpandedOnly };
-
 class Unit {
  public:
   /// Parses `main` as C++20 in the reader's dialect, with the arguments -I, -D and -U given. Locations in the file `user_path` are shown as
   /// being in `shown_as`.
   static Result<std::unique_ptr<Unit>> parse(const SourceFile& main, const std::vector<SourceFile>& others,
-                                             const std::vector<std::string>& arguments, std::string user_path, std::string shown_as,
-                                             Macros macros = Macros::kRecorded);
+                                             const std::vector<std::string>& arguments, std::string user_path, std::string shown_as);
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
   ~Unit();

@@ -211,11 +211,10 @@ std::size_t MarkTexts::add_problems(const Mark& mark, std::string reading) {
   return add(mark, std::move(reading), fmt::format("constexpr Problem hone_text_{}[] = {{", texts_.size()), "};");
 }
 
-Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::string>& arguments, const std::string& shown_as,
-                              Macros macros) {
+Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::string>& arguments, const std::string& shown_as) {
   const std::string absolute = std::filesystem::absolute(user.path).lexically_normal().string();
   const SourceFile texts{fmt::format("{}/marks.cpp", kHeaderRoot), fmt::format("#include \"{}\"\n{}", absolute, source_)};
-  HONE_ASSIGN(unit_, Unit::parse(texts, {{absolute, user.text}}, arguments, absolute, shown_as, macros));
+  HONE_ASSIGN(unit_, Unit::parse(texts, {{absolute, user.text}}, arguments, absolute, shown_as));
   if (const auto errors = unit_->errors(); !errors.empty()) {
     return Error{ErrorCode::kBadKernel, fmt::format("{}", fmt::join(errors, "\n"))};
   }

@@ -54,7 +54,7 @@ class MarkTexts {
   std::size_t add_constant(const Mark& mark, std::string reading);
 
   /// Errors: kBadKernel with clang's diagnostics, at the user's lines and columns.
-  Result<void> parse(const SourceFile& user, const std::vector<std::string>& arguments, const std::string& shown_as, Macros macros);
+  Result<void> parse(const SourceFile& user, const std::vector<std::string>& arguments, const std::string& shown_as);
 
   [[nodiscard]] Expression extent(std::size_t id) const;          ///< throws BadKernel
   [[nodiscard]] Form tensor_view(std::size_t id) const;           ///< throws BadKernel

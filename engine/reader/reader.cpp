@@ -296,8 +296,7 @@ void KernelReader::read(const std::vector<std::string>& arguments) {
   attempt([&] { read_conditions("likely", spec_.expectations); });
   attempt([&] { read_cost(); });
   read_shapes();
-  const Macros macros = spec_.cuda_headers.empty() ? Macros::kExpandedOnly : Macros::kRecorded;
-  if (auto parsed = texts_.parse(file_, arguments, spec_.file, macros); !parsed) {
+  if (auto parsed = texts_.parse(file_, arguments, spec_.file); !parsed) {
     errors_.push_back(parsed.error().message);
     return;
   }
