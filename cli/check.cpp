@@ -112,18 +112,21 @@ Result<KernelSpec> checked_spec(const cxxopts::ParseResult& arguments) {
   return held_against(std::move(subject), judge);
 }
 
-Result<std::vector<Problem>> checked_problems(const cxxopts::ParseResult& arguments, const KernelSpec& spec, const DeviceInfo& device) {
-  std::vector<DTypes> dtypes = spec.dtypes;
+Result<std::vector<Problem>> checked_problems(const cxxopts::ParseResult& arguments, const KernelSpec& spec, const Given& given,
+                                              const DeviceInfo& device) {
+  std::vector<DTypes> dtypes = given_dtypes(spec, given);
   if (arguments.count("dtype") > 0) {
     HONE_ASSIGN(const DTypes one, choose_dtypes(spec, without_blanks(given_text(arguments, "dtype"))));
     dtypes = {one};
   }
   std::vector<Problem> problems;
   for (const DTypes& dtype : dtypes) {
-    HONE_ASSIGN(const Shape shape, parse_shape(without_blanks(given_text(arguments, "shape"))));
+    HONE_ASSIGN(const Shape asked, parse_shape(spec, without_blanks(given_text(arguments, "shape"))));
+    HONE_ASSIGN(const Shape shape, with_given_fields(asked, spec, given));
     HONE_ASSIGN(Problem problem, make_problem(spec, dtype, shape));
     const bool on_host = device.properties.at("compute_capability") == 0;
-    problems.push_back(shape.empty() && on_host ? reduced_problem(spec, dtype, kMostElements, kMostOperations) : std::move(problem));
+    problems.push_back(shape.empty() && given.empty() && on_host ? reduced_problem(spec, dtype, kMostElements, kMostOperations)
+                                                                 : std::move(problem));
   }
   return problems;
 }
@@ -136,6 +139,7 @@ Json check_json(const CheckRequest& request, const CheckReport& report, const st
               {"device", request.device.info.id},
               {"product", request.device.info.product},
               {"seed", request.seed},
+              {"given", given_json(request.given)},
               {"right", report.wrong() == 0},
               {"wrong", report.wrong()},
               {"checked", Json::array()},
@@ -163,6 +167,7 @@ Json check_json(const CheckRequest& request, const CheckReport& report, const st
 std::string check_text(const CheckRequest& request, const CheckReport& report, const std::string& against) {
   std::string lines = fmt::format("{}{} on {} ({})\n", request.spec.name, against.empty() ? "" : " compared with " + against,
                                   request.device.info.id, request.device.info.product);
+  lines += cli::given_text(request.given);
   std::vector<std::vector<std::string>> rows;
   for (const Checked& one : report.checked) {
     rows.push_back({fmt::format("{} {}", name(one.problem.dtype), text(one.problem.shape)), one.sanitizer.empty() ? "gate" : one.sanitizer,
@@ -191,7 +196,8 @@ Result<CheckRequest> make_check_request(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(request.spec, checked_spec(arguments));
   HONE_ASSIGN(request.device,
               arguments.count("device") == 0 ? registry().best_device() : registry().device(given_text(arguments, "device")));
-  HONE_ASSIGN(request.problems, checked_problems(arguments, request.spec, request.device.info));
+  HONE_ASSIGN(request.given, find_given(arguments, request.spec));
+  HONE_ASSIGN(request.problems, checked_problems(arguments, request.spec, request.given, request.device.info));
   request.configurations = arguments["configurations"].as<std::uint16_t>();
   request.seed = arguments["seed"].as<std::uint64_t>();
   if (const std::string wanted = given_text(arguments, "tools"); wanted == "all") {
@@ -225,6 +231,7 @@ void add_check_options(cxxopts::Options& options) {
       "arguments",
       "for a file without marks: values of its parameters in order: arguments of KERNEL, p.*, numbers (default: matched by name)",
       cxxopts::value<std::string>(), "LIST");
+  add_given_options(options);
   add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("FILE");

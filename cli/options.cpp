@@ -281,6 +281,21 @@ Result<Given> find_given(const cxxopts::ParseResult& arguments, const KernelSpec
   return hone::find_given(spec, inputs, answers);
 }
 
+Result<Shape> with_given_fields(Shape shape, const KernelSpec& spec, const Given& given) {
+  HONE_ASSIGN(const auto told, given_fields(spec, given));
+  for (const auto& [field, extent] : told) {
+    const auto asked = std::ranges::find(shape, field, [](const auto& one) { return one.first; });
+    if (asked != shape.end() && asked->second != extent) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("--shape has {}={}, but the given arrays have {}={}", field, asked->second, field, extent)};
+    }
+    if (asked == shape.end()) {
+      shape.emplace_back(field, extent);
+    }
+  }
+  return shape;
+}
+
 Json given_json(const Given& given) {
   return given.empty() ? Json() : Json{{"inputs", given.inputs}, {"answers", given.answers}, {"digest", given.digest}};
 }
@@ -361,18 +376,8 @@ Result<DTypes> find_dtypes(const cxxopts::ParseResult& arguments, const KernelSp
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
   HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
   HONE_ASSIGN(const DTypes dtype, find_dtypes(arguments, subject.spec, given));
-  HONE_ASSIGN(Shape shape, parse_shape(subject.spec, without_blanks(arguments["shape"].as<std::string>())));
-  HONE_ASSIGN(const auto told, given_fields(subject.spec, given));
-  for (const auto& [field, extent] : told) {
-    const auto asked = std::ranges::find(shape, field, [](const auto& one) { return one.first; });
-    if (asked != shape.end() && asked->second != extent) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("--shape has {}={}, but the given arrays have {}={}", field, asked->second, field, extent)};
-    }
-    if (asked == shape.end()) {
-      shape.emplace_back(field, extent);
-    }
-  }
+  HONE_ASSIGN(const Shape asked, parse_shape(subject.spec, without_blanks(arguments["shape"].as<std::string>())));
+  HONE_ASSIGN(const Shape shape, with_given_fields(asked, subject.spec, given));
   return make_problem(subject.spec, dtype, shape);
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <set>
 
 #include "cli/interrupt.hpp"
 #include "cli/operations.hpp"
@@ -14,6 +16,7 @@
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/worker/worker.hpp"
 
 namespace hone::cli {
 namespace {
@@ -62,6 +65,27 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
     request.on_progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
   }
   return request;
+}
+
+/// Of kernels whose source is not known otherwise: the file in this folder that is called after the kernel, if there is one that can be
+/// read.
+Result<void> add_files_here(const cxxopts::ParseResult& arguments, Store& store, VerifyRequest& request) {
+  HONE_ASSIGN(const std::vector<SessionInfo> sessions, store.sessions());
+  std::set<std::string> tried;
+  for (const SessionInfo& session : sessions) {
+    const bool known = std::ranges::any_of(
+        request.specs, [&](const KernelSpec& spec) { return spec.name == session.kernel && spec.source_hash == session.source_hash; });
+    const bool wanted = request.kernel.empty() || request.kernel == session.kernel;
+    std::error_code failed;
+    const std::filesystem::path file = session.kernel + ".cu";
+    if (known || !wanted || !tried.insert(session.kernel).second || !std::filesystem::exists(file, failed)) {
+      continue;
+    }
+    if (Result<KernelSpec> spec = read_kernel_file_in_worker(file, find_flags(arguments))) {
+      request.specs.push_back(*std::move(spec));
+    }
+  }
+  return {};
 }
 
 Json verified_json(const Verified& one) {
@@ -126,8 +150,9 @@ int verify(int argc, char** argv) {
       "Validates the code of a store's records again and times it beside the default and the next best. Exit code 1 if a\nrecord is stale, "
       "wrong, no longer the fastest, or its code is not trusted. Changes nothing without --update.");
   options.add_options()("name", "a kernel", cxxopts::value<std::string>())("all", "records of every kernel")(
-      "kernel", "the file of a kernel that is not built in (repeatable)", cxxopts::value<std::vector<std::string>>(), "FILE")(
-      "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
+      "kernel", "the file of a kernel that is not built in (repeatable). NAME.cu in this folder is found without it",
+      cxxopts::value<std::vector<std::string>>(),
+      "FILE")("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
       "rivals", "number of the fastest other trials of a problem to time with the record",
       cxxopts::value<std::uint16_t>()->default_value("3"),
       "N")("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
@@ -142,6 +167,7 @@ int verify(int argc, char** argv) {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(VerifyRequest request, make_verify_request(arguments));
     HONE_ASSIGN(const auto readable, open_to_read(store_path(arguments)));
+    HONE_TRY(add_files_here(arguments, *readable, request));
     std::unique_ptr<Store> writable;
     if (request.update) {
       HONE_ASSIGN(writable, open_store(store_path(arguments), StoreMode::kReadWrite));

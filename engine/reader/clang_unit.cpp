@@ -155,7 +155,7 @@ Result<std::unique_ptr<Unit>> Unit::parse(const SourceFile& main, const std::vec
 
 std::vector<std::string> Unit::cuda_headers() const {
   std::vector<std::string> names;
-  for (const CXCursor child : children(root())) {
+  for (const CXCursor child : top_level()) {
     std::string name = kind(child) == CXCursor_InclusionDirective ? spelling(child) : std::string{};
     if (is_cuda_header(name) && std::ranges::find(names, name) == names.end()) {
       names.push_back(std::move(name));
@@ -166,7 +166,7 @@ std::vector<std::string> Unit::cuda_headers() const {
 
 std::vector<Unit::Range> Unit::ranges_read() const {
   std::vector<Range> ranges;
-  for (const CXCursor child : children(root())) {
+  for (const CXCursor child : top_level()) {
     const CXCursorKind what = kind(child);
     const bool function = what == CXCursor_FunctionDecl || what == CXCursor_FunctionTemplate;
     if ((!function && what != CXCursor_StructDecl) || !is_users(child)) {
@@ -239,6 +239,13 @@ std::vector<std::string> Unit::warnings() const {
     clang_.disposeDiagnostic(found);
   }
   return warnings;
+}
+
+const std::vector<CXCursor>& Unit::top_level() const {
+  if (!top_level_) {
+    top_level_ = children(root());
+  }
+  return *top_level_;
 }
 
 std::vector<CXCursor> Unit::children(CXCursor cursor) const {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ class Unit {
   [[nodiscard]] std::vector<std::string> cuda_headers() const;
 
   [[nodiscard]] CXCursor root() const { return clang_.getTranslationUnitCursor(unit_); }
+  /// The children of root(): what the file and all that it includes declare, and the cursors of includes and macros.
+  [[nodiscard]] const std::vector<CXCursor>& top_level() const;
   [[nodiscard]] std::vector<CXCursor> children(CXCursor cursor) const;
   /// Children that are expressions: not the types, attributes and names that stand between them.
   [[nodiscard]] std::vector<CXCursor> expressions(CXCursor cursor) const;
@@ -105,6 +108,7 @@ class Unit {
   std::string user_path_, shown_as_;
   CXIndex index_ = nullptr;
   CXTranslationUnit unit_ = nullptr;
+  mutable std::optional<std::vector<CXCursor>> top_level_;  // thousands: gathered once
 };
 
 }  // namespace hone::kernel

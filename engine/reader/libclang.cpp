@@ -81,7 +81,7 @@ std::string path_of(void* symbol, const std::string& fallback) {
 
 /// Opens one candidate. `why` says what is wrong with a library that is there but cannot be used.
 bool open(const std::string& candidate, Libclang& library, std::string& why) {
-  void* handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(candidate.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     why = dlerror();
     return false;

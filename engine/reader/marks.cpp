@@ -218,7 +218,7 @@ Result<void> MarkTexts::parse(const SourceFile& user, const std::vector<std::str
   if (const auto errors = unit_->errors(); !errors.empty()) {
     return Error{ErrorCode::kBadKernel, fmt::format("{}", fmt::join(errors, "\n"))};
   }
-  for (const CXCursor child : unit_->children(unit_->root())) {
+  for (const CXCursor child : unit_->top_level()) {
     if (unit_->kind(child) >= CXCursor_FirstPreprocessing && unit_->kind(child) <= CXCursor_LastPreprocessing) {
       continue;
     }

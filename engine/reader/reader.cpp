@@ -44,7 +44,7 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
 /// The headers of the user's own that the file includes, as it names them.
 std::vector<std::pair<std::string, std::string>> own_includes(const Unit& unit) {
   std::vector<std::pair<std::string, std::string>> includes;
-  for (const CXCursor child : unit.children(unit.root())) {
+  for (const CXCursor child : unit.top_level()) {
     if (unit.kind(child) != CXCursor_InclusionDirective) {
       continue;
     }
@@ -70,7 +70,7 @@ std::string hone_includes(const Unit& unit) {
     const auto names_it = [&](CXCursor child) {
       return unit.kind(child) == CXCursor_InclusionDirective && unit.spelling(child) == header.name;
     };
-    const std::vector<CXCursor> all = unit.children(unit.root());
+    const std::vector<CXCursor>& all = unit.top_level();
     if (!part && std::any_of(all.begin(), all.end(), names_it)) {
       texts += std::string(header.name) + '\0' + code_text(header.text) + '\0';
     }
@@ -192,7 +192,7 @@ void KernelReader::add_kernel(CXCursor function) {
 }
 
 void KernelReader::find_declarations() {
-  for (const CXCursor child : unit_.children(unit_.root())) {
+  for (const CXCursor child : unit_.top_level()) {
     const auto kind = unit_.kind(child);
     const bool function = kind == CXCursor_FunctionDecl || kind == CXCursor_FunctionTemplate;
     if (kind == CXCursor_VarDecl && unit_.is_users(child)) {

@@ -42,6 +42,9 @@ struct Element {
 /// By clang's spelling of the canonical type, "unsigned char", "Vector<type-parameter-0-0, 4>"; nothing if it is none.
 std::optional<Element> element_of(std::string_view cpp, std::size_t type_parameters = 0);
 
+template <class Of>
+struct ItemNames;
+
 class KernelReader {
  public:
   KernelReader(const Unit& unit, const SourceFile& file, KernelSpec& spec) : unit_(unit), file_(file), spec_(spec) {}
@@ -139,6 +142,11 @@ class KernelReader {
   void read_output(CXCursor parameter, const Shape& shape, Argument& known);
   void check_reference_name(CXCursor function);
   [[nodiscard]] std::vector<int> fields_read(CXCursor function, CXCursor config) const;
+
+  // mark_items.hpp
+  /// The argument's part, with what the items behind the first say of it; expressions come later.
+  template <class Of>
+  Of read_items(const std::vector<Mark>& items, const Scope& scope, std::size_t index, Of Argument::*part, const ItemNames<Of>& names);
 
   // reader_fill.cpp: what inputs are
   void read_fill(const std::vector<Mark>& items, const Shape& shape, int index);

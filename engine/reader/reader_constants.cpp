@@ -30,7 +30,7 @@ void KernelReader::find_constants() {
   const auto is_mark = [&](CXCursor cursor) {
     return unit_.kind(cursor) == CXCursor_VarDecl && find_mark(marks_of(unit_, file_, cursor), "constant") != nullptr;
   };
-  std::vector<CXCursor> all = unit_.children(unit_.root());
+  std::vector<CXCursor> all = unit_.top_level();
   std::erase_if(all, [&](CXCursor child) {
     return unit_.kind(child) < CXCursor_FirstDecl || unit_.kind(child) > CXCursor_LastDecl || !unit_.is_users(child);
   });

@@ -5,23 +5,18 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/reader/reader.hpp"
+#include "engine/reader/mark_items.hpp"
 
 namespace hone::kernel {
 namespace {
 
-struct FillFlag {
-  std::string_view name;
-  bool Fill::*member;
-};
-constexpr std::array<FillFlag, 4> kFillFlags{
+using FillNames = ItemNames<Fill>;
+constexpr std::array<FillNames::Flag, 4> kFillFlags{
     {{"sorted", &Fill::sorted}, {"distinct", &Fill::distinct}, {"permutation", &Fill::permutation}, {"normal", &Fill::normal}}};
-
-struct FillNumber {
-  std::string_view name;
-  std::optional<Expression> Fill::*member;
-};
-constexpr std::array<FillNumber, 3> kFillNumbers{{{"low", &Fill::low}, {"below", &Fill::below}, {"zeros", &Fill::zeros}}};
+constexpr std::array<FillNames::Number, 3> kFillNumbers{{{"low", &Fill::low}, {"below", &Fill::below}, {"zeros", &Fill::zeros}}};
+constexpr FillNames kFillNames{kFillFlags, kFillNumbers,
+                               "is not an item of an input's mark: those are .low = , .below = , .zeros = , .sorted, .distinct, "
+                               ".permutation and .normal"};
 
 /// What contradicts itself, as a sentence; empty if nothing does.
 std::string contradiction(const Fill& fill, bool is_integer) {
@@ -62,28 +57,9 @@ void KernelReader::read_fill(const std::vector<Mark>& items, const Shape& shape,
     throw BadKernel(diagnostic(items[1].where,
                                fmt::format("argument '{}' is not an input: its mark takes only the number of elements", argument.name)));
   }
-  Fill fill;
   Scope scope = shape.scope;
   scope.config.clear();  // inputs are the same for all configurations
-  for (std::size_t i = 1; i < items.size(); ++i) {
-    Mark item = items[i];
-    const std::string name = take_name(item);
-    const auto flag = std::ranges::find(kFillFlags, name, &FillFlag::name);
-    const auto number = std::ranges::find(kFillNumbers, name, &FillNumber::name);
-    if (flag != kFillFlags.end()) {
-      fill.*flag->member = item.text.find("false") == std::string::npos;
-    } else if (number != kFillNumbers.end() && item.text.find_first_not_of(" \t\n") != std::string::npos) {
-      const std::size_t id = texts_.add_number(item, scope, fmt::format(".{} of '{}'", name, argument.name));
-      fill.*number->member = Expression::constant(0.0);
-      later_.emplace_back([this, id, index, member = number->member] {
-        spec_.arguments[static_cast<std::size_t>(index)].fill.*member = texts_.extent(id);
-      });
-    } else {
-      throw BadKernel(diagnostic(items[i].where, fmt::format("'{}' is not an item of an input's mark: those are .low = , .below = , .zeros "
-                                                             "= , .sorted, .distinct, .permutation and .normal",
-                                                             items[i].text)));
-    }
-  }
+  Fill fill = read_items(items, scope, static_cast<std::size_t>(index), &Argument::fill, kFillNames);
   const bool whole = !argument.element_is_t && is_integer(argument.dtype);
   if (const std::string why = contradiction(fill, whole || argument.element_is_t); !why.empty()) {
     throw BadKernel(diagnostic(items[1].where, fmt::format("argument '{}': {}", argument.name, why)));

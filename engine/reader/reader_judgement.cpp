@@ -5,20 +5,20 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/reader/reader.hpp"
+#include "engine/reader/mark_items.hpp"
 
 namespace hone::kernel {
 namespace {
 
-struct BoundNumber {
-  std::string_view name;
-  std::optional<Expression> Bound::*member;
-};
-constexpr std::array<BoundNumber, 5> kBoundNumbers{{{"absolute", &Bound::absolute},
-                                                    {"relative", &Bound::relative},
-                                                    {"ulps", &Bound::ulps},
-                                                    {"fraction", &Bound::fraction},
-                                                    {"group", &Bound::group}}};
+using BoundNames = ItemNames<Bound>;
+constexpr std::array<BoundNames::Flag, 1> kBoundFlags{{{"set", &Bound::set}}};
+constexpr std::array<BoundNames::Number, 5> kBoundNumbers{{{"absolute", &Bound::absolute},
+                                                           {"relative", &Bound::relative},
+                                                           {"ulps", &Bound::ulps},
+                                                           {"fraction", &Bound::fraction},
+                                                           {"group", &Bound::group}}};
+constexpr BoundNames kBoundNames{kBoundFlags, kBoundNumbers,
+                                 "is not a tolerance: those are .absolute = , .relative = , .ulps = , .fraction = , .set and .group ="};
 constexpr std::string_view kExpected = "expected_";
 
 }  // namespace
@@ -37,23 +37,7 @@ void KernelReader::read_tolerances(CXCursor function, const Scope& scope) {
       throw BadKernel(diagnostic(
           mark.where, fmt::format("TOLERANCE names an output and its allowed error, as in TOLERANCE(y, .ulps = 1): '{}'", mark.text)));
     }
-    const auto index = static_cast<std::size_t>(known - spec_.arguments.begin());
-    for (std::size_t i = 1; i < items.size(); ++i) {
-      Mark item = items[i];
-      const std::string name = take_name(item);
-      const auto number = std::ranges::find(kBoundNumbers, name, &BoundNumber::name);
-      if (name == "set") {
-        known->bound.set = item.text.find("false") == std::string::npos;
-      } else if (number != kBoundNumbers.end() && item.text.find_first_not_of(" \t\n") != std::string::npos) {
-        const std::size_t id = texts_.add_number(item, scope, fmt::format(".{} of '{}'", name, target));
-        later_.emplace_back([this, id, index, member = number->member] { spec_.arguments[index].bound.*member = texts_.extent(id); });
-      } else {
-        throw BadKernel(diagnostic(
-            items[i].where,
-            fmt::format("'{}' is not a tolerance: those are .absolute = , .relative = , .ulps = , .fraction = , .set and .group =",
-                        items[i].text)));
-      }
-    }
+    known->bound = read_items(items, scope, static_cast<std::size_t>(known - spec_.arguments.begin()), &Argument::bound, kBoundNames);
   }
 }
 

@@ -178,7 +178,7 @@ void KernelReader::combine_dtypes(const std::vector<std::vector<DType>>& lists) 
 }
 
 bool KernelReader::includes(std::string_view header) const {
-  const std::vector<CXCursor> all = unit_.children(unit_.root());
+  const std::vector<CXCursor>& all = unit_.top_level();
   return std::any_of(all.begin(), all.end(),
                      [&](CXCursor child) { return unit_.kind(child) == CXCursor_InclusionDirective && unit_.spelling(child) == header; });
 }
@@ -230,7 +230,7 @@ void KernelReader::check_shared(CXCursor kernel, const Pass& pass) {
   }
   const std::string file = unit_.physical_file(kernel);
   const std::size_t begin = unit_.offset(kernel), end = unit_.end_offset(kernel);
-  for (const CXCursor child : unit_.children(unit_.root())) {
+  for (const CXCursor child : unit_.top_level()) {
     if (unit_.kind(child) == CXCursor_MacroExpansion && unit_.spelling(child) == "SHARED_DYNAMIC" && unit_.physical_file(child) == file &&
         begin <= unit_.offset(child) && unit_.offset(child) < end) {
       unit_.fail(child, fmt::format("kernel '{}' uses dynamic shared memory, but its launch has none: give the bytes, as in .shared = "

@@ -24,7 +24,7 @@ struct Field {
 /// The fields of the file's Problem and Config. Whatever else is wrong with the file (it lacks its macros), these are there.
 std::vector<Field> fields_of(const Unit& unit, const SourceFile& file) {
   std::vector<Field> fields;
-  for (const CXCursor child : unit.children(unit.root())) {
+  for (const CXCursor child : unit.top_level()) {
     const bool record = unit.kind(child) == CXCursor_StructDecl && unit.is_users(child) && unit.clang().isCursorDefinition(child) != 0;
     if (!record || (unit.spelling(child) != "Problem" && unit.spelling(child) != "Config")) {
       continue;

@@ -123,8 +123,10 @@ class Check {
     return request_.sanitizers.empty() && !known.empty() ? std::vector<std::string>{known.front()} : request_.sanitizers;
   }
 
-  [[nodiscard]] TuneRequest trial_request(const Problem& problem) const {
+  [[nodiscard]] TuneRequest trial_request(const Problem& problem, const MeasureSettings& measure) const {
     TuneRequest request;
+    request.measure = measure;
+    request.measure.given = request_.given;
     request.spec = request_.spec;
     request.problem = problem;
     request.device = request_.device;
@@ -150,8 +152,7 @@ class Check {
 
   Result<void> run_gate(const Problem& problem, const std::vector<Configuration>& sample) {
     say("checking", problem, sample.size());
-    TuneRequest request = trial_request(problem);
-    request.measure = gate_settings();
+    const TuneRequest request = trial_request(problem, gate_settings());
     std::vector<Trial> trials;
     const Result<void> done = evaluate(request, sample, sample.size(), [&](Trial trial) { trials.push_back(std::move(trial)); });
     const bool failing = !done && about_kernel(done.error().code);
@@ -171,8 +172,7 @@ class Check {
       return {};
     }
     say("checking under " + wanted, problem, sample.size());
-    TuneRequest request = trial_request(problem);
-    request.measure = watched_settings();
+    TuneRequest request = trial_request(problem, watched_settings());
     request.device.info = sanitizer->device;
     request.sanitizer = std::move(*sanitizer);
     std::vector<Trial> trials;

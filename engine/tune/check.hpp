@@ -10,6 +10,7 @@
 
 #include "engine/device/trial.hpp"
 #include "engine/kernel/kernel_problem.hpp"
+#include "engine/measure/given.hpp"
 #include "engine/plugin/registry.hpp"
 #include "engine/space/search_space.hpp"
 
@@ -21,6 +22,7 @@ struct CheckRequest {
   Registry::Found device;
   std::size_t configurations = 8;       ///< drawn at random, beside the default and those it takes to meet every value of every parameter
   std::uint64_t seed = 0;               ///< of the sample and of the inputs
+  Given given = {};                     ///< arrays for each of the problems; small problems are drawn as ever
   std::vector<std::string> sanitizers;  ///< by name; empty: the one that the device begins with
   std::function<void(const std::string&)> on_progress = {};  ///< called with what is being done
   std::stop_token stop = {};

@@ -335,12 +335,22 @@ class Verifier {
       other.product = session.product;
       other.problem = session.problem;
       other.standing = Standing::kNotCheckable;
-      other.detail = here ? fmt::format("its source ({}) is none that is known: --kernel FILE names the file it was tuned from",
-                                        session.source_hash.substr(0, 12))
-                          : fmt::format("it was tuned on {}", session.product);
+      other.detail = here ? unknown_source(session) : fmt::format("it was tuned on {}", session.product);
       all_.push_back(std::move(other));
     }
     return {};
+  }
+
+  [[nodiscard]] std::string unknown_source(const SessionInfo& session) const {
+    constexpr std::size_t kShown = 12;
+    const std::string then = session.source_hash.substr(0, kShown);
+    const auto today = std::ranges::find(request_.specs, session.kernel, &KernelSpec::name);
+    return today == request_.specs.end()
+               ? fmt::format("its source ({}) is unknown: give the file it was tuned from, as KERNEL or with --kernel FILE", then)
+               : fmt::format(
+                     "its source ({}) differs from {} ({}): the file has changed since, or it was tuned with other -D or --flag options. "
+                     "Give the file it was tuned from with --kernel FILE",
+                     then, today->file, today->source_hash.substr(0, kShown));
   }
 
   const VerifyRequest& request_;

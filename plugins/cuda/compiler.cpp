@@ -194,6 +194,14 @@ std::map<std::vector<std::string>, std::vector<std::size_t>> groups(const std::v
   return grouped;
 }
 
+/// Whether the program may use hopper::wgmma, under today's name or that of 0.1: its header is quicker to read without.
+bool names_wgmma(const KernelSpec& spec, std::string_view source) {
+  const auto names_it = [](std::string_view text) {
+    return text.find("wgmma") != std::string_view::npos || text.find("multiply_add") != std::string_view::npos;
+  };
+  return names_it(source) || std::ranges::any_of(spec.includes, [&](const auto& header) { return names_it(header.second); });
+}
+
 }  // namespace
 
 std::vector<std::string> base_options(const Nvrtc& nvrtc, std::string_view architecture) {
@@ -228,6 +236,9 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
     program.options = base_options(nvrtc_, architecture_);
     if (lines_) {
       program.options.emplace_back("-lineinfo");
+    }
+    if (!names_wgmma(spec, program.source)) {
+      program.options.emplace_back("-DHONE_NO_WGMMA");
     }
     program.options.insert(program.options.end(), options.begin(), options.end());
     Batch(nvrtc_, program, instances, outcomes).compile(members);

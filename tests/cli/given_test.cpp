@@ -76,6 +76,41 @@ TEST_CASE("a result that is not the given answer is refused") {
   CHECK(tuned.err.find("index 7") != std::string::npos);
 }
 
+TEST_CASE("check takes given arrays, for the kernel's own reference, for given answers and against another kernel") {
+  const Files files;
+  const std::vector<std::string> inputs{"--input", "table=" + (files.directory / "table.npy"), "--input",
+                                        "index=" + (files.directory / "index.npy")};
+  const auto checked = [&](const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"check", files.directory / file, "--device", "cpu", "--configurations", "0", "--json"};
+    words.insert(words.end(), inputs.begin(), inputs.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  const Ended right = checked("pick.cu", {"--expect", "y=" + (files.directory / "y.npy")});
+  REQUIRE_MESSAGE(right.exit == 0, right.out, right.err);
+  CHECK(right.json()["given"]["digest"].get<std::string>().size() == 32);
+  REQUIRE(right.json()["checked"].size() == 4);  // two blocks, by the gate and sanitized
+  for (const auto& one : right.json()["checked"]) {
+    CHECK(one["dtype"] == "f32");  // what the table's file has
+    CHECK(one["shape"] == nlohmann::json({{"n", 8}, {"rows", 5}}));
+  }
+  const Ended wrong = checked("pick.cu", {"--expect", "y=" + (files.directory / "other.npy")});
+  CHECK(wrong.exit == 1);
+  CHECK(wrong.json()["checked"][0]["detail"].get<std::string>().find("index 7") != std::string::npos);
+
+  std::string other = kPick;
+  for (std::size_t at = other.find("pick"); at != std::string::npos; at = other.find("pick")) {
+    other.replace(at, 4, "take");
+  }
+  write(files.directory / "take.cu", other);
+  CHECK(checked("take.cu", {"--against", files.directory / "pick.cu"}).exit == 0);
+  other.replace(other.find("= table[index[i]];\n}"), 18, "= index[i] == 4 && table[4] == T(50.0f) ? T(7.0f) : table[index[i]];");
+  write(files.directory / "take.cu", other);  // wrong on nothing but the given table
+  const Ended against = checked("take.cu", {"--against", files.directory / "pick.cu"});
+  CHECK(against.exit == 1);
+  CHECK(against.json()["checked"][0]["outcome"] == "wrong_result");
+}
+
 TEST_CASE("arrays that do not fit the kernel or each other are refused") {
   const Files files;
   const auto error = [&](const std::vector<std::string>& more) {

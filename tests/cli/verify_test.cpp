@@ -46,6 +46,7 @@ class Tuned {
   }
 
   [[nodiscard]] std::string file() const { return directory_ / "twice.cu"; }
+  [[nodiscard]] std::string folder() const { return directory_ / ""; }
   [[nodiscard]] std::string store(const std::string& name) const { return directory_ / (name + ".db"); }
 
   [[nodiscard]] std::string changed(const std::string& name, const std::string& statement) const {
@@ -89,6 +90,22 @@ TEST_CASE("verify passes a good store and leaves it as it was") {
   CHECK(unknown.json()["records"][0]["standing"] == "not checkable");
   CHECK(unknown.json()["records"][0]["detail"].get<std::string>().find("--kernel FILE") != std::string::npos);
   CHECK(run({"verify", "--store", tuned.store("original")}).exit == 2);
+}
+
+TEST_CASE("verify finds a kernel's file in the folder where it runs, and says where the file has changed since") {
+  const Tuned tuned;
+  const std::string by_name = "$HONE verify twice --device cpu --json --store " + tuned.store("original");
+  const std::string there = "cd " + tuned.folder() + " && " + by_name;
+  CHECK(run_shell(by_name).json()["records"][0]["detail"].get<std::string>().find("is unknown") != std::string::npos);
+  const Ended here = run_shell(there);
+  CHECK(here.exit == 0);
+  CHECK(here.json()["records"][0]["standing"] == "ok");
+  std::string changed(kKernel);
+  changed.replace(changed.find("1000 :"), 4, "1001");
+  write(tuned.file(), changed);
+  const Ended after = run_shell(there);
+  CHECK(after.json()["records"][0]["standing"] == "not checkable");
+  CHECK(after.json()["records"][0]["detail"].get<std::string>().find("the file has changed since") != std::string::npos);
 }
 
 TEST_CASE("verify flags a record that is slower, and --update mends it") {

@@ -280,6 +280,8 @@ HONE_DEVICE void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "m
 HONE_DEVICE void wgmma_commit_group() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int pending> HONE_DEVICE void wgmma_wait_group() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory"); }
 
+// Hone leaves these out of programs that do not name them: NVRTC takes 4 ms to read them.
+#if !defined(HONE_NO_WGMMA)
 // sums[64 x n] (+)= a[64 x 16] * b[16 x n]. The lists of registers are written by macros: HONE_TEN(3) is "%30, ... %39, ".
 #define HONE_TEN(t) "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
 #define HONE_NAMES_32 HONE_TEN() HONE_TEN(1) HONE_TEN(2) "%30, %31"
@@ -337,6 +339,7 @@ HONE_DEVICE void wgmma(float (&sums)[n / 2], u64 a, u64 b, bool accumulate) {
 #undef HONE_SUMS_64
 #undef HONE_SUMS_96
 #undef HONE_SUMS_128
+#endif
 
 // The names of 0.1; the next release removes them.
 #define HONE_RENAMED(name) [[deprecated("use hopper::" name)]] HONE_DEVICE
@@ -366,10 +369,12 @@ HONE_RENAMED("matrix_descriptor") u64 operand(u32 address, u32 leading, u32 stri
 HONE_RENAMED("wgmma_fence") void products_begin() { wgmma_fence(); }
 HONE_RENAMED("wgmma_commit_group") void products_commit() { wgmma_commit_group(); }
 template <int pending> HONE_RENAMED("wgmma_wait_group") void products_wait() { wgmma_wait_group<pending>(); }
+#if !defined(HONE_NO_WGMMA)
 template <class T, int n, bool transposed_a, bool transposed_b>
 HONE_RENAMED("wgmma") void multiply_add(float (&sums)[n / 2], u64 a, u64 b, bool accumulate) {
   wgmma<T, n, transposed_a, transposed_b>(sums, a, b, accumulate);
 }
+#endif
 #undef HONE_RENAMED
 #else
 // The cpu device. A copy completes at once; the threads of a block take turns, so nothing needs to be atomic. There are no
