@@ -22,7 +22,6 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kTick = 0.01;                // seconds between looks at the kernels that wait for their turn
 constexpr double kFinalShare = 0.1;           // of a budget in seconds, kept for the final round of one kernel,
 constexpr double kSeveralFinalsShare = 0.15;  // and of several
-constexpr double kFinalMargin = 1.06;         // times the fastest that a kernel may take to be in the final round
 constexpr double kDuelMargin = 1.05;          // of two winners that are timed in turns
 constexpr int kDuelRounds = 3;
 constexpr double kDuelSeconds = 0.1;  // for a kernel in a round

@@ -65,7 +65,9 @@ std::optional<std::size_t> Turns::next(std::span<const Runner> runners, const Re
 }
 
 bool Turns::is_far_behind(std::size_t runner, std::span<const Runner> runners, const Remaining& remaining) {
-  return hopeful_us(runners[runner], more_trials(runners[runner], remaining)) > fastest(runners);
+  const double best = fastest(runners);
+  const bool in_reach = best_of(runners[runner].times_us) <= kFinalMargin * best;  // a final round may still change the order
+  return !in_reach && hopeful_us(runners[runner], more_trials(runners[runner], remaining)) > best;
 }
 
 }  // namespace hone

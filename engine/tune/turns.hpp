@@ -24,13 +24,16 @@ struct Remaining {
 /// what so early a doubling usually gains, goes on for as many doublings as are left, each with a part of the gain before it.
 double hopeful_us(const Runner& runner, double more_trials);
 
+/// Times the fastest that a kernel may take to be in the final round: single measurements differ by a part of it.
+inline constexpr double kFinalMargin = 1.06;
+
 class Turns {
  public:
   /// How many trials each of the kernels gets before any is judged.
   static std::size_t first_share(std::size_t runners, const Remaining& remaining, double seconds_each);
   /// Who is next; nothing where nobody can go on. Ties go by their order.
   static std::optional<std::size_t> next(std::span<const Runner> runners, const Remaining& remaining);
-  /// Whether it cannot catch up with the fastest even if all goes well: no more turns for it.
+  /// Whether it cannot catch up with the fastest even if all goes well, and is not in reach of it as it is: no more turns for it.
   static bool is_far_behind(std::size_t runner, std::span<const Runner> runners, const Remaining& remaining);
 };
 

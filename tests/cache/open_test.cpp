@@ -45,7 +45,7 @@ TEST_CASE("a new store is made with its directories, and marked as Hone's") {
   const fs::path file = directory.path / "a" / "b" / "store.db";
   must_open(file);
   CHECK(raw_sql(file, "PRAGMA application_id") == std::to_string(0x484F4E45));
-  CHECK(raw_sql(file, "PRAGMA user_version") == "5");
+  CHECK(raw_sql(file, "PRAGMA user_version") == "6");
   CHECK(raw_sql(file, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%' AND strict = 0") == "0");
   CHECK(raw_sql(file, "PRAGMA integrity_check") == "ok");
 }

@@ -50,8 +50,12 @@ TEST_CASE("who is far behind stops, the sooner the less is left") {
   CHECK_FALSE(Turns::is_far_behind(0, runners, kPlenty));
   CHECK_FALSE(Turns::is_far_behind(2, runners, kPlenty));
   CHECK(Turns::is_far_behind(2, runners, {.seconds = kInfinity, .trials = 0.0}));
+}
+
+TEST_CASE("who is in reach of the fastest stays for the final round, whatever is left") {
   const std::vector<Runner> close{flat(16, 10.0), flat(16, 10.5)};
   CHECK_FALSE(Turns::is_far_behind(1, close, kLittle));
+  CHECK_FALSE(Turns::is_far_behind(1, close, {.seconds = 0.0, .trials = kInfinity}));
 }
 
 TEST_CASE("the first share is a part of the budget, within bounds") {
