@@ -15,7 +15,8 @@
 namespace hone::kernel {
 
 /// What may be said: flags, and expressions over the Problem.
-template <class Of> struct ItemNames {
+template <class Of>
+struct ItemNames {
   struct Flag {
     std::string_view name;
     bool Of::*member;
@@ -43,8 +44,7 @@ Of KernelReader::read_items(const std::vector<Mark>& items, const Scope& scope, 
     } else if (number != names.numbers.end() && item.text.find_first_not_of(" \t\n") != std::string::npos) {
       const std::size_t id = texts_.add_number(item, scope, fmt::format(".{} of '{}'", name, spec_.arguments[index].name));
       read.*number->member = Expression::constant(0.0);  // something, until the text is read
-      later_.emplace_back(
-          [this, id, index, part, member = number->member] { spec_.arguments[index].*part.*member = texts_.extent(id); });
+      later_.emplace_back([this, id, index, part, member = number->member] { spec_.arguments[index].*part.*member = texts_.extent(id); });
     } else {
       throw BadKernel(diagnostic(items[i].where, fmt::format("'{}' {}", items[i].text, names.wrong)));
     }
