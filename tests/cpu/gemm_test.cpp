@@ -44,6 +44,9 @@ TEST_CASE("gemm's ways to share work give the reference's answer") {
                      {"m=67,n=35,k=129", small("bk=16,slices=2,async=true,stream_k=false")},
                      {"m=67,n=35,k=129", small("vec=4,pad=true,async=true,stream_k=false")},
                      {"m=180,n=51,k=134", small("residency=2,bk=16,slices=2,vec=2,pad=true")},
+                     {"m=40,n=36,k=1003", small("residency=8,vec=4,async=true,read_on=true")},   // one tile, more parts than words are on their way
+                     {"m=100,n=132,k=517", small("residency=8,vec=4,async=true,read_on=true")},  // six tiles, each of as many parts
+                     {"m=70,n=12,k=45", small("vec=4,async=true,stages=3,stream_k=false,read_on=true")},  // tiles that reach across several lines of b
                  });
 }
 
