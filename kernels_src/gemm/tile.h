@@ -39,7 +39,9 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
   static constexpr int kLanes = k_major ? k_major_lanes(c, rows) : min_of(kWords, max_of(1, kThreads / c.bk));  // threads along a line
   static constexpr int kStride = kThreads / kLanes;  // lines that all threads together load at once
   static constexpr int kAlong = kWords / kLanes, kDown = ceil_div(kLines, kStride);
-  static constexpr bool kLastAgain = k_major && c.read_on;  // rows outside of the matrix are the last row
+  /// Whether rows outside of the matrix are the last row.
+  static constexpr bool kLastAgain = k_major && c.read_on;
+
   const T* at[kDown];  // this thread's first word in each of its lines, in the next step
   long step;           // elements from a step to the next
   int rows_inside;     // rows of the tile that lie in the matrix
@@ -64,7 +66,9 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
   HONE_DEVICE bool inside(int j, int i, int k_left) const { return (kLastAgain || row(j, i) < rows_inside) && k(j, i) < k_left; }
 
   /// Lines behind a line of the tile into which a read of all its rows would reach; of a line shorter than the tile, more than there are.
-  HONE_DEVICE int lines_beyond() const { return !c.read_on || k_major || rows_inside == rows ? 0 : step >= (long)c.bk * rows ? 1 : 1 << 30; }
+  HONE_DEVICE int lines_beyond() const {
+    return !c.read_on || k_major || rows_inside == rows ? 0 : step >= (long)c.bk * rows ? 1 : 1 << 30;
+  }
 
   HONE_DEVICE void advance() {
 #pragma unroll
