@@ -32,6 +32,8 @@ struct Config {
   TUNE(8, 16) int raster = 8;              // row tiles that run side by side, so that the columns of b they share stay in L2
   TUNE(1, 2, 3, 4, 6, 8) int residency = 2;  // blocks that must fit one multiprocessor: caps the registers
   TUNE(false, true) bool skip = false;     // warps whose part lies outside of out compute nothing: for ragged shapes, costs a branch in each step
+  TUNE(false, true) bool read_on = false;  // tiles that reach beyond the matrix read its last row again, or on in the next line, which nobody
+                                           // sees; else each word outside is found in every step. For ragged shapes
   TUNE(false, true) bool pad = false;      // a first pass copies b to lines of whole words: wide accesses where n is ragged
 };
 #include "../product.h"
@@ -145,11 +147,14 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (registers_of(c) * threads_of(c) * c.residency > d.registers_per_multiprocessor) return false;  // spills: so many blocks have fewer
   if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // so many blocks do not fit
   if (c.pad && p.n % c.vec == 0) return false;                                    // lines are whole words without a copy
-  if (c.skip && p.m % c.bm == 0 && p.n % c.bn == 0) return false;                 // no warp lies outside
+  const bool is_ragged = p.m % c.bm != 0 || p.n % c.bn != 0;
+  if (c.skip && !is_ragged) return false;                                         // no warp lies outside
+  if (c.read_on && !is_ragged) return false;                                      // no word lies outside, and registers are allocated worse
   if (c.raster > 8 && c.raster > ceil_div(p.m, (long)c.bm)) return false;         // a smaller one gives nearly the same order
   if (c.cluster * 4 > max_of(4L, steps_of(p, c))) return false;                   // each block needs four steps
   const bool large = p.m * p.n > (1L << 17) || p.k > 1024;
   const bool many = p.m * p.n >= (1L << 21), broad = p.m >= 512 && p.n >= 512;
+  if (large && !c.read_on && is_ragged) return false;                             // a look at each word costs up to a tenth
   if (large && !c.async && sizeof(T) == 4 && d.compute_capability >= 80) return false;  // going through registers costs registers and instructions
   if (large && c.vec * (int)sizeof(T) < 16 && words_fit(p, c, 2 * c.vec)) return false;  // wider accesses are possible
   if (large && c.vec * (int)sizeof(T) < 16 && p.m >= 1024 && copy_widens<T>(p, c)) return false;  // the copy of b pays
@@ -232,7 +237,7 @@ HONE_DEVICE void compute(const T* a, const T* b, T* out, float* partial, const F
   const long k = piece.begin * (long)c.bk;
   loader.a.seek(a, tile_row, k, p.m, a_is_k_major() ? p.k : p.m);
   loader.b.seek(b, tile_column, k, p.n, line_of_b(p, c));
-  loader.left = (int)(min_of(p.k, piece.end * (long)c.bk) - k);
+  loader.left = (int)(min_of(p.k, piece.end * (long)c.bk) - k) - loader.lines_beyond();
   loader.rows_whole = loader.a.rows_inside == c.bm && loader.b.rows_inside == c.bn;
   grid_dependency_wait();
   launch_dependents();  // not earlier: blocks of several calls would fill the first multiprocessors that have room
@@ -290,7 +295,7 @@ void gemm_tiles(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) const T* __
 }
 
 /// The last pass adds up the pieces of the tiles that several blocks share, in the order of k: the result is deterministic. Block x of the
-/// grid looks at the border between the shares of two blocks and takes the tile around it, unless an earlier border is in that tile.
+/// grid looks at the border between the shares of two blocks and takes a part of the tile around it, one for each border in that tile.
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(kSideThreads)
 void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias,
@@ -298,32 +303,39 @@ void gemm_sum(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added, 
               SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
   grid_dependency_wait();
   launch_dependents();
-  constexpr int kTile = c.bm * c.bn, kStride = kSideThreads * 4;  // from one word of a thread to the next
+  constexpr int kTile = c.bm * c.bn, kParts = 4;  // parts whose words are on their way at once
   const Schedule<c> schedule(p, gridDim.x + 1);
-  long block = blockIdx.x + 1;
-  const long border = schedule.first_of(block), begin = border / schedule.steps * schedule.steps;
-  if (block >= schedule.sharers || border == begin || schedule.first_of(block - 1) > begin) return;
-  const int first = (int)blockIdx.y * (kStride * kSumWords) + (int)threadIdx.x * 4;
+  const long border = schedule.first_of(blockIdx.x + 1), begin = border / schedule.steps * schedule.steps;
+  if (blockIdx.x + 1 >= schedule.sharers || border == begin) return;
+  const long first = schedule.block_of(begin), borders = schedule.block_of(begin + schedule.steps - 1) - first;
+  const int stride = (int)(borders * gridDim.y) * kSideThreads * 4;  // from one word of a thread to the next
+  const int start = (int)((blockIdx.x - first) * gridDim.y + blockIdx.y) * kSideThreads * 4 + (int)threadIdx.x * 4;
   Vector<float, 4> sums[kSumWords] = {};
-  const float* part = partial + (2 * block - 1) * (long)kTile;
-#pragma unroll 2
-  while (true) {
+  for (int done = 0; done <= borders; done += kParts) {
+    Vector<float, 4> words[kParts][kSumWords] = {};
 #pragma unroll
-    for (int w = 0; w < kSumWords; ++w) {
-      if (first + w * kStride >= kTile) break;
-      const Vector<float, 4> word = load<4>(part + first + w * kStride);
+    for (int i = 0; i < kParts; ++i) {
+      const float* const part = partial + (2 * (first + done + i) + (done + i == 0)) * kTile;
 #pragma unroll
-      for (int e = 0; e < 4; ++e) sums[w][e] += word[e];
+      for (int w = 0; w < kSumWords; ++w) {
+        if (done + i <= borders && start + w * stride < kTile) words[i][w] = load<4>(part + start + w * stride);
+      }
     }
-    if (block >= schedule.sharers || schedule.first_of(block) >= begin + schedule.steps) break;
-    part = partial + 2 * block++ * (long)kTile;
+#pragma unroll
+    for (int i = 0; i < kParts; ++i) {
+#pragma unroll
+      for (int w = 0; w < kSumWords; ++w) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sums[w][e] += words[i][w][e];
+      }
+    }
   }
   long tile_row, tile_column;
   place<c>(p, schedule.first_tile() + begin / schedule.steps, tile_row, tile_column);
   const Finish<T> finish = {added, bias, alpha, beta};
 #pragma unroll
   for (int w = 0; w < kSumWords; ++w) {
-    const int i = first + w * kStride;
+    const int i = start + w * stride;
     const long row = tile_row + i / c.bn;
     if (i < kTile && row < p.m) write_word<false, c>(finish, out, sums[w], row, tile_column + i % c.bn, p.n);
   }

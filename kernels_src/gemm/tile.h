@@ -39,6 +39,9 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
   static constexpr int kLanes = k_major ? k_major_lanes(c, rows) : min_of(kWords, max_of(1, kThreads / c.bk));  // threads along a line
   static constexpr int kStride = kThreads / kLanes;  // lines that all threads together load at once
   static constexpr int kAlong = kWords / kLanes, kDown = ceil_div(kLines, kStride);
+  /// Whether rows outside of the matrix are the last row.
+  static constexpr bool kLastAgain = k_major && c.read_on;
+
   const T* at[kDown];  // this thread's first word in each of its lines, in the next step
   long step;           // elements from a step to the next
   int rows_inside;     // rows of the tile that lie in the matrix
@@ -48,7 +51,7 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
   HONE_DEVICE void seek(const T* operand, long row, long k, long all_rows, long line_length) {
     const T* first = operand + (k_major ? row * line_length + k : k * line_length + row) + (int)threadIdx.x % kLanes * kVec;
 #pragma unroll
-    for (int j = 0; j < kDown; ++j) at[j] = first + line(j) * line_length;
+    for (int j = 0; j < kDown; ++j) at[j] = first + (kLastAgain ? min_of((long)line(j), all_rows - 1 - row) : (long)line(j)) * line_length;
     step = k_major ? c.bk : c.bk * line_length;
     rows_inside = (int)min_of(all_rows - row, (long)rows);
   }
@@ -60,7 +63,12 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
   /// Whether this thread has a j-th line: small tiles have fewer words than threads.
   static HONE_DEVICE bool exists(int j) { return kLines % kStride == 0 || line(j) < kLines; }
   /// Whether a word lies in the matrix, with `k_left` of k left. Lines are whole words, so it does as a whole or not at all.
-  HONE_DEVICE bool inside(int j, int i, int k_left) const { return row(j, i) < rows_inside && k(j, i) < k_left; }
+  HONE_DEVICE bool inside(int j, int i, int k_left) const { return (kLastAgain || row(j, i) < rows_inside) && k(j, i) < k_left; }
+
+  /// Lines behind a line of the tile into which a read of all its rows would reach; of a line shorter than the tile, more than there are.
+  HONE_DEVICE int lines_beyond() const {
+    return !c.read_on || k_major || rows_inside == rows ? 0 : step >= (long)c.bk * rows ? 1 : 1 << 30;
+  }
 
   HONE_DEVICE void advance() {
 #pragma unroll
@@ -73,7 +81,7 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
     return k_major ? i * kLanes * kVec * kPitch + j * kStride : j * kStride * kPitch + i * kLanes * kVec;
   }
 
-  /// Starts copying the next step's tile. kWhole: all of it lies in the matrix.
+  /// Starts copying the next step's tile. kWhole: all that it reads lies in the matrix.
   template <bool kWhole> HONE_DEVICE void start(float* tile, int k_left) const {
     float* const first = tile + first_slot();
 #pragma unroll
@@ -126,10 +134,12 @@ template <class T, Config c, int rows, bool k_major> struct Tile {
 template <class T, Config c> struct Loader {
   Tile<T, c, c.bm, a_is_k_major()> a;
   Tile<T, c, c.bn, b_is_k_major()> b;
-  int left;         // of k, from the next step on
+  int left;         // of k, from the next step on, less the lines beyond
   bool rows_whole;  // all rows of both tiles lie in the matrices
 
-  HONE_DEVICE bool whole() const { return rows_whole && left >= c.bk; }
+  /// Lines into which reads of whole tiles reach behind those of a step: they must be there.
+  HONE_DEVICE int lines_beyond() const { return max_of(a.lines_beyond(), b.lines_beyond()); }
+  HONE_DEVICE bool whole() const { return (c.read_on || rows_whole) && left >= c.bk; }
   HONE_DEVICE void advance() {
     a.advance();
     b.advance();
@@ -141,9 +151,9 @@ template <class T, Config c> struct Loader {
     if (whole()) {
       a.template start<true>(stage, c.bk);
       b.template start<true>(stage + c.bk * a.kPitch, c.bk);
-    } else if (left > 0) {
-      a.template start<false>(stage, left);
-      b.template start<false>(stage + c.bk * a.kPitch, left);
+    } else if (const int k_left = left + lines_beyond(); k_left > 0) {
+      a.template start<false>(stage, k_left);
+      b.template start<false>(stage + c.bk * a.kPitch, k_left);
     }
     cp_async_commit_group();
     advance();
@@ -154,8 +164,8 @@ template <class T, Config c> struct Loader {
       a.template fetch<true>(c.bk);
       b.template fetch<true>(c.bk);
     } else {
-      a.template fetch<false>(left);
-      b.template fetch<false>(left);
+      a.template fetch<false>(left + lines_beyond());
+      b.template fetch<false>(left + lines_beyond());
     }
     advance();
   }

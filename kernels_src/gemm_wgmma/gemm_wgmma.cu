@@ -14,7 +14,7 @@ struct Problem {
 // tiles of a and b by TMA into a pipeline of stages ahead of them. A block computes tile after tile of out.
 struct Config {
   TUNE(64, 128, 256) int bm = 128;           // rows of a block's tile: larger tiles read a and b less often, smaller ones are more
-  TUNE(64, 128, 192, 256) int bn = 256;      // columns of a block's tile
+  TUNE(64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256) int bn = 256;  // columns: any multiple of 16 can save a round of tiles
   TUNE(1, 2) int consumers = 2;              // warpgroups that multiply: two hold larger tiles in their registers
   TUNE(false, true) bool pingpong = false;   // each consumer has tiles of its own and writes them while the other one multiplies
   TUNE(2, 3, 4, 5, 6, 7, 8, 12) int stages = 4;  // k-steps of a and b in shared memory: enough to hide the latency of memory
@@ -44,11 +44,10 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability != 90) return false;                              // wgmma: Hopper alone
   if (c.pingpong && c.consumers != 2) return false;                          // two consumers take turns
   if (!c.pingpong && c.bm % (64 * c.consumers) != 0) return false;           // a wgmma has 64 rows
-  if (sums_of(c) + 16 > registers_of(c, d)) return false;                    // sums of products under way must be in registers
+  if (sums_of(c) + 16 * c.residency > registers_of(c, d)) return false;      // sums of products under way must be in registers
   if (c.residency > 1 && c.consumers > 1) return false;                      // setmaxnreg moves registers within a block
   if (shared_bytes(c) > d.shared_memory_per_block) return false;             // the device's limit
   if (clusters_of(c, d) < 1 || blocks_of(c, d) > kMostBlocks) return false;  // at least one, and room for the partial sums of all
-  if (c.cluster_m * c.cluster_n > 2) return false;                           // multicast is for two blocks
   if (c.cluster_k > 1 && (sharers_of(c) > 1 || c.split > 1)) return false;   // one way to share at a time
   if (c.cluster_k > 1 && (c.pingpong || c.staged)) return false;             // sums of a cluster leave from shared memory
   if (c.cluster_k > 1 && !at_once(p, c, d)) return false;                    // one tile for each cluster: the sums overwrite the stages
@@ -61,6 +60,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (c.repack == 2 && p.layout != 1) return false;                          // only rows of a along k form classes
   if (c.repack == 2 && c.cluster_m > 1) return false;                        // rows of two classes need different rows of b
   if (c.repack == 2 && c.split > 1) return false;                            // gemm_wgmma_classes writes no partial sums
+  if (c.staged && c.bn % 32 != 0) return false;                              // TMA stores whole panels
   if (c.staged && c.split > 1) return false;                                 // partial sums leave from registers
   if (c.multiple == 1 && clusters_of(c, d) == round_clusters_of(c, d)) return false;  // duplicate: the number of blocks is the same
   const bool is_round = tiles_of(p, c) <= round_clusters_of(c, d) && parts_fit(p, c, round_clusters_of(c, d));
@@ -70,7 +70,7 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
 // Learned on an H200 in November 2026, at the products of bench/vendor, in bf16.
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (rows_of(c) > 128) return false;                                        // squarer tiles read less: at most two products for a warpgroup
-  if (sums_of(c) > 128) return false;                                        // of 232 registers too few would be left
+  if (sums_of(c) > (c.consumers > 1 ? 128 : 160)) return false;              // of 232 or 255 registers too few would be left
   if (c.residency > 1 && sums_of(c) > 64) return false;                      // each of two blocks has half of the registers
   if (shared_bytes(c) * c.residency > d.shared_memory_per_multiprocessor) return false;  // two blocks do not fit
   if (c.cluster_k > 1 && c.cluster_k * 2 > steps_of(p, c)) return false;     // a part of k is worth at least two steps
@@ -93,7 +93,12 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
   if (idle && rounds_of(p, c, blocks_of(c, d)) > rounds_of(p, c, d.multiprocessors)) return false;  // the idle multiprocessors would cost a round
   if (c.bm * c.bn < 128 * 128 && small_tiles(p, c) >= 3 * d.multiprocessors) return false;  // there are enough larger tiles, which read less
   if (c.bm * c.bn > 64 * 64 && 5 * tiles_of(p, c) * cluster_of(c) <= 3 * d.multiprocessors) return false;  // two fifths of the device would be idle
-  if (c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d)) return false;  // L2 serves what they share
+  if (sharers_of(c) > 2 && tiles_of(p, c) * 64 > 15 * d.multiprocessors) return false;  // not all clusters of four run at once
+  const bool one_round = c.repack == 0 && sharers_of(c) > 1 && at_once(p, c, d);
+  if (one_round && (steps_of(p, c) <= 16 || p.m < 1024 || p.n < 1024)) return false;  // L2 serves what they share
+  if (leaves_idle(p, c, d)) return false;                                    // other tiles keep more of the device busy
+  if (c.bn % width_step() > 0) return false;                                 // lines of b would be slow to load
+  if (c.bn % 64 > 0 && !width_pays(p, c, d)) return false;                   // hardly any time is saved
   if (c.split > 1 && at_once(p, c, d)) return false;                         // cluster_k saves the second pass
   if (c.split > 1 && c.split * 2 > steps_of(p, c)) return false;             // a part of k is worth at least two steps
   return c.split == 1 || c.split * c.bm * c.bn * 4 <= 1 << 20;               // partial sums that fit no cache cost more than they gain
@@ -158,6 +163,7 @@ void gemm_wgmma_reference(long i, const T* a, const T* b, const T* added, const 
 // ---- the kernels --------------------------------------------------------------------------------------------------------------------------
 #include "work.h"
 #include "producer.h"
+#include "widths.h"
 #include "sums.h"
 #include "write.h"
 #include "parts.h"
@@ -277,8 +283,8 @@ void gemm_wgmma(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict__ added
                 TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
                            .l2 = c.fetch)
                 const __grid_constant__ TensorMap a_map,
-                TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {64, box_b(c)}, .swizzle = 128,
-                           .l2 = c.fetch)
+                TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {box_line_b(c), box_b(c)},
+                           .swizzle = 2 * box_line_b(c), .l2 = c.fetch)
                 const __grid_constant__ TensorMap b_map,
                 SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
@@ -299,10 +305,10 @@ void gemm_wgmma_staged(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
                        TENSOR_MAP(a, .size = {c.repack == 0 ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
                            .l2 = c.fetch)
                        const __grid_constant__ TensorMap a_map,
-                       TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {64, box_b(c)}, .swizzle = 128,
-                           .l2 = c.fetch)
+                       TENSOR_MAP(b, .size = {c.repack == 0 ? line_b(p) : 0, lines_b(p)}, .box = {box_line_b(c), box_b(c)},
+                           .swizzle = 2 * box_line_b(c), .l2 = c.fetch)
                        const __grid_constant__ TensorMap b_map,
-                       TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {64, 64}, .swizzle = 128)
+                       TENSOR_MAP(out, .size = {c.staged ? p.n : 0, p.m}, .box = {panel_out(c), 64}, .swizzle = 2 * panel_out(c))
                        const __grid_constant__ TensorMap out_map,
                        SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
@@ -324,14 +330,14 @@ void gemm_wgmma_packed(IN(p.terms % 2 == 0 ? p.m * p.n : 1) const T* __restrict_
                        TENSOR_MAP(a, .size = {c.repack != 1 || copied_a(p, c) ? 0 : line_a(p), lines_a(p)}, .box = {64, box_a(c)},
                                   .swizzle = 128, .l2 = c.fetch)
                        const __grid_constant__ TensorMap a_map,
-                       TENSOR_MAP(b, .size = {c.repack != 1 || copied_b(p, c) ? 0 : line_b(p), lines_b(p)}, .box = {64, box_b(c)},
-                                  .swizzle = 128, .l2 = c.fetch)
+                       TENSOR_MAP(b, .size = {c.repack != 1 || copied_b(p, c) ? 0 : line_b(p), lines_b(p)}, .box = {box_line_b(c), box_b(c)},
+                                  .swizzle = 2 * box_line_b(c), .l2 = c.fetch)
                        const __grid_constant__ TensorMap b_map,
                        TENSOR_MAP(packed_a, .size = {copied_a(p, c) ? line_a(p) : 0, lines_a(p)}, .box = {64, box_a(c)}, .swizzle = 128,
                                   .stride = {1, padded(line_a(p))}, .l2 = c.fetch)
                        const __grid_constant__ TensorMap packed_a_map,
-                       TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p) : 0, lines_b(p)}, .box = {64, box_b(c)},
-                                  .swizzle = 128, .stride = {1, padded(line_b(p))}, .l2 = c.fetch)
+                       TENSOR_MAP(packed_b, .size = {c.repack == 1 && copied_b(p, c) ? line_b(p) : 0, lines_b(p)}, .box = {box_line_b(c), box_b(c)},
+                                  .swizzle = 2 * box_line_b(c), .stride = {1, padded(line_b(p))}, .l2 = c.fetch)
                        const __grid_constant__ TensorMap packed_b_map,
                        SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)
@@ -359,11 +365,11 @@ void gemm_wgmma_classes(IN(p.m * p.k) const T* __restrict__ a, IN(p.k * p.n) con
                         IN(p.terms >= 3 ? p.n : 1) const T* __restrict__ bias, OUT(p.m * p.n) T* __restrict__ out,
                         ROW_CLASS_MAP(0), ROW_CLASS_MAP(1), ROW_CLASS_MAP(2), ROW_CLASS_MAP(3),
                         ROW_CLASS_MAP(4), ROW_CLASS_MAP(5), ROW_CLASS_MAP(6), ROW_CLASS_MAP(7),
-                        TENSOR_MAP(b, .size = {c.repack < 2 || copied_b(p, c) ? 0 : p.n, p.k}, .box = {64, kDepth}, .swizzle = 128,
-                                   .l2 = c.fetch)
+                        TENSOR_MAP(b, .size = {c.repack < 2 || copied_b(p, c) ? 0 : p.n, p.k}, .box = {box_line_b(c), kDepth},
+                                   .swizzle = 2 * box_line_b(c), .l2 = c.fetch)
                         const __grid_constant__ TensorMap b_map,
-                        TENSOR_MAP(packed_b, .size = {c.repack == 2 && copied_b(p, c) ? main_n(p, c) : 0, p.k}, .box = {64, kDepth},
-                                   .swizzle = 128, .stride = {1, padded(p.n)}, .l2 = c.fetch)
+                        TENSOR_MAP(packed_b, .size = {c.repack == 2 && copied_b(p, c) ? main_n(p, c) : 0, p.k}, .box = {box_line_b(c), kDepth},
+                                   .swizzle = 2 * box_line_b(c), .stride = {1, padded(p.n)}, .l2 = c.fetch)
                         const __grid_constant__ TensorMap packed_b_map,
                         SCALAR(1.0) float alpha, SCALAR(1.0) float beta, Problem p) {
 #if defined(HONE_HOPPER)

@@ -11,33 +11,37 @@ struct Producer {
   int rank;
 
   /// L2 evicts what is read once first, and so keeps what many blocks read.
-  template <bool once>
-  HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, bool for_all) const {
+  template <bool once, int readers>
+  HONE_DEVICE void copy(hopper::u32 to, const TensorMap& map, int x, int y, int stage, hopper::u16 blocks) const {
     const hopper::u64 policy = once ? hopper::kEvictFirst : hopper::kEvictNormal;
-    if (for_all) {
-      hopper::tma_load(to, map, x, y, layout.full(stage), policy, 3);
+    if constexpr (readers > 1) {
+      hopper::tma_load(to, map, x, y, layout.full(stage), policy, blocks);
     } else {
       hopper::tma_load(to, map, x, y, layout.full(stage), policy);
     }
   }
 
-  /// Loads the tile of a: lines along k, or panels of 64 rows of lines along m. With cluster_n, each block loads some lines for both.
+  /// Loads the tile of a: lines along k, or panels of 64 rows of lines along m. With cluster_n, each block loads some lines for both
+  /// blocks of its rows.
   HONE_DEVICE void fetch_a(const TensorMap& map, const Work& work, int k, int stage) const {
-    const int first = c.cluster_n > 1 ? rank * box_a(c) : 0;
+    const int first = c.cluster_n > 1 ? rank / c.cluster_m * box_a(c) : 0;
+    const auto blocks = (hopper::u16)((c.cluster_n > 1 ? 1 << c.cluster_m | 1 : 1) << rank % c.cluster_m);
 #pragma unroll
     for (int panel = 0; panel < (a_is_k_major() ? 1 : c.bm / 64); ++panel) {
       const int x = a_is_k_major() ? k : work.map_row + panel * 64, y = a_is_k_major() ? work.map_row : k;
-      copy<c.once == 1>(layout.a(stage) + panel * (kDepth * 128) + first * 128, map, x, y + first, stage, c.cluster_n > 1);
+      copy<c.once == 1, c.cluster_n>(layout.a(stage) + panel * (kDepth * 128) + first * 128, map, x, y + first, stage, blocks);
     }
   }
 
-  /// Loads the tile of b: lines along k, or panels of 64 columns of lines along n.
+  /// Loads the tile of b: lines along k, or panels of columns of lines along n.
   HONE_DEVICE void fetch_b(const Work& work, int k, int stage) const {
-    const int first = c.cluster_m > 1 ? rank * box_b(c) : 0, column = work.column_tile * c.bn;
+    constexpr int kPanel = box_line_b(c);
+    const int first = rank % c.cluster_m * box_b(c), column = work.column_tile * c.bn;
+    const auto blocks = (hopper::u16)((1 << c.cluster_m) - 1 << rank / c.cluster_m * c.cluster_m);
 #pragma unroll
-    for (int panel = 0; panel < (b_is_k_major() ? 1 : c.bn / 64); ++panel) {
-      const int x = b_is_k_major() ? k : column + panel * 64, y = b_is_k_major() ? column : k;
-      copy<c.once == 2>(layout.b(stage) + panel * (kDepth * 128) + first * 128, b_map, x, y + first, stage, c.cluster_m > 1);
+    for (int panel = 0; panel < (b_is_k_major() ? 1 : loaded_columns(c) / kPanel); ++panel) {
+      const int x = b_is_k_major() ? k : column + panel * kPanel, y = b_is_k_major() ? column : k;
+      copy<c.once == 2, c.cluster_m>(layout.b(stage) + (panel * kDepth + first) * (kPanel * 2), b_map, x, y + first, stage, blocks);
     }
   }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Sizes that follow from a configuration and a problem.
 
-constexpr int kDepth = 64;       // of a k-step: 128 bytes, the widest swizzle; as many elements of a line that runs along m or n
+constexpr int kDepth = 64;            // of a k-step: 128 bytes, the widest swizzle; as many elements of a line that runs along m or n
 constexpr int kMostBlocks = 2 * 144;  // two for each multiprocessor of a whole GH100: workspaces are sized without knowing the device
 
 /// Blocks of a cluster that have tiles of their own and share what they load.
@@ -11,13 +11,22 @@ HONE_BOTH constexpr int cluster_of(const Config& c) { return sharers_of(c) * c.c
 HONE_BOTH constexpr int rows_of(const Config& c) { return c.pingpong ? c.bm : c.bm / c.consumers; }
 HONE_BOTH constexpr int sums_of(const Config& c) { return rows_of(c) * c.bn / 128; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
-HONE_BOTH constexpr int stage_bytes(const Config& c) { return (c.bm + c.bn) * kDepth * 2; }
+/// Columns of a panel of b whose lines run along n: as many as one swizzle has room for, or half as many where fewer columns are loaded in
+/// vain so.
+HONE_BOTH constexpr int panel_of(int bn) { return bn % 64 > 0 && bn % 64 <= 32 ? 32 : 64; }
+/// Elements of a line of a TMA box of b.
+HONE_BOTH constexpr int box_line_b(const Config& c) { return b_is_k_major() ? kDepth : panel_of(c.bn); }
+/// Columns of b that are loaded: whole panels.
+HONE_BOTH constexpr int loaded_columns(const Config& c) { return b_is_k_major() ? c.bn : round_up(c.bn, panel_of(c.bn)); }
+HONE_BOTH constexpr int stage_bytes(const Config& c) { return (c.bm + loaded_columns(c)) * kDepth * 2; }
 /// Bytes from one row to the next in shared memory where rows of out begin anywhere: one word more than a row has.
 HONE_BOTH constexpr int pitch_anywhere(const Config& c) { return c.bn * 2 + 16; }
-/// Staging for out: two panels of 64 x 64 for each consumer, one of which TMA stores while the other is written; eight rows for each warp
+/// Columns of a panel of out that TMA stores.
+HONE_BOTH constexpr int panel_out(const Config& c) { return c.bn % 64 == 0 ? 64 : 32; }
+/// Staging for out: two panels of 64 rows for each consumer, one of which TMA stores while the other is written; eight rows for each warp
 /// where rows begin anywhere.
 HONE_BOTH constexpr int staging_bytes(const Config& c) {
-  return c.staged ? c.consumers * 2 * 8192 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0;
+  return c.staged ? c.consumers * 2 * panel_out(c) * 128 : c.repack > 0 ? c.consumers * 32 * pitch_anywhere(c) : 0;
 }
 /// All shared memory: 1024 bytes more to align it to 1024, and 256 for mbarriers.
 HONE_BOTH constexpr int shared_bytes(const Config& c) { return 1024 + c.stages * stage_bytes(c) + staging_bytes(c) + 256; }
@@ -64,7 +73,11 @@ HONE_BOTH constexpr int box_a(const Config& c) { return (a_is_k_major() ? c.bm :
 HONE_BOTH constexpr int box_b(const Config& c) { return (b_is_k_major() ? c.bn : kDepth) / c.cluster_m; }
 
 HONE_BOTH constexpr long tiles_m(Problem p, const Config& c) { return round_up(row_tiles_of(p, c), (long)c.cluster_m); }
-HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return round_up(ceil_div(main_n(p, c), (long)c.bn), (long)c.cluster_n); }
+/// Columns of tiles that are so wide.
+HONE_BOTH constexpr long tiles_across(Problem p, const Config& c, int bn) {
+  return round_up(ceil_div(main_n(p, c), (long)bn), (long)c.cluster_n);
+}
+HONE_BOTH constexpr long tiles_n(Problem p, const Config& c) { return tiles_across(p, c, c.bn); }
 HONE_BOTH constexpr long steps_of(Problem p, const Config& c) { return ceil_div(p.k + (classes_of(p, c) > 1 ? 7 : 0), (long)kDepth); }
 /// Tiles of a cluster.
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return tiles_m(p, c) * tiles_n(p, c) / sharers_of(c); }
@@ -74,8 +87,44 @@ constexpr long clusters_of(Config c, Device d) { return blocks_of(c, d) / cluste
 /// Whether no block has more than one tile.
 constexpr bool at_once(Problem p, Config c, Device d) { return tiles_of(p, c) <= clusters_of(c, d); }
 constexpr long rounds_of(Problem p, Config c, long blocks) { return ceil_div(tiles_of(p, c), max_of(1L, blocks / cluster_of(c))); }
+/// Columns that a block multiplies one after the other with tiles so wide: what the time is in proportion to.
+constexpr long columns_in_turn(Problem p, Config c, Device d, int bn) {
+  return bn * ceil_div(tiles_m(p, c) * tiles_across(p, c, bn) / sharers_of(c), max_of(1L, clusters_of(c, d)));
+}
+/// Elements of out that a multiprocessor computes one after the other. To split the last round takes a second pass, 2 us or 6 million
+/// products of a multiprocessor.
+constexpr long elements_in_turn(Problem p, Config c, Device d) {
+  const long all = columns_in_turn(p, c, d, c.bn) * c.bm * c.residency / c.cluster_k;
+  return c.split == 1 ? all : all - (c.bn - c.bn / c.split) * c.bm + 6000000 / p.k;
+}
+/// The same for tiles of 128 rows and so many columns.
+constexpr long elements_with(Problem p, Device d, long bn) {
+  return 128 * bn * ceil_div(ceil_div(p.m, 128L) * ceil_div(p.n, bn), d.multiprocessors);
+}
+/// Widths are multiples of so many columns where they may win: panels of lines along n that begin 32 bytes off a word of 64 are slow (with
+/// 144 columns 1536x1536x1536 took 16.4 us on an H200, with 160 13.5).
+constexpr int width_step() { return b_is_k_major() ? 16 : 32; }
+/// The least of the widths from 112 or 128 columns on.
+constexpr long least_elements(Problem p, Device d) {
+  const long even = min_of(min_of(elements_with(p, d, 128), elements_with(p, d, 160)),
+                           min_of(elements_with(p, d, 192), min_of(elements_with(p, d, 224), elements_with(p, d, 256))));
+  const long odd = min_of(min_of(elements_with(p, d, 112), elements_with(p, d, 144)),
+                          min_of(elements_with(p, d, 176), min_of(elements_with(p, d, 208), elements_with(p, d, 240))));
+  return width_step() == 32 ? even : min_of(even, odd);
+}
+/// Whether the last round leaves so much of the device idle that other tiles take a sixteenth less, for problems that fill it.
+constexpr bool leaves_idle(Problem p, Config c, Device d) {
+  return p.m >= 512 && p.m * p.n >= 8192 * d.multiprocessors && 16 * elements_in_turn(p, c, d) > 17 * least_elements(p, d);
+}
+/// Whether a width between two multiples of 64 saves time: as much as the narrower one, 4 % beside the wider one, and a round of tiles
+/// beside the next narrower width.
+constexpr bool width_pays(Problem p, Config c, Device d) {
+  const long in_turn = columns_in_turn(p, c, d, c.bn), below = c.bn / 64 * 64;
+  return in_turn <= columns_in_turn(p, c, d, below) && 25 * in_turn <= 24 * columns_in_turn(p, c, d, below + 64) &&
+         in_turn / c.bn < columns_in_turn(p, c, d, c.bn - width_step()) / (c.bn - width_step());
+}
 /// Twice the tiles, in proportion to how small they are.
-constexpr long small_tiles(Problem p, const Config& c) { return 2 * tiles_of(p, c) * sharers_of(c) / (c.bm * c.bn / 4096); }
+constexpr long small_tiles(Problem p, const Config& c) { return 2 * tiles_of(p, c) * sharers_of(c) * 4096 / (c.bm * c.bn); }
 /// Tiles of the last, incomplete wave of so many clusters: each is split into c.split parts of k.
 HONE_BOTH constexpr long rest_of(Problem p, const Config& c, long clusters) { return c.split == 1 ? 0 : tiles_of(p, c) % clusters; }
 /// Whether there are clusters for all parts, and something to split.

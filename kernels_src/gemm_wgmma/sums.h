@@ -38,17 +38,24 @@ struct Sums {
     hopper::named_barrier_sync(1 + group, 128);
   }
 
-  /// Multiplies the operands of a stage. 16 of k are 32 bytes of lines along k, or 16 lines of 128 bytes.
+  /// The descriptor of b. With panels of 32 columns lines have 64 bytes, and so has the swizzle.
+  HONE_DEVICE hopper::u64 descriptor_b(int stage) const {
+    constexpr int kLine = box_line_b(c) * 2;
+    const hopper::u64 wide = hopper::matrix_descriptor(layout.b(stage), b_is_k_major() ? 16 : kDepth * kLine, 8 * kLine);
+    return kLine == 128 ? wide : wide ^ (hopper::u64)3 << 62;  // layout 2 instead of 1
+  }
+
+  /// Multiplies the operands of a stage. 16 of k are 32 bytes of lines along k, or 16 lines.
   HONE_DEVICE void multiply(int stage, bool first) {
-    constexpr int kPanel = kDepth * 128, kStepA = a_is_k_major() ? 32 : 2048, kStepB = b_is_k_major() ? 32 : 2048;
+    constexpr int kPanel = kDepth * 128, kStepA = a_is_k_major() ? 32 : 2048, kStepB = b_is_k_major() ? 32 : 32 * box_line_b(c);
     const hopper::u64 a = hopper::matrix_descriptor(layout.a(stage) + first_row() * 128, a_is_k_major() ? 16 : kPanel, 1024);
-    const hopper::u64 b = hopper::matrix_descriptor(layout.b(stage), b_is_k_major() ? 16 : kPanel, 1024);
+    const hopper::u64 b = descriptor_b(stage);
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
 #pragma unroll
       for (int i = 0; i < kProducts; ++i) {
-        hopper::wgmma<T, c.bn, !a_is_k_major(), !b_is_k_major()>(values[i], a + (k * kStepA + i * 64 * 128) / 16, b + k * kStepB / 16,
-                                                                    !first || k > 0);
+        product<T, c.bn, !a_is_k_major(), !b_is_k_major()>(values[i], a + (k * kStepA + i * 64 * 128) / 16, b + k * kStepB / 16,
+                                                             !first || k > 0);
       }
     }
   }

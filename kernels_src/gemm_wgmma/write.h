@@ -45,6 +45,12 @@ HONE_DEVICE float half_of(hopper::u32 word, int which) {
   return (float)__builtin_bit_cast(T, (hopper::u16)(word >> which * 16));
 }
 
+/// Words of 8 columns from word j on, four at most.
+template <Config c>
+HONE_DEVICE constexpr int words_from(int j) {
+  return min_of(4, c.bn / 8 - j);
+}
+
 /// Applies the epilogue to a thread's sums: they lack only rounding then.
 template <class T, Config c>
 HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T>& finish, const Work& work) {
@@ -54,11 +60,11 @@ HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T>& finish, const Work&
   for (int i = 0; i < sums.kProducts * 2; ++i) {
     const long row = row_at<c>(sums.p, work, sums.row_of(i / 2) + i % 2 * 8);
 #pragma unroll
-    for (int j = 0; j < c.bn / 8; j += 4) {
+    for (int j = 0; j < c.bn / 8; j += 4) {  // the last step may have two words instead of four
       hopper::u32 added[4] = {};
       if constexpr (Finish<T>::kAdded) read_added<T, c>(added, finish.added + row * sums.p.n, first + j * 8, row < sums.p.m ? n : 0);
 #pragma unroll
-      for (int e = 0; e < 8; ++e) {
+      for (int e = 0; e < 2 * words_from<c>(j); ++e) {
         float& x = sums.values[i / 2][4 * (j + e / 2) + i % 2 * 2 + e % 2];
         const long column = first + (j + e / 2) * 8 + sums.thread % 4 * 2 + e % 2;
         x = finish.element(x, half_of<T>(added[e / 2], e % 2), Finish<T>::kBiased && column < n ? (float)finish.bias[column] : 0.0f);
@@ -67,11 +73,12 @@ HONE_DEVICE void complete(Sums<T, c>& sums, const Finish<T>& finish, const Work&
   }
 }
 
-/// Rounds columns j * 8 to j * 8 + 31 of one of a thread's rows and exchanges them, so that each of four lanes has 8.
+/// Rounds columns j * 8 to j * 8 + 31 of one of a thread's rows and exchanges them, so that each of four lanes has 8, or two of them in the
+/// last columns.
 template <class T, Config c>
 HONE_DEVICE void take(hopper::u32 (&word)[4], const float* values, int j) {
 #pragma unroll
-  for (int e = 0; e < 4; ++e) word[e] = pair_of<T>(values[4 * (j + e)], values[4 * (j + e) + 1]);
+  for (int e = 0; e < 4; ++e) word[e] = e < words_from<c>(j) ? pair_of<T>(values[4 * (j + e)], values[4 * (j + e) + 1]) : 0;
   exchange(word);
 }
 
@@ -87,7 +94,7 @@ HONE_DEVICE void write(const Sums<T, c>& sums, T* out, const Work& work) {
     for (int j = 0; j < c.bn / 8; j += 4) {
       hopper::u32 word[4];
       take<T, c>(word, sums.values[i / 2] + i % 2 * 2, j);
-      if (row < sums.p.m && column + j * 8 < sums.p.n) {
+      if (row < sums.p.m && column + j * 8 < sums.p.n && sums.thread % 4 < words_from<c>(j)) {
         store_global(reinterpret_cast<unsigned*>(to + j * 8), Vector<unsigned, 4>{word[0], word[1], word[2], word[3]});
       }
     }
@@ -128,7 +135,7 @@ HONE_DEVICE void write_ends(const Sums<T, c>& sums, T* out, const Rows& rows, in
 /// in out, then writes them in words of 16 bytes in long runs, because writes to parts of a sector are slow.
 template <class T, Config c>
 HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work) {
-  constexpr int kWords = c.bn / 8, kRows = 32 / kWords;  // words of a row; rows of one access of a warp
+  constexpr int kWords = c.bn / 8, kRows = kWords > 16 ? 1 : kWords > 8 ? 2 : 4;  // words of a row; rows of one access of a warp
   const int lane = sums.thread % 32, of_row = lane / kWords, word = lane % kWords;
   const int width = (int)min_of(main_n(sums.p, c) - (long)work.column_tile * c.bn, (long)c.bn);
   const hopper::u32 mine = sums.layout.staging() + (sums.group * 4 + sums.thread / 32) * (8 * pitch_anywhere(c));
@@ -168,26 +175,28 @@ HONE_DEVICE void write_anywhere(const Sums<T, c>& sums, T* out, const Work& work
   }
 }
 
-/// Writes a tile by TMA: one 64 x 64 panel after another goes to shared memory, with TMA's swizzle. `buffer` is the panel to use next.
+/// Writes a tile by TMA: one panel of 64 rows after another goes to shared memory, with TMA's swizzle. `buffer` is the panel to use next.
 template <class T, Config c>
 HONE_DEVICE void write_staged(const Sums<T, c>& sums, const TensorMap& map, const Work& work, int& buffer) {
-  constexpr int kAcross = c.bn / 64;
+  constexpr int kPanel = panel_out(c), kAcross = c.bn / kPanel;  // columns of a panel, panels side by side
   const int thread = sums.thread, line = thread / 32 * 16 + thread / 8 % 2 * 8 + thread % 8, chunk = thread % 32 / 16;
 #pragma unroll
   for (int panel = 0; panel < sums.kProducts * kAcross; ++panel) {
-    const hopper::u32 mine = sums.layout.staging() + (sums.group * 2 + buffer) * 8192;
+    const hopper::u32 mine = sums.layout.staging() + (sums.group * 2 + buffer) * (kPanel * 128);
     buffer ^= 1;
     if (thread == 0) hopper::bulk_wait_group_read<1>();
     hopper::named_barrier_sync(1 + sums.group, 128);
 #pragma unroll
-    for (int j = 0; j < 8; j += 2) {
-      const float* s = sums.values[panel / kAcross] + panel % kAcross * 32 + 4 * j;
-      hopper::stmatrix(mine + line * 128 + ((j + chunk) ^ line % 8) * 16, pair_of<T>(s[0], s[1]), pair_of<T>(s[2], s[3]),
-                             pair_of<T>(s[4], s[5]), pair_of<T>(s[6], s[7]));
+    for (int j = 0; j < kPanel / 8; j += 2) {
+      const float* s = sums.values[panel / kAcross] + panel % kAcross * (kPanel / 2) + 4 * j;
+      const int swizzle = kPanel == 64 ? line % 8 : line / 2 % 4;
+      hopper::stmatrix(mine + line * (kPanel * 2) + ((j + chunk) ^ swizzle) * 16, pair_of<T>(s[0], s[1]), pair_of<T>(s[2], s[3]),
+                       pair_of<T>(s[4], s[5]), pair_of<T>(s[6], s[7]));
     }
     hopper::fence_proxy_async();
     hopper::named_barrier_sync(1 + sums.group, 128);
-    const int row = work.row_tile * c.bm + sums.first_row() + panel / kAcross * 64, column = work.column_tile * c.bn + panel % kAcross * 64;
+    const int row = work.row_tile * c.bm + sums.first_row() + panel / kAcross * 64,
+              column = work.column_tile * c.bn + panel % kAcross * kPanel;
     if (thread == 0) {
       if (row < sums.p.m && column < sums.p.n) hopper::tma_store(map, column, row, mine);
       hopper::bulk_commit_group();

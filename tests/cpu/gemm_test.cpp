@@ -38,13 +38,17 @@ TEST_CASE("gemm equals its reference in every layout, with aligned and ragged sh
 // The cpu device has as many multiprocessors as the machine has cores: with two, the first case has whole rounds and a rest that is dealt
 // out, the last one has dealt parts alone.
 TEST_CASE("gemm's ways to share work give the reference's answer") {
-  check_products("gemm", hone::DType::kF32,
-                 {
-                     {"m=300,n=50,k=133", small("residency=1,skip=true")},
-                     {"m=67,n=35,k=129", small("bk=16,slices=2,async=true,stream_k=false")},
-                     {"m=67,n=35,k=129", small("vec=4,pad=true,async=true,stream_k=false")},
-                     {"m=180,n=51,k=134", small("residency=2,bk=16,slices=2,vec=2,pad=true")},
-                 });
+  check_products(
+      "gemm", hone::DType::kF32,
+      {
+          {"m=300,n=50,k=133", small("residency=1,skip=true")},
+          {"m=67,n=35,k=129", small("bk=16,slices=2,async=true,stream_k=false")},
+          {"m=67,n=35,k=129", small("vec=4,pad=true,async=true,stream_k=false")},
+          {"m=180,n=51,k=134", small("residency=2,bk=16,slices=2,vec=2,pad=true")},
+          {"m=40,n=36,k=1003", small("residency=8,vec=4,async=true,read_on=true")},   // one tile, more parts than words are on their way
+          {"m=100,n=132,k=517", small("residency=8,vec=4,async=true,read_on=true")},  // six tiles, each of as many parts
+          {"m=70,n=12,k=45", small("vec=4,async=true,stages=3,stream_k=false,read_on=true")},  // tiles that reach across several lines of b
+      });
 }
 
 TEST_CASE("gemm adds its terms and applies its activation, in the whole tile and in the sum of parts") {

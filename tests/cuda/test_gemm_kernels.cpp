@@ -7,6 +7,7 @@
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/runtime/launch_plan.hpp"
+#include "engine/space/likely_space.hpp"
 #include "engine/space/search_space.hpp"
 #include "engine/store/lookup.hpp"
 #include "plugins/cuda/loaded_kernel.hpp"
@@ -127,6 +128,49 @@ TEST_CASE("rows of no whole words: both ways to deal with them compile, and clas
   const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16);
   REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
   CHECK(static_reject(*by_classes, compiled[0]->resources, hopper) == "");
+}
+
+TEST_CASE("tiles are as wide as fills the device: panels of b and out are as wide as their swizzle") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  const Problem problem = make_problem(spec, DType::kBF16, Shape{{"m", 1536}, {"n", 1536}, {"k", 1536}}).value();
+  struct Width {
+    const char* configuration;
+    std::int64_t b_columns, out_columns;  // of a box
+  };
+  for (const Width& width : {Width{"bm=128,bn=160,stages=5,staged=true", 32, 32}, Width{"bm=128,bn=176,stages=5,staged=false", 64, 0},
+                             Width{"bm=128,bn=192,stages=4,staged=true", 64, 64}}) {
+    const Configuration configuration = parse_configuration(spec.parameters, width.configuration).value();
+    CAPTURE(width.configuration);
+    const auto plan = plan_launch(spec, problem, configuration, hopper);
+    REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+    const auto& maps = plan->front().tensor_maps;
+    REQUIRE(maps.size() == (width.out_columns > 0 ? 3 : 2));
+    CHECK(maps[1].box[0] == width.b_columns);
+    CHECK(maps[1].swizzle == 2 * width.b_columns);
+    if (width.out_columns > 0) {
+      CHECK(maps[2].box[0] == width.out_columns);
+      CHECK(maps[2].swizzle == 2 * width.out_columns);
+    }
+  }
+  compile_some("gemm_wgmma", {{"m", 1536}, {"n", 1536}, {"k", 1536}}, hopper, 1, 3);
+}
+
+TEST_CASE("a tile whose last round leaves the device half idle is not likely where another width fills it") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const KernelSpec& spec = **find_builtin_kernel("gemm_wgmma");
+  Bindings fixed = bindings(make_problem(spec, DType::kBF16, Shape{{"m", 1536}, {"n", 1536}, {"k", 1536}}).value());
+  fixed.merge(bindings(hopper));
+  const auto space = LikelySpace::build(spec.parameters, spec.constraints, spec.expectations, fixed);
+  REQUIRE_MESSAGE(space.ok(), space.error().message);
+  const auto is_likely = [&](const char* configuration) {
+    const Configuration parsed = parse_configuration(spec.parameters, configuration).value();
+    REQUIRE(space->legal()->contains(parsed));
+    return space->likely()->contains(parsed);
+  };
+  CHECK(is_likely("bm=128,bn=160,stages=5,staged=false"));        // 120 tiles for 128 blocks
+  CHECK_FALSE(is_likely("bm=128,bn=128,stages=6,staged=false"));  // 144 tiles
+  CHECK_FALSE(is_likely("bm=128,bn=176,stages=5,staged=false"));  // 108: narrower ones take no more rounds
 }
 
 TEST_CASE("every layout has configurations for lines of whole words and for ragged ones, and something is there for an untuned problem") {
