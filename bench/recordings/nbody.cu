@@ -13,7 +13,7 @@ struct Config {
   TUNE(1, 2, 4, 8, 16, 32, 64) int split = 1;         // parts of the others, each with blocks of its own, that add to the result
   TUNE(false, true) bool apart = false;               // x, y, z and masses each have an array of their own in shared memory
   TUNE(0, 1, 2) int root = 0;                         // how the reciprocal square root is made: approximate, exact root and division, powers
-  TUNE(0, 32, 64, 128) OPTION("--maxrregcount={}") int registers = 0;  // that a thread may have; 0: no limit
+  TUNE(0, 32, 64, 128) OPTION("--maxrregcount={}") int register_limit = 0;  // that a thread may have; 0: no limit
 };
 
 constexpr long kTerms = 4;

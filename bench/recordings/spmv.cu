@@ -16,7 +16,7 @@ struct Config {
   TUNE(false, true) bool gather_read_only = false;             // the same of the vector's elements
   TUNE(0, 1, 2, 4, 8, 16, 32) int persistent = 0;              // blocks of a multiprocessor that take rows in turn; 0: a block for each part
   TUNE(false, true) bool adjacent = false;                     // the rows of a group lie one behind the other
-  TUNE(0, 16, 24, 32, 64) OPTION("--maxrregcount={}") int registers = 0;  // that a thread may have; 0: no limit
+  TUNE(0, 16, 24, 32, 64) OPTION("--maxrregcount={}") int register_limit = 0;  // that a thread may have; 0: no limit
 };
 
 constexpr long groups_of(Problem p, Config c) { return ceil_div(p.rows, (long)c.rows * (c.block / c.lanes)); }
