@@ -17,7 +17,7 @@ namespace hone::search {
 
 struct SurrogateSettings {
   std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
-  std::size_t spread = 2;   ///< this many of them, after the first correct one, are as far as possible from earlier ones; others are random
+  std::size_t spread = 2;   ///< this many after the first are as far as possible from earlier ones, once one is correct; others are random
   double chance = 0.5;      ///< weight of random proposals, see Chance; 0: none
   ModelSettings model;
   bool alignment = true;     ///< see Metric
