@@ -101,6 +101,14 @@ void Surrogate::take(plugin::Position position) {
   }
 }
 
+/// Before a correct configuration is known, the least slow of those too slow shows where to search.
+bool Surrogate::improves(const plugin::Observation& observation) const {
+  if (observation.eligible() && !right_) {
+    return true;
+  }
+  return observation.timed() && observation.eligible() == right_ && (!has_best() || observation.time_us < known_[best_].time_us);
+}
+
 void Surrogate::tell(std::span<const plugin::Observation> observations) {
   for (const plugin::Observation& observation : observations) {
     const plugin::Position position = observation.at();
@@ -110,7 +118,8 @@ void Surrogate::tell(std::span<const plugin::Observation> observations) {
     lessons_.push_back(known_.back());
     failed_ = failed_ || !observation.timed();
     ++fruitless_;
-    const bool improved = observation.eligible() && (!has_best() || observation.time_us < known_[best_].time_us);
+    const bool improved = improves(observation);
+    right_ = right_ || observation.eligible();
     chance_.told(position, observation.objective(), improved);
     if (improved) {
       best_ = known_.size() - 1;
@@ -134,7 +143,8 @@ plugin::Position Surrogate::next() {
   if (known_.size() + pending_.size() < settings_.initial || !has_best()) {
     const std::size_t begun = known_.size() + pending_.size();
     const std::optional<plugin::Position> recalled = begun < kRecalled ? best_elsewhere() : std::nullopt;
-    const bool far = begun > 0 && begun <= settings_.spread && !blind();
+    // The corners of a wide space mostly fail or are far too slow: random draws find the first correct configuration sooner.
+    const bool far = right_ && begun > 0 && begun <= settings_.spread && !blind();
     return recalled ? *recalled : far ? farthest() : drawn();
   }
   if (blind() && !transfer_model_.model) {

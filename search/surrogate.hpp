@@ -17,7 +17,7 @@ namespace hone::search {
 
 struct SurrogateSettings {
   std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
-  std::size_t spread = 2;   ///< this many of them, after the first, are as far as possible from earlier ones; the others are random
+  std::size_t spread = 2;   ///< this many after the first are as far as possible from earlier ones, once one is correct; others are random
   double chance = 0.5;      ///< weight of random proposals, see Chance; 0: none
   ModelSettings model;
   bool alignment = true;     ///< see Metric
@@ -63,6 +63,7 @@ class Surrogate {
   void renew_candidates();
   void thin_lessons();
   void take(plugin::Position position);
+  [[nodiscard]] bool improves(const plugin::Observation& observation) const;
   [[nodiscard]] std::vector<plugin::Position> leaders(std::size_t most) const;
   /// Whether more outcomes are pending than known: a model then mostly sees its own predictions, and random proposals are better.
   [[nodiscard]] bool blind() const { return pending_.size() > known_.size(); }
@@ -81,8 +82,8 @@ class Surrogate {
   std::vector<Known> known_;
   std::vector<Known> lessons_;  ///< the ones that models learn from: all, or a selection if there are many
   std::vector<Pending> pending_;
-  std::size_t best_ = static_cast<std::size_t>(-1);
-  bool renewed_for_best_ = true, failed_ = false;
+  std::size_t best_ = static_cast<std::size_t>(-1);  ///< the fastest correct one; before there is any, the least slow of those too slow
+  bool renewed_for_best_ = true, failed_ = false, right_ = false;
   std::vector<plugin::Position> promising_;  ///< the model's favourites of the last time, if the candidates are not the whole space
   std::size_t next_renewal_ = 0;  ///< number of known configurations at which the candidates are redrawn: as often as a model is fitted
 

@@ -85,11 +85,16 @@ Result<std::vector<Json>> values_of(const Json& object, const std::vector<std::s
   return values;
 }
 
-/// As values_of, or from the record's key where the record itself does not repeat them: "32,row,False".
-Result<std::vector<Json>> cached_values(const std::string& key, const Json& entry, const Recording& recording) {
-  if (std::ranges::all_of(recording.names, [&](const std::string& name) { return entry.contains(name); })) {
-    return values_of(entry, recording.names);
-  }
+/// Whether a record says something else under this name: a parameter of that name stands only in the record's key.
+bool is_said_of_trials(const std::string& name) {
+  constexpr std::array<std::string_view, 11> kSaid{"time",           "times",          "compile_time", "verification_time",
+                                                   "benchmark_time", "framework_time", "registers",    "occupancy",
+                                                   "spill_bytes",    "stack_bytes",    "shared_bytes"};
+  return std::ranges::find(kSaid, name) != kSaid.end();
+}
+
+/// From the record's key: "32,row,False".
+Result<std::vector<Json>> key_values(const std::string& key, const Recording& recording) {
   std::vector<Json> values;
   std::size_t begin = 0;
   for (std::size_t p = 0; p < recording.names.size() && begin <= key.size(); ++p) {
@@ -111,6 +116,16 @@ Result<std::vector<Json>> cached_values(const std::string& key, const Json& entr
     return broken(fmt::format("record '{}' lacks values of parameters, and its key does not hold {} of them", key, recording.names.size()));
   }
   return values;
+}
+
+/// As values_of, or from the record's key where the record itself does not repeat them.
+Result<std::vector<Json>> cached_values(const std::string& key, const Json& entry, const Recording& recording) {
+  const bool repeated = std::ranges::all_of(recording.names, [&](const std::string& name) { return entry.contains(name); });
+  if (repeated && std::ranges::none_of(recording.names, is_said_of_trials)) {
+    return values_of(entry, recording.names);
+  }
+  Result<std::vector<Json>> values = key_values(key, recording);
+  return !values && repeated ? values_of(entry, recording.names) : std::move(values);
 }
 
 /// What a file was recorded for.

@@ -75,12 +75,15 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
   return entry;
 }
 
-/// Kernel Tuner's key of an entry: the values, joined by commas.
+/// Kernel Tuner's key of an entry: the values, joined by commas, spelled as Python does.
 std::string key_of(const std::vector<Parameter>& parameters, const Configuration& configuration) {
   std::string key;
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     const Json value = value_json(parameters[p], configuration.values.at(p));
-    key += (p == 0 ? "" : ",") + (value.is_string() ? value.get<std::string>() : value.dump());
+    const std::string word = value.is_string()    ? value.get<std::string>()
+                             : value.is_boolean() ? (value.get<bool>() ? "True" : "False")
+                                                  : value.dump();
+    key += (p == 0 ? "" : ",") + word;
   }
   return key;
 }

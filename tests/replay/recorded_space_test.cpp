@@ -323,6 +323,32 @@ TEST_CASE("What was too slow is read back with its time, and no other reader tak
   CHECK(text.find(R"("time":"too_slow")") != std::string::npos);
 }
 
+TEST_CASE("A parameter that is called like something that is recorded of trials keeps its values") {
+  const Scratch scratch;
+  Parameter registers, time;
+  registers.name = "registers";
+  registers.values = {0, 32};
+  registers.default_value = 0;
+  time.name = "time";
+  time.values = {1, 2};
+  time.default_value = 1;
+  Trial first, second;
+  first.configuration.values = {0, 2};
+  first.measurement = summarize({4.0});
+  first.resources.registers = 40;
+  second.configuration.values = {32, 2};
+  second.measurement = summarize({3.0});
+  second.resources.registers = 32;
+  const RecordedSubject subject{
+      .kernel = "k", .source_hash = "1", .device_name = "GPU", .problem = {DType::kF32, {}}, .parameters = {registers, time}};
+  REQUIRE(write_recorded_space(scratch.path("k.json"), subject, {first, second}).ok());
+  const auto recorded = RecordedSpace::load(scratch.path("k.json"));
+  REQUIRE_MESSAGE(recorded.ok(), recorded.error().message);
+  CHECK(trial(*recorded, "registers=0,time=2").time_us == doctest::Approx(4.0));
+  CHECK(trial(*recorded, "registers=32,time=2").time_us == doctest::Approx(3.0));
+  CHECK(trial(*recorded, "registers=0,time=2").resources.registers == 40);
+}
+
 TEST_CASE("The replay device is there and says that it runs nothing") {
   const auto plugin = make_replay_device();
   const auto devices = plugin->enumerate();
