@@ -13,9 +13,9 @@ struct Config {
   TUNE(1, 2, 3, 4, 6, 8) int work_y = 1;                   // and down
   TUNE(false, true) bool tile = true;                      // the image comes through shared memory
   TUNE(false, true) bool pad = false;                      // the tile's rows begin in different banks
-  TUNE(0, 1, 2) int filter = 0;                            // the filter is read from device memory, shared memory, registers of a row's turn
-  TUNE(0, 1, 2) int unroll = 2;                            // of the window: nothing, a row, all of it
-  TUNE(false, true) bool adjacent = false;                 // a thread's pixels lie side by side, not block_x apart
+  TUNE(0, 1, 2) int filter = 0;             // the filter is read from device memory, shared memory, registers of a row's turn
+  TUNE(0, 1, 2) int unroll = 2;             // of the window: nothing, a row, all of it
+  TUNE(false, true) bool adjacent = false;  // a thread's pixels lie side by side, not block_x apart
 };
 
 constexpr int out_x(Config c) { return c.block_x * c.work_x; }
@@ -25,11 +25,12 @@ constexpr long tile_floats(Problem p, Config c) {
 }
 
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.block_x * c.block_y > d.threads_per_block) return false;                                                               // the device's limit
-  if (c.block_x * c.block_y < d.warp_size) return false;                                                                       // not a warp
-  if ((tile_floats(p, c) + (c.filter == 1 ? p.size * p.size : 0)) * (long)sizeof(float) > d.shared_memory_per_block) return false;  // what a block may have
-  if (c.pad && (!c.tile || (out_x(c) + p.size - 1) % 32 == 1)) return false;                                                   // duplicate: nothing to pad
-  return c.work_x > 1 || !c.adjacent;                                                                                          // duplicate: one pixel
+  if (c.block_x * c.block_y > d.threads_per_block) return false;  // the device's limit
+  if (c.block_x * c.block_y < d.warp_size) return false;          // not a warp
+  if ((tile_floats(p, c) + (c.filter == 1 ? p.size * p.size : 0)) * (long)sizeof(float) > d.shared_memory_per_block)
+    return false;                                                             // what a block may have
+  if (c.pad && (!c.tile || (out_x(c) + p.size - 1) % 32 == 1)) return false;  // duplicate: nothing to pad
+  return c.work_x > 1 || !c.adjacent;                                         // duplicate: one pixel
 }
 
 constexpr Launch launch(Problem p, Config c) {
@@ -42,7 +43,7 @@ constexpr Cost cost(Problem p) {
   return {.flops = 2.0 * p.rows * p.cols * p.size * p.size, .bytes = 8.0 * p.rows * p.cols, .sum_length = 1.0 * p.size * p.size};
 }
 
-REFERENCE(p.rows * p.cols) void conv2d_reference(long i, const float* image, const float* weights, double* y, Problem p) {
+REFERENCE(p.rows* p.cols) void conv2d_reference(long i, const float* image, const float* weights, double* y, Problem p) {
   const long row = i / p.cols, col = i % p.cols, width = p.cols + p.size - 1;
   double sum = 0;
   for (long r = 0; r < p.size; ++r) {
@@ -52,9 +53,8 @@ REFERENCE(p.rows * p.cols) void conv2d_reference(long i, const float* image, con
 }
 
 template <Config c>
-KERNEL LAUNCH_BOUNDS(c.block_x * c.block_y)
-void conv2d(IN((p.rows + p.size - 1) * (p.cols + p.size - 1)) const float* image, IN(p.size * p.size) const float* weights,
-            OUT(p.rows * p.cols) float* y, Problem p) {
+KERNEL LAUNCH_BOUNDS(c.block_x* c.block_y) void conv2d(IN((p.rows + p.size - 1) * (p.cols + p.size - 1)) const float* image,
+                                                       IN(p.size* p.size) const float* weights, OUT(p.rows* p.cols) float* y, Problem p) {
   SHARED_DYNAMIC(float, shared);
   constexpr int kSize = (int)p.size, kWide = c.block_x * c.work_x + kSize - 1, kHigh = c.block_y * c.work_y + kSize - 1;
   constexpr int kPitch = kWide + (c.pad ? (33 - kWide % 32) % 32 : 0);
@@ -87,9 +87,12 @@ void conv2d(IN((p.rows + p.size - 1) * (p.cols + p.size - 1)) const float* image
 #pragma unroll kUnroll
     for (int k = 0; k < kSize; ++k) {
       float weight;
-      if constexpr (c.filter == 2) weight = row[k];
-      else if constexpr (c.filter == 1) weight = held[r * kSize + k];
-      else weight = weights[r * kSize + k];
+      if constexpr (c.filter == 2)
+        weight = row[k];
+      else if constexpr (c.filter == 1)
+        weight = held[r * kSize + k];
+      else
+        weight = weights[r * kSize + k];
 #pragma unroll
       for (int b = 0; b < c.work_y; ++b) {
 #pragma unroll

@@ -7,15 +7,15 @@ struct Problem {
 };
 
 struct Config {
-  TUNE(1, 2, 4, 8, 16, 32, 64, 128, 256) int lanes = 32;      // threads of a row
-  TUNE(1, 2, 4, 8, 16, 32, 64) int groups = 4;                // rows of a block at a time
-  TUNE(1, 2, 4, 8) int items = 1;                             // rows that a group goes through
-  TUNE(0, 1, 2) int exchange = 1;                             // between threads: shuffles, a round in shared memory for each step, one transposition
-  TUNE(false, true) bool blocked = false;                     // a thread begins with neighbours, not with every so manieth
-  TUNE(0, 1, 2, 4) int pad = 0;                               // elements behind each 32 in shared memory
-  TUNE(1, 2, 4) int vec = 1;                                  // elements in one access of a blocked thread
-  TUNE(1, 2, 4) int residency = 1;                            // blocks of a multiprocessor that registers must suffice for
-  TUNE(false, true) bool streaming = false;                   // stores that are not to stay in caches
+  TUNE(1, 2, 4, 8, 16, 32, 64, 128, 256) int lanes = 32;  // threads of a row
+  TUNE(1, 2, 4, 8, 16, 32, 64) int groups = 4;            // rows of a block at a time
+  TUNE(1, 2, 4, 8) int items = 1;                         // rows that a group goes through
+  TUNE(0, 1, 2) int exchange = 1;            // between threads: shuffles, a round in shared memory for each step, one transposition
+  TUNE(false, true) bool blocked = false;    // a thread begins with neighbours, not with every so manieth
+  TUNE(0, 1, 2, 4) int pad = 0;              // elements behind each 32 in shared memory
+  TUNE(1, 2, 4) int vec = 1;                 // elements in one access of a blocked thread
+  TUNE(1, 2, 4) int residency = 1;           // blocks of a multiprocessor that registers must suffice for
+  TUNE(false, true) bool streaming = false;  // stores that are not to stay in caches
 };
 
 constexpr int own_of(Problem p, Config c) { return (int)((1L << p.log_len) / c.lanes); }
@@ -24,16 +24,16 @@ constexpr long shared_bytes(Problem p, Config c) {
 }
 
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.lanes > (1L << p.log_len) / 2) return false;                                             // a thread has two elements
-  if (c.lanes * c.groups > d.threads_per_block) return false;                                    // the device's limit
-  if (c.lanes * c.groups < d.warp_size) return false;                                            // not a warp
-  if (c.lanes * c.groups * c.residency > d.threads_per_multiprocessor) return false;             // what can be resident
-  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;                              // what a block may have
-  if (c.exchange == 0 && (c.lanes > d.warp_size || c.pad > 0)) return false;                     // a shuffle is of a warp, and needs no memory
-  if (c.exchange == 2 && c.lanes * c.lanes > (1L << p.log_len)) return false;                    // one transposition is not enough
-  if (c.lanes == 1 && (c.exchange > 0 || c.blocked)) return false;                               // duplicate: nothing to exchange
-  if (c.vec > 1 && !c.blocked) return false;                                                     // duplicate: no neighbours
-  return c.vec <= own_of(p, c);                                                                  // as many as there are
+  if (c.lanes > (1L << p.log_len) / 2) return false;                                  // a thread has two elements
+  if (c.lanes * c.groups > d.threads_per_block) return false;                         // the device's limit
+  if (c.lanes * c.groups < d.warp_size) return false;                                 // not a warp
+  if (c.lanes * c.groups * c.residency > d.threads_per_multiprocessor) return false;  // what can be resident
+  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;                   // what a block may have
+  if (c.exchange == 0 && (c.lanes > d.warp_size || c.pad > 0)) return false;          // a shuffle is of a warp, and needs no memory
+  if (c.exchange == 2 && c.lanes * c.lanes > (1L << p.log_len)) return false;         // one transposition is not enough
+  if (c.lanes == 1 && (c.exchange > 0 || c.blocked)) return false;                    // duplicate: nothing to exchange
+  if (c.vec > 1 && !c.blocked) return false;                                          // duplicate: no neighbours
+  return c.vec <= own_of(p, c);                                                       // as many as there are
 }
 
 constexpr Launch launch(Problem p, Config c) {
@@ -41,10 +41,12 @@ constexpr Launch launch(Problem p, Config c) {
 }
 
 constexpr Cost cost(Problem p) {
-  return {.flops = 1.0 * p.rows * (1L << p.log_len) * p.log_len, .bytes = 8.0 * p.rows * (1L << p.log_len), .sum_length = 1.0 * (1L << p.log_len)};
+  return {.flops = 1.0 * p.rows * (1L << p.log_len) * p.log_len,
+          .bytes = 8.0 * p.rows * (1L << p.log_len),
+          .sum_length = 1.0 * (1L << p.log_len)};
 }
 
-REFERENCE(p.rows * (1L << p.log_len)) void hadamard_reference(long i, const float* x, double* y, Problem p) {
+REFERENCE(p.rows*(1L << p.log_len)) void hadamard_reference(long i, const float* x, double* y, Problem p) {
   const long len = 1L << p.log_len, row = i / len, k = i % len;
   double sum = 0;
   for (long j = 0; j < len; ++j) {
@@ -59,8 +61,8 @@ REFERENCE(p.rows * (1L << p.log_len)) void hadamard_reference(long i, const floa
 }
 
 template <Config c>
-KERNEL LAUNCH_BOUNDS(c.lanes * c.groups, c.residency)
-void hadamard(IN(p.rows * (1L << p.log_len)) const float* x, OUT(p.rows * (1L << p.log_len)) float* y, Problem p) {
+KERNEL LAUNCH_BOUNDS(c.lanes* c.groups, c.residency) void hadamard(IN(p.rows*(1L << p.log_len)) const float* x,
+                                                                   OUT(p.rows*(1L << p.log_len)) float* y, Problem p) {
   SHARED_DYNAMIC(float, shared);
   constexpr int kLen = 1 << (int)p.log_len, kOwn = kLen / c.lanes;
   const int lane = threadIdx.x % c.lanes, group = threadIdx.x / c.lanes;
@@ -162,8 +164,10 @@ void hadamard(IN(p.rows * (1L << p.log_len)) const float* x, OUT(p.rows * (1L <<
     } else {
 #pragma unroll
       for (int e = 0; e < kOwn; ++e) {
-        if constexpr (c.streaming) __stcs(y + row * kLen + place(e), own[e]);
-        else y[row * kLen + place(e)] = own[e];
+        if constexpr (c.streaming)
+          __stcs(y + row * kLen + place(e), own[e]);
+        else
+          y[row * kLen + place(e)] = own[e];
       }
     }
   }

@@ -22,13 +22,13 @@ constexpr long shared_bytes(Problem p, Config c) { return c.copies * (p.bins + (
 constexpr long parts_of(Problem p, Config c) { return ceil_div(p.n, (long)c.block * c.items * c.vec); }
 
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.block > d.threads_per_block) return false;                           // the device's limit
-  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;          // what a block may have
-  if (p.n % c.vec != 0) return false;                                        // no access reaches beyond the end
-  if (c.copies < 2 && (c.pad || c.spread > 0)) return false;                 // duplicate: there is one copy at most
-  if (c.persistent * c.block > d.threads_per_multiprocessor) return false;   // what can be resident
+  if (c.block > d.threads_per_block) return false;                                           // the device's limit
+  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;                          // what a block may have
+  if (p.n % c.vec != 0) return false;                                                        // no access reaches beyond the end
+  if (c.copies < 2 && (c.pad || c.spread > 0)) return false;                                 // duplicate: there is one copy at most
+  if (c.persistent * c.block > d.threads_per_multiprocessor) return false;                   // what can be resident
   if (c.persistent > 0 && d.multiprocessors * c.persistent >= parts_of(p, c)) return false;  // duplicate: a block for each part
-  return !c.batch || c.items * c.vec > 1;                                    // duplicate: one value
+  return !c.batch || c.items * c.vec > 1;                                                    // duplicate: one value
 }
 
 constexpr Launch launch(Problem p, Config c, Device d) {
@@ -41,11 +41,13 @@ constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 8.0 * p.n,
 
 REFERENCE(p.bins) void key_sums_reference_zero(long b, double* sums) { sums[b] = 0; }
 
-REFERENCE(p.n) void key_sums_reference(long i, const i32* keys, const float* values, double* sums, Problem p) { atomicAdd(&sums[keys[i]], (double)values[i]); }
+REFERENCE(p.n) void key_sums_reference(long i, const i32* keys, const float* values, double* sums, Problem p) {
+  atomicAdd(&sums[keys[i]], (double)values[i]);
+}
 
 template <Config c>
-KERNEL LAUNCH_BOUNDS(c.block)
-void key_sums(IN(p.n, .below = p.bins) const i32* keys, IN(p.n, .low = 0, .below = 1) const float* values, OUT_ZEROED(p.bins) float* sums, Problem p) {
+KERNEL LAUNCH_BOUNDS(c.block) void key_sums(IN(p.n, .below = p.bins) const i32* keys, IN(p.n, .low = 0, .below = 1) const float* values,
+                                            OUT_ZEROED(p.bins) float* sums, Problem p) {
   SHARED_DYNAMIC(float, shared);
   const long pitch = p.bins + (c.pad ? 1 : 0);
   constexpr int kCopies = c.copies > 0 ? c.copies : 1;

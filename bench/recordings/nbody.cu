@@ -12,22 +12,24 @@ struct Config {
   TUNE(1, 2, 4, 8, 16, 32) int unroll = 4;            // of the loop over others
   TUNE(1, 2, 4, 8, 16, 32, 64) int split = 1;         // parts of the others, each with blocks of its own, that add to the result
   TUNE(false, true) bool apart = false;               // x, y, z and masses each have an array of their own in shared memory
-  TUNE(0, 1, 2) int root = 0;                         // how the reciprocal square root is made: approximate, exact root and division, powers
+  TUNE(0, 1, 2) int root = 0;  // how the reciprocal square root is made: approximate, exact root and division, powers
   TUNE(0, 32, 64, 128) OPTION("--maxrregcount={}") int register_limit = 0;  // that a thread may have; 0: no limit
 };
 
 constexpr long kTerms = 4;
 
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (c.block > d.threads_per_block) return false;                                                       // the device's limit
-  if (c.tile * c.block * kTerms * (long)sizeof(float) > d.shared_memory_per_block) return false;         // what a block may have
-  if (c.apart && c.tile == 0) return false;                                                              // duplicate: there is no array
-  if (c.tile > 0 && c.unroll > c.tile * c.block) return false;                                           // duplicate of a shorter one
-  return c.split == 1 || c.split <= p.n;                                                                 // a part has a body
+  if (c.block > d.threads_per_block) return false;                                                // the device's limit
+  if (c.tile * c.block * kTerms * (long)sizeof(float) > d.shared_memory_per_block) return false;  // what a block may have
+  if (c.apart && c.tile == 0) return false;                                                       // duplicate: there is no array
+  if (c.tile > 0 && c.unroll > c.tile * c.block) return false;                                    // duplicate of a shorter one
+  return c.split == 1 || c.split <= p.n;                                                          // a part has a body
 }
 
 constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {ceil_div(p.n, (long)c.block * c.items), c.split}, .block = {c.block}, .shared = c.tile * c.block * kTerms * (long)sizeof(float)};
+  return {.grid = {ceil_div(p.n, (long)c.block * c.items), c.split},
+          .block = {c.block},
+          .shared = c.tile * c.block * kTerms * (long)sizeof(float)};
 }
 
 constexpr Cost cost(Problem p) { return {.flops = 20.0 * p.n * p.n, .bytes = 28.0 * p.n, .sum_length = 1.0 * p.n}; }
@@ -62,8 +64,7 @@ HONE_DEVICE float inverse_cube(float squared) {
 }
 
 template <Config c>
-KERNEL
-void nbody(IN(p.n) const float4* body, OUT_ZEROED(3 * p.n) float* acceleration, Problem p) {
+KERNEL void nbody(IN(p.n) const float4* body, OUT_ZEROED(3 * p.n) float* acceleration, Problem p) {
   SHARED_DYNAMIC(float, shared);
   constexpr int kHeld = c.tile * c.block;
   const long first = blockIdx.x * (long)(c.block * c.items) + threadIdx.x;
@@ -117,8 +118,10 @@ void nbody(IN(p.n) const float4* body, OUT_ZEROED(3 * p.n) float* acceleration, 
   for (int k = 0; k < c.items; ++k) {
     const long i = first + k * c.block;
     for (int axis = 0; axis < 3 && i < p.n; ++axis) {
-      if constexpr (c.split == 1) acceleration[3 * i + axis] = sum[k][axis];
-      else atomicAdd(&acceleration[3 * i + axis], sum[k][axis]);
+      if constexpr (c.split == 1)
+        acceleration[3 * i + axis] = sum[k][axis];
+      else
+        atomicAdd(&acceleration[3 * i + axis], sum[k][axis]);
     }
   }
 }

@@ -42,7 +42,7 @@ constexpr Cost cost(Problem p) { return {.flops = 16.0 * p.nx * p.ny * p.nz, .by
 HONE_BOTH constexpr float near_weight() { return 0.25f; }
 HONE_BOTH constexpr float far_weight() { return -0.03125f; }
 
-REFERENCE(p.nx * p.ny * p.nz) void stencil3d_reference(long i, const float* u, double* v, Problem p) {
+REFERENCE(p.nx* p.ny* p.nz) void stencil3d_reference(long i, const float* u, double* v, Problem p) {
   const long x = i % p.nx, y = i / p.nx % p.ny, z = i / (p.nx * p.ny);
   auto at = [&](long dx, long dy, long dz) {
     const long a = x + dx, b = y + dy, e = z + dz;
@@ -57,8 +57,8 @@ REFERENCE(p.nx * p.ny * p.nz) void stencil3d_reference(long i, const float* u, d
 }
 
 template <Config c>
-KERNEL LAUNCH_BOUNDS(c.block_x * c.block_y, c.residency)
-void stencil3d(IN(p.nx * p.ny * p.nz) const float* u, OUT(p.nx * p.ny * p.nz) float* v, Problem p) {
+KERNEL LAUNCH_BOUNDS(c.block_x* c.block_y, c.residency) void stencil3d(IN(p.nx* p.ny* p.nz) const float* u, OUT(p.nx* p.ny* p.nz) float* v,
+                                                                       Problem p) {
   SHARED_DYNAMIC(float, cells);
   const long nx = p.nx, ny = p.ny, nz = p.nz;
   const long x = blockIdx.x * (long)c.block_x + threadIdx.x, first_x = blockIdx.x * (long)c.block_x - kReach;
@@ -96,12 +96,16 @@ void stencil3d(IN(p.nx * p.ny * p.nz) const float* u, OUT(p.nx * p.ny * p.nz) fl
         column[r][2 * kReach] = at(x, y, z + kReach);
       }
       auto along_z = [&](int dz) {
-        if constexpr (c.queue) return column[r][kReach + dz];
-        else return at(x, y, z + dz);
+        if constexpr (c.queue)
+          return column[r][kReach + dz];
+        else
+          return at(x, y, z + dz);
       };
       auto in_plane = [&](int dx, int dy) {
-        if constexpr (c.tile) return cells[(row + kReach + dy) * tile_width(c) + (int)threadIdx.x + kReach + dx];
-        else return at(x + dx, y + dy, z);
+        if constexpr (c.tile)
+          return cells[(row + kReach + dy) * tile_width(c) + (int)threadIdx.x + kReach + dx];
+        else
+          return at(x + dx, y + dy, z);
       };
       if (x < nx && y < ny) {
         const float near = in_plane(-1, 0) + in_plane(1, 0) + in_plane(0, -1) + in_plane(0, 1) + along_z(-1) + along_z(1);
