@@ -17,9 +17,9 @@ namespace {
 const std::string kReference = "template <class T> REFERENCE(p.n) void add_reference(long i, const T* x, double* y) { y[i] = 0; }\n";
 
 /// add.cu of the operation `operation`, with these fields and parameters.
-std::string file(const std::string& operation, const std::string& problem = "long n = 100;",
-                 const std::string& parameters = "IN(p.n) const T* x, OUT(p.n) T* y", const std::string& reference = kReference,
-                 const std::string& name = "add") {
+std::string implementation_text(const std::string& operation, const std::string& problem = "long n = 100;",
+                                const std::string& parameters = "IN(p.n) const T* x, OUT(p.n) T* y",
+                                const std::string& reference = kReference, const std::string& name = "add") {
   return "#include <hone/kernel.h>\n" + operation + "\nstruct Problem { " + problem +
          " };\n"
          "struct Config { TUNE(32, 64) int block = 32; };\n"
@@ -36,15 +36,15 @@ KernelSpec read_as(const std::string& name, const std::string& text) {
   return std::move(again).value();
 }
 
-bool says(const std::string& error, const std::string& what) {
+bool mentions(const std::string& error, const std::string& what) {
   CAPTURE(error);
   return error.find(what) != std::string::npos;
 }
 
 /// What is wrong with a second file of the operation `sum`, which add.cu defines.
 std::string difference(const std::string& problem, const std::string& parameters) {
-  const KernelSpec definition = read_as("add", file("OPERATION(sum);"));
-  const KernelSpec other = read_as("other", file("OPERATION(sum);", problem, parameters, "", "other"));
+  const KernelSpec definition = read_as("add", implementation_text("OPERATION(sum);"));
+  const KernelSpec other = read_as("other", implementation_text("OPERATION(sum);", problem, parameters, "", "other"));
   const std::vector<const KernelSpec*> known{&definition};
   const Result<KernelSpec> made = as_implementation(other, known);
   return made ? "(none)" : made.error().message;
@@ -56,14 +56,14 @@ TEST_CASE("a file says which operation it implements") {
   if (!can_read()) {
     return;
   }
-  CHECK(read_as("add", file("OPERATION(sum);")).operation == "sum");
-  CHECK(read_as("add", file("OPERATION( sum );\nOPERATION(sum);")).operation == "sum");
-  const KernelSpec plain = read_as("add", file(""));
+  CHECK(read_as("add", implementation_text("OPERATION(sum);")).operation == "sum");
+  CHECK(read_as("add", implementation_text("OPERATION( sum );\nOPERATION(sum);")).operation == "sum");
+  const KernelSpec plain = read_as("add", implementation_text(""));
   CHECK(plain.operation.empty());
   CHECK(operation_of(plain) == "add");
-  CHECK(says(error_of(file("OPERATION(a, b);")), "takes the name of one operation"));
-  CHECK(says(error_of(file("OPERATION();")), "takes the name of one operation"));
-  CHECK(says(error_of(file("OPERATION(sum);\nOPERATION(product);")), "a second operation, 'product'"));
+  CHECK(mentions(error_of(implementation_text("OPERATION(a, b);")), "takes the name of one operation"));
+  CHECK(mentions(error_of(implementation_text("OPERATION();")), "takes the name of one operation"));
+  CHECK(mentions(error_of(implementation_text("OPERATION(sum);\nOPERATION(product);")), "a second operation, 'product'"));
 }
 
 TEST_CASE("a file that names no operation needs a reference, and so does the first of an operation") {
@@ -71,19 +71,20 @@ TEST_CASE("a file that names no operation needs a reference, and so does the fir
     return;
   }
   const std::string parameters = "IN(p.n) const T* x, OUT(p.n) T* y";
-  CHECK(says(error_of(file("", "long n = 100;", parameters, "")), "no reference"));
-  const KernelSpec first = read_as("add", file("OPERATION(sum);", "long n = 100;", parameters, ""));
+  CHECK(mentions(error_of(implementation_text("", "long n = 100;", parameters, "")), "no reference"));
+  const KernelSpec first = read_as("add", implementation_text("OPERATION(sum);", "long n = 100;", parameters, ""));
   const Result<KernelSpec> alone = as_implementation(first);
   REQUIRE_FALSE(alone.ok());
-  CHECK(says(alone.error().message, "no reference: it implements 'sum'"));
+  CHECK(mentions(alone.error().message, "no reference: it implements 'sum'"));
 }
 
 TEST_CASE("an implementation is held to the operation's answer") {
   if (!can_read()) {
     return;
   }
-  const KernelSpec definition = read_as("add", file("OPERATION(sum);", "long n = 7;"));
-  const KernelSpec other = read_as("other", file("OPERATION(sum);", "long n = 100;", "IN(p.n) const T* x, OUT(p.n) T* y", "", "other"));
+  const KernelSpec definition = read_as("add", implementation_text("OPERATION(sum);", "long n = 7;"));
+  const KernelSpec other =
+      read_as("other", implementation_text("OPERATION(sum);", "long n = 100;", "IN(p.n) const T* x, OUT(p.n) T* y", "", "other"));
   const std::vector<const KernelSpec*> known{&definition};
   const Result<KernelSpec> made = as_implementation(other, known);
   REQUIRE_MESSAGE(made.ok(), made.error().message);
@@ -99,15 +100,16 @@ TEST_CASE("what differs from the operation is said, all of it") {
   }
   const std::string usual = "IN(p.n) const T* x, OUT(p.n) T* y";
   CHECK(difference("long n = 5;", usual) == "(none)");
-  CHECK(says(difference("long n = 5, m = 1;", usual), "its Problem has 'm', which the operation's lacks"));
+  CHECK(mentions(difference("long n = 5, m = 1;", usual), "its Problem has 'm', which the operation's lacks"));
   const std::string renamed = difference("long rows = 5;", "IN(p.rows) const T* x, OUT(p.rows) T* y");
-  CHECK(says(renamed, "its Problem lacks 'n'"));
-  CHECK(says(renamed, "its Problem has 'rows'"));
-  CHECK(says(difference("bool n = true;", "IN(p.n ? 1 : 2) const T* x, OUT(1) T* y"), "'n' of its Problem is a bool"));
-  CHECK(says(difference("long n = 5;", "OUT(p.n) T* y, IN(p.n) const T* x"), "its arguments are y, x; the operation's are x, y"));
-  CHECK(says(difference("long n = 5;", "IN(p.n) const float* x, OUT(p.n) T* y"), "its argument 'x' is IN f32, and the operation's IN T"));
-  CHECK(says(difference("long n = 5;", "INOUT(p.n) T* x, OUT(p.n) T* y"), "its argument 'x' is INOUT T"));
-  CHECK(says(difference("long n = 5;", usual + ", WORKSPACE(p.n) float* partial"), "(none)"));
+  CHECK(mentions(renamed, "its Problem lacks 'n'"));
+  CHECK(mentions(renamed, "its Problem has 'rows'"));
+  CHECK(mentions(difference("bool n = true;", "IN(p.n ? 1 : 2) const T* x, OUT(1) T* y"), "'n' of its Problem is a bool"));
+  CHECK(mentions(difference("long n = 5;", "OUT(p.n) T* y, IN(p.n) const T* x"), "its arguments are y, x; the operation's are x, y"));
+  CHECK(
+      mentions(difference("long n = 5;", "IN(p.n) const float* x, OUT(p.n) T* y"), "its argument 'x' is IN f32, and the operation's IN T"));
+  CHECK(mentions(difference("long n = 5;", "INOUT(p.n) T* x, OUT(p.n) T* y"), "its argument 'x' is INOUT T"));
+  CHECK(mentions(difference("long n = 5;", usual + ", WORKSPACE(p.n) float* partial"), "(none)"));
 }
 
 TEST_CASE("an operation lists the built-in kernels and the user's behind them") {
@@ -121,7 +123,7 @@ TEST_CASE("an operation lists the built-in kernels and the user's behind them") 
   CHECK(find_operation("matmul", known)->implementations.back()->name == "mine");
   CHECK(find_operation("softmax")->implementations.size() == 1);
   CHECK(find_operation("softmax", known)->implementations.size() == 1);
-  CHECK(says(find_operation("matmull").error().message, "matmul"));
+  CHECK(mentions(find_operation("matmull").error().message, "matmul"));
   const std::vector<std::string> several = builtin_operations();
   CHECK(std::ranges::find(several, "matmul") != several.end());
   CHECK(std::ranges::find(several, "softmax") == several.end());

@@ -14,9 +14,9 @@ using test::contains;
 using test::Folder;
 
 /// softmax and two more kernels of its operation that take the same configurations, and a store.
-class Fixture {
+class OperationFixture {
  public:
-  Fixture() : store(open_store(folder_ / "S.db", StoreMode::kReadWrite).value()) {
+  OperationFixture() : store(open_store(folder_ / "S.db", StoreMode::kReadWrite).value()) {
     first.name = "first";
     second.name = "second";
     for (KernelSpec* const spec : {&first, &second}) {
@@ -67,7 +67,7 @@ class Fixture {
 }  // namespace
 
 TEST_CASE("without records the first kernel that is legal serves, in its default") {
-  Fixture fixture;
+  OperationFixture fixture;
   const OperationChoice choice = choose(fixture.operation, fixture.problem(8), fixture.device, nullptr).value();
   CHECK(choice.spec->name == "softmax");
   CHECK(choice.choice.source == Source::kDefault);
@@ -79,7 +79,7 @@ TEST_CASE("without records the first kernel that is legal serves, in its default
 }
 
 TEST_CASE("of exact records that were never compared the fastest serves") {
-  const Fixture fixture;
+  const OperationFixture fixture;
   fixture.record(fixture.first, 8, 2.0, 2.1);
   fixture.record(fixture.second, 8, 1.0, 1.1);
   const OperationChoice choice = fixture.chosen(8);
@@ -89,7 +89,7 @@ TEST_CASE("of exact records that were never compared the fastest serves") {
 }
 
 TEST_CASE("what a session of the operation chose stays until another kernel is clearly faster") {
-  const Fixture fixture;
+  const OperationFixture fixture;
   fixture.record(fixture.first, 8, 2.0, 2.2);
   fixture.record(fixture.second, 8, 1.9, 2.1);
   fixture.choose_for(fixture.first, 8);
@@ -101,7 +101,7 @@ TEST_CASE("what a session of the operation chose stays until another kernel is c
 }
 
 TEST_CASE("a choice of a kernel whose source has changed does not count") {
-  const Fixture fixture;
+  const OperationFixture fixture;
   KernelSpec changed = fixture.first;
   changed.source_hash = "of yesterday";
   fixture.record(fixture.second, 8, 1.0, 1.1);
@@ -111,7 +111,7 @@ TEST_CASE("a choice of a kernel whose source has changed does not count") {
 }
 
 TEST_CASE("a shape that was not tuned gets the kernel that was chosen for the nearest") {
-  const Fixture fixture;
+  const OperationFixture fixture;
   fixture.record(fixture.first, 16, 1.0, 1.1);
   fixture.record(fixture.second, 32, 3.0, 3.1);
   CHECK(fixture.chosen(17).spec->name == "first");  // the nearest record
@@ -123,14 +123,14 @@ TEST_CASE("a shape that was not tuned gets the kernel that was chosen for the ne
 }
 
 TEST_CASE("records of the same nearest shape: the faster one serves") {
-  const Fixture fixture;
+  const OperationFixture fixture;
   fixture.record(fixture.first, 16, 2.0, 2.1);
   fixture.record(fixture.second, 16, 1.0, 1.1);
   CHECK(fixture.chosen(17).spec->name == "second");
 }
 
 TEST_CASE("which kernel serves is kept for each problem, and replaced") {
-  const Fixture fixture;
+  const OperationFixture fixture;
   fixture.record(fixture.first, 8, 1.0, 1.1);
   fixture.choose_for(fixture.first, 8);
   fixture.choose_for(fixture.second, 16);

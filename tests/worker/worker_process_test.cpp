@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "engine/worker/worker.hpp"
 #include "hone/version.h"
 
 namespace hone {
