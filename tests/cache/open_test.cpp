@@ -110,9 +110,9 @@ TEST_CASE("a database of another program is refused and left alone") {
 TEST_CASE("a store of a newer Hone is refused and left alone") {
   Directory directory;
   make_store(directory.store());
-  raw_sql(directory.store(), "PRAGMA user_version = 6");
+  raw_sql(directory.store(), "PRAGMA user_version = 7");
   for (const StoreMode mode : kModes) {
-    CHECK(says(refused(directory, directory.store(), mode), "made by a newer Hone (schema 6, this one knows 5): update Hone"));
+    CHECK(says(refused(directory, directory.store(), mode), "made by a newer Hone (schema 7, this one knows 6): update Hone"));
   }
 }
 
