@@ -15,7 +15,7 @@ constexpr std::array kSignals{SIGINT, SIGTERM};
 
 std::atomic<int> wake_up{-1};  // a handler may do little more than write to a pipe; a thread does the rest
 
-std::atomic<bool> asked{false};  // since the Interrupt that lives
+std::atomic<bool> signalled{false};  // since the Interrupt that lives
 
 /// The second one ends the process as it would have without Hone; but not without a word.
 void end_at_once(int number) {
@@ -26,7 +26,7 @@ void end_at_once(int number) {
 }
 
 void on_signal(int number) {
-  if (asked.exchange(true)) {
+  if (signalled.exchange(true)) {
     end_at_once(number);
     return;
   }
@@ -43,7 +43,7 @@ Interrupt::Interrupt() {
     return;  // then a signal ends the process at once, which loses nothing either
   }
   wake_up = pipe_[1];
-  asked = false;
+  signalled = false;
   watcher_ = std::thread([this] {
     char byte = 0;
     if (::read(pipe_[0], &byte, 1) == 1) {

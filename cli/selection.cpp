@@ -63,7 +63,8 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
     }
     return no_record(arguments, subject, target, choice.elsewhere);
   }
-  return Selection{std::move(choice), std::string(name(choice.source))};
+  const std::string source(name(choice.source));
+  return Selection{std::move(choice), source};
 }
 
 Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const std::string& known_elsewhere) {

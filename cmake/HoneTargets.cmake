@@ -13,13 +13,17 @@ target_compile_options(hone_flags INTERFACE -ffunction-sections -fdata-sections 
 # The shared fmt halves the time to compile; a portable binary carries it instead.
 set(HONE_FMT $<IF:$<BOOL:${HONE_PORTABLE}>,fmt::fmt-header-only,fmt::fmt>)
 target_link_libraries(hone_flags INTERFACE ${HONE_FMT})
-if(HONE_UNITY_BUILD)
+if(HONE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A struct of one source file, with a member of that file's anonymous namespace, is no struct of a header.
   target_compile_options(hone_flags INTERFACE -Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # The compiler collects garbage less often: a tenth of its time, for some hundred megabytes.
   target_compile_options(hone_flags INTERFACE "SHELL:--param ggc-min-expand=400" "SHELL:--param ggc-min-heapsize=500000")
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # libstdc++ 12 implements std::stable_sort by its own std::get_temporary_buffer, which C++17 deprecates.
+  target_compile_options(hone_flags INTERFACE -Wno-deprecated-declarations)
 endif()
 if(HONE_DEVELOPER_MODE)
   target_compile_options(hone_flags INTERFACE -Werror)

@@ -32,9 +32,10 @@ stage_clang() {
   build_in build-clang -- -k 0
 }
 stage_tidy() {
-  : "clang-tidy over each source file (.clang-tidy)"
-  [[ -e build-clang/build.ninja ]] || cmake --preset clang
-  run-clang-tidy-19 -quiet -p build-clang -j "$jobs" "^$PWD/${HONE_FILES:-(engine|plugins|search|cache|cli|tests|bench)/}.*\.cpp$" 2>/dev/null
+  : "clang-tidy over all sources (.clang-tidy), those of a target together: their headers are read once"
+  cmake --preset clang -B build-tidy -DHONE_UNITY_BUILD=ON
+  local folders='(engine|plugins|search|cache|cli|tests|bench)/'
+  run-clang-tidy-19 -quiet -p build-tidy -j "$jobs" -header-filter="/$folders.*\.(hpp|cpp)\$" "^$PWD/(build-tidy/)?${HONE_FILES:-$folders}.*\.(cpp|cxx)\$" 2>/dev/null
 }
 stage_asan() {
   : "all tests under the address and undefined-behaviour sanitizers"

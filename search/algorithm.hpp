@@ -67,7 +67,7 @@ class Algorithm : public plugin::Strategy {
     [[nodiscard]] double await_resume() const { return algorithm->objective(algorithm->request_.front()); }
   };
   struct Answers : Answer {
-    [[nodiscard]] std::vector<double> await_resume() const;
+    std::vector<double> await_resume() const;  ///< may be ignored: objective() tells it later
   };
   /// `co_await` returns the objective, or the objectives in the order of positions. Positions may be known and may repeat.
   Answer evaluate(plugin::Position position);

@@ -19,7 +19,7 @@ struct SurrogateSettings {
   std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
   std::size_t spread = 2;   ///< this many after the first are as far as possible from earlier ones, once one is correct; others are random
   double chance = 0.5;      ///< weight of random proposals, see Chance; 0: none
-  ModelSettings model;
+  ModelSettings model = {};
   bool alignment = true;     ///< see Metric
   bool feasibility = false;  ///< weight the improvement by the probability of not failing
   std::size_t sources = 4;   ///< other problems and devices that are learned from; 0: none

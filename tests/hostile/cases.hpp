@@ -23,6 +23,11 @@ struct Case {
   bool smoke = false;            ///< in the default run
   std::string_view chance = "";  ///< of a listed one: what N launches find
 
+  [[nodiscard]] constexpr Case with(auto Case::*member, auto value) const {
+    Case copy = *this;
+    copy.*member = value;
+    return copy;
+  }
   [[nodiscard]] constexpr Case in_smoke() const { return with(&Case::smoke, true); }
   [[nodiscard]] constexpr Case on(std::string_view kinds) const { return with(&Case::devices, kinds); }
   [[nodiscard]] constexpr Case at(std::string_view extents) const { return with(&Case::shape, extents); }
@@ -31,11 +36,6 @@ struct Case {
   [[nodiscard]] constexpr Case accepted() const { return with(&Case::must, Must::kAccept); }
   [[nodiscard]] constexpr Case listed(std::string_view probability) const {
     return with(&Case::must, Must::kList).with(&Case::chance, probability);
-  }
-  [[nodiscard]] constexpr Case with(auto Case::*member, auto value) const {
-    Case copy = *this;
-    copy.*member = value;
-    return copy;
   }
 };
 
