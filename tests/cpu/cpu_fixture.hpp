@@ -94,7 +94,7 @@ class CpuFixture {
   }
 
   /// Runs `body` (see kernel_source) over `count` ints that begin as -1.
-  std::vector<int> run(const std::string& body, hone::PassLaunch geometry, std::size_t count, const std::string& helpers = "") {
+  std::vector<int> run(const std::string& body, const hone::PassLaunch& geometry, std::size_t count, const std::string& helpers = "") {
     std::vector<int> out(count, -1);
     const auto launched = launch(make_spec(kernel_source(body, helpers)), geometry, {out.data()}, static_cast<std::int64_t>(count));
     const std::string message = launched.ok() ? "" : launched.error().message;

@@ -139,12 +139,12 @@ constexpr std::array<std::string_view, 62> kWords{"neg ",
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::vector<hone::Parameter> kParameters = parameters();
+  static const std::vector<hone::Parameter> known = parameters();
   const std::string_view text = hone::fuzz::text_of(data, size);
   if (const auto parsed = Expression::parse(text)) {
     check(*parsed);
   }
-  if (const auto condition = hone::parse_condition(text, kParameters)) {
+  if (const auto condition = hone::parse_condition(text, known)) {
     check(*condition);
   }
   return 0;

@@ -9,11 +9,11 @@
 #include <string_view>
 
 /// libFuzzer's own entry points; fuzz_driver.cpp provides LLVMFuzzerMutate where libFuzzer does not.
-extern "C" {
+extern "C" {  // NOLINTBEGIN(readability-identifier-naming)
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed);
-}
+}  // NOLINTEND(readability-identifier-naming)
 
 namespace hone::fuzz {
 
