@@ -357,8 +357,96 @@ CREATE TABLE operation_record (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Version 7: what was served is kept. A change of it is a generation, a record that takes another's place leaves it where it is, and people
+// can give records a state.
+constexpr const char* kVersion7 = R"sql(
+CREATE TABLE change (
+  generation INTEGER PRIMARY KEY AUTOINCREMENT,
+  what       TEXT NOT NULL,  -- for people
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE record_7 (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  kernel         TEXT NOT NULL,
+  source_hash    TEXT NOT NULL,
+  dtype          TEXT NOT NULL CHECK (dtype <> ''),
+  layout         TEXT NOT NULL,
+  alignment      INTEGER NOT NULL CHECK (alignment > 0),
+  device         INTEGER NOT NULL REFERENCES device (id),
+  timing_profile TEXT NOT NULL CHECK (timing_profile <> ''),
+  input_profile  TEXT NOT NULL CHECK (input_profile <> ''),
+  objective      TEXT NOT NULL CHECK (objective <> ''),
+  accuracy_bound TEXT NOT NULL CHECK (accuracy_bound <> ''),
+  shape          TEXT NOT NULL,
+  configuration  TEXT NOT NULL,
+  samples        BLOB NOT NULL CHECK (length(samples) % 8 = 0),
+  median_us      REAL,
+  ci95_low_us    REAL,
+  ci95_high_us   REAL,
+  raced_out      INTEGER NOT NULL CHECK (raced_out IN (0, 1)),
+  by_graph       INTEGER NOT NULL CHECK (by_graph IN (0, 1)),
+  default_us     REAL,
+  session        INTEGER NOT NULL REFERENCES session (id),
+  trials         INTEGER NOT NULL,
+  artifact       TEXT NOT NULL,  -- digest; empty if none
+  symbols        TEXT NOT NULL,  -- JSON array
+  content        TEXT NOT NULL,  -- fingerprint of the artifact's bytes
+  code_digest    TEXT NOT NULL,
+  seal           TEXT NOT NULL,
+  environment    INTEGER NOT NULL REFERENCES environment (id),
+  created_at     TEXT NOT NULL,
+  generation     INTEGER NOT NULL DEFAULT 0 CHECK (generation >= 0),
+  UNIQUE (kernel, source_hash, dtype, shape, input_profile, objective, accuracy_bound, layout, alignment, device, timing_profile, generation)
+) STRICT;
+INSERT INTO record_7 (id, kernel, source_hash, dtype, layout, alignment, device, timing_profile, input_profile, objective, accuracy_bound,
+                      shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session,
+                      trials, artifact, symbols, content, code_digest, seal, environment, created_at)
+  SELECT id, kernel, source_hash, dtype, layout, alignment, device, timing_profile, input_profile, objective, accuracy_bound,
+         shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session,
+         trials, artifact, symbols, content, code_digest, seal, environment, created_at FROM record;
+
+CREATE TABLE operation_record_7 (  -- the primary key's columns first, in its order: else SQLite 3.40 finds fault with the rows
+  operation      TEXT NOT NULL CHECK (operation <> ''),
+  dtype          TEXT NOT NULL CHECK (dtype <> ''),
+  shape          TEXT NOT NULL,
+  input_profile  TEXT NOT NULL CHECK (input_profile <> ''),
+  objective      TEXT NOT NULL CHECK (objective <> ''),
+  accuracy_bound TEXT NOT NULL CHECK (accuracy_bound <> ''),
+  layout         TEXT NOT NULL,
+  alignment      INTEGER NOT NULL CHECK (alignment > 0),
+  device         INTEGER NOT NULL REFERENCES device (id),
+  timing_profile TEXT NOT NULL CHECK (timing_profile <> ''),
+  generation     INTEGER NOT NULL DEFAULT 0 CHECK (generation >= 0),
+  kernel         TEXT NOT NULL,  -- empty: none is known from this generation on
+  source_hash    TEXT NOT NULL,
+  session        INTEGER REFERENCES session (id),  -- of the kernel
+  created_at     TEXT NOT NULL,
+  PRIMARY KEY (operation, dtype, shape, input_profile, objective, accuracy_bound, layout, alignment, device, timing_profile, generation)
+) STRICT, WITHOUT ROWID;
+INSERT INTO operation_record_7 (operation, dtype, layout, alignment, device, input_profile, objective, accuracy_bound, timing_profile,
+                                shape, kernel, source_hash, session, created_at)
+  SELECT operation, dtype, layout, alignment, device, input_profile, objective, accuracy_bound, timing_profile,
+         shape, kernel, source_hash, session, created_at FROM operation_record;
+
+-- A number that was given to a row is never given again.
+DELETE FROM sqlite_sequence WHERE name = 'record_7';
+INSERT INTO sqlite_sequence (name, seq) SELECT 'record_7', seq FROM sqlite_sequence WHERE name = 'record';
+DROP TABLE record;
+DROP TABLE operation_record;
+ALTER TABLE record_7 RENAME TO record;
+ALTER TABLE operation_record_7 RENAME TO operation_record;
+
+CREATE TABLE record_state (
+  record     INTEGER NOT NULL REFERENCES record (id) ON DELETE CASCADE,
+  generation INTEGER NOT NULL,
+  state      TEXT NOT NULL CHECK (state <> ''),
+  PRIMARY KEY (record, generation)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7};
 
 // Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
 // Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
@@ -380,9 +468,17 @@ constexpr const char* kLikeVersion5 = "";  // it holds more, in the same columns
 constexpr const char* kLikeVersion6 = R"sql(
 CREATE TEMP VIEW operation_record AS SELECT '' AS operation, '' AS dtype, '' AS layout, 1 AS alignment, 0 AS device, '' AS input_profile,
   '' AS objective, '' AS accuracy_bound, '' AS timing_profile, '' AS shape, '' AS kernel, '' AS source_hash, 0 AS session,
-  '' AS created_at WHERE 0;
+  '' AS created_at, 0 AS generation WHERE 0;
 )sql";
-constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6};
+constexpr const char* kLikeVersion7 = R"sql(
+DROP VIEW IF EXISTS temp.record;
+CREATE TEMP VIEW record AS SELECT *, 0 AS by_graph, 'default' AS input_profile, 'time' AS objective, 'none' AS accuracy_bound,
+  '' AS content, '' AS code_digest, '' AS seal, 0 AS generation FROM main.record;
+CREATE TEMP VIEW IF NOT EXISTS operation_record AS SELECT *, 0 AS generation FROM main.operation_record;
+CREATE TEMP VIEW record_state AS SELECT 0 AS record, 0 AS generation, '' AS state WHERE 0;
+CREATE TEMP VIEW change AS SELECT 0 AS generation, '' AS what, '' AS created_at WHERE 0;
+)sql";
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6, kLikeVersion7};
 
 constexpr std::string_view kUpgrading = "upgrade the schema";
 

@@ -217,8 +217,8 @@ Result<bool> is_current(const Reading& reading, const fs::path& path) {
   return true;
 }
 
-SqliteStore::SqliteStore(fs::path path, Reading reading, StoreMode mode, bool trusted)
-    : path_(std::move(path)), reading_(std::move(reading)), mode_(mode), trusted_(trusted), process_(getpid()) {}
+SqliteStore::SqliteStore(fs::path path, Reading reading, StoreMode mode, bool trusted, const StoreView& view)
+    : path_(std::move(path)), reading_(std::move(reading)), mode_(mode), view_(view), trusted_(trusted), process_(getpid()) {}
 
 SqliteStore::~SqliteStore() {
   if (running_.empty() || getpid() != process_) {
@@ -278,7 +278,8 @@ Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMod
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust) {
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust,
+                                          const StoreView& view) {
   std::error_code failure;
   // Resolved, since SQLite puts its journal beside the file and not beside a link to it.
   const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
@@ -298,7 +299,7 @@ Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, Sto
   HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kAsItIs     ? open_as_it_is(file, mode)
                                       : mode == StoreMode::kReadOnly ? cache::open_for_reading(file)
                                                                      : cache::open_for_writing(file));
-  return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode, trusted));
+  return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode, trusted, view));
 }
 
 Result<void> check_store_writable(const std::filesystem::path& path) { return cache::check_writable(std::filesystem::absolute(path)); }

@@ -20,13 +20,15 @@ Result<void> SqliteStore::put_operation_record(const RecordKey& key, const Opera
   const std::lock_guard lock(mutex_);
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   HONE_ASSIGN(const std::int64_t device, device_row(key.device));
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR REPLACE INTO operation_record (operation, dtype, layout, alignment, device, "
+  HONE_ASSIGN(const std::int64_t generation,
+              begin_generation(fmt::format("{} {} {} is served by {}", key.kernel, dtypes_text(key), text(key.problem.shape), record.kernel)));
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO operation_record (operation, dtype, layout, alignment, device, "
                                                    "input_profile, objective, accuracy_bound, timing_profile, shape, kernel, source_hash, "
-                                                   "session, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                                                   "session, created_at, generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.text(key.kernel).text(dtypes_text(key)).text(key.layout).integer(key.alignment).integer(device);
   bind_purpose(insert, key.purpose);
   insert.text(text(key.problem.shape)).text(record.kernel).text(record.source_hash).integer(record.session);
-  insert.text(record.created_at.empty() ? utc_now() : record.created_at);
+  insert.text(record.created_at.empty() ? utc_now() : record.created_at).integer(generation);
   HONE_TRY(insert.run(kDoing));
   return transaction.commit(kDoing);
 }
@@ -35,12 +37,14 @@ Result<std::vector<OperationRecord>> SqliteStore::read_operation_records(const R
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
-              database().prepare("SELECT shape, kernel, source_hash, session, created_at FROM operation_record WHERE operation = ? AND "
+              database().prepare("SELECT shape, kernel, source_hash, session, created_at FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY "
+                                 "shape ORDER BY generation DESC) AS place FROM operation_record WHERE operation = ? AND "
                                  "dtype = ? AND layout = ? AND alignment = ? AND device = (SELECT id FROM device WHERE digest = ?) AND "
                                  "input_profile = ? AND objective = ? AND accuracy_bound = ? AND timing_profile = ? AND "
-                                 "(?10 IS NULL OR shape = ?10) ORDER BY shape"));
+                                 "(?10 IS NULL OR shape = ?10) AND generation <= ?11) WHERE place = 1 AND kernel <> '' ORDER BY shape"));
   bind_operation(select, key);
   any_shape ? select.null() : select.text(text(key.problem.shape));
+  select.integer(view_.generation);
   std::vector<OperationRecord> all;
   for (;;) {
     HONE_ASSIGN(const bool row, select.step("look up which kernel serves an operation"));

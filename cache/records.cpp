@@ -50,6 +50,8 @@ Result<Record> SqliteStore::read_record(Statement& row, const RecordKey& key, co
   record.symbols = read_json_list(row.read_text());
   record.created_at = row.read_text();
   record.environment = read_json_map(row.read_text());
+  HONE_ASSIGN(record.state, parse_record_state(row.read_text()));
+  record.generation = row.read_integer();
   HONE_ASSIGN(record.code, state_of(read_sealed(row)));
   return record;
 }
@@ -68,11 +70,24 @@ SqliteStore::Sealed SqliteStore::read_sealed(Statement& row) {
 }
 
 Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with) {
-  HONE_ASSIGN(Statement select, database().prepare(fmt::format(
-                                    "SELECT id, median_us, ci95_low_us, ci95_high_us, by_graph, {} FROM record WHERE {} AND shape = ?",
-                                    kCodeColumns, kKeyCondition)));
-  bind_key(select, key);
-  select.text(text(key.problem.shape));
+  const auto bind = [&](Statement& statement) {
+    bind_key(statement, key);
+    statement.text(text(key.problem.shape)).integer(StoreView::kNewest);
+  };
+  HONE_ASSIGN(Statement withdrawn,
+              database().prepare(fmt::format("WITH {} SELECT state FROM stated WHERE configuration = ? ORDER BY generation DESC LIMIT 1",
+                                             stated_records())));
+  bind(withdrawn);
+  withdrawn.text(winner.configuration_text);
+  HONE_ASSIGN(const bool known, withdrawn.step("look up whether the configuration was withdrawn"));
+  if (known && withdrawn.read_text() == name(RecordState::kWithdrawn)) {
+    return false;
+  }
+  HONE_ASSIGN(Statement select,
+              database().prepare(fmt::format("WITH {} SELECT id, median_us, ci95_low_us, ci95_high_us, by_graph, {} FROM stated AS record "
+                                             "WHERE state <> 'withdrawn' ORDER BY generation DESC, id DESC LIMIT 1",
+                                             stated_records(), kCodeColumns)));
+  bind(select);
   HONE_ASSIGN(const bool row, select.step("look up the record that stands"));
   if (!row) {
     return true;
@@ -91,12 +106,15 @@ Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner,
 Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key, const Record& record) {
   HONE_ASSIGN(const std::int64_t device, device_row(key.device));
   HONE_ASSIGN(const std::int64_t environment, environment_row(key.device));
+  HONE_ASSIGN(const std::int64_t generation,
+              begin_generation(fmt::format("record of {} {} {}: {}", key.kernel, dtypes_text(key), text(key.problem.shape),
+                                           record.configuration_text)));
   HONE_ASSIGN(Statement insert,
-              database().prepare("INSERT OR REPLACE INTO record (kernel, source_hash, dtype, layout, alignment, device, "
+              database().prepare("INSERT INTO record (kernel, source_hash, dtype, layout, alignment, device, "
                                  "input_profile, objective, accuracy_bound, timing_profile, shape, configuration, samples, median_us, "
                                  "ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, "
-                                 "environment, created_at, content, code_digest, seal) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                                 "environment, created_at, generation, content, code_digest, seal) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   CodeIdentity code{.kernel = key.kernel,
                     .source_hash = key.source_hash,
                     .dtype = dtypes_text(key),
@@ -114,7 +132,7 @@ Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key,
   insert.text(code.shape).text(record.configuration_text);
   bind_measurement(insert, record.measurement);
   insert.real(record.default_us).integer(session).integer(record.trials).text(record.artifact).text(code.symbols);
-  insert.integer(environment).text(record.created_at.empty() ? utc_now() : record.created_at);
+  insert.integer(environment).text(record.created_at.empty() ? utc_now() : record.created_at).integer(generation);
   bind_seal(insert, code);
   return insert.run("write the record");
 }
@@ -123,13 +141,16 @@ Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, cons
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
-              database().prepare(fmt::format("SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, "
-                                             "by_graph, default_us, session, trials, artifact, symbols, created_at, "
-                                             "(SELECT e.device FROM environment e WHERE e.id = record.environment), {} "
-                                             "FROM record WHERE {} AND (?{} IS NULL OR shape = ?{}) ORDER BY id",
-                                             kCodeColumns, kKeyCondition, kKeyColumns + 1, kKeyColumns + 1)));
+              database().prepare(fmt::format(
+                  "WITH {}, ranked AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY shape ORDER BY {}) AS place FROM stated "
+                  "WHERE state <> 'withdrawn' AND (?13 = 0 OR state <> 'candidate')) "
+                  "SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, "
+                  "trials, artifact, symbols, created_at, (SELECT e.device FROM environment e WHERE e.id = record.environment), state, "
+                  "generation, {} FROM ranked AS record WHERE place = 1 ORDER BY id",
+                  stated_records(), kServedFirst, kCodeColumns)));
   bind_key(select, key);
   any_shape ? select.null() : select.text(text(key.problem.shape));
+  select.integer(view_.generation).integer(view_.approved_only ? 1 : 0);
   std::vector<Record> all;
   for (;;) {
     HONE_ASSIGN(const bool row, select.step("look up a record"));

@@ -141,6 +141,14 @@ void bind_key(Statement& statement, const RecordKey& key) {
   bind_purpose(statement, key.purpose);
 }
 
+std::string stated_records() {
+  return fmt::format(
+      "asked AS (SELECT * FROM record WHERE {} AND (?11 IS NULL OR shape = ?11) AND generation <= ?12), "
+      "stated AS (SELECT *, COALESCE((SELECT s.state FROM record_state s WHERE s.record = asked.id AND s.generation <= ?12 "
+      "ORDER BY s.generation DESC LIMIT 1), 'candidate') AS state FROM asked)",
+      kKeyCondition);
+}
+
 Result<void> check_key(const RecordKey& key) {
   const Purpose& purpose = key.purpose;
   if (purpose.input_profile.empty() || purpose.objective.empty() || purpose.accuracy_bound.empty() || purpose.timing_profile.empty()) {

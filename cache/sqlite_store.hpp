@@ -1,6 +1,6 @@
 #pragma once
 // The store on SQLite. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp,
-// operations.cpp, compiled.cpp; opening is in open.cpp.
+// record_history.cpp, operations.cpp, compiled.cpp; opening is in open.cpp.
 
 #include <filesystem>
 #include <mutex>
@@ -28,7 +28,7 @@ Result<bool> is_current(const Reading& reading, const std::filesystem::path& pat
 /// Thread-safe: one call at a time.
 class SqliteStore final : public Store {
  public:
-  SqliteStore(std::filesystem::path path, Reading reading, StoreMode mode, bool trusted);
+  SqliteStore(std::filesystem::path path, Reading reading, StoreMode mode, bool trusted, const StoreView& view);
   /// Gives up the sessions that this store runs, so that they can be resumed.
   ~SqliteStore() override;
   SqliteStore(const SqliteStore&) = delete;
@@ -51,6 +51,11 @@ class SqliteStore final : public Store {
   Result<void> put_model(const std::string& kernel, const std::string& strategy, const std::string& model) override;
   Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) override;
   Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) override;
+  Result<std::vector<RecordInfo>> record_history(const StoreView& view) override;
+  Result<std::vector<Change>> changes() override;
+  Result<std::int64_t> generation() override;
+  Result<std::int64_t> set_record_state(const std::vector<std::int64_t>& records, RecordState state, const std::string& reason) override;
+  Result<std::int64_t> roll_back(std::int64_t generation, const std::string& reason) override;
   Result<std::optional<OperationRecord>> find_operation_record(const RecordKey& key) override;
   Result<std::vector<OperationRecord>> operation_records_of(const RecordKey& key) override;
   Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) override;
@@ -78,6 +83,10 @@ class SqliteStore final : public Store {
   /// Whether a winner takes the place of the record that stands. Within a transaction.
   Result<bool> takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with);
   Result<void> put_record(std::int64_t session, const RecordKey& key, const Record& record);
+  /// The number of a new generation. Within a transaction.
+  Result<std::int64_t> begin_generation(const std::string& what);
+  Result<void> write_state(std::int64_t record, std::int64_t generation, RecordState state);
+  Result<std::vector<RecordInfo>> read_history(const StoreView& view);
   Result<Record> read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters);
   Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);
   Result<std::vector<OperationRecord>> read_operation_records(const RecordKey& key, bool any_shape);
@@ -103,7 +112,8 @@ class SqliteStore final : public Store {
   std::filesystem::path path_;
   Reading reading_;
   StoreMode mode_;
-  bool trusted_;  ///< all code counts as the user's own
+  StoreView view_;  ///< of records that are looked up
+  bool trusted_;    ///< all code counts as the user's own
   std::optional<SealKey> key_;
   std::string no_key_;              ///< what is wrong with it; empty where there just is none yet
   int process_;                     ///< a forked child must leave the connection alone

@@ -43,6 +43,9 @@ Json record_json(const Subject& subject, const Target& target, const Choice& cho
           {"fix", fixed},
           {"trials", record.trials},
           {"created_at", record.created_at},
+          {"record", record.id},
+          {"state", name(record.state)},
+          {"generation", record.generation},
           {"code", name(record.code)},
           {"stale", stale}};
 }
@@ -66,7 +69,8 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
   if (record.default_us > 0.0) {
     lines += fmt::format(" ({:.2f}x the default's {})", record.default_us / record.measurement.median_us, duration(record.default_us));
   }
-  lines += fmt::format(", session {}, {}\n", record.session, record.created_at);
+  lines += fmt::format(", session {}, {}{}\n", record.session, record.created_at,
+                       record.state == RecordState::kCandidate ? "" : fmt::format(", {}", name(record.state)));
   lines += fixed.empty() ? "" : fmt::format("only configurations with {} were searched\n", fixed);
   if (choice.source == Source::kNearest) {
     lines += fmt::format("this shape is not tuned; showing the record of the nearest shape, {}\n", text(record.problem.shape));

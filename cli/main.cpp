@@ -30,6 +30,7 @@ constexpr std::array kVerbs{
     Verb{"strategies", "list the search strategies, or describe one", strategies},
     Verb{"devices", "list the devices of this machine", devices},
     Verb{"sessions", "list the sessions in the store", sessions},
+    Verb{"records", "list the records in the store, approve, pin, withdraw or roll back", records},
     Verb{"trust", "allow launching the compiled code of a store from elsewhere", trust},
     Verb{"doctor", "report what was found, what is missing, and what that costs", doctor},
 };

@@ -22,6 +22,7 @@ int run(int argc, char** argv);
 int check(int argc, char** argv);
 int verify(int argc, char** argv);
 int export_plan(int argc, char** argv);
+int records(int argc, char** argv);
 int sessions(int argc, char** argv);
 int trust(int argc, char** argv);
 int doctor(int argc, char** argv);

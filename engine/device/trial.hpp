@@ -32,6 +32,10 @@ std::string_view name(Outcome outcome);
 constexpr bool has_time(Outcome outcome) { return outcome == Outcome::kOk || outcome == Outcome::kTooSlow; }
 /// Whether something went wrong: one that was merely too slow did nothing wrong.
 constexpr bool is_failure(Outcome outcome) { return !has_time(outcome); }
+/// Whether it proves that the configuration must not be served, wherever the machine's own troubles may have caused the others.
+constexpr bool is_wrong(Outcome outcome) {
+  return outcome == Outcome::kWrongResult || outcome == Outcome::kRace || outcome == Outcome::kIllegalAccess;
+}
 Result<Outcome> parse_outcome(std::string_view text);
 
 /// What the compiler said of one configuration; the largest over its passes.

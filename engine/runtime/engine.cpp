@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
+#include <sstream>
 
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
@@ -49,6 +52,8 @@ struct Engine::Impl {
   std::unique_ptr<StoreAccess> store;
   double max_error = 0.0;
   std::string given;
+  StoreView view;
+  std::vector<std::string> force_default;
   std::mutex device_mutex;   ///< a device serves one thread at a time
   mutable std::mutex mutex;  ///< of all below, whose elements stay where they are
   std::map<std::string, KernelSpec, std::less<>> own_kernels;
@@ -112,9 +117,21 @@ struct Engine::Impl {
     return prepare(spec, problem, std::move(plan), device, found.info);
   }
 
+  [[nodiscard]] bool is_default_forced(std::string_view name) const {
+    return std::ranges::any_of(force_default, [&](const std::string& forced) { return forced == name || forced == "all"; });
+  }
+
   /// A winner that does not load costs its speed: the default runs in its place.
   Result<std::shared_ptr<Prepared>> load(const Operation& operation, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
     const std::shared_ptr<Store> from = store->get();
+    if (is_default_forced(operation.name)) {
+      HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
+      standard.choice.why = "the default is forced";
+      HONE_ASSIGN(std::shared_ptr<Prepared> forced,
+                  load_choice(*standard.spec, standard.problem, std::move(standard.choice), from.get()));
+      forced->settled = true;
+      return forced;
+    }
     HONE_ASSIGN(const OperationChoice chosen,
                 choose(operation, problem, found.info, from.get(), {.purpose = purpose_within(max_error, given), .without_store = true}));
     const Choice& choice = chosen.choice;
@@ -191,6 +208,25 @@ struct Engine::Impl {
     return std::shared_ptr<const Kernel::State>(std::move(state));
   }
 
+  /// The store's newest; 0 where it cannot be asked.
+  Result<std::int64_t> newest_generation() const {
+    const std::shared_ptr<Store> from = store->get();
+    return from == nullptr ? Result<std::int64_t>(0) : from->generation();
+  }
+
+  /// A pinned generation that is not there would be served as whatever is.
+  Result<void> check_generation(const std::filesystem::path& path) const {
+    if (view.generation == StoreView::kNewest) {
+      return {};
+    }
+    HONE_ASSIGN(const std::int64_t newest, newest_generation());
+    if (newest < view.generation) {
+      return Error{ErrorCode::kNotFound, fmt::format("the store {} has no generation {}: its newest is {}{}", path.string(), view.generation,
+                                                     newest, store->warnings().empty() ? "" : " (" + store->warnings().front() + ")")};
+    }
+    return {};
+  }
+
   Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust) {
     if (engine_parts().start_background == nullptr) {
       return Error{ErrorCode::kUnavailable, "background tuning needs hone::engine: this program links hone::runtime"};
@@ -209,6 +245,21 @@ struct Engine::Impl {
   }
 };
 
+namespace {
+
+/// Those of the options and of the environment.
+std::vector<std::string> forced_defaults(const EngineOptions& options) {
+  std::vector<std::string> names = options.force_default;
+  const char* const variable = std::getenv("HONE_FORCE_DEFAULT");
+  std::istringstream list(variable == nullptr ? "" : variable);
+  for (std::string name; std::getline(list, name, ',');) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
 Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -219,6 +270,8 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   auto impl = shared_in_process(std::make_unique<Impl>(), Origin());
   impl->max_error = options.max_error;
   impl->given = options.given;
+  impl->view = {.generation = options.generation > 0 ? options.generation : StoreView::kNewest, .approved_only = options.approved_only};
+  impl->force_default = forced_defaults(options);
   HONE_ASSIGN(impl->found, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
@@ -228,7 +281,8 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   if (options.background_tuning) {
     HONE_TRY(impl->start_tuner(*options.background_tuning, path, trust));
   }
-  impl->store = std::make_unique<StoreAccess>(path, trust);
+  impl->store = std::make_unique<StoreAccess>(path, trust, impl->view);
+  HONE_TRY(impl->check_generation(path));
   HONE_ASSIGN(std::unique_ptr<LaunchDevice> device, impl->found.plugin->open_to_launch(impl->found.info));
   impl->device = shared_in_process(std::move(device), impl->origin);
   return Engine(std::move(impl));
@@ -263,6 +317,11 @@ Result<Kernel> Engine::kernel(std::string_view kernel, const DTypes& dtypes, con
   HONE_ASSIGN(const auto known, impl_->find(kernel));
   HONE_ASSIGN(const Problem problem, make_problem(*known->operation.definition, dtypes, shape));
   return impl_->handle(known, problem);
+}
+
+Result<std::int64_t> Engine::generation() const {
+  HONE_TRY(impl_->origin.check());
+  return impl_->view.generation != StoreView::kNewest ? Result<std::int64_t>(impl_->view.generation) : impl_->newest_generation();
 }
 
 BackgroundReport Engine::background_report() const {

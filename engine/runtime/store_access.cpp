@@ -10,7 +10,7 @@ constexpr std::chrono::seconds kPause{5};
 
 }  // namespace
 
-StoreAccess::StoreAccess(std::filesystem::path path, Trust trust) : path_(std::move(path)), trust_(trust) {
+StoreAccess::StoreAccess(std::filesystem::path path, Trust trust, const StoreView& view) : path_(std::move(path)), trust_(trust), view_(view) {
   std::error_code ignored;
   if (std::filesystem::exists(path_, ignored)) {
     open();
@@ -55,7 +55,7 @@ std::vector<std::string> StoreAccess::warnings() const {
 
 /// An application that upgraded the store would shut out those that come with an older Hone.
 void StoreAccess::open() {
-  if (Result<std::unique_ptr<Store>> opened = open_store(path_, StoreMode::kAsItIs, trust_)) {
+  if (Result<std::unique_ptr<Store>> opened = open_store(path_, StoreMode::kAsItIs, trust_, view_)) {
     store_ = std::move(opened).value();
     return;
   } else if (std::ranges::find(warnings_, opened.error().message) == warnings_.end()) {

@@ -17,7 +17,7 @@ class StoreAccess {
  public:
   StoreAccess() = default;
   /// Opens the store at `path` if there is one. One that cannot be opened is tried again later.
-  StoreAccess(std::filesystem::path path, Trust trust);
+  StoreAccess(std::filesystem::path path, Trust trust, const StoreView& view = {});
 
   /// The store; null where there is none, or where it failed a moment ago.
   std::shared_ptr<Store> get();
@@ -37,6 +37,7 @@ class StoreAccess {
   mutable std::mutex mutex_;
   std::filesystem::path path_;  ///< empty: there is no store
   Trust trust_ = Trust::kOwn;
+  StoreView view_;
   std::shared_ptr<Store> store_;
   Clock::time_point retry_at_;
   std::vector<std::string> warnings_;

@@ -13,6 +13,19 @@ bool is_for(const OperationRecord& row, const KernelSpec& spec) { return row.ker
 
 double time_of(const OperationChoice& candidate) { return candidate.choice.record->measurement.median_us; }
 
+/// The fastest exact record that is pinned: people chose it, so that no session does.
+const OperationChoice* pinned(std::vector<OperationChoice>& candidates) {
+  OperationChoice* chosen = nullptr;
+  for (OperationChoice& candidate : candidates) {
+    const bool is_pinned = candidate.choice.source == Source::kExact && candidate.choice.record->state == RecordState::kPinned;
+    if (is_pinned && (chosen == nullptr || time_of(candidate) < time_of(*chosen))) {
+      chosen = &candidate;
+      chosen->compared = true;
+    }
+  }
+  return chosen;
+}
+
 /// The fastest exact record; the one that a session of the operation chose keeps its place until another is clearly faster.
 const OperationChoice* exact(std::vector<OperationChoice>& candidates, const std::optional<OperationRecord>& row) {
   OperationChoice* chosen = nullptr;
@@ -121,7 +134,10 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
     candidates.push_back({one.spec, one.problem, std::move(choice)});
   }
   const auto own = std::ranges::find(rows, problem.shape, [](const OperationRecord& row) { return row.problem.shape; });
-  const OperationChoice* chosen = exact(candidates, own == rows.end() ? std::nullopt : std::optional(*own));
+  const OperationChoice* chosen = pinned(candidates);
+  if (chosen == nullptr) {
+    chosen = exact(candidates, own == rows.end() ? std::nullopt : std::optional(*own));
+  }
   if (chosen == nullptr) {
     chosen = nearest(candidates, rows, problem);
   }

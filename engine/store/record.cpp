@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "engine/base/names.hpp"
 #include "engine/store/store.hpp"
 
 namespace hone {
@@ -16,6 +17,31 @@ std::string_view name(CodeState state) {
       break;
   }
   return "none";
+}
+
+std::string_view name(RecordState state) {
+  switch (state) {
+    case RecordState::kApproved:
+      return "approved";
+    case RecordState::kPinned:
+      return "pinned";
+    case RecordState::kWithdrawn:
+      return "withdrawn";
+    case RecordState::kCandidate:
+      break;
+  }
+  return "candidate";
+}
+
+Result<RecordState> parse_record_state(std::string_view text) {
+  std::vector<std::string> known;
+  for (const RecordState state : {RecordState::kCandidate, RecordState::kApproved, RecordState::kPinned, RecordState::kWithdrawn}) {
+    if (name(state) == text) {
+      return state;
+    }
+    known.emplace_back(name(state));
+  }
+  return Error{ErrorCode::kInvalidArgument, unknown_name("record state", text, known)};
 }
 
 bool replaces(const Record& candidate, const Record& standing) {

@@ -11,6 +11,7 @@
 #include "engine/device/device.hpp"
 #include "engine/device/trial.hpp"
 #include "engine/kernel/kernel_problem.hpp"
+#include "engine/store/record_history.hpp"
 #include "hone/source.hpp"
 
 namespace hone {
@@ -65,6 +66,8 @@ struct Record {
   std::string created_at;                                       ///< UTC, ISO 8601
   std::map<std::string, std::string, std::less<>> environment;  ///< of the device when it was tuned
   Problem problem;                                              ///< of its key: what `records_of` looks shapes up by
+  RecordState state = RecordState::kCandidate;
+  std::int64_t generation = 0;  ///< in which it was written
   CodeState code = CodeState::kNone;                            ///< as the store that it was read from sees it
 };
 
@@ -148,7 +151,8 @@ class Store {
   virtual Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) = 0;
   /// Marks the session done and, where there is a winner, writes the record: one transaction. Where a record of the key stands by then, the
   /// winner takes its place if the session measured it beside this very one (`compared_with` is Record::id of what stands) and so decided
-  /// itself, else by `replaces`. Returns whether the record was written.
+  /// itself, else by `replaces`. Records are kept: what stood is found in record_history. A configuration that was withdrawn from the
+  /// problem is not written. Returns whether the record was written.
   virtual Result<bool> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
                                       double elapsed_seconds, std::optional<std::int64_t> compared_with = std::nullopt) = 0;
   /// Writes the best so far of a session that was stopped, which can still be resumed: where no record stands, or by `replaces`. Returns
@@ -172,6 +176,20 @@ class Store {
   virtual Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
   /// The records of `key` with any shape, its own included.
   virtual Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
+
+  /// The records in the store, also those that are not served: earlier ones, withdrawn ones. In the order of their generations. `view`
+  /// decides which count as served.
+  virtual Result<std::vector<RecordInfo>> record_history(const StoreView& view) = 0;
+  /// What changed, from the first generation on.
+  virtual Result<std::vector<Change>> changes() = 0;
+  /// The newest generation; 0 in a new store.
+  virtual Result<std::int64_t> generation() = 0;
+  /// Gives all these records a state, in one generation, which is returned. `reason` is for people. Errors, kNotFound: there is no such
+  /// record.
+  virtual Result<std::int64_t> set_record_state(const std::vector<std::int64_t>& records, RecordState state, const std::string& reason) = 0;
+  /// Has the store serve what it served in an earlier generation: withdraws what was written since and restores the states. Nothing is
+  /// deleted. Returns the new generation. Errors, kInvalidArgument: no earlier generation.
+  virtual Result<std::int64_t> roll_back(std::int64_t generation, const std::string& reason) = 0;
 
   /// What is known of an operation: of the problem of `key`, or of any shape. A key of an operation has its name in place of a kernel's,
   /// and no source hash.
@@ -203,7 +221,8 @@ enum class Trust {
 };
 
 /// Opens the SQLite store. Errors, kStore: not a Hone store, made by a newer Hone, corrupt, read-only; kIo: the disk is full or fails.
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust = Trust::kOwn);
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust = Trust::kOwn,
+                                          const StoreView& view = {});
 
 /// Has all code in the store at `path` launched for this user from now on, or (`trusted` false) only this user's own. Kept in the user's
 /// data directory; the store is not changed.

@@ -59,7 +59,22 @@ std::size_t TuningSession::close_to_best(const std::vector<Candidate>& candidate
   return std::min(static_cast<std::size_t>(close), kMostFinalists);
 }
 
+Result<void> TuningSession::withdraw_if_wrong(const std::vector<Trial>& trials, const Record& record) {
+  const auto proof = std::ranges::find_if(
+      trials, [&](const Trial& trial) { return is_wrong(trial.outcome) && trial.configuration == record.configuration; });
+  if (proof == trials.end()) {
+    return {};
+  }
+  HONE_TRY(store_.set_record_state({record.id}, RecordState::kWithdrawn, fmt::format("{} in session {}", name(proof->outcome), session_)));
+  report_.notes.push_back(fmt::format("the record of this problem, {}, was withdrawn: {}", record.configuration_text, proof->detail));
+  return {};
+}
+
 Result<void> TuningSession::final_round() {
+  HONE_ASSIGN(const std::optional<Record> stood, store_.find_record(key_, request_.spec.parameters));
+  if (stood) {
+    HONE_TRY(withdraw_if_wrong(trials_, *stood));
+  }
   if (!best_us_) {
     HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
     return {};
@@ -78,6 +93,9 @@ Result<void> TuningSession::final_round() {
     }
     right.push_back(std::move(trial));
   }
+  if (stood) {
+    HONE_TRY(withdraw_if_wrong(results, *stood));
+  }
   HONE_ASSIGN(const std::optional<Record> known, store_.find_record(key_, request_.spec.parameters));
   std::optional<Record> record;
   if (const Trial* const winner = choose(right, known)) {
@@ -89,7 +107,11 @@ Result<void> TuningSession::final_round() {
     }
     compared_with_ = beside_known ? std::optional(known->id) : std::nullopt;
   }
-  HONE_TRY(store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
+  HONE_ASSIGN(const bool written,
+              store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
+  if (record && !written && !report_.faster_record) {
+    report_.notes.push_back("the winner did not become the record: a faster one was written meanwhile, or it was withdrawn from this problem (hone records --all)");
+  }
   return {};
 }
 

@@ -101,6 +101,8 @@ class TuningSession {
   [[nodiscard]] std::vector<Candidate> finalists() const;
   /// As many as are about as fast as the best.
   [[nodiscard]] std::size_t close_to_best(const std::vector<Candidate>& candidates) const;
+  /// A record that the session found to be wrong is not served any more, whoever wins.
+  Result<void> withdraw_if_wrong(const std::vector<Trial>& trials, const Record& record);
   static bool is_among(const std::vector<Trial>& trials, const Record& record);
   /// The winner of the final round: the fastest, unless the problem's record is there and cannot be told from it, for a record changes
   /// hands only where intervals part. Notes those that cannot be told from the winner.

@@ -172,7 +172,7 @@ TEST_CASE("an interrupted session says so, and a budget that is used up ends it 
   CHECK(ended["session"] == 1);
   CHECK(ended["trials"] == trials);
   CHECK(ended["best"].is_object());
-  CHECK(query(store, "SELECT count(*) FROM record") == std::vector<std::string>{"1"});
+  CHECK(run({"records", "--store", store, "--json"}).json()["records"].size() == 1);
 }
 
 TEST_CASE("two signals end a session at once, and it says so") {

@@ -60,6 +60,54 @@ TEST_CASE("a winner of given arrays is for the engine that names them alone") {
   CHECK(source(arrays) == Source::kExact);
 }
 
+TEST_CASE("an engine that is held to a generation serves what was served then, and one that is not there is refused") {
+  const Folder folder;
+  make_tuned_store(folder / "S.db");
+  const auto store = open_store(folder / "S.db", StoreMode::kReadWrite).value();
+  const std::int64_t then = store->generation().value();
+  REQUIRE(store->set_record_state({1}, RecordState::kWithdrawn, "").ok());
+  const auto source_at = [&](std::int64_t generation) {
+    Engine engine = Engine::open({.store = folder / "S.db", .device = "cpu", .generation = generation}).value();
+    return engine.kernel("softmax", DType::kF32, kSoftmaxShape).value().source();
+  };
+  CHECK(source_at(0) == Source::kDefault);
+  CHECK(source_at(then) == Source::kExact);
+  Engine held = Engine::open({.store = folder / "S.db", .device = "cpu", .generation = then}).value();
+  CHECK(held.generation().value() == then);
+  CHECK(Engine::open({.store = folder / "S.db", .device = "cpu"}).value().generation().value() == then + 1);
+  const Result<Engine> future = Engine::open({.store = folder / "S.db", .device = "cpu", .generation = then + 2});
+  REQUIRE_FALSE(future.ok());
+  CHECK(future.error().message.find("has no generation") != std::string::npos);
+  CHECK_FALSE(Engine::open({.store = folder / "none.db", .device = "cpu", .generation = 1}).ok());
+}
+
+TEST_CASE("an engine for approved records runs the default until a record is approved") {
+  const Folder folder;
+  make_tuned_store(folder / "S.db");
+  const auto source = [&] {
+    Engine engine = Engine::open({.store = folder / "S.db", .device = "cpu", .approved_only = true}).value();
+    return engine.kernel("softmax", DType::kF32, kSoftmaxShape).value().source();
+  };
+  CHECK(source() == Source::kDefault);
+  REQUIRE(open_store(folder / "S.db", StoreMode::kReadWrite).value()->set_record_state({1}, RecordState::kApproved, "").ok());
+  CHECK(source() == Source::kExact);
+}
+
+TEST_CASE("a default can be forced, by the application and from outside") {
+  const Folder folder;
+  make_tuned_store(folder / "S.db");
+  const auto kernel = [&](const std::vector<std::string>& forced) {
+    Engine engine = Engine::open({.store = folder / "S.db", .device = "cpu", .force_default = forced}).value();
+    return engine.kernel("softmax", DType::kF32, kSoftmaxShape).value();
+  };
+  CHECK(kernel({}).source() == Source::kExact);
+  CHECK(kernel({"gemm"}).source() == Source::kExact);
+  CHECK(kernel({"softmax"}).source() == Source::kDefault);
+  CHECK(kernel({"all"}).why() == "the default is forced");
+  const Variable forced("HONE_FORCE_DEFAULT", "gemm,softmax");
+  CHECK(kernel({}).source() == Source::kDefault);
+}
+
 TEST_CASE("a kernel of one's own that bears a built-in's name gets its own code, also where the built-in was asked for before") {
   Engine engine = cpu_engine();
   alignas(16) std::array<float, 3> x{1.0F, 2.0F, 3.0F}, y{};

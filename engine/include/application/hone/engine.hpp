@@ -51,6 +51,13 @@ struct EngineOptions {
   bool trust_store = false;          ///< launch the code in the store regardless of who made it: for a store shipped with the application
   double max_error = 0.0;            ///< use winners tuned under this accuracy bound (`--max-error`); 0: none
   std::string given = {};            ///< use winners tuned on given arrays: the digest that `hone tune --input` prints
+  /// Looks records up as they were served in this generation of the store (Engine::generation, `hone records --log`), so that every process
+  /// and every rank gets the same answers, whatever is tuned meanwhile. 0: as they are.
+  std::int64_t generation = 0;
+  bool approved_only = false;  ///< use only records that were approved or pinned (`hone records --set`)
+  /// Kernels and operations that run their default, whatever the store holds; "all" means every one. $HONE_FORCE_DEFAULT adds to them
+  /// (names separated by commas).
+  std::vector<std::string> force_default = {};
   /// Needs hone-worker, an empty `given`, and a writable store, which is created if there is none.
   std::optional<BackgroundTuning> background_tuning = {};
 };
@@ -171,7 +178,7 @@ class HONE_API Engine {
  public:
   /// A missing store is not an error: every kernel then runs its default. Nor is a store that cannot be read (locked, damaged, or written
   /// by a newer Hone): readable records are used, other problems run defaults, and warnings() reports it. Errors: an
-  /// unknown or missing device; with background_tuning, a store that cannot be written.
+  /// unknown or missing device; with background_tuning, a store that cannot be written; a generation that the store does not have.
   static Result<Engine> open(const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -195,6 +202,9 @@ class HONE_API Engine {
   [[nodiscard]] BackgroundReport background_report() const;
   /// Problems that did not prevent lookups, each once: a store that cannot be read, a winner that cannot be loaded.
   [[nodiscard]] std::vector<std::string> warnings() const;
+
+  /// The generation whose records are looked up: that of EngineOptions, else the newest in the store; 0 without a store.
+  [[nodiscard]] Result<std::int64_t> generation() const;
 
   [[nodiscard]] const DeviceInfo& device_info() const;
   /// Memory of the engine's device, for applications without CUDA code of their own. Not thread-safe.

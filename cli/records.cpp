@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/options.hpp"
+#include "cli/present.hpp"
+#include "cli/verbs.hpp"
+
+namespace hone::cli {
+namespace {
+
+struct Selection {
+  std::vector<std::int64_t> ids;
+  std::vector<std::string> kernels;
+  [[nodiscard]] bool has(const RecordInfo& record) const {
+    return (ids.empty() && kernels.empty()) || std::ranges::find(ids, record.id) != ids.end() ||
+           std::ranges::find(kernels, record.kernel) != kernels.end();
+  }
+};
+
+Selection find_selection(const cxxopts::ParseResult& arguments) {
+  Selection selection;
+  if (arguments.count("which") == 0) {
+    return selection;
+  }
+  for (const std::string& which : arguments["which"].as<std::vector<std::string>>()) {
+    std::int64_t id = 0;
+    const auto [end, failure] = std::from_chars(which.data(), which.data() + which.size(), id);
+    if (failure == std::errc() && end == which.data() + which.size()) {
+      selection.ids.push_back(id);
+    } else {
+      selection.kernels.push_back(which);
+    }
+  }
+  return selection;
+}
+
+Json record_json(const RecordInfo& record) {
+  return {{"id", record.id},
+          {"generation", record.generation},
+          {"state", name(record.state)},
+          {"served", record.served},
+          {"kernel", record.kernel},
+          {"source_hash", record.source_hash},
+          {"dtype", record.dtypes},
+          {"shape", json(record.shape)},
+          {"accuracy_bound", record.accuracy_bound},
+          {"input_profile", record.input_profile},
+          {"product", record.product},
+          {"config", record.configuration},
+          {"time_us", record.median_us},
+          {"default_us", record.default_us},
+          {"session", record.session},
+          {"created_at", record.created_at}};
+}
+
+/// Served ones; with `all` also earlier, withdrawn and, of approved ones only, unapproved ones.
+Result<Output> list(Store& store, const Selection& selection, const StoreView& view, bool all) {
+  HONE_ASSIGN(const std::vector<RecordInfo> records, store.record_history(view));
+  HONE_ASSIGN(const std::int64_t generation, store.generation());
+  Output output{.json = {{"generation", std::min(generation, view.generation)}, {"records", Json::array()}}, .text = ""};
+  std::vector<std::vector<std::string>> rows{
+      {"id", "generation", "state", "kernel", "dtype", "shape", "product", "time", "default", "session", "created", "configuration"}};
+  for (const RecordInfo& record : records) {
+    if (!selection.has(record) || (!all && !record.served)) {
+      continue;
+    }
+    output.json["records"].push_back(record_json(record));
+    rows.push_back({std::to_string(record.id), std::to_string(record.generation),
+                    fmt::format("{}{}", name(record.state), record.served && all ? ", served" : ""), record.kernel, record.dtypes,
+                    text(record.shape), record.product, duration(record.median_us),
+                    record.default_us > 0.0 ? duration(record.default_us) : "-", std::to_string(record.session), record.created_at,
+                    record.configuration});
+  }
+  output.text = rows.size() == 1 ? "no record\n" : table(rows);
+  output.text += fmt::format("generation {}\n", std::min(generation, view.generation));
+  return output;
+}
+
+Result<Output> log(Store& store) {
+  HONE_ASSIGN(const std::vector<Change> changes, store.changes());
+  Output output{.json = {{"changes", Json::array()}}, .text = ""};
+  for (const Change& change : changes) {
+    output.json["changes"].push_back({{"generation", change.generation}, {"what", change.what}, {"created_at", change.created_at}});
+    output.text += fmt::format("{:>6}  {}  {}\n", change.generation, change.created_at, change.what);
+  }
+  output.text += changes.empty() ? "nothing has changed yet\n" : "";
+  return output;
+}
+
+Result<Output> changed(std::int64_t generation) {
+  return Output{{{"generation", generation}}, fmt::format("generation {}\n", generation)};
+}
+
+/// The same of what changes the store.
+Result<Output> change(const cxxopts::ParseResult& arguments, const Selection& selection) {
+  const std::string reason = arguments.count("reason") > 0 ? arguments["reason"].as<std::string>() : "";
+  const bool sets = arguments.count("set") > 0;
+  if (sets == (arguments.count("roll-back") > 0)) {
+    return Error{ErrorCode::kInvalidArgument, "--set and --roll-back are two changes: make one after the other"};
+  }
+  if (sets && (selection.ids.empty() || !selection.kernels.empty())) {
+    return Error{ErrorCode::kInvalidArgument, "which records? --set takes their numbers: hone records 12 13 --set approved (hone records lists them)"};
+  }
+  HONE_ASSIGN(const RecordState state, sets ? parse_record_state(arguments["set"].as<std::string>()) : RecordState::kCandidate);
+  HONE_TRY(open_to_read(store_path(arguments)));  // a store that is not there is not made
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  HONE_ASSIGN(const std::int64_t generation, sets ? store->set_record_state(selection.ids, state, reason)
+                                                  : store->roll_back(arguments["roll-back"].as<std::int64_t>(), reason));
+  return changed(generation);
+}
+
+}  // namespace
+
+int records(int argc, char** argv) {
+  cxxopts::Options options("hone records",
+                           "Lists the records that the store serves, and changes which these are. Nothing is deleted: every change is a\n"
+                           "generation, to which a store can be rolled back and a program can be held (docs/records.md).");
+  add_store_option(options);
+  options.add_options()("which", "names of kernels, or numbers of records", cxxopts::value<std::vector<std::string>>(), "KERNEL|ID")(
+      "all", "also earlier and withdrawn records")("at", "as of this generation", cxxopts::value<std::int64_t>(), "GENERATION")(
+      "approved", "only records that were approved or pinned are served")("log", "list the generations")(
+      "set", "give the records a state: candidate, approved, pinned, withdrawn", cxxopts::value<std::string>(), "STATE")(
+      "roll-back", "serve what was served in an earlier generation", cxxopts::value<std::int64_t>(), "GENERATION")(
+      "reason", "with --set and --roll-back: noted in the log", cxxopts::value<std::string>(), "TEXT");
+  options.parse_positional({"which"});
+  options.positional_help("[KERNEL|ID...]");
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    const Selection selection = find_selection(arguments);
+    if (arguments.count("set") + arguments.count("roll-back") > 0) {
+      return change(arguments, selection);
+    }
+    if (arguments.count("reason") > 0) {
+      return Error{ErrorCode::kInvalidArgument, "--reason belongs to --set or --roll-back"};
+    }
+    HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
+    if (arguments.count("log") > 0) {
+      return log(*store);
+    }
+    StoreView view{.generation = StoreView::kNewest, .approved_only = arguments.count("approved") > 0};
+    if (arguments.count("at") > 0) {
+      view.generation = arguments["at"].as<std::int64_t>();
+    }
+    return list(*store, selection, view, arguments.count("all") > 0);
+  });
+}
+
+}  // namespace hone::cli

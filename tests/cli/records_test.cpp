@@ -1,0 +1,80 @@
+// What hone records lists and changes.
+#include <doctest/doctest.h>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+const std::vector<std::string> kProblem = {"softmax", "--device", "cpu", "--dtype", "f32", "--shape", "rows=4,cols=32"};
+
+Ended of_problem(const std::string& verb, const std::string& store, const std::vector<std::string>& more = {}) {
+  Arguments arguments = {verb};
+  arguments.insert(arguments.end(), kProblem.begin(), kProblem.end());
+  arguments.insert(arguments.end(), {"--store", store, "--json"});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+}  // namespace
+
+TEST_CASE("a record is listed, withdrawn, rolled back to and pinned") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  REQUIRE(of_problem("tune", store, {"--budget", "2trials", "--strategy", "random"}).exit == 0);
+  const auto records = [&](const Arguments& more) {
+    Arguments arguments = {"records", "--store", store, "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended ended = run(arguments);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    return ended.json();
+  };
+  const auto listed = records({});
+  REQUIRE(listed["records"].size() == 1);
+  CHECK(listed["records"][0]["kernel"] == "softmax");
+  CHECK(listed["records"][0]["state"] == "candidate");
+  CHECK(listed["records"][0]["served"] == true);
+  CHECK(listed["records"][0]["time_us"] > 0.0);
+  const std::string id = std::to_string(listed["records"][0]["id"].get<int>()), then = std::to_string(listed["generation"].get<int>());
+  CHECK(of_problem("best", store).json()["record"] == listed["records"][0]["id"]);
+
+  const int withdrawn = records({id, "--set", "withdrawn", "--reason", "slow in production"})["generation"];
+  CHECK(of_problem("best", store).exit == 2);
+  CHECK(records({})["records"].empty());
+  CHECK(records({"softmax", "--all"})["records"][0]["state"] == "withdrawn");
+  CHECK(records({"gemm", "--all"})["records"].empty());
+  CHECK(records({"--at", then})["records"].size() == 1);
+  const auto log = records({"--log"})["changes"];
+  CHECK(log.back()["generation"] == withdrawn);
+  CHECK(log.back()["what"] == "record " + id + " withdrawn: slow in production");
+
+  records({"--roll-back", then});
+  CHECK(of_problem("best", store).exit == 0);
+  records({id, "--set", "pinned"});
+  CHECK(of_problem("best", store).json()["state"] == "pinned");
+  CHECK(records({"--approved"})["records"].size() == 1);
+}
+
+TEST_CASE("changes that cannot be made are refused, and no store is made for them") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  CHECK(run({"records", "1", "--set", "pinned", "--store", store}).exit == 2);
+  CHECK_FALSE(std::filesystem::exists(store));
+  REQUIRE(of_problem("tune", store, {"--budget", "2trials", "--strategy", "random"}).exit == 0);
+  const auto refused = [&](Arguments arguments, const std::string& message) {
+    arguments.insert(arguments.begin(), "records");
+    arguments.insert(arguments.end(), {"--store", store});
+    const Ended ended = run(arguments);
+    CHECK(ended.exit == 2);
+    CHECK_MESSAGE(ended.err.find(message) != std::string::npos, ended.err);
+  };
+  refused({"99", "--set", "pinned"}, "has no record 99");
+  refused({"softmax", "--set", "pinned"}, "--set takes their numbers");
+  refused({"--set", "pinned"}, "--set takes their numbers");
+  refused({"1", "--set", "pined"}, "did you mean 'pinned'");
+  refused({"--roll-back", "99"}, "give an earlier one");
+  refused({"1", "--set", "pinned", "--roll-back", "0"}, "two changes");
+  refused({"--reason", "because"}, "--reason belongs to");
+}
+
+}  // namespace hone::test
