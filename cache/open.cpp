@@ -278,8 +278,7 @@ Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMod
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust,
-                                          const StoreView& view) {
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust, const StoreView& view) {
   std::error_code failure;
   // Resolved, since SQLite puts its journal beside the file and not beside a link to it.
   const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);

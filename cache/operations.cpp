@@ -20,11 +20,12 @@ Result<void> SqliteStore::put_operation_record(const RecordKey& key, const Opera
   const std::lock_guard lock(mutex_);
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   HONE_ASSIGN(const std::int64_t device, device_row(key.device));
-  HONE_ASSIGN(const std::int64_t generation,
-              begin_generation(fmt::format("{} {} {} is served by {}", key.kernel, dtypes_text(key), text(key.problem.shape), record.kernel)));
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO operation_record (operation, dtype, layout, alignment, device, "
-                                                   "input_profile, objective, accuracy_bound, timing_profile, shape, kernel, source_hash, "
-                                                   "session, created_at, generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  HONE_ASSIGN(const std::int64_t generation, begin_generation(fmt::format("{} {} {} is served by {}", key.kernel, dtypes_text(key),
+                                                                          text(key.problem.shape), record.kernel)));
+  HONE_ASSIGN(Statement insert,
+              database().prepare("INSERT INTO operation_record (operation, dtype, layout, alignment, device, "
+                                 "input_profile, objective, accuracy_bound, timing_profile, shape, kernel, source_hash, "
+                                 "session, created_at, generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.text(key.kernel).text(dtypes_text(key)).text(key.layout).integer(key.alignment).integer(device);
   bind_purpose(insert, key.purpose);
   insert.text(text(key.problem.shape)).text(record.kernel).text(record.source_hash).integer(record.session);

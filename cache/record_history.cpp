@@ -30,17 +30,18 @@ Result<void> SqliteStore::write_state(std::int64_t record, std::int64_t generati
 
 /// The order of served records is that of SqliteStore::read_records.
 Result<std::vector<RecordInfo>> SqliteStore::read_history(const StoreView& view) {
-  HONE_ASSIGN(Statement select,
-              database().prepare(fmt::format(
-                  "WITH stated AS (SELECT *, COALESCE((SELECT s.state FROM record_state s WHERE s.record = record.id AND s.generation <= ?1 "
-                  "ORDER BY s.generation DESC LIMIT 1), 'candidate') AS state FROM record WHERE generation <= ?1), "
-                  "ranked AS (SELECT *, state <> 'withdrawn' AND (?2 = 0 OR state <> 'candidate') AS servable FROM stated), "
-                  "placed AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY kernel, source_hash, dtype, shape, input_profile, objective, "
-                  "accuracy_bound, layout, alignment, device, timing_profile ORDER BY servable DESC, {}) AS place FROM ranked) "
-                  "SELECT id, generation, state, servable AND place = 1, kernel, source_hash, dtype, shape, accuracy_bound, input_profile, "
-                  "(SELECT d.product FROM device d WHERE d.id = placed.device), configuration, median_us, default_us, session, created_at "
-                  "FROM placed ORDER BY generation, id",
-                  kServedFirst)));
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare(fmt::format(
+          "WITH stated AS (SELECT *, COALESCE((SELECT s.state FROM record_state s WHERE s.record = record.id AND s.generation <= ?1 "
+          "ORDER BY s.generation DESC LIMIT 1), 'candidate') AS state FROM record WHERE generation <= ?1), "
+          "ranked AS (SELECT *, state <> 'withdrawn' AND (?2 = 0 OR state <> 'candidate') AS servable FROM stated), "
+          "placed AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY kernel, source_hash, dtype, shape, input_profile, objective, "
+          "accuracy_bound, layout, alignment, device, timing_profile ORDER BY servable DESC, {}) AS place FROM ranked) "
+          "SELECT id, generation, state, servable AND place = 1, kernel, source_hash, dtype, shape, accuracy_bound, input_profile, "
+          "(SELECT d.product FROM device d WHERE d.id = placed.device), configuration, median_us, default_us, session, created_at "
+          "FROM placed ORDER BY generation, id",
+          kServedFirst)));
   select.integer(view.generation).integer(view.approved_only ? 1 : 0);
   std::vector<RecordInfo> all;
   for (;;) {
@@ -108,7 +109,8 @@ Result<std::int64_t> SqliteStore::set_record_state(const std::vector<std::int64_
     select.integer(record);
     HONE_ASSIGN(const bool is_there, select.step(kDoing));
     if (!is_there) {
-      return Error{ErrorCode::kNotFound, fmt::format("the store {} has no record {}; hone records --all lists them", path_.string(), record)};
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("the store {} has no record {}; hone records --all lists them", path_.string(), record)};
     }
     listed += fmt::format("{}{}", listed.empty() ? "" : ", ", record);
   }
@@ -127,8 +129,9 @@ Result<std::int64_t> SqliteStore::roll_back(std::int64_t generation, const std::
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   HONE_ASSIGN(const std::int64_t newest, database().scalar("SELECT COALESCE(MAX(generation), 0) FROM change", kDoing));
   if (generation < 0 || generation >= newest) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("the store {} is at generation {}: give an earlier one; hone records --log lists them", path_.string(), newest)};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("the store {} is at generation {}: give an earlier one; hone records --log lists them", path_.string(), newest)};
   }
   HONE_ASSIGN(const std::int64_t now, begin_generation(with_reason(fmt::format("back to generation {}", generation), reason)));
   HONE_ASSIGN(const std::vector<RecordInfo> then, read_history({.generation = generation}));
@@ -145,21 +148,22 @@ Result<std::int64_t> SqliteStore::roll_back(std::int64_t generation, const std::
     }
   }
   // Of each problem of an operation that was decided since: what was known then, or that nothing was.
-  HONE_ASSIGN(Statement restore,
-              database().prepare(
-                  "WITH problem AS (SELECT DISTINCT operation, dtype, layout, alignment, device, input_profile, objective, accuracy_bound, "
-                  "timing_profile, shape FROM operation_record WHERE generation > ?1) "
-                  "INSERT INTO operation_record (operation, dtype, layout, alignment, device, input_profile, objective, accuracy_bound, "
-                  "timing_profile, shape, kernel, source_hash, session, created_at, generation) "
-                  "SELECT p.operation, p.dtype, p.layout, p.alignment, p.device, p.input_profile, p.objective, p.accuracy_bound, "
-                  "p.timing_profile, p.shape, COALESCE(o.kernel, ''), COALESCE(o.source_hash, ''), o.session, COALESCE(o.created_at, ?3), ?2 "
-                  "FROM problem p LEFT JOIN operation_record o ON o.operation = p.operation AND o.dtype = p.dtype AND o.layout = p.layout "
-                  "AND o.alignment = p.alignment AND o.device = p.device AND o.input_profile = p.input_profile AND o.objective = "
-                  "p.objective AND o.accuracy_bound = p.accuracy_bound AND o.timing_profile = p.timing_profile AND o.shape = p.shape AND "
-                  "o.generation = (SELECT MAX(e.generation) FROM operation_record e WHERE e.operation = p.operation AND e.dtype = p.dtype "
-                  "AND e.layout = p.layout AND e.alignment = p.alignment AND e.device = p.device AND e.input_profile = p.input_profile AND "
-                  "e.objective = p.objective AND e.accuracy_bound = p.accuracy_bound AND e.timing_profile = p.timing_profile AND "
-                  "e.shape = p.shape AND e.generation <= ?1)"));
+  HONE_ASSIGN(
+      Statement restore,
+      database().prepare(
+          "WITH problem AS (SELECT DISTINCT operation, dtype, layout, alignment, device, input_profile, objective, accuracy_bound, "
+          "timing_profile, shape FROM operation_record WHERE generation > ?1) "
+          "INSERT INTO operation_record (operation, dtype, layout, alignment, device, input_profile, objective, accuracy_bound, "
+          "timing_profile, shape, kernel, source_hash, session, created_at, generation) "
+          "SELECT p.operation, p.dtype, p.layout, p.alignment, p.device, p.input_profile, p.objective, p.accuracy_bound, "
+          "p.timing_profile, p.shape, COALESCE(o.kernel, ''), COALESCE(o.source_hash, ''), o.session, COALESCE(o.created_at, ?3), ?2 "
+          "FROM problem p LEFT JOIN operation_record o ON o.operation = p.operation AND o.dtype = p.dtype AND o.layout = p.layout "
+          "AND o.alignment = p.alignment AND o.device = p.device AND o.input_profile = p.input_profile AND o.objective = "
+          "p.objective AND o.accuracy_bound = p.accuracy_bound AND o.timing_profile = p.timing_profile AND o.shape = p.shape AND "
+          "o.generation = (SELECT MAX(e.generation) FROM operation_record e WHERE e.operation = p.operation AND e.dtype = p.dtype "
+          "AND e.layout = p.layout AND e.alignment = p.alignment AND e.device = p.device AND e.input_profile = p.input_profile AND "
+          "e.objective = p.objective AND e.accuracy_bound = p.accuracy_bound AND e.timing_profile = p.timing_profile AND "
+          "e.shape = p.shape AND e.generation <= ?1)"));
   restore.integer(generation).integer(now).text(utc_now());
   HONE_TRY(restore.run(kDoing));
   HONE_TRY(transaction.commit(kDoing));

@@ -106,9 +106,8 @@ Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner,
 Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key, const Record& record) {
   HONE_ASSIGN(const std::int64_t device, device_row(key.device));
   HONE_ASSIGN(const std::int64_t environment, environment_row(key.device));
-  HONE_ASSIGN(const std::int64_t generation,
-              begin_generation(fmt::format("record of {} {} {}: {}", key.kernel, dtypes_text(key), text(key.problem.shape),
-                                           record.configuration_text)));
+  HONE_ASSIGN(const std::int64_t generation, begin_generation(fmt::format("record of {} {} {}: {}", key.kernel, dtypes_text(key),
+                                                                          text(key.problem.shape), record.configuration_text)));
   HONE_ASSIGN(Statement insert,
               database().prepare("INSERT INTO record (kernel, source_hash, dtype, layout, alignment, device, "
                                  "input_profile, objective, accuracy_bound, timing_profile, shape, configuration, samples, median_us, "
@@ -140,14 +139,15 @@ Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key,
 Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
-  HONE_ASSIGN(Statement select,
-              database().prepare(fmt::format(
-                  "WITH {}, ranked AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY shape ORDER BY {}) AS place FROM stated "
-                  "WHERE state <> 'withdrawn' AND (?13 = 0 OR state <> 'candidate')) "
-                  "SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, "
-                  "trials, artifact, symbols, created_at, (SELECT e.device FROM environment e WHERE e.id = record.environment), state, "
-                  "generation, {} FROM ranked AS record WHERE place = 1 ORDER BY id",
-                  stated_records(), kServedFirst, kCodeColumns)));
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare(fmt::format(
+          "WITH {}, ranked AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY shape ORDER BY {}) AS place FROM stated "
+          "WHERE state <> 'withdrawn' AND (?13 = 0 OR state <> 'candidate')) "
+          "SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, "
+          "trials, artifact, symbols, created_at, (SELECT e.device FROM environment e WHERE e.id = record.environment), state, "
+          "generation, {} FROM ranked AS record WHERE place = 1 ORDER BY id",
+          stated_records(), kServedFirst, kCodeColumns)));
   bind_key(select, key);
   any_shape ? select.null() : select.text(text(key.problem.shape));
   select.integer(view_.generation).integer(view_.approved_only ? 1 : 0);

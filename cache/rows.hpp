@@ -38,8 +38,8 @@ void bind_key(Statement& statement, const RecordKey& key);
 constexpr std::string_view kKeyCondition =
     "kernel = ? AND source_hash = ? AND dtype = ? AND layout = ? AND alignment = ? AND device = (SELECT id FROM device WHERE digest = ?) "
     "AND input_profile = ? AND objective = ? AND accuracy_bound = ? AND timing_profile = ?";
-/// Two tables for WITH: the rows of `record` with a key as `bind_key` binds it, then ?11: a shape, or NULL for any; ?12: the newest generation (`asked`), and the same
-/// with their states (`stated`).
+/// Two tables for WITH: the rows of `record` with a key as `bind_key` binds it, then ?11: a shape, or NULL for any; ?12: the newest
+/// generation (`asked`), and the same with their states (`stated`).
 std::string stated_records();
 /// In which order records of a shape are served.
 constexpr std::string_view kServedFirst = "state = 'pinned' DESC, generation DESC, id DESC";

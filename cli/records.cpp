@@ -10,7 +10,7 @@
 namespace hone::cli {
 namespace {
 
-struct Selection {
+struct WhichRecords {
   std::vector<std::int64_t> ids;
   std::vector<std::string> kernels;
   [[nodiscard]] bool has(const RecordInfo& record) const {
@@ -19,21 +19,21 @@ struct Selection {
   }
 };
 
-Selection find_selection(const cxxopts::ParseResult& arguments) {
-  Selection selection;
+WhichRecords find_records(const cxxopts::ParseResult& arguments) {
+  WhichRecords which_records;
   if (arguments.count("which") == 0) {
-    return selection;
+    return which_records;
   }
   for (const std::string& which : arguments["which"].as<std::vector<std::string>>()) {
     std::int64_t id = 0;
     const auto [end, failure] = std::from_chars(which.data(), which.data() + which.size(), id);
     if (failure == std::errc() && end == which.data() + which.size()) {
-      selection.ids.push_back(id);
+      which_records.ids.push_back(id);
     } else {
-      selection.kernels.push_back(which);
+      which_records.kernels.push_back(which);
     }
   }
-  return selection;
+  return which_records;
 }
 
 Json record_json(const RecordInfo& record) {
@@ -56,14 +56,14 @@ Json record_json(const RecordInfo& record) {
 }
 
 /// Served ones; with `all` also earlier, withdrawn and, of approved ones only, unapproved ones.
-Result<Output> list(Store& store, const Selection& selection, const StoreView& view, bool all) {
+Result<Output> list_records(Store& store, const WhichRecords& which_records, const StoreView& view, bool all) {
   HONE_ASSIGN(const std::vector<RecordInfo> records, store.record_history(view));
   HONE_ASSIGN(const std::int64_t generation, store.generation());
   Output output{.json = {{"generation", std::min(generation, view.generation)}, {"records", Json::array()}}, .text = ""};
   std::vector<std::vector<std::string>> rows{
       {"id", "generation", "state", "kernel", "dtype", "shape", "product", "time", "default", "session", "created", "configuration"}};
   for (const RecordInfo& record : records) {
-    if (!selection.has(record) || (!all && !record.served)) {
+    if (!which_records.has(record) || (!all && !record.served)) {
       continue;
     }
     output.json["records"].push_back(record_json(record));
@@ -78,7 +78,7 @@ Result<Output> list(Store& store, const Selection& selection, const StoreView& v
   return output;
 }
 
-Result<Output> log(Store& store) {
+Result<Output> list_changes(Store& store) {
   HONE_ASSIGN(const std::vector<Change> changes, store.changes());
   Output output{.json = {{"changes", Json::array()}}, .text = ""};
   for (const Change& change : changes) {
@@ -89,24 +89,23 @@ Result<Output> log(Store& store) {
   return output;
 }
 
-Result<Output> changed(std::int64_t generation) {
-  return Output{{{"generation", generation}}, fmt::format("generation {}\n", generation)};
-}
+Result<Output> changed(std::int64_t generation) { return Output{{{"generation", generation}}, fmt::format("generation {}\n", generation)}; }
 
 /// The same of what changes the store.
-Result<Output> change(const cxxopts::ParseResult& arguments, const Selection& selection) {
+Result<Output> change_records(const cxxopts::ParseResult& arguments, const WhichRecords& which_records) {
   const std::string reason = arguments.count("reason") > 0 ? arguments["reason"].as<std::string>() : "";
   const bool sets = arguments.count("set") > 0;
   if (sets == (arguments.count("roll-back") > 0)) {
     return Error{ErrorCode::kInvalidArgument, "--set and --roll-back are two changes: make one after the other"};
   }
-  if (sets && (selection.ids.empty() || !selection.kernels.empty())) {
-    return Error{ErrorCode::kInvalidArgument, "which records? --set takes their numbers: hone records 12 13 --set approved (hone records lists them)"};
+  if (sets && (which_records.ids.empty() || !which_records.kernels.empty())) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "which records? --set takes their numbers: hone records 12 13 --set approved (hone records lists them)"};
   }
   HONE_ASSIGN(const RecordState state, sets ? parse_record_state(arguments["set"].as<std::string>()) : RecordState::kCandidate);
   HONE_TRY(open_to_read(store_path(arguments)));  // a store that is not there is not made
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
-  HONE_ASSIGN(const std::int64_t generation, sets ? store->set_record_state(selection.ids, state, reason)
+  HONE_ASSIGN(const std::int64_t generation, sets ? store->set_record_state(which_records.ids, state, reason)
                                                   : store->roll_back(arguments["roll-back"].as<std::int64_t>(), reason));
   return changed(generation);
 }
@@ -127,22 +126,22 @@ int records(int argc, char** argv) {
   options.parse_positional({"which"});
   options.positional_help("[KERNEL|ID...]");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
-    const Selection selection = find_selection(arguments);
+    const WhichRecords which_records = find_records(arguments);
     if (arguments.count("set") + arguments.count("roll-back") > 0) {
-      return change(arguments, selection);
+      return change_records(arguments, which_records);
     }
     if (arguments.count("reason") > 0) {
       return Error{ErrorCode::kInvalidArgument, "--reason belongs to --set or --roll-back"};
     }
     HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
     if (arguments.count("log") > 0) {
-      return log(*store);
+      return list_changes(*store);
     }
     StoreView view{.generation = StoreView::kNewest, .approved_only = arguments.count("approved") > 0};
     if (arguments.count("at") > 0) {
       view.generation = arguments["at"].as<std::int64_t>();
     }
-    return list(*store, selection, view, arguments.count("all") > 0);
+    return list_records(*store, which_records, view, arguments.count("all") > 0);
   });
 }
 

@@ -127,8 +127,7 @@ struct Engine::Impl {
     if (is_default_forced(operation.name)) {
       HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
       standard.choice.why = "the default is forced";
-      HONE_ASSIGN(std::shared_ptr<Prepared> forced,
-                  load_choice(*standard.spec, standard.problem, std::move(standard.choice), from.get()));
+      HONE_ASSIGN(std::shared_ptr<Prepared> forced, load_choice(*standard.spec, standard.problem, std::move(standard.choice), from.get()));
       forced->settled = true;
       return forced;
     }
@@ -221,8 +220,9 @@ struct Engine::Impl {
     }
     HONE_ASSIGN(const std::int64_t newest, newest_generation());
     if (newest < view.generation) {
-      return Error{ErrorCode::kNotFound, fmt::format("the store {} has no generation {}: its newest is {}{}", path.string(), view.generation,
-                                                     newest, store->warnings().empty() ? "" : " (" + store->warnings().front() + ")")};
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("the store {} has no generation {}: its newest is {}{}", path.string(), view.generation, newest,
+                               store->warnings().empty() ? "" : " (" + store->warnings().front() + ")")};
     }
     return {};
   }

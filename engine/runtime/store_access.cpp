@@ -10,7 +10,8 @@ constexpr std::chrono::seconds kPause{5};
 
 }  // namespace
 
-StoreAccess::StoreAccess(std::filesystem::path path, Trust trust, const StoreView& view) : path_(std::move(path)), trust_(trust), view_(view) {
+StoreAccess::StoreAccess(std::filesystem::path path, Trust trust, const StoreView& view)
+    : path_(std::move(path)), trust_(trust), view_(view) {
   std::error_code ignored;
   if (std::filesystem::exists(path_, ignored)) {
     open();

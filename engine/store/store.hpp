@@ -67,8 +67,8 @@ struct Record {
   std::map<std::string, std::string, std::less<>> environment;  ///< of the device when it was tuned
   Problem problem;                                              ///< of its key: what `records_of` looks shapes up by
   RecordState state = RecordState::kCandidate;
-  std::int64_t generation = 0;  ///< in which it was written
-  CodeState code = CodeState::kNone;                            ///< as the store that it was read from sees it
+  std::int64_t generation = 0;        ///< in which it was written
+  CodeState code = CodeState::kNone;  ///< as the store that it was read from sees it
 };
 
 /// Which kernel's record serves a problem of an operation: what a session of the operation came to.

@@ -110,7 +110,9 @@ Result<void> TuningSession::final_round() {
   HONE_ASSIGN(const bool written,
               store_.finish_session(session_, key_, report_.faster_record ? std::nullopt : record, elapsed(), compared_with_));
   if (record && !written && !report_.faster_record) {
-    report_.notes.push_back("the winner did not become the record: a faster one was written meanwhile, or it was withdrawn from this problem (hone records --all)");
+    report_.notes.push_back(
+        "the winner did not become the record: a faster one was written meanwhile, or it was withdrawn from this problem (hone records "
+        "--all)");
   }
   return {};
 }

@@ -46,8 +46,10 @@ INSERT INTO compiled (source_hash, dtype, architecture, compiler, configuration,
     sql += "INSERT INTO model VALUES ('softmax', 'auto', x'6d6f64656c', 'then');";
   }
   if (version >= 6) {
-    sql += "INSERT INTO operation_record VALUES ('matmul', 'f16', 'contiguous', 16, 1, 'default', 'time', 'none', 'cold-l2', 'm=1', 'gemm', 's', "
-           "2, 'then');";
+    sql +=
+        "INSERT INTO operation_record VALUES ('matmul', 'f16', 'contiguous', 16, 1, 'default', 'time', 'none', 'cold-l2', 'm=1', 'gemm', "
+        "'s', "
+        "2, 'then');";
   }
   if (version >= 4) {
     sql += "UPDATE compiled SET content = 'c', code_digest = 'd', seal = 's';";
@@ -95,7 +97,8 @@ void make_old_store(const fs::path& file, std::uint32_t version) {
 /// All that the columns of an older version hold, as text.
 std::string contents(const fs::path& file, const fs::path& columns_of) {
   std::string all;
-  for (const char* table : {"device", "environment", "session", "trial", "final_measurement", "record", "artifact", "compiled", "model", "operation_record"}) {
+  for (const char* table :
+       {"device", "environment", "session", "trial", "final_measurement", "record", "artifact", "compiled", "model", "operation_record"}) {
     const std::string list = raw_sql(
         columns_of, std::string("SELECT group_concat('quote(\"' || name || '\")', '||''|''||') FROM pragma_table_info('") + table + "')");
     if (!list.empty()) {

@@ -107,12 +107,15 @@ TEST_CASE("a roll-back serves what an earlier generation did, records of operati
   auto store = must_open(directory.store());
   const RecordKey operation = record_key();
   const std::int64_t session = tuned(*store, record_key(), record_of(kSlow, 10.0));
-  must(store->put_operation_record(operation, {.kernel = "first", .source_hash = "s", .session = session, .created_at = "", .problem = {}}));
+  must(
+      store->put_operation_record(operation, {.kernel = "first", .source_hash = "s", .session = session, .created_at = "", .problem = {}}));
   const std::int64_t then = must(store->generation());
   tuned(*store, record_key(), record_of(kFast, 5.0));
   tuned(*store, record_key(7), record_of(kFast, 5.0));
-  must(store->put_operation_record(operation, {.kernel = "second", .source_hash = "s", .session = session, .created_at = "", .problem = {}}));
-  must(store->put_operation_record(record_key(7), {.kernel = "second", .source_hash = "s", .session = session, .created_at = "", .problem = {}}));
+  must(store->put_operation_record(operation,
+                                   {.kernel = "second", .source_hash = "s", .session = session, .created_at = "", .problem = {}}));
+  must(store->put_operation_record(record_key(7),
+                                   {.kernel = "second", .source_hash = "s", .session = session, .created_at = "", .problem = {}}));
   must(store->set_record_state({id_of(*store, kSlow)}, RecordState::kWithdrawn, ""));
 
   const std::int64_t now = must(store->roll_back(then, "worse"));

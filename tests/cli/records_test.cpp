@@ -6,11 +6,11 @@
 namespace hone::test {
 namespace {
 
-const std::vector<std::string> kProblem = {"softmax", "--device", "cpu", "--dtype", "f32", "--shape", "rows=4,cols=32"};
+const std::vector<std::string> kWonProblem = {"softmax", "--device", "cpu", "--dtype", "f32", "--shape", "rows=4,cols=32"};
 
 Ended of_problem(const std::string& verb, const std::string& store, const std::vector<std::string>& more = {}) {
   Arguments arguments = {verb};
-  arguments.insert(arguments.end(), kProblem.begin(), kProblem.end());
+  arguments.insert(arguments.end(), kWonProblem.begin(), kWonProblem.end());
   arguments.insert(arguments.end(), {"--store", store, "--json"});
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run(arguments);
