@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "cli/registry.hpp"
+#include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
-#include "engine/store/operation_lookup.hpp"
+#include "engine/store/library_lookup.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone::cli {
@@ -42,7 +44,67 @@ std::string operation_named(const std::string& kernel, const OperationSubject& s
   return is_file(kernel) ? operation_of(subject.own.front()) : kernel;
 }
 
+/// A library's function by its own name; null if the name is none.
+const LibraryKernel* find_library(std::string_view name) {
+  for (const auto& plugin : registry().devices()) {
+    for (const LibraryKernel* const library : plugin->libraries()) {
+      if (library->name() == name) {
+        return library;
+      }
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::vector<const LibraryKernel*> libraries_for(std::string_view operation) {
+  std::vector<const LibraryKernel*> all;
+  for (const auto& plugin : registry().devices()) {
+    std::ranges::copy_if(plugin->libraries(), std::back_inserter(all),
+                         [&](const LibraryKernel* library) { return library->operation() == operation; });
+  }
+  return all;
+}
+
+void add_without_option(cxxopts::Options& options) {
+  options.add_options()("without", "a kernel of the operation, or a library (cublaslt), that takes no part (repeatable)",
+                        cxxopts::value<std::vector<std::string>>(), "KERNEL");
+}
+
+Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Registry::Found& device, const Problem& problem,
+                                 OperationSubject& subject) {
+  const auto without = arguments.count("without") > 0 ? arguments["without"].as<std::vector<std::string>>() : std::vector<std::string>();
+  Operation& operation = subject.operation;
+  std::vector<std::string> known;
+  for (const KernelSpec* const spec : operation.implementations) {
+    known.push_back(spec->name);
+  }
+  for (const LibraryKernel* const library : device.plugin->libraries()) {
+    if (library->operation() != operation.name) {
+      continue;
+    }
+    known.emplace_back(library->name());
+    if (std::ranges::find(without, library->name()) != without.end()) {
+      continue;
+    }
+    Result<KernelSpec> spec = library_spec_in_worker(*library, device, problem);
+    if (spec) {
+      operation.implementations.push_back(&subject.own.emplace_back(*std::move(spec)));
+    } else if (spec.error().code != ErrorCode::kUnavailable) {  // that it is not here is said by hone doctor
+      fmt::print(stderr, "{} takes no part: {}\n", library->name(), spec.error().message);
+    }
+  }
+  for (const std::string& name : without) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return Error{ErrorCode::kInvalidArgument, unknown_name(fmt::format("kernel of {}", operation.name), name, known)};
+    }
+    std::erase_if(operation.implementations, [&](const KernelSpec* spec) { return spec->name == name; });
+  }
+  return operation.implementations.empty()
+             ? Result<void>(Error{ErrorCode::kInvalidArgument, fmt::format("--without leaves no kernel of {}", operation.name)})
+             : Result<void>();
+}
 
 void add_with_option(cxxopts::Options& options) {
   options.add_options()("with",
@@ -88,8 +150,13 @@ Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::
   return subject;
 }
 
-Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments) {
+Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool compiled) {
   HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
+  const LibraryKernel* const library = arguments.count("kernel") > 0 ? find_library(arguments["kernel"].as<std::string>()) : nullptr;
+  if (!operation && library != nullptr) {
+    HONE_ASSIGN(KernelSpec spec, library_spec(*library));
+    return Subject{.spec = std::move(spec), .recorded = nullptr};
+  }
   if (!operation) {
     return find_subject(arguments);
   }
@@ -104,8 +171,14 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const Given given, find_given(arguments, definition.spec));
   const bool untuned = arguments.count("config") > 0 && arguments["config"].as<std::string>() == "default";
   HONE_ASSIGN(const std::unique_ptr<Store> store, untuned ? std::unique_ptr<Store>() : open_existing_store(arguments));
-  HONE_ASSIGN(const OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(),
-                                                   {.purpose = purpose_within(max_error, given.digest), .launch = false}));
+  const Lookup lookup{.purpose = purpose_within(max_error, given.digest), .launch = false};
+  Libraries libraries(target.device.plugin->libraries());
+  HONE_ASSIGN(OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(), libraries, lookup));
+  if (compiled && !chosen.spec->library.empty()) {
+    const std::string won = chosen.spec->name;
+    HONE_ASSIGN(chosen, choose(operation->operation, target.problem, target.device.info, store.get(), lookup));
+    fmt::print(stderr, "{} serves this problem, and is a library's: here is the best of what Hone compiles, {}\n", won, chosen.spec->name);
+  }
   return Subject{.spec = *chosen.spec, .recorded = nullptr};
 }
 

@@ -12,7 +12,7 @@
 #include "engine/runtime/parts.hpp"
 #include "engine/runtime/prepared.hpp"
 #include "engine/runtime/store_access.hpp"
-#include "engine/store/operation_lookup.hpp"
+#include "engine/store/library_lookup.hpp"
 
 namespace hone {
 
@@ -47,6 +47,7 @@ struct Engine::Impl {
   FoundDevice found;
   std::shared_ptr<LaunchDevice> device;
   std::unique_ptr<StoreAccess> store;
+  std::unique_ptr<Libraries> libraries;
   double max_error = 0.0;
   std::string given;
   std::mutex device_mutex;   ///< a device serves one thread at a time
@@ -112,11 +113,29 @@ struct Engine::Impl {
     return prepare(spec, problem, std::move(plan), device, found.info);
   }
 
-  /// A winner that does not load costs its speed: the default runs in its place.
+  /// In place of a winner that does not load: of a library's function the best kernel that is no library's, of a kernel the default.
+  Result<std::shared_ptr<Prepared>> load_other(const OperationChoice& failed, const Operation& operation, const Problem& problem,
+                                               Store* from, const std::string& why) {
+    if (!failed.spec->library.empty()) {
+      Result<OperationChoice> next =
+          choose(operation, problem, found.info, from, {.purpose = purpose_within(max_error, given), .without_store = true});
+      if (next && next->choice.record) {
+        next->choice.why = why;
+        if (auto loaded = load_choice(*next->spec, next->problem, std::move(next->choice), from)) {
+          return loaded;
+        }
+      }
+    }
+    HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
+    standard.choice.why = why;
+    return load_choice(*standard.spec, standard.problem, std::move(standard.choice), from);
+  }
+
+  /// A winner that does not load costs its speed: another runs in its place.
   Result<std::shared_ptr<Prepared>> load(const Operation& operation, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
     const std::shared_ptr<Store> from = store->get();
-    HONE_ASSIGN(const OperationChoice chosen,
-                choose(operation, problem, found.info, from.get(), {.purpose = purpose_within(max_error, given), .without_store = true}));
+    HONE_ASSIGN(const OperationChoice chosen, choose(operation, problem, found.info, from.get(), *libraries,
+                                                     {.purpose = purpose_within(max_error, given), .without_store = true}));
     const Choice& choice = chosen.choice;
     if (!choice.store_failure.empty()) {
       store->note_failure(choice.store_failure);
@@ -131,9 +150,7 @@ struct Engine::Impl {
       const std::string why =
           fmt::format("{} of {} was skipped: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
       store->warn(why);
-      HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
-      standard.choice.why = why;
-      loaded = load_choice(*standard.spec, standard.problem, std::move(standard.choice), from.get());
+      loaded = load_other(chosen, operation, problem, from.get(), why);
     }
     if (loaded) {
       (*loaded)->provisional = provisional;
@@ -220,6 +237,7 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   impl->max_error = options.max_error;
   impl->given = options.given;
   HONE_ASSIGN(impl->found, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
+  impl->libraries = std::make_unique<Libraries>(impl->found.plugin->libraries());
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.background_tuning && !options.given.empty()) {

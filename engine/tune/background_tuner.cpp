@@ -7,7 +7,7 @@
 #include <chrono>
 #include <exception>
 
-#include "engine/store/operation_lookup.hpp"
+#include "engine/store/library_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
 #include "engine/worker/worker.hpp"
 
@@ -101,8 +101,9 @@ Result<BackgroundTuner::End> BackgroundTuner::guarded(const Wanted& wanted, cons
 }
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, const std::stop_token& stop) {
+  Libraries libraries(device_.plugin->libraries());
   const Result<OperationChoice> known =
-      choose(*wanted.operation, wanted.problem, device_.info, store_.get(), {.purpose = purpose_within(request_.max_error)});
+      choose(*wanted.operation, wanted.problem, device_.info, store_.get(), libraries, {.purpose = purpose_within(request_.max_error)});
   if (known && known->compared) {
     return End::kTuned;  // by another process, since it was missed
   }

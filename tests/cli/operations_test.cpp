@@ -176,4 +176,35 @@ TEST_CASE("what an operation cannot be given is said") {
   CHECK(says(lacking.err, "its Problem lacks 'activation'"));
 }
 
+TEST_CASE("--without leaves out kernels of an operation") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended ended = tune_matmul(store, {"--without", "narrow_matmul", "--without", "gemv", "--budget", "3trials"});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["kernel"] == "gemm");
+  CHECK(of_kernel(ended.json(), "narrow_matmul").is_null());
+  CHECK(of_kernel(ended.json(), "gemv").is_null());
+  CHECK(says(tune_matmul(store, {"--without", "gem"}).err, "'gem' is unknown; did you mean 'gemm'"));
+  CHECK(says(run({"tune", "gemm", "--without", "gemv", "--device", "cpu", "--store", store}).err, "kernels of an operation"));
+}
+
+TEST_CASE("a library that is missing costs nothing, and it is said where it was looked for") {
+  const Environment nowhere{{"HONE_CUBLASLT", "/nonexistent/libcublasLt.so"}};
+  const nlohmann::json matmul = run({"kernels", "matmul", "--json"}, nowhere).json();
+  REQUIRE(matmul["libraries"].size() == 1);
+  CHECK(matmul["libraries"][0]["kernel"] == "cublaslt");
+  CHECK(matmul["libraries"][0]["found"] == false);
+  CHECK(says(matmul["libraries"][0]["what"], "HONE_CUBLASLT"));
+  CHECK(says(run({"kernels", "matmul"}, nowhere).out, "missing"));
+  CHECK(says(run({"doctor"}, nowhere).out, "matmul is tuned without it"));
+  CHECK(says(run({"run", "cublaslt", "--device", "cpu", "--shape", kShape}, nowhere).err, "/nonexistent/libcublasLt.so"));
+  CHECK(run({"kernels", "softmax", "--json"}, nowhere).exit == 0);
+}
+
+TEST_CASE("a file that is no cuBLASLt is said to lack what it lacks") {
+  const Ended ended = run({"kernels", "matmul", "--json"}, {{"HONE_CUBLASLT", "libm.so.6"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(says(ended.json()["libraries"][0]["what"], "libm.so.6 lacks cublasLtGetVersion"));
+}
+
 }  // namespace hone::test

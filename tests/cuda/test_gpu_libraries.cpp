@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "engine/device/library.hpp"
+#include "engine/store/store.hpp"
+#include "gpu.hpp"
+#include "hone/engine.hpp"
+#include "plugins/cuda/cublaslt_product.hpp"
+#include "plugins/cuda/device_info.hpp"
+
+using namespace test;
+
+namespace {
+
+const LibraryKernel& cublaslt_kernel() { return *cuda_plugin().libraries().front(); }
+
+/// Without the library there is nothing to see here.
+bool has_cublaslt() {
+  const Result<LibraryVersion> version = cublaslt_kernel().version();
+  MESSAGE((version ? version->number + " " + version->path : version.error().message));
+  return version.ok();
+}
+
+Problem product(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t layout = 1, std::int64_t terms = 1,
+                std::int64_t activation = 1) {
+  return {dtype, {{"m", m}, {"n", n}, {"k", k}, {"layout", layout}, {"terms", terms}, {"activation", activation}}};
+}
+
+struct Libraries : Gpu {
+  /// Of the library's function, for a problem.
+  Result<std::unique_ptr<LoadedKernel>> load_library(const KernelSpec& spec, const Configuration& configuration, const Problem& problem) {
+    auto compiled = compiler->compile({.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .shape = problem.shape});
+    REQUIRE_MESSAGE(compiled.front().ok(), compiled.front().error().message);
+    const auto plan = plan_launch(spec, problem, configuration, info);
+    REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+    return device->load(*compiled.front(), *plan, problem);
+  }
+};
+
+/// The operation's answer, in double.
+std::vector<double> answer(const Problem& problem, const std::vector<float>& a, const std::vector<float>& b,
+                           const std::vector<float>& added, const std::vector<float>& bias, float alpha, float beta) {
+  const auto at = [&](std::size_t i) { return problem.shape[i].second; };
+  const std::int64_t m = at(0), n = at(1), k = at(2), layout = at(3), terms = at(4), activation = at(5);
+  std::vector<double> out(static_cast<std::size_t>(m * n));
+  for (std::int64_t i = 0; i < m * n; ++i) {
+    const std::int64_t row = i / n, column = i % n;
+    double sum = 0.0;
+    for (std::int64_t l = 0; l < k; ++l) {
+      const auto in_a = static_cast<std::size_t>(layout <= 2 ? row * k + l : l * m + row);
+      const auto in_b = static_cast<std::size_t>(layout % 2 == 0 ? column * k + l : l * n + column);
+      sum += static_cast<double>(a[in_a]) * b[in_b];
+    }
+    const auto place = static_cast<std::size_t>(i);
+    double x = alpha * sum + (terms % 2 == 0 ? beta * added[place] : 0.0) + (terms >= 3 ? bias[static_cast<std::size_t>(column)] : 0.0);
+    out[place] = activation == 2 ? std::max(x, 0.0) : x;
+  }
+  return out;
+}
+
+std::vector<float> numbers(std::int64_t count, unsigned seed) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    values.push_back(static_cast<float>(static_cast<int>(seed >> 24U) - 128) / 64.0F);
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Libraries, "cublaslt computes what matmul says: layouts, terms, relu, ragged shapes") {
+  if (!has_cublaslt()) {
+    return;
+  }
+  const auto spec = library_spec(cublaslt_kernel());
+  REQUIRE_MESSAGE(spec.ok(), spec.error().message);
+  for (std::int64_t layout = 1; layout <= 4; ++layout) {
+    for (std::int64_t terms = 1; terms <= 4; ++terms) {
+      const Problem problem = product(DType::kF32, 37, 65, 51, layout, terms, 1 + terms % 2);
+      const auto loaded = load_library(*spec, default_configuration(*spec), problem);
+      REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+      const auto a = numbers(37 * 51, 1), b = numbers(51 * 65, 2), added = numbers(37 * 65, 3), bias = numbers(65, 4);
+      const auto on_a = upload(a), on_b = upload(b), on_added = upload(added), on_bias = upload(bias);
+      const auto out = allocate(37 * 65 * 4), workspace = allocate(32 << 20);
+      void *pa = on_a->address(), *pb = on_b->address(), *padded = on_added->address(), *pbias = on_bias->address(), *pout = out->address(),
+           *pworkspace = workspace->address();
+      float alpha = 0.5F, beta = 2.0F;
+      const std::array<void*, 8> arguments{&pa, &pb, &padded, &pbias, &pout, &alpha, &beta, &pworkspace};
+      require((*loaded)->launch(nullptr, arguments));
+      require(device->synchronize());
+      const auto got = download<float>(*out);
+      const auto expected = answer(problem, a, b, added, bias, alpha, beta);
+      double worst = 0.0;
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        worst = std::max(worst, std::abs(static_cast<double>(got[i]) - expected[i]));
+      }
+      CHECK_MESSAGE(worst < 1e-3, "layout " << layout << " terms " << terms << ": off by " << worst);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Libraries, "an algorithm of cublaslt is found again by what it is, bit for bit") {
+  if (!has_cublaslt()) {
+    return;
+  }
+  auto context = cuda::PrimaryContext::retain(cuda::find_device(info).value()).value();
+  const auto library = cuda::LtContext::start(context);
+  REQUIRE_MESSAGE(library.ok(), library.error().message);
+  for (const Problem& problem :
+       {product(DType::kBF16, 4096, 4096, 4096), product(DType::kF32, 1536, 1536, 1536), product(DType::kBF16, 1, 4096, 4096),
+        product(DType::kF16, 3000, 5000, 2000, 2, 3, 2), product(DType::kF32, 64, 500, 50000)}) {
+    const auto made = cuda::LtProduct::create(*library, problem);
+    REQUIRE_MESSAGE(made.ok(), made.error().message);
+    const auto suggested = made->suggested(32 << 20, 32);
+    REQUIRE_MESSAGE(suggested.ok(), suggested.error().message);
+    std::size_t same = 0, found = 0;
+    for (const cuda::LtChoice& choice : *suggested) {
+      const auto again = made->find(choice.traits, 32 << 20);
+      found += again ? 1 : 0;
+      same += again && again->algorithm.data == choice.algorithm.data ? 1 : 0;
+      CHECK((!again || again->traits == choice.traits));
+    }
+    std::size_t variants = 0;
+    for (const cuda::LtChoice& choice : *suggested) {
+      variants += made->variants(choice, 32 << 20).size();
+    }
+    MESSAGE(text(problem.shape) << ": " << suggested->size() << " suggested, " << found << " found, " << same << " the same; " << variants
+                                << " variants");
+    CHECK(found == suggested->size());
+  }
+}
+
+TEST_CASE_FIXTURE(Libraries, "what cublaslt lists for a problem can be loaded and launched, also in a graph") {
+  if (!has_cublaslt()) {
+    return;
+  }
+  for (const DType dtype : {DType::kBF16, DType::kF32}) {
+    const Problem problem = product(dtype, 256, 512, 384);
+    const auto spec = library_spec_for(cublaslt_kernel(), info, problem);
+    REQUIRE_MESSAGE(spec.ok(), spec.error().message);
+    const auto again = parse_kernel_spec(spec->serialize());
+    REQUIRE_MESSAGE(again.ok(), again.error().message);
+    CHECK(again->listed == spec->listed);
+    CHECK(again->library == "cublaslt");
+    REQUIRE(spec->listed.size() > 1);
+    for (const std::string& listed : spec->listed) {
+      MESSAGE(listed);
+      const auto configuration = parse_configuration(spec->parameters, listed);
+      REQUIRE_MESSAGE(configuration.ok(), configuration.error().message);
+      const auto loaded = load_library(*spec, *configuration, problem);
+      REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
+      const auto buffer = allocate(1 << 20), workspace = allocate(32 << 20);
+      void *pointer = buffer->address(), *pworkspace = workspace->address();
+      float one = 1.0F;
+      const std::array<void*, 8> arguments{&pointer, &pointer, &pointer, &pointer, &pointer, &one, &one, &pworkspace};
+      const GraphCall call{.arguments = arguments, .preparations = {}, .watches = {}};
+      const auto graph = device->graph(**loaded, std::span(&call, 1));  // captured before it was ever launched
+      REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+      const auto timed = (*graph)->time(2, 1);
+      CHECK_MESSAGE(timed.ok(), timed.error().message);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Libraries, "an engine launches what a session chose, also where that is cublaslt") {
+  if (!has_cublaslt()) {
+    return;
+  }
+  const auto spec = library_spec(cublaslt_kernel());
+  REQUIRE_MESSAGE(spec.ok(), spec.error().message);
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("hone_gpu_libraries_{}.db", getpid());
+  const Problem problem = make_problem(*spec, DType::kF32, {{"m", 48}, {"n", 32}, {"k", 64}}).value();
+  {
+    const auto store = open_store(path, StoreMode::kReadWrite).value();
+    const RecordKey key = record_key(*spec, problem, info);
+    Record made;
+    made.configuration = default_configuration(*spec);
+    made.configuration_text = text(spec->parameters, made.configuration);
+    made.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
+    made.session = store->begin_session({key, "random", "", 0}, "1trials").value();
+    REQUIRE(store->finish_session(made.session, key, made, 1.0).value());
+    require(store->put_operation_record(
+        operation_key("matmul", problem, info),
+        {.kernel = spec->name, .source_hash = spec->source_hash, .session = made.session, .created_at = {}, .problem = {}}));
+  }
+  auto engine = Engine::open({.store = path, .device = info.id});
+  REQUIRE_MESSAGE(engine.ok(), engine.error().message);
+  const auto matmul = engine->kernel("matmul", DType::kF32, {{"m", 48}, {"n", 32}, {"k", 64}});
+  REQUIRE_MESSAGE(matmul.ok(), matmul.error().message);
+  CHECK(matmul->implementation() == "cublaslt");
+  CHECK(matmul->why().empty());
+  const auto a = numbers(48 * 64, 1), b = numbers(64 * 32, 2);
+  const auto on_a = upload(a), on_b = upload(b), out = allocate(48 * 32 * 4);
+  const auto pointer = [](const Buffer& buffer) { return static_cast<float*>(buffer.address()); };
+  require(matmul->launch(nullptr, pointer(*on_a), pointer(*on_b), pointer(*on_a), pointer(*on_a), pointer(*out), 1.0F, 1.0F));
+  require(device->synchronize());
+  const auto got = download<float>(*out);
+  const auto expected = answer(problem, a, b, a, a, 1.0F, 1.0F);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    REQUIRE(std::abs(static_cast<double>(got[i]) - expected[i]) < 1e-3);
+  }
+  std::filesystem::remove(path);
+}
