@@ -44,8 +44,9 @@ std::string operation_named(const std::string& kernel, const OperationSubject& s
   return is_file(kernel) ? operation_of(subject.own.front()) : kernel;
 }
 
-/// A library's function by its own name; null if the name is none.
-const LibraryKernel* find_library(std::string_view name) {
+}  // namespace
+
+const LibraryKernel* library_named(std::string_view name) {
   for (const auto& plugin : registry().devices()) {
     for (const LibraryKernel* const library : plugin->libraries()) {
       if (library->name() == name) {
@@ -55,8 +56,6 @@ const LibraryKernel* find_library(std::string_view name) {
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::vector<const LibraryKernel*> libraries_for(std::string_view operation) {
   std::vector<const LibraryKernel*> all;
@@ -113,6 +112,11 @@ void add_with_option(cxxopts::Options& options) {
 }
 
 std::optional<Error> not_an_operation(const std::string& name) {
+  if (const LibraryKernel* const library = library_named(name)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{0} is a library's: it is tuned as one of the kernels of {1} (hone tune "
+                                                          "{1}); hone run, hone best and hone verify take it by its own name",
+                                                          name, library->operation())};
+  }
   if (!is_builtin_operation(name)) {
     return std::nullopt;
   }
@@ -152,7 +156,7 @@ Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::
 
 Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool compiled) {
   HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
-  const LibraryKernel* const library = arguments.count("kernel") > 0 ? find_library(arguments["kernel"].as<std::string>()) : nullptr;
+  const LibraryKernel* const library = arguments.count("kernel") > 0 ? library_named(arguments["kernel"].as<std::string>()) : nullptr;
   if (!operation && library != nullptr) {
     HONE_ASSIGN(KernelSpec spec, library_spec(*library));
     return Subject{.spec = std::move(spec), .recorded = nullptr};

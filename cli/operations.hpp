@@ -32,10 +32,12 @@ Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Re
 /// operation. `compiled`: of those that are compiled; what is said where another one would serve goes to standard error.
 Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool compiled = false);
 
+/// A library's function by its own name; null if the name is none.
+const LibraryKernel* library_named(std::string_view name);
 /// The libraries of all devices that implement an operation.
 std::vector<const LibraryKernel*> libraries_for(std::string_view operation);
 
-/// What a verb that takes one kernel says of an operation; nothing where `name` is none.
+/// What a verb that takes one kernel to search or check says of an operation, or of a library's function; nothing where `name` is neither.
 std::optional<Error> not_an_operation(const std::string& name);
 
 }  // namespace hone::cli

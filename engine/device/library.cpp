@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "engine/base/digest.hpp"
 #include "engine/kernel/configuration_text.hpp"
@@ -41,6 +42,22 @@ void narrow(Parameter& parameter, std::size_t index, const std::vector<Configura
   });
 }
 
+Expression both(Operator op, Expression a, Expression b) { return Expression::make(op, {std::move(a), std::move(b)}); }
+
+/// c.* is one of these.
+Expression one_of(const std::vector<Parameter>& parameters, std::span<const Configuration> configurations) {
+  Expression any = Expression::constant(false);
+  for (const Configuration& configuration : configurations) {
+    Expression all = Expression::constant(true);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Expression parameter = Expression::variable("c." + parameters[i].name);
+      all = both(Operator::kLogicalAnd, std::move(all), both(Operator::kEqual, parameter, Expression::constant(configuration.values[i])));
+    }
+    any = both(Operator::kLogicalOr, std::move(any), std::move(all));
+  }
+  return any;
+}
+
 }  // namespace
 
 Result<KernelSpec> library_spec(const LibraryKernel& library) {
@@ -66,15 +83,22 @@ Result<KernelSpec> library_spec_for(const LibraryKernel& library, const DeviceIn
   if (!problem_for(spec, problem) || !refusal(spec, problem).empty()) {
     return spec;
   }
-  HONE_ASSIGN(std::vector<Configuration> configurations, library.configurations(info, problem));
+  HONE_ASSIGN(LibrarySpace space, library.space(info, problem));
+  std::vector<Configuration>& configurations = space.configurations;
   if (const Configuration standard = default_configuration(spec); std::ranges::find(configurations, standard) == configurations.end()) {
     configurations.insert(configurations.begin(), standard);
+    ++space.suggested;
   }
   for (const Configuration& configuration : configurations) {
     spec.listed.push_back(text(spec.parameters, configuration));
   }
   for (std::size_t i = 0; i < spec.parameters.size(); ++i) {
     narrow(spec.parameters[i], i, configurations);
+  }
+  if (space.suggested < configurations.size()) {
+    spec.expectations = {{.condition = one_of(spec.parameters, std::span(configurations).first(space.suggested)),
+                          .text = "what the library suggests",
+                          .line = 0}};
   }
   return spec;
 }

@@ -121,6 +121,16 @@ std::optional<Configuration> configuration_of(const LtChoice& choice) {
   return configuration;
 }
 
+/// What is new among these.
+void add(const std::vector<LtChoice>& choices, LibrarySpace& space) {
+  for (const LtChoice& choice : choices) {
+    const std::optional<Configuration> one = configuration_of(choice);
+    if (one && std::ranges::find(space.configurations, *one) == space.configurations.end()) {
+      space.configurations.push_back(*one);
+    }
+  }
+}
+
 class LtKernel final : public LoadedKernel {
  public:
   LtKernel(LtProduct product, const LtChoice& choice, const std::vector<int>& arguments)
@@ -200,26 +210,20 @@ class LtMatmul final : public CudaLibraryKernel {
     }
   }
 
-  [[nodiscard]] Result<std::vector<Configuration>> configurations(const DeviceInfo& info, const Problem& problem) const override {
+  [[nodiscard]] Result<LibrarySpace> space(const DeviceInfo& info, const Problem& problem) const override {
     constexpr std::size_t kMostBytes = std::size_t{kMostWorkspaceKiB} << 10U;
     HONE_ASSIGN(const DeviceOrdinal ordinal, find_device(info));
     HONE_ASSIGN(std::shared_ptr<PrimaryContext> context, PrimaryContext::retain(ordinal));
     HONE_ASSIGN(std::shared_ptr<const LtContext> library, LtContext::start(std::move(context)));
     HONE_ASSIGN(const LtProduct product, LtProduct::create(std::move(library), problem));
-    HONE_ASSIGN(std::vector<LtChoice> choices, product.suggested(kMostBytes, kMostSuggestions));
-    const std::size_t suggestions = choices.size();
-    for (std::size_t i = 0; i < std::min(suggestions, kMostVaried); ++i) {
-      const std::vector<LtChoice> others = product.variants(choices[i], kMostBytes);
-      choices.insert(choices.end(), others.begin(), others.end());
+    HONE_ASSIGN(const std::vector<LtChoice> suggested, product.suggested(kMostBytes, kMostSuggestions));
+    LibrarySpace space;
+    add(suggested, space);
+    space.suggested = space.configurations.size();
+    for (std::size_t i = 0; i < std::min(suggested.size(), kMostVaried); ++i) {
+      add(product.variants(suggested[i], kMostBytes), space);
     }
-    std::vector<Configuration> all;
-    for (const LtChoice& choice : choices) {
-      const std::optional<Configuration> one = configuration_of(choice);
-      if (one && std::ranges::find(all, *one) == all.end()) {
-        all.push_back(*one);
-      }
-    }
-    return all;
+    return space;
   }
 
   Result<std::shared_ptr<LibrarySession>> start(std::shared_ptr<PrimaryContext> context) const override {

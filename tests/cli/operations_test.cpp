@@ -199,6 +199,7 @@ TEST_CASE("a library that is missing costs nothing, and it is said where it was 
   CHECK(says(run({"doctor"}, nowhere).out, "matmul is tuned without it"));
   CHECK(says(run({"run", "cublaslt", "--device", "cpu", "--shape", kShape}, nowhere).err, "/nonexistent/libcublasLt.so"));
   CHECK(run({"kernels", "softmax", "--json"}, nowhere).exit == 0);
+  CHECK(says(run({"tune", "cublaslt", "--device", "cpu"}, nowhere).err, "tuned as one of the kernels of matmul"));
 }
 
 TEST_CASE("a file that is no cuBLASLt is said to lack what it lacks") {

@@ -36,8 +36,8 @@ class MadeUpLibrary final : public LibraryKernel {
     spec.constraints = {{.condition = Expression::make(Operator::kLess, {Expression::variable("p.cols"), Expression::constant(100)}),
                          .text = "p.cols < 100"}};
   }
-  [[nodiscard]] Result<std::vector<Configuration>> configurations(const DeviceInfo& /*info*/, const Problem& /*problem*/) const override {
-    return std::vector<Configuration>{{{7, 1}}, {{7, 2}}, {{3, 2}}};
+  [[nodiscard]] Result<LibrarySpace> space(const DeviceInfo& /*info*/, const Problem& /*problem*/) const override {
+    return LibrarySpace{.configurations = {{{7, 1}}, {{7, 2}}, {{3, 2}}}, .suggested = 1};
   }
 };
 
@@ -110,6 +110,9 @@ TEST_CASE("the space of a library for a problem holds what it lists and its own 
   CHECK(space->contains({{0, 1}}));
   CHECK(space->contains({{3, 2}}));
   CHECK_FALSE(space->contains({{3, 1}}));
+  const LikelySpace likely = likely_space_of(request).value();
+  CHECK(likely.likely()->size() == 2);  // what is suggested, and the default
+  CHECK(likely.likely()->contains({{7, 1}}));
   request.restriction = parse_restriction("parts=2").value();
   CHECK(space_of(request).value()->size() == 2);
   request.restriction = {};
