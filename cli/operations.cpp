@@ -8,6 +8,7 @@
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/store/library_lookup.hpp"
+#include "engine/tune/participants.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone::cli {
@@ -79,20 +80,11 @@ Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Re
   for (const KernelSpec* const spec : operation.implementations) {
     known.push_back(spec->name);
   }
-  for (const LibraryKernel* const library : device.plugin->libraries()) {
-    if (library->operation() != operation.name) {
-      continue;
-    }
+  for (const LibraryKernel* const library : libraries_for(operation.name)) {
     known.emplace_back(library->name());
-    if (std::ranges::find(without, library->name()) != without.end()) {
-      continue;
-    }
-    Result<KernelSpec> spec = library_spec_in_worker(*library, device, problem);
-    if (spec) {
-      operation.implementations.push_back(&subject.own.emplace_back(*std::move(spec)));
-    } else if (spec.error().code != ErrorCode::kUnavailable) {  // that it is not here is said by hone doctor
-      fmt::print(stderr, "{} takes no part: {}\n", library->name(), spec.error().message);
-    }
+  }
+  for (const std::string& note : add_libraries(operation, subject.own, device, problem, without)) {
+    fmt::print(stderr, "{}\n", note);
   }
   for (const std::string& name : without) {
     if (std::ranges::find(known, name) == known.end()) {
@@ -159,7 +151,12 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool
   const LibraryKernel* const library = arguments.count("kernel") > 0 ? library_named(arguments["kernel"].as<std::string>()) : nullptr;
   if (!operation && library != nullptr) {
     HONE_ASSIGN(KernelSpec spec, library_spec(*library));
-    return Subject{.spec = std::move(spec), .recorded = nullptr};
+    Subject subject{.spec = std::move(spec), .recorded = nullptr};
+    HONE_ASSIGN(const Target target, find_target(arguments, subject));
+    const std::vector<const LibraryKernel*> there = target.device.plugin->libraries();
+    return std::ranges::find(there, library) != there.end()
+               ? Result<Subject>(std::move(subject))
+               : Error{ErrorCode::kInvalidArgument, fmt::format("{} is no library of {}", library->name(), target.device.info.id)};
   }
   if (!operation) {
     return find_subject(arguments);

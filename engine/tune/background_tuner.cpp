@@ -9,6 +9,7 @@
 
 #include "engine/store/library_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
+#include "engine/tune/participants.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -139,8 +140,11 @@ Result<BackgroundTuner::End> BackgroundTuner::tune_kernel(const Wanted& wanted, 
 }
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_operation(const Wanted& wanted, TuneRequest request) {
+  Operation operation = *wanted.operation;
+  std::deque<KernelSpec> libraries;
+  add_libraries(operation, libraries, device_, wanted.problem);
   HONE_ASSIGN(const OperationReport report,
-              tune(OperationRequest{wanted.operation.get(), wanted.problem, std::move(request)}, *store_, builtin_registry()));
+              tune(OperationRequest{&operation, wanted.problem, std::move(request)}, *store_, builtin_registry()));
   if (!report.winner) {
     return Error{ErrorCode::kBadKernel, "no configuration of any kernel was right"};
   }

@@ -208,4 +208,17 @@ TEST_CASE("a file that is no cuBLASLt is said to lack what it lacks") {
   CHECK(says(ended.json()["libraries"][0]["what"], "libm.so.6 lacks cublasLtGetVersion"));
 }
 
+TEST_CASE("a library that is here is listed with its version, and is no library of every device") {
+  const Environment sham{{"HONE_CUBLASLT", HONE_SHAM_CUBLASLT}};
+  const nlohmann::json library = run({"kernels", "matmul", "--json"}, sham).json()["libraries"][0];
+  CHECK(library["found"] == true);
+  CHECK(says(library["what"], "version 12.9.5, " HONE_SHAM_CUBLASLT));
+  CHECK(says(run({"kernels", "matmul"}, sham).out, "version 12.9.5"));
+  const TemporaryDirectory directory;
+  const Ended elsewhere = run({"run", "cublaslt", "--device", "cpu", "--shape", kShape, "--store", directory / "S.db"}, sham);
+  CHECK(elsewhere.exit == 2);
+  CHECK(says(elsewhere.err, "cublaslt is no library of cpu"));
+  CHECK(says(run({"export", "cublaslt", "--device", "cpu"}, sham).err, "cublaslt is no library of cpu"));
+}
+
 }  // namespace hone::test
