@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 constexpr double kReadSeconds = 20.0;     // a file takes milliseconds; a cold libclang on a loaded machine a second or two
-constexpr double kLibrarySeconds = 60.0;  // most of it for a device that many processes open
+constexpr double kLibrarySeconds = 20.0;  // it takes less than one; most of it for a device that many processes open
 
 /// What a worker of its own answers. Errors: it hung or crashed.
 Result<wire::ReadResult> ask_worker(const wire::Message& request, double seconds) {

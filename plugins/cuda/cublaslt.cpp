@@ -34,6 +34,7 @@ Result<CublasLt> open_cublaslt() {
   library.bind(api.algorithm_init, "cublasLtMatmulAlgoInit");
   library.bind(api.algorithm_set, "cublasLtMatmulAlgoConfigSetAttribute");
   library.bind(api.algorithm_get, "cublasLtMatmulAlgoConfigGetAttribute");
+  library.bind(api.algorithm_capability, "cublasLtMatmulAlgoCapGetAttribute");
   library.bind(api.algorithm_check, "cublasLtMatmulAlgoCheck");
   library.bind(api.matmul, "cublasLtMatmul");
   if (!library.missing().empty()) {
@@ -65,7 +66,7 @@ Result<const CublasLt*> cublaslt() {
 Result<std::shared_ptr<const LtContext>> LtContext::start(std::shared_ptr<PrimaryContext> context) {
   HONE_ASSIGN(const CublasLt* const library, cublaslt());
   std::shared_ptr<LtContext> started(new LtContext(std::move(context), *library));
-  const ContextScope scope(*started->context_);
+  const auto scope = started->enter();
   if (const int status = library->api.create(&started->handle_); status != kLtSuccess) {
     started->handle_ = nullptr;
     return started->error(status, "it cannot be started on this device");
@@ -73,9 +74,13 @@ Result<std::shared_ptr<const LtContext>> LtContext::start(std::shared_ptr<Primar
   return std::shared_ptr<const LtContext>(std::move(started));
 }
 
+std::optional<ContextScope> LtContext::enter() const {
+  return context_ == nullptr ? std::optional<ContextScope>() : std::optional<ContextScope>(std::in_place, *context_);
+}
+
 LtContext::~LtContext() {
   if (handle_ != nullptr) {
-    const ContextScope scope(*context_);
+    const auto scope = enter();
     library_.api.destroy(handle_);
   }
 }

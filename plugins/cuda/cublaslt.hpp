@@ -2,6 +2,7 @@
 // cuBLASLt, opened on first use.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ std::vector<std::string> cublaslt_candidates();
 /// The library started on a device. Its functions may be called by several threads at once.
 class LtContext {
  public:
+  /// Without a context: in the one that is current whenever it is used.
   static Result<std::shared_ptr<const LtContext>> start(std::shared_ptr<PrimaryContext> context);
   ~LtContext();
   LtContext(const LtContext&) = delete;
@@ -33,7 +35,8 @@ class LtContext {
 
   [[nodiscard]] const CublasLtApi& api() const { return library_.api; }
   [[nodiscard]] LtHandle handle() const { return handle_; }
-  [[nodiscard]] const PrimaryContext& context() const { return *context_; }
+  /// Makes its context the current one, for a scope.
+  [[nodiscard]] std::optional<ContextScope> enter() const;
   /// "cuBLASLt 13.1.0: no algorithm for this problem: CUBLAS_STATUS_NOT_SUPPORTED (15)"
   [[nodiscard]] Error error(int status, std::string_view what) const;
 

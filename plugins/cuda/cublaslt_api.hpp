@@ -56,6 +56,9 @@ enum class LtPreferenceAttribute : int {
 /// cublasLtMatmulAlgoConfigAttributes_t
 enum class LtAlgorithmAttribute : int { kId, kTile, kSplit, kReduction, kSwizzle, kOption, kStages, kInnerShape, kClusterShape };
 
+/// cublasLtMatmulAlgoCapAttributes_t
+enum class LtCapability : int { kSplit = 0, kSwizzle = 2, kMostOption = 7 };
+
 struct CublasLtApi {
   std::size_t (*get_version)();
   const char* (*get_status_name)(int);
@@ -72,6 +75,7 @@ struct CublasLtApi {
   int (*algorithm_init)(LtHandle, int compute_type, int scale_type, int a, int b, int c, int d, int id, LtAlgorithm*);
   int (*algorithm_set)(LtAlgorithm*, LtAlgorithmAttribute, const void*, std::size_t);
   int (*algorithm_get)(const LtAlgorithm*, LtAlgorithmAttribute, void*, std::size_t, std::size_t* written);
+  int (*algorithm_capability)(const LtAlgorithm*, LtCapability, void*, std::size_t, std::size_t* written);
   int (*algorithm_check)(LtHandle, LtOperation*, LtLayout* a, LtLayout* b, LtLayout* c, LtLayout* d, const LtAlgorithm*, LtSuggestion*);
   int (*matmul)(LtHandle, LtOperation*, const void* alpha, const void* a, LtLayout*, const void* b, LtLayout*, const void* beta,
                 const void* c, LtLayout*, void* d, LtLayout*, const LtAlgorithm*, void* workspace, std::size_t workspace_bytes,

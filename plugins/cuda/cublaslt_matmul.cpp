@@ -146,7 +146,7 @@ class LtKernel final : public LoadedKernel {
                                        .workspace = pointer(7),
                                        .alpha = static_cast<const float*>(value(arguments, 5)),
                                        .beta = static_cast<const float*>(value(arguments, 6))};
-    const ContextScope scope(product_.context());
+    const auto scope = product_.context().enter();
     return product_.launch(choice_, static_cast<StreamHandle>(stream), operands);
   }
   [[nodiscard]] Resources resources() const override { return {}; }
@@ -170,6 +170,7 @@ class LtSession final : public LibrarySession {
       return Error{ErrorCode::kLaunch, fmt::format("cublaslt takes {} arguments, not {}", kArguments.size(), pass.arguments.size())};
     }
     HONE_ASSIGN(const Named named, parse(configuration));
+    const auto scope = context_->enter();
     HONE_ASSIGN(LtProduct product, LtProduct::create(context_, problem));
     HONE_ASSIGN(const LtChoice choice, chosen(product, named));
     return std::unique_ptr<LoadedKernel>(std::make_unique<LtKernel>(std::move(product), choice, pass.arguments));
@@ -214,8 +215,9 @@ class LtMatmul final : public CudaLibraryKernel {
     constexpr std::size_t kMostBytes = std::size_t{kMostWorkspaceKiB} << 10U;
     HONE_ASSIGN(const DeviceOrdinal ordinal, find_device(info));
     HONE_ASSIGN(std::shared_ptr<PrimaryContext> context, PrimaryContext::retain(ordinal));
-    HONE_ASSIGN(std::shared_ptr<const LtContext> library, LtContext::start(std::move(context)));
-    HONE_ASSIGN(const LtProduct product, LtProduct::create(std::move(library), problem));
+    HONE_ASSIGN(const std::shared_ptr<const LtContext> library, LtContext::start(std::move(context)));
+    const auto scope = library->enter();
+    HONE_ASSIGN(const LtProduct product, LtProduct::create(library, problem));
     HONE_ASSIGN(const std::vector<LtChoice> suggested, product.suggested(kMostBytes, kMostSuggestions));
     LibrarySpace space;
     add(suggested, space);

@@ -12,19 +12,19 @@ constexpr int kMostIds = 128;
 constexpr std::uint32_t kAlignment = 16;  // what every pointer of an application has at least (docs/checking.md)
 
 /// In the order of LtTraits.
-struct Attribute {
+struct LtAttribute {
   LtAlgorithmAttribute attribute;
   bool narrow = false;  ///< 16 bits instead of 32
 };
-constexpr std::array<Attribute, LtTraits::kCount> kAttributes = {{{LtAlgorithmAttribute::kTile},
-                                                                  {LtAlgorithmAttribute::kStages},
-                                                                  {LtAlgorithmAttribute::kClusterShape, true},
-                                                                  {LtAlgorithmAttribute::kInnerShape, true},
-                                                                  {LtAlgorithmAttribute::kSplit},
-                                                                  {LtAlgorithmAttribute::kReduction},
-                                                                  {LtAlgorithmAttribute::kSwizzle},
-                                                                  {LtAlgorithmAttribute::kOption},
-                                                                  {LtAlgorithmAttribute::kId}}};
+constexpr std::array<LtAttribute, LtTraits::kCount> kAttributes = {{{LtAlgorithmAttribute::kTile},
+                                                                    {LtAlgorithmAttribute::kStages},
+                                                                    {LtAlgorithmAttribute::kClusterShape, true},
+                                                                    {LtAlgorithmAttribute::kInnerShape, true},
+                                                                    {LtAlgorithmAttribute::kSplit},
+                                                                    {LtAlgorithmAttribute::kReduction},
+                                                                    {LtAlgorithmAttribute::kSwizzle},
+                                                                    {LtAlgorithmAttribute::kOption},
+                                                                    {LtAlgorithmAttribute::kId}}};
 
 std::int64_t field(const Problem& problem, std::string_view name) {
   const auto found = std::ranges::find(problem.shape, name, &Shape::value_type::first);
@@ -42,32 +42,6 @@ Result<int> type_of(DType dtype) {
     default:
       return Error{ErrorCode::kInvalidArgument, fmt::format("no products of {} by cuBLASLt: f32, f16 and bf16 are known", name(dtype))};
   }
-}
-
-/// Other splits of k, orders of tiles, clusters and options, one at a time.
-std::vector<LtTraits> neighbours(const LtTraits& traits) {
-  constexpr std::array<std::int64_t, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
-  constexpr std::int64_t kMostClusters = 8, kMostOptions = 12;
-  std::vector<LtTraits> all;
-  const auto add = [&](LtTraits::Trait trait, std::int64_t value) {
-    LtTraits other = traits;
-    other.values[trait] = value;
-    if (trait == LtTraits::kSplit) {
-      other.values[LtTraits::kReduction] = value == 1 ? 0 : 2;  // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
-    }
-    if (!(other == traits)) {
-      all.push_back(other);
-    }
-  };
-  std::ranges::for_each(kSplits, [&](std::int64_t split) { add(LtTraits::kSplit, split); });
-  add(LtTraits::kSwizzle, 1 - std::min<std::int64_t>(1, traits.values[LtTraits::kSwizzle]));
-  for (std::int64_t cluster = 2; traits.values[LtTraits::kCluster] != 0 && cluster < 2 + kMostClusters; ++cluster) {
-    add(LtTraits::kCluster, cluster);
-  }
-  for (std::int64_t option = 0; option < kMostOptions; ++option) {
-    add(LtTraits::kOption, option);
-  }
-  return all;
 }
 
 /// An attribute of an operation or of a preference, unless something failed before.
@@ -157,7 +131,6 @@ std::optional<LtChoice> LtProduct::checked(const LtAlgorithm& algorithm, std::si
 
 Result<std::vector<LtChoice>> LtProduct::suggested(std::size_t workspace_bytes, int most) const {
   const CublasLtApi& api = context_->api();
-  const ContextScope scope(context());
   LtPreference preference;
   int status = api.preference_init(&preference, sizeof preference);
   set(status, api.preference_set, preference, LtPreferenceAttribute::kMaxWorkspaceBytes, static_cast<std::uint64_t>(workspace_bytes));
@@ -186,10 +159,45 @@ Result<std::vector<LtChoice>> LtProduct::suggested(std::size_t workspace_bytes, 
                          : std::move(choices);
 }
 
+std::int64_t LtProduct::capability(const LtAlgorithm& algorithm, LtCapability capability) const {
+  std::int32_t value = 0;
+  std::size_t written = 0;
+  const int status = context_->api().algorithm_capability(&algorithm, capability, &value, sizeof value, &written);
+  return status == kLtSuccess ? value : 0;
+}
+
+/// As far as the library says that the algorithm takes it.
+std::vector<LtTraits> LtProduct::neighbours(const LtChoice& choice) const {
+  constexpr std::array<std::int64_t, 8> kSplits = {1, 2, 3, 4, 6, 8, 16, 32};
+  constexpr std::int64_t kMostOrders = 4, kMostOptions = 16;
+  std::vector<LtTraits> all;
+  const auto add = [&](LtTraits::Trait trait, std::int64_t value) {
+    LtTraits other = choice.traits;
+    other.values[trait] = value;
+    if (trait == LtTraits::kSplit) {
+      other.values[LtTraits::kReduction] = value == 1 ? 0 : 2;  // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
+    }
+    if (!(other == choice.traits)) {
+      all.push_back(other);
+    }
+  };
+  if (capability(choice.algorithm, LtCapability::kSplit) != 0) {
+    std::ranges::for_each(kSplits, [&](std::int64_t split) { add(LtTraits::kSplit, split); });
+  }
+  const std::int64_t orders = std::min(kMostOrders, capability(choice.algorithm, LtCapability::kSwizzle));
+  for (std::int64_t order = 0; order <= orders; ++order) {
+    add(LtTraits::kSwizzle, order);
+  }
+  const std::int64_t options = std::min(kMostOptions, capability(choice.algorithm, LtCapability::kMostOption));
+  for (std::int64_t option = 0; option <= options; ++option) {
+    add(LtTraits::kOption, option);
+  }
+  return all;
+}
+
 std::vector<LtChoice> LtProduct::variants(const LtChoice& choice, std::size_t workspace_bytes) const {
-  const ContextScope scope(context());
   std::vector<LtChoice> all;
-  for (const LtTraits& traits : neighbours(choice.traits)) {
+  for (const LtTraits& traits : neighbours(choice)) {
     LtAlgorithm algorithm = choice.algorithm;
     const std::optional<LtChoice> one = apply(traits, algorithm) ? checked(algorithm, workspace_bytes) : std::nullopt;
     if (one && one->traits == traits) {
@@ -201,7 +209,6 @@ std::vector<LtChoice> LtProduct::variants(const LtChoice& choice, std::size_t wo
 
 Result<LtChoice> LtProduct::find(const LtTraits& traits, std::size_t workspace_bytes) const {
   const CublasLtApi& api = context_->api();
-  const ContextScope scope(context());
   std::array<int, kMostIds> ids{};
   int count = 0;
   if (const int status =

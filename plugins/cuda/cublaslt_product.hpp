@@ -29,7 +29,8 @@ struct LtChoice {
   std::size_t workspace_bytes = 0;  ///< that it needs
 };
 
-/// A matrix product as the library sees it: column by column, so that out is written as its transpose, the product of b's and a's.
+/// A matrix product as the library sees it: column by column, so that out is written as its transpose, the product of b's and a's. Whoever
+/// calls has the library's context as the current one (LtContext::enter).
 class LtProduct {
  public:
   /// Errors, kInvalidArgument: a dtype, layout or activation that the library does not compute as the operation says.
@@ -48,15 +49,16 @@ class LtProduct {
     void *out = nullptr, *workspace = nullptr;
     const float *alpha = nullptr, *beta = nullptr;  ///< in host memory
   };
-  /// The current context is the product's own.
   [[nodiscard]] Result<void> launch(const LtChoice& choice, StreamHandle stream, const Operands& operands) const;
 
-  [[nodiscard]] const PrimaryContext& context() const { return context_->context(); }
+  [[nodiscard]] const LtContext& context() const { return *context_; }
 
  private:
   explicit LtProduct(std::shared_ptr<const LtContext> context) : context_(std::move(context)) {}
   Result<void> describe(const Problem& problem);
   [[nodiscard]] std::optional<LtChoice> checked(const LtAlgorithm& algorithm, std::size_t workspace_bytes) const;
+  [[nodiscard]] std::int64_t capability(const LtAlgorithm& algorithm, LtCapability capability) const;
+  [[nodiscard]] std::vector<LtTraits> neighbours(const LtChoice& choice) const;
   [[nodiscard]] bool apply(const LtTraits& traits, LtAlgorithm& algorithm) const;
   [[nodiscard]] std::optional<LtTraits> traits_of(const LtAlgorithm& algorithm) const;
 

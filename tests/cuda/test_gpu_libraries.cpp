@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <filesystem>
 
 #include "engine/device/library.hpp"
@@ -10,6 +9,7 @@
 #include "hone/engine.hpp"
 #include "plugins/cuda/cublaslt_product.hpp"
 #include "plugins/cuda/device_info.hpp"
+#include "product_answer.hpp"
 #include "tests/skip.hpp"
 
 using namespace test;
@@ -27,11 +27,6 @@ bool lacks_cublaslt() {
   return !version.ok();
 }
 
-Problem product(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t layout = 1, std::int64_t terms = 1,
-                std::int64_t activation = 1) {
-  return {dtype, {{"m", m}, {"n", n}, {"k", k}, {"layout", layout}, {"terms", terms}, {"activation", activation}}};
-}
-
 struct Libraries : Gpu {
   /// Of the library's function, for a problem.
   Result<std::unique_ptr<LoadedKernel>> load_library(const KernelSpec& spec, const Configuration& configuration, const Problem& problem) {
@@ -42,36 +37,6 @@ struct Libraries : Gpu {
     return device->load(*compiled.front(), *plan, problem);
   }
 };
-
-/// The operation's answer, in double.
-std::vector<double> answer(const Problem& problem, const std::vector<float>& a, const std::vector<float>& b,
-                           const std::vector<float>& added, const std::vector<float>& bias, float alpha, float beta) {
-  const auto at = [&](std::size_t i) { return problem.shape[i].second; };
-  const std::int64_t m = at(0), n = at(1), k = at(2), layout = at(3), terms = at(4), activation = at(5);
-  std::vector<double> out(static_cast<std::size_t>(m * n));
-  for (std::int64_t i = 0; i < m * n; ++i) {
-    const std::int64_t row = i / n, column = i % n;
-    double sum = 0.0;
-    for (std::int64_t l = 0; l < k; ++l) {
-      const auto in_a = static_cast<std::size_t>(layout <= 2 ? row * k + l : l * m + row);
-      const auto in_b = static_cast<std::size_t>(layout % 2 == 0 ? column * k + l : l * n + column);
-      sum += static_cast<double>(a[in_a]) * b[in_b];
-    }
-    const auto place = static_cast<std::size_t>(i);
-    double x = alpha * sum + (terms % 2 == 0 ? beta * added[place] : 0.0) + (terms >= 3 ? bias[static_cast<std::size_t>(column)] : 0.0);
-    out[place] = activation == 2 ? std::max(x, 0.0) : x;
-  }
-  return out;
-}
-
-std::vector<float> numbers(std::int64_t count, unsigned seed) {
-  std::vector<float> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    seed = seed * 1664525U + 1013904223U;
-    values.push_back(static_cast<float>(static_cast<int>(seed >> 24U) - 128) / 64.0F);
-  }
-  return values;
-}
 
 }  // namespace
 
@@ -86,21 +51,15 @@ TEST_CASE_FIXTURE(Libraries, "cublaslt computes what matmul says: layouts, terms
       const Problem problem = product(DType::kF32, 37, 65, 51, layout, terms, 1 + terms % 2);
       const auto loaded = load_library(*spec, default_configuration(*spec), problem);
       REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
-      const auto a = numbers(37 * 51, 1), b = numbers(51 * 65, 2), added = numbers(37 * 65, 3), bias = numbers(65, 4);
-      const auto on_a = upload(a), on_b = upload(b), on_added = upload(added), on_bias = upload(bias);
+      ProductInputs in(problem);
+      const auto a = upload(in.a), b = upload(in.b), added = upload(in.added), bias = upload(in.bias);
       const auto out = allocate(37 * 65 * 4), workspace = allocate(32 << 20);
-      void *pa = on_a->address(), *pb = on_b->address(), *padded = on_added->address(), *pbias = on_bias->address(), *pout = out->address(),
+      void *pa = a->address(), *pb = b->address(), *padded = added->address(), *pbias = bias->address(), *pout = out->address(),
            *pworkspace = workspace->address();
-      float alpha = 0.5F, beta = 2.0F;
-      const std::array<void*, 8> arguments{&pa, &pb, &padded, &pbias, &pout, &alpha, &beta, &pworkspace};
+      const std::array<void*, 8> arguments{&pa, &pb, &padded, &pbias, &pout, &in.alpha, &in.beta, &pworkspace};
       require((*loaded)->launch(nullptr, arguments));
       require(device->synchronize());
-      const auto got = download<float>(*out);
-      const auto expected = answer(problem, a, b, added, bias, alpha, beta);
-      double worst = 0.0;
-      for (std::size_t i = 0; i < got.size(); ++i) {
-        worst = std::max(worst, std::abs(static_cast<double>(got[i]) - expected[i]));
-      }
+      const double worst = worst_error(download<float>(*out), in.answer(problem));
       CHECK_MESSAGE(worst < 1e-3, "layout " << layout << " terms " << terms << ": off by " << worst);
     }
   }
@@ -113,6 +72,7 @@ TEST_CASE_FIXTURE(Libraries, "an algorithm of cublaslt is found again by what it
   auto context = cuda::PrimaryContext::retain(cuda::find_device(info).value()).value();
   const auto library = cuda::LtContext::start(context);
   REQUIRE_MESSAGE(library.ok(), library.error().message);
+  const auto scope = (*library)->enter();
   for (const Problem& problem :
        {product(DType::kBF16, 4096, 4096, 4096), product(DType::kF32, 1536, 1536, 1536), product(DType::kBF16, 1, 4096, 4096),
         product(DType::kF16, 3000, 5000, 2000, 2, 3, 2), product(DType::kF32, 64, 500, 50000)}) {
@@ -196,15 +156,11 @@ TEST_CASE_FIXTURE(Libraries, "an engine launches what a session chose, also wher
   REQUIRE_MESSAGE(matmul.ok(), matmul.error().message);
   CHECK(matmul->implementation() == "cublaslt");
   CHECK(matmul->why().empty());
-  const auto a = numbers(48 * 64, 1), b = numbers(64 * 32, 2);
-  const auto on_a = upload(a), on_b = upload(b), out = allocate(48 * 32 * 4);
+  ProductInputs in(problem);
+  const auto a = upload(in.a), b = upload(in.b), out = allocate(48 * 32 * 4);
   const auto pointer = [](const Buffer& buffer) { return static_cast<float*>(buffer.address()); };
-  require(matmul->launch(nullptr, pointer(*on_a), pointer(*on_b), pointer(*on_a), pointer(*on_a), pointer(*out), 1.0F, 1.0F));
+  require(matmul->launch(nullptr, pointer(*a), pointer(*b), pointer(*a), pointer(*a), pointer(*out), in.alpha, in.beta));
   require(device->synchronize());
-  const auto got = download<float>(*out);
-  const auto expected = answer(problem, a, b, a, a, 1.0F, 1.0F);
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    REQUIRE(std::abs(static_cast<double>(got[i]) - expected[i]) < 1e-3);
-  }
+  CHECK(worst_error(download<float>(*out), in.answer(problem)) < 1e-3);
   std::filesystem::remove(path);
 }
