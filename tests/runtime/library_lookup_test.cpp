@@ -7,6 +7,7 @@
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/plugin/registry.hpp"
 #include "engine/tune/session.hpp"
+#include "engine/worker/worker.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone {
@@ -121,6 +122,36 @@ TEST_CASE("the space of a library for a problem holds what it lists and its own 
   REQUIRE_FALSE(refused.ok());
   CHECK(contains(refused.error().message, "p.cols < 100"));
   CHECK(library_spec_for(fixture.library, fixture.device, request.problem)->listed.empty());
+}
+
+TEST_CASE("a session of a kernel that lists its configurations measures these alone") {
+  const LibraryFixture fixture;
+  TuneRequest request;
+  request.spec = *fixture.operation.definition;
+  request.problem = fixture.problem(4, 32);
+  request.device = builtin_registry().device("cpu").value();
+  request.budget = {.seconds = std::nullopt, .trials = 6};
+  const auto whole = space_of(request).value();
+  const Configuration standard = default_configuration(request.spec);
+  const Configuration other = whole->at(0) == standard ? whole->at(whole->size() - 1) : whole->at(0);
+  for (const Configuration& one : {standard, other}) {
+    request.spec.listed.push_back(text(request.spec.parameters, one));
+  }
+  const Result<TuneReport> report = tune(request, *fixture.store, builtin_registry());
+  REQUIRE_MESSAGE(report.ok(), report.error().message);
+  CHECK(report->valid == 2);
+  const auto trials = fixture.store->trials(report->session, request.spec.parameters).value();
+  REQUIRE(trials.size() == 2);
+  for (const Trial& trial : trials) {
+    CHECK((trial.configuration == standard || trial.configuration == other));
+  }
+}
+
+TEST_CASE("a worker that cannot ask a library says so") {
+  const LibraryFixture fixture;
+  const Result<KernelSpec> spec = library_spec_in_worker(fixture.library, builtin_registry().device("cpu").value(), fixture.problem(4, 32));
+  REQUIRE_FALSE(spec.ok());
+  CHECK(contains(spec.error().message, "no library 'made_up'"));
 }
 
 TEST_CASE("a library serves where a session of the operation chose it, and is opened for nothing else") {
