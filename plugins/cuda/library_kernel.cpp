@@ -13,7 +13,7 @@ namespace hone::cuda {
 namespace {
 
 /// No cubin begins like this.
-constexpr std::string_view kMark = "hone library ";
+constexpr std::string_view kLibraryMark = "hone library ";
 
 }  // namespace
 
@@ -25,7 +25,7 @@ const std::vector<const CudaLibraryKernel*>& library_kernels() {
 std::vector<const LibraryKernel*> libraries() { return {library_kernels().begin(), library_kernels().end()}; }
 
 std::shared_ptr<const Artifact> library_artifact(std::string_view library) {
-  const std::string text = fmt::format("{}{}\n", kMark, library);
+  const std::string text = fmt::format("{}{}\n", kLibraryMark, library);
   auto artifact = std::make_shared<Artifact>();
   artifact->bytes.resize(text.size());
   std::memcpy(artifact->bytes.data(), text.data(), text.size());
@@ -35,11 +35,11 @@ std::shared_ptr<const Artifact> library_artifact(std::string_view library) {
 
 std::optional<LibraryCode> library_code(const Artifact& artifact) {
   const std::string_view text(reinterpret_cast<const char*>(artifact.bytes.data()), artifact.bytes.size());
-  const std::size_t end = text.find('\n'), blank = text.find(' ', kMark.size());
-  if (!text.starts_with(kMark) || end == std::string_view::npos || blank > end) {
+  const std::size_t end = text.find('\n'), blank = text.find(' ', kLibraryMark.size());
+  if (!text.starts_with(kLibraryMark) || end == std::string_view::npos || blank > end) {
     return std::nullopt;
   }
-  return LibraryCode{std::string(text.substr(kMark.size(), blank - kMark.size())), std::string(text.substr(blank + 1, end - blank - 1))};
+  return LibraryCode{std::string(text.substr(kLibraryMark.size(), blank - kLibraryMark.size())), std::string(text.substr(blank + 1, end - blank - 1))};
 }
 
 Result<const CudaLibraryKernel*> find_library(const LibraryCode& code) {
