@@ -5,6 +5,7 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
+#include "engine/device/library.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/worker/worker.hpp"
 #include "hone/version.h"
@@ -67,6 +68,19 @@ Result<std::string> store(const std::filesystem::path& path) {
   return fmt::format("{} ({} sessions)", path.string(), sessions.size());
 }
 
+/// Libraries that implement operations.
+void examine_libraries(std::vector<Finding>& findings) {
+  for (const auto& plugin : registry().devices()) {
+    for (const LibraryKernel* const library : plugin->libraries()) {
+      const Result<LibraryVersion> version = library->version();
+      findings.push_back(
+          finding(std::string(library->name()),
+                  version ? Result<std::string>(fmt::format("{} ({})", version->number, version->path)) : version.error(),
+                  fmt::format("{} is tuned without it; where a store says it won, the next best kernel serves", library->operation())));
+    }
+  }
+}
+
 /// What a plugin brought: its devices, else why there are none, and its compiler.
 void examine_plugged_devices(std::vector<Finding>& findings) {
   for (const auto& plugin : registry().devices()) {
@@ -88,6 +102,7 @@ std::vector<Finding> examine(const cxxopts::ParseResult& arguments) {
       finding("SQLite", fmt::format("{}", sqlite3_libversion()), ""),
       finding("store", store(store_path(arguments)), "results cannot be read or stored"),
   };
+  examine_libraries(findings);
   examine_plugged_devices(findings);
   return findings;
 }

@@ -273,7 +273,12 @@ int export_plan(int argc, char** argv) {
       "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(const Subject subject, find_serving_subject(arguments));
+    HONE_ASSIGN(const Subject subject, find_serving_subject(arguments, true));
+    if (!subject.spec.library.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("{} is a library's, which has no code to export; {} exports the best that Hone compiles", subject.spec.name,
+                               subject.spec.operation)};
+    }
     if (subject.recorded) {
       return Error{ErrorCode::kInvalidArgument, "a recorded space has no code to export; give a kernel"};
     }

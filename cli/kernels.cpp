@@ -86,7 +86,7 @@ std::string conditions_text(const char* title, const std::vector<Constraint>& co
 
 /// The families of devices that can run it, as far as the file tells.
 std::vector<std::string> runs_on(const KernelSpec& spec) {
-  return spec.cuda_headers.empty() ? std::vector<std::string>{"cuda", "cpu"} : std::vector<std::string>{"cuda"};
+  return spec.cuda_headers.empty() && spec.library.empty() ? std::vector<std::string>{"cuda", "cpu"} : std::vector<std::string>{"cuda"};
 }
 
 Json arguments_json(const KernelSpec& spec, bool with_workspaces) {
@@ -181,6 +181,23 @@ std::string first_sentence(const std::string& summary) {
   return line.substr(0, end);
 }
 
+/// What a library is, or where it was looked for.
+std::string library_text(const LibraryKernel& library) {
+  const Result<LibraryVersion> version = library.version();
+  return version ? fmt::format("version {}, {}", version->number, version->path) : version.error().message;
+}
+
+Json libraries_json(const Operation& operation) {
+  Json libraries = Json::array();
+  for (const LibraryKernel* const library : libraries_for(operation.name)) {
+    libraries.push_back({{"kernel", library->name()},
+                         {"summary", library->summary()},
+                         {"found", library->version().ok()},
+                         {"what", library_text(*library)}});
+  }
+  return libraries;
+}
+
 Json operation_json(const Operation& operation) {
   const KernelSpec& definition = *operation.definition;
   Json implementations = Json::array();
@@ -196,7 +213,8 @@ Json operation_json(const Operation& operation) {
           {"shape", json(default_shape(definition))},
           {"static", static_names(definition)},
           {"arguments", arguments_json(definition, false)},
-          {"implementations", implementations}};
+          {"implementations", implementations},
+          {"libraries", libraries_json(operation)}};
 }
 
 std::string operation_text(const Operation& operation) {
@@ -211,7 +229,14 @@ std::string operation_text(const Operation& operation) {
   for (const KernelSpec* const spec : operation.implementations) {
     rows.push_back({"  " + spec->name, fmt::format("{}", fmt::join(dtype_names(*spec), " ")), first_sentence(spec->summary)});
   }
-  return lines + table(rows) + arguments_text(definition);
+  lines += table(rows);
+  rows.clear();
+  for (const LibraryKernel* const library : libraries_for(operation.name)) {
+    rows.push_back({"  " + std::string(library->name()), library->version() ? "here" : "missing",
+                    fmt::format("{} ({})", library->summary(), library_text(*library))});
+  }
+  lines += rows.empty() ? "" : "\nlibraries that are tuned beside them and serve where they won\n" + table(rows);
+  return lines + arguments_text(definition);
 }
 
 /// Those of several kernels.

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 
+#include "cli/registry.hpp"
+#include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
-#include "engine/store/operation_lookup.hpp"
+#include "engine/store/library_lookup.hpp"
+#include "engine/tune/participants.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone::cli {
@@ -44,6 +47,56 @@ std::string operation_named(const std::string& kernel, const OperationSubject& s
 
 }  // namespace
 
+const LibraryKernel* library_named(std::string_view name) {
+  for (const auto& plugin : registry().devices()) {
+    for (const LibraryKernel* const library : plugin->libraries()) {
+      if (library->name() == name) {
+        return library;
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::vector<const LibraryKernel*> libraries_for(std::string_view operation) {
+  std::vector<const LibraryKernel*> all;
+  for (const auto& plugin : registry().devices()) {
+    std::ranges::copy_if(plugin->libraries(), std::back_inserter(all),
+                         [&](const LibraryKernel* library) { return library->operation() == operation; });
+  }
+  return all;
+}
+
+void add_without_option(cxxopts::Options& options) {
+  options.add_options()("without", "a kernel of the operation, or a library (cublaslt), that takes no part (repeatable)",
+                        cxxopts::value<std::vector<std::string>>(), "KERNEL");
+}
+
+Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Registry::Found& device, const Problem& problem,
+                                 OperationSubject& subject) {
+  const auto without = arguments.count("without") > 0 ? arguments["without"].as<std::vector<std::string>>() : std::vector<std::string>();
+  Operation& operation = subject.operation;
+  std::vector<std::string> known;
+  for (const KernelSpec* const spec : operation.implementations) {
+    known.push_back(spec->name);
+  }
+  for (const LibraryKernel* const library : libraries_for(operation.name)) {
+    known.emplace_back(library->name());
+  }
+  for (const std::string& note : add_libraries(operation, subject.own, device, problem, without)) {
+    fmt::print(stderr, "{}\n", note);
+  }
+  for (const std::string& name : without) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return Error{ErrorCode::kInvalidArgument, unknown_name(fmt::format("kernel of {}", operation.name), name, known)};
+    }
+    std::erase_if(operation.implementations, [&](const KernelSpec* spec) { return spec->name == name; });
+  }
+  return operation.implementations.empty()
+             ? Result<void>(Error{ErrorCode::kInvalidArgument, fmt::format("--without leaves no kernel of {}", operation.name)})
+             : Result<void>();
+}
+
 void add_with_option(cxxopts::Options& options) {
   options.add_options()("with",
                         "a kernel file that implements the operation, OPERATION(NAME), beside the kernels that are built in (repeatable)",
@@ -51,6 +104,11 @@ void add_with_option(cxxopts::Options& options) {
 }
 
 std::optional<Error> not_an_operation(const std::string& name) {
+  if (const LibraryKernel* const library = library_named(name)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{0} is a library's: it is tuned as one of the kernels of {1} (hone tune "
+                                                          "{1}); hone run, hone best and hone verify take it by its own name",
+                                                          name, library->operation())};
+  }
   if (!is_builtin_operation(name)) {
     return std::nullopt;
   }
@@ -88,8 +146,18 @@ Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::
   return subject;
 }
 
-Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments) {
+Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool compiled) {
   HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
+  const LibraryKernel* const library = arguments.count("kernel") > 0 ? library_named(arguments["kernel"].as<std::string>()) : nullptr;
+  if (!operation && library != nullptr) {
+    HONE_ASSIGN(KernelSpec spec, library_spec(*library));
+    Subject subject{.spec = std::move(spec), .recorded = nullptr};
+    HONE_ASSIGN(const Target target, find_target(arguments, subject));
+    const std::vector<const LibraryKernel*> there = target.device.plugin->libraries();
+    return std::ranges::find(there, library) != there.end()
+               ? Result<Subject>(std::move(subject))
+               : Error{ErrorCode::kInvalidArgument, fmt::format("{} is no library of {}", library->name(), target.device.info.id)};
+  }
   if (!operation) {
     return find_subject(arguments);
   }
@@ -104,8 +172,14 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const Given given, find_given(arguments, definition.spec));
   const bool untuned = arguments.count("config") > 0 && arguments["config"].as<std::string>() == "default";
   HONE_ASSIGN(const std::unique_ptr<Store> store, untuned ? std::unique_ptr<Store>() : open_existing_store(arguments));
-  HONE_ASSIGN(const OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(),
-                                                   {.purpose = purpose_within(max_error, given.digest), .launch = false}));
+  const Lookup lookup{.purpose = purpose_within(max_error, given.digest), .launch = false};
+  Libraries libraries(target.device.plugin->libraries());
+  HONE_ASSIGN(OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(), libraries, lookup));
+  if (compiled && !chosen.spec->library.empty()) {
+    const std::string won = chosen.spec->name;
+    HONE_ASSIGN(chosen, choose(operation->operation, target.problem, target.device.info, store.get(), lookup));
+    fmt::print(stderr, "{} serves this problem, and is a library's: here is the best of what Hone compiles, {}\n", won, chosen.spec->name);
+  }
   return Subject{.spec = *chosen.spec, .recorded = nullptr};
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/options.hpp"
+#include "engine/device/library.hpp"
 #include "engine/kernel/operation.hpp"
 
 namespace hone::cli {
@@ -20,10 +21,23 @@ void add_with_option(cxxopts::Options& options);
 /// Null where a kernel was named and no file given beside it. Errors: a file that cannot be read, or implements something else.
 Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::ParseResult& arguments);
 
-/// The kernel that was named; of an operation, the one that serves the problem, as a program gets it that asks for the operation.
-Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments);
+/// --without: kernels of the operation that take no part.
+void add_without_option(cxxopts::Options& options);
+/// What libraries have for the problem joins the kernels; then those of --without are left out. Errors: a name that is none of them, or
+/// nobody is left.
+Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Registry::Found& device, const Problem& problem,
+                                 OperationSubject& subject);
 
-/// What a verb that takes one kernel says of an operation; nothing where `name` is none.
+/// The kernel that was named, maybe a library's; of an operation, the one that serves the problem, as a program gets it that asks for the
+/// operation. `compiled`: of those that are compiled; what is said where another one would serve goes to standard error.
+Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool compiled = false);
+
+/// A library's function by its own name; null if the name is none.
+const LibraryKernel* library_named(std::string_view name);
+/// The libraries of all devices that implement an operation.
+std::vector<const LibraryKernel*> libraries_for(std::string_view operation);
+
+/// What a verb that takes one kernel to search or check says of an operation, or of a library's function; nothing where `name` is neither.
 std::optional<Error> not_an_operation(const std::string& name);
 
 }  // namespace hone::cli

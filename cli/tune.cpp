@@ -367,7 +367,7 @@ std::string operation_text(const OperationRequest& request, const OperationRepor
                              first_legal(report).spec->name, winner.spec->name, store.string(), winner.tuned->session);
 }
 
-Result<Output> tune_operation(const cxxopts::ParseResult& arguments, const OperationSubject& subject) {
+Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSubject& subject) {
   if (arguments.count("fix") > 0) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("--fix names parameters of one kernel: give one of {} in place of {}",
                                                           implementations_text(subject.operation), subject.operation.name)};
@@ -377,6 +377,7 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, const Opera
   HONE_ASSIGN(request.common, make_request(arguments, definition));
   request.problem = request.common.problem;
   HONE_TRY(implementations_for(subject.operation, request.problem));
+  HONE_TRY(choose_participants(arguments, request.common.device, request.problem, subject));
   const std::filesystem::path path = store_path(arguments);
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
   const Interrupt interrupt;
@@ -403,6 +404,7 @@ int tune(int argc, char** argv) {
       "same command resumes the session.");
   add_problem_options(options);
   add_with_option(options);
+  add_without_option(options);
   add_store_option(options);
   add_plugin_option(options);
   add_timing_option(options);
@@ -426,6 +428,9 @@ int tune(int argc, char** argv) {
     HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
     if (operation) {
       return tune_operation(arguments, *operation);
+    }
+    if (arguments.count("without") > 0) {
+      return Error{ErrorCode::kInvalidArgument, "--without leaves out kernels of an operation, such as matmul: give that"};
     }
     HONE_ASSIGN(Subject subject, find_subject(arguments));
     HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));

@@ -45,7 +45,8 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   }
   if (one) {
     request.kernel = arguments["name"].as<std::string>();
-    if (std::optional<Error> operation = not_an_operation(request.kernel)) {
+    const bool is_library = library_named(request.kernel) != nullptr;
+    if (std::optional<Error> operation = is_library ? std::nullopt : not_an_operation(request.kernel)) {
       return *std::move(operation);
     }
     if (request.kernel.ends_with(".cu") || request.kernel.find('/') != std::string::npos) {
@@ -57,6 +58,11 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   }
   HONE_ASSIGN(request.device,
               arguments.count("device") == 0 ? registry().best_device() : registry().device(arguments["device"].as<std::string>()));
+  for (const LibraryKernel* const library : request.device.plugin->libraries()) {
+    if (Result<KernelSpec> spec = library_spec(*library)) {
+      request.specs.push_back(*std::move(spec));
+    }
+  }
   request.rivals = arguments["rivals"].as<std::uint16_t>();
   request.seed = arguments["seed"].as<std::uint64_t>();
   HONE_ASSIGN(request.measure, find_timing(arguments));

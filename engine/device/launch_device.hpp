@@ -14,6 +14,8 @@
 
 namespace hone {
 
+class LibraryKernel;
+
 /// A loaded configuration, ready to launch. Thread-safe to launch.
 class LoadedKernel {
  public:
@@ -50,6 +52,8 @@ class LaunchPlugin {
   virtual Result<std::unique_ptr<LaunchDevice>> open_to_launch(const DeviceInfo& info) const = 0;
   /// Errors: kUnavailable, there is none (as there is unless it is overridden), or it is not on this machine.
   virtual Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const;
+  /// What libraries have for these devices (engine/device/library.hpp); they stay where they are.
+  [[nodiscard]] virtual std::vector<const LibraryKernel*> libraries() const { return {}; }
 };
 
 /// A device that is here.

@@ -184,6 +184,8 @@ void visit(Either<KernelSpec> auto& s, auto&& field) {
     field("acceptances", s.acceptances);
   }
   field.unless_empty("operation", s.operation);
+  field.unless_empty("library", s.library);
+  field.unless_empty("listed", s.listed);
   field.unless_empty("warnings", s.warnings);
   if (field.has("flags")) {
     field("flags", s.flags);

@@ -200,6 +200,8 @@ struct KernelSpec {
   std::vector<Acceptance> acceptances = {};  ///< outputs that one of them takes are judged by it alone
   std::vector<std::vector<std::pair<std::string, std::int64_t>>> shapes = {};  ///< of SHAPES(...): every field of the Problem, in its order
   std::string operation = {};                  ///< of OPERATION(...): what it implements; empty: an operation of its own
+  std::string library = {};                    ///< "cublaslt 13.1.0": a library's function, called and not compiled; or empty
+  std::vector<std::string> listed = {};        ///< the only configurations that there are, where constraints do not say which
   std::vector<std::string> warnings = {};      ///< deprecated names in the file: file:line:column: warning: text
   std::vector<std::string> flags = {};         ///< of the file's FLAGS and of whoever read it: "-DNAME=1", "--use_fast_math"; never -I
   std::vector<std::string> cuda_headers = {};  ///< that it includes and only CUDA's compiler can read: it runs on cuda devices alone

@@ -15,7 +15,7 @@
 #include "engine/runtime/parts.hpp"
 #include "engine/runtime/prepared.hpp"
 #include "engine/runtime/store_access.hpp"
-#include "engine/store/operation_lookup.hpp"
+#include "engine/store/library_lookup.hpp"
 
 namespace hone {
 
@@ -50,6 +50,7 @@ struct Engine::Impl {
   FoundDevice found;
   std::shared_ptr<LaunchDevice> device;
   std::unique_ptr<StoreAccess> store;
+  std::unique_ptr<Libraries> libraries;
   double max_error = 0.0;
   std::string given;
   StoreView view;
@@ -121,7 +122,25 @@ struct Engine::Impl {
     return std::ranges::any_of(force_default, [&](const std::string& forced) { return forced == name || forced == "all"; });
   }
 
-  /// A winner that does not load costs its speed: the default runs in its place.
+  /// In place of a winner that does not load: of a library's function the best kernel that is no library's, of a kernel the default.
+  Result<std::shared_ptr<Prepared>> load_other(const OperationChoice& failed, const Operation& operation, const Problem& problem,
+                                               Store* from, const std::string& why) {
+    if (!failed.spec->library.empty()) {
+      Result<OperationChoice> next =
+          choose(operation, problem, found.info, from, {.purpose = purpose_within(max_error, given), .without_store = true});
+      if (next && next->choice.record) {
+        next->choice.why = why;
+        if (auto loaded = load_choice(*next->spec, next->problem, std::move(next->choice), from)) {
+          return loaded;
+        }
+      }
+    }
+    HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
+    standard.choice.why = why;
+    return load_choice(*standard.spec, standard.problem, std::move(standard.choice), from);
+  }
+
+  /// A winner that does not load costs its speed: another runs in its place.
   Result<std::shared_ptr<Prepared>> load(const Operation& operation, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
     const std::shared_ptr<Store> from = store->get();
     if (is_default_forced(operation.name)) {
@@ -131,8 +150,8 @@ struct Engine::Impl {
       forced->settled = true;
       return forced;
     }
-    HONE_ASSIGN(const OperationChoice chosen,
-                choose(operation, problem, found.info, from.get(), {.purpose = purpose_within(max_error, given), .without_store = true}));
+    HONE_ASSIGN(const OperationChoice chosen, choose(operation, problem, found.info, from.get(), *libraries,
+                                                     {.purpose = purpose_within(max_error, given), .without_store = true}));
     const Choice& choice = chosen.choice;
     if (!choice.store_failure.empty()) {
       store->note_failure(choice.store_failure);
@@ -147,9 +166,7 @@ struct Engine::Impl {
       const std::string why =
           fmt::format("{} of {} was skipped: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
       store->warn(why);
-      HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
-      standard.choice.why = why;
-      loaded = load_choice(*standard.spec, standard.problem, std::move(standard.choice), from.get());
+      loaded = load_other(chosen, operation, problem, from.get(), why);
     }
     if (loaded) {
       (*loaded)->provisional = provisional;
@@ -273,6 +290,7 @@ Result<Engine> Engine::open(const EngineOptions& options) {
   impl->view = {.generation = options.generation > 0 ? options.generation : StoreView::kNewest, .approved_only = options.approved_only};
   impl->force_default = forced_defaults(options);
   HONE_ASSIGN(impl->found, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
+  impl->libraries = std::make_unique<Libraries>(impl->found.plugin->libraries());
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.background_tuning && !options.given.empty()) {

@@ -7,8 +7,9 @@
 #include <chrono>
 #include <exception>
 
-#include "engine/store/operation_lookup.hpp"
+#include "engine/store/library_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
+#include "engine/tune/participants.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -101,8 +102,9 @@ Result<BackgroundTuner::End> BackgroundTuner::guarded(const Wanted& wanted, cons
 }
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_one(const Wanted& wanted, const std::stop_token& stop) {
+  Libraries libraries(device_.plugin->libraries());
   const Result<OperationChoice> known =
-      choose(*wanted.operation, wanted.problem, device_.info, store_.get(), {.purpose = purpose_within(request_.max_error)});
+      choose(*wanted.operation, wanted.problem, device_.info, store_.get(), libraries, {.purpose = purpose_within(request_.max_error)});
   if (known && known->compared) {
     return End::kTuned;  // by another process, since it was missed
   }
@@ -138,8 +140,11 @@ Result<BackgroundTuner::End> BackgroundTuner::tune_kernel(const Wanted& wanted, 
 }
 
 Result<BackgroundTuner::End> BackgroundTuner::tune_operation(const Wanted& wanted, TuneRequest request) {
+  Operation operation = *wanted.operation;
+  std::deque<KernelSpec> libraries;
+  add_libraries(operation, libraries, device_, wanted.problem);
   HONE_ASSIGN(const OperationReport report,
-              tune(OperationRequest{wanted.operation.get(), wanted.problem, std::move(request)}, *store_, builtin_registry()));
+              tune(OperationRequest{&operation, wanted.problem, std::move(request)}, *store_, builtin_registry()));
   if (!report.winner) {
     return Error{ErrorCode::kBadKernel, "no configuration of any kernel was right"};
   }

@@ -26,6 +26,25 @@ Result<std::shared_ptr<const SearchSpace>> recorded_space(const TuneRequest& req
   return std::make_shared<const SearchSpace>(std::move(space));
 }
 
+/// Of a kernel that lists its configurations, narrowed to the request's restriction.
+Result<std::shared_ptr<const SearchSpace>> listed_space(const TuneRequest& request) {
+  const std::vector<Parameter>& parameters = request.spec.parameters;
+  std::vector<std::vector<std::uint16_t>> rows;
+  for (const std::string& listed : request.spec.listed) {
+    HONE_ASSIGN(const Configuration configuration, parse_configuration(parameters, listed));
+    std::vector<std::uint16_t>& row = rows.emplace_back();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto at = std::ranges::find(parameters[i].values, configuration.values[i]);
+      row.push_back(static_cast<std::uint16_t>(at - parameters[i].values.begin()));
+    }
+  }
+  HONE_ASSIGN(SearchSpace space, SearchSpace::from_rows(parameters, rows));
+  if (!request.restriction.empty()) {
+    HONE_ASSIGN(space, narrowed(space, request.restriction));
+  }
+  return std::make_shared<const SearchSpace>(std::move(space));
+}
+
 /// `expectations`: those of the request, or none.
 Result<LikelySpace> built_space(const TuneRequest& request, std::vector<Constraint> expectations) {
   Bindings fixed = bindings(request.problem);
@@ -33,6 +52,13 @@ Result<LikelySpace> built_space(const TuneRequest& request, std::vector<Constrai
   if (request.recorded != nullptr) {
     HONE_ASSIGN(std::shared_ptr<const SearchSpace> recorded, recorded_space(request));
     return LikelySpace::of_recorded(std::move(recorded), std::move(expectations), std::move(fixed));
+  }
+  if (!request.spec.listed.empty()) {
+    if (const std::string why = refusal(request.spec, request.problem); !why.empty()) {
+      return Error{ErrorCode::kEmptySpace, fmt::format("{} is not for this problem: {}", request.spec.name, why)};
+    }
+    HONE_ASSIGN(std::shared_ptr<const SearchSpace> listed, listed_space(request));
+    return LikelySpace::of_recorded(std::move(listed), std::move(expectations), std::move(fixed));
   }
   HONE_ASSIGN(const std::vector<Parameter> parameters, narrowed(request.spec.parameters, request.restriction));
   return LikelySpace::build(parameters, request.spec.constraints, std::move(expectations), std::move(fixed));

@@ -1,4 +1,4 @@
-// Reading a kernel file where it can hang or explode and cost nothing but an error.
+// Reading a kernel file, or asking a library, where it can hang or explode and cost nothing but an error.
 
 #include <fmt/format.h>
 
@@ -12,34 +12,55 @@
 namespace hone {
 namespace {
 
-constexpr double kReadSeconds = 20.0;  // a file takes milliseconds; a cold libclang on a loaded machine a second or two
+constexpr double kReadSeconds = 20.0;     // a file takes milliseconds; a cold libclang on a loaded machine a second or two
+constexpr double kLibrarySeconds = 20.0;  // it takes less than one; most of it for a device that many processes open
+
+/// What a worker of its own answers. Errors: it hung or crashed.
+Result<wire::ReadResult> ask_worker(const wire::Message& request, double seconds) {
+  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
+  boost::asio::io_context context;
+  HONE_ASSIGN(const std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, executable));
+  std::optional<Result<wire::ReadResult>> answer;
+  worker->request<wire::ReadResult>(request, RequestLimits::all(seconds), wire::read_reading,
+                                    [&answer](Result<wire::ReadResult> reply) { answer = std::move(reply); });
+  while (!answer) {
+    context.restart();
+    context.run_one();
+  }
+  return *std::move(answer);
+}
 
 }  // namespace
 
 Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options) {
   HONE_TRY(check_kernel_file(file));
-  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
-  boost::asio::io_context context;
-  HONE_ASSIGN(const std::unique_ptr<WorkerProcess> worker, WorkerProcess::spawn(context, executable));
-  std::optional<Result<wire::ReadResult>> answer;
-  worker->request<wire::ReadResult>({{"op", "read"}, {"file", file.string()}, {"flags", options.flags}}, RequestLimits::all(kReadSeconds),
-                                    wire::read_reading, [&answer](Result<wire::ReadResult> reply) { answer = std::move(reply); });
-  while (!answer) {
-    context.restart();
-    context.run_one();
-  }
-  if (!*answer) {
-    const bool late = answer->error().code == ErrorCode::kTimeout;
+  HONE_TRY(find_worker());
+  const Result<wire::ReadResult> answer = ask_worker({{"op", "read"}, {"file", file.string()}, {"flags", options.flags}}, kReadSeconds);
+  if (!answer) {
+    const bool late = answer.error().code == ErrorCode::kTimeout;
     return Error{ErrorCode::kBadKernel,
                  late ? fmt::format("{}: reading it did not end within {:.0f} s; does it, or a header of its own, include itself?",
                                     file.string(), kReadSeconds)
                       : fmt::format("{}: reading it failed ({}); does it need gigabytes, or crash libclang?", file.string(),
-                                    answer->error().message)};
+                                    answer.error().message)};
   }
-  if (!(*answer)->spec) {
-    return (*answer)->spec.error();
+  if (!answer->spec) {
+    return answer->spec.error();
   }
-  return parse_kernel_spec(*(*answer)->spec);
+  return parse_kernel_spec(*answer->spec);
+}
+
+Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem) {
+  HONE_ASSIGN(const wire::ReadResult answer, ask_worker({{"op", "library"},
+                                                         {"library", std::string(library.name())},
+                                                         {"device", wire::to_message(device.info)},
+                                                         {"plugin", device.plugin->file().string()},
+                                                         {"problem", wire::to_message(problem)}},
+                                                        kLibrarySeconds));
+  if (!answer.spec) {
+    return answer.spec.error();
+  }
+  return parse_kernel_spec(*answer.spec);
 }
 
 }  // namespace hone

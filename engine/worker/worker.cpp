@@ -111,6 +111,9 @@ class Worker {
     if (operation == "read") {
       return read(request);
     }
+    if (operation == "library") {
+      return library(request);
+    }
     if (operation == "setup") {
       const Result<void> ready = setup(request);
       return ready ? Message{{"ready", true}} : failure(ready.error());
@@ -135,28 +138,53 @@ class Worker {
     if (!spec) {
       return failure(spec.error());
     }
-    const std::string text = spec->serialize();
+    return spec_reply(*spec);
+  }
+
+  static Message spec_reply(const KernelSpec& spec) {
+    const std::string text = spec.serialize();
     return {{"spec", Message::binary({text.begin(), text.end()})}};
   }
 
-  Result<void> setup(const Message& request) {
+  /// What a library has for a problem: it is asked on the device.
+  Message library(const Message& request) {
     const DeviceInfo info = wire::device_from(request.at("device"));
+    const Result<const DevicePlugin*> plugin = plugin_of(info, request);
+    if (!plugin) {
+      return failure(plugin.error());
+    }
+    const std::string wanted = request.at("library");
+    for (const LibraryKernel* const library : (*plugin)->libraries()) {
+      if (library->name() == wanted) {
+        const Result<KernelSpec> spec = library_spec_for(*library, info, wire::problem_from(request.at("problem")));
+        return spec ? spec_reply(*spec) : failure(spec.error());
+      }
+    }
+    return failure(Error{ErrorCode::kNotFound, fmt::format("the worker has no library '{}'", wanted)});
+  }
+
+  Result<const DevicePlugin*> plugin_of(const DeviceInfo& info, const Message& request) {
     if (const std::string file = request.at("plugin"); !file.empty()) {
       HONE_TRY(load_plugin(registry_, file));
     }
     for (const auto& plugin : registry_.devices()) {
-      if (plugin->name() != info.plugin) {
-        continue;
+      if (plugin->name() == info.plugin) {
+        return plugin.get();
       }
-      if (request.at("measure")) {
-        HONE_ASSIGN(measuring_, MeasuringWorker::create(channel_, *plugin, info, request));
-      } else {
-        limit_this_process(kCompilerMemory);
-        HONE_ASSIGN(compiling_, CompilingWorker::create(*plugin, info, request));
-      }
-      return {};
     }
     return Error{ErrorCode::kNotFound, fmt::format("the worker has no device plugin '{}'", info.plugin)};
+  }
+
+  Result<void> setup(const Message& request) {
+    const DeviceInfo info = wire::device_from(request.at("device"));
+    HONE_ASSIGN(const DevicePlugin* const plugin, plugin_of(info, request));
+    if (request.at("measure")) {
+      HONE_ASSIGN(measuring_, MeasuringWorker::create(channel_, *plugin, info, request));
+    } else {
+      limit_this_process(kCompilerMemory);
+      HONE_ASSIGN(compiling_, CompilingWorker::create(*plugin, info, request));
+    }
+    return {};
   }
 
   WorkerChannel channel_;

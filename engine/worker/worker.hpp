@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/library.hpp"
 #include "engine/kernel/kernel_spec.hpp"
 #include "engine/plugin/registry.hpp"
 
@@ -20,5 +21,8 @@ int serve_worker(int socket, Registry registry);
 
 /// read_kernel_file in a worker process, with a deadline and limits of memory: for a file that nobody vouches for.
 Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file, const ReadOptions& options = {});
+
+/// library_spec_for in a worker process, with a deadline: it opens the device. Errors: as there.
+Result<KernelSpec> library_spec_in_worker(const LibraryKernel& library, const Registry::Found& device, const Problem& problem);
 
 }  // namespace hone

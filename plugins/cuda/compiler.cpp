@@ -12,6 +12,7 @@
 #include "engine/kernel/standard_headers.hpp"
 #include "engine/kernel/static_fields.hpp"
 #include "plugins/cuda/compiler_log.hpp"
+#include "plugins/cuda/library_kernel.hpp"
 
 namespace hone::cuda {
 namespace {
@@ -223,6 +224,9 @@ std::vector<std::pair<std::string, std::string>> own_headers() {
 
 std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& request) {
   const KernelSpec& spec = *request.spec;
+  if (!spec.library.empty() && !request.reference) {
+    return compile_library(request);
+  }
   const std::vector<Instance> instances = instances_of(request);
   ProgramRequest program;
   program.name = spec.file;

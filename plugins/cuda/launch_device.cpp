@@ -123,10 +123,23 @@ Result<std::shared_ptr<Library>> CudaLaunchDevice::library(const Compiled& compi
 
 Result<std::unique_ptr<LoadedKernel>> CudaLaunchDevice::load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                              const Problem& problem) {
+  if (const std::optional<LibraryCode> called = library_code(*compiled.artifact); called && plan.size() == 1) {
+    return load_from_library(*called, compiled, plan.front(), problem);
+  }
   HONE_ASSIGN(std::shared_ptr<Library> code, library(compiled));
   const CudaKernel::Request request{.compiled = &compiled, .plan = &plan, .problem = &problem, .info = &info_};
   HONE_ASSIGN(std::unique_ptr<CudaKernel> kernel, CudaKernel::create(context_, std::move(code), request));
   return std::unique_ptr<LoadedKernel>(std::move(kernel));
+}
+
+Result<std::unique_ptr<LoadedKernel>> CudaLaunchDevice::load_from_library(const LibraryCode& code, const Compiled& compiled,
+                                                                          const PassLaunch& pass, const Problem& problem) {
+  HONE_ASSIGN(const CudaLibraryKernel* const kernel, find_library(code));
+  std::shared_ptr<LibrarySession>& session = sessions_[kernel];
+  if (session == nullptr) {
+    HONE_ASSIGN(session, kernel->start(context_));
+  }
+  return session->load(compiled.symbols.at(pass.symbol), pass, problem);
 }
 
 Result<void> CudaLaunchDevice::synchronize() {

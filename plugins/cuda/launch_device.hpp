@@ -8,6 +8,7 @@
 
 #include "engine/device/launch_device.hpp"
 #include "plugins/cuda/driver.hpp"
+#include "plugins/cuda/library_kernel.hpp"
 
 namespace hone::cuda {
 
@@ -42,12 +43,15 @@ class CudaLaunchDevice final : public LaunchDevice {
  private:
   CudaLaunchDevice(DeviceInfo info, std::shared_ptr<PrimaryContext> context);
   Result<std::shared_ptr<Library>> library(const Compiled& compiled);
+  Result<std::unique_ptr<LoadedKernel>> load_from_library(const LibraryCode& code, const Compiled& compiled, const PassLaunch& pass,
+                                                          const Problem& problem);
 
   DeviceInfo info_;
   std::shared_ptr<PrimaryContext> context_;
   const DriverApi& api_;
   StreamHandle stream_ = nullptr;
   std::map<std::string, std::weak_ptr<Library>> libraries_;  ///< by artifact digest
+  std::map<const CudaLibraryKernel*, std::shared_ptr<LibrarySession>> sessions_;
 };
 
 }  // namespace hone::cuda

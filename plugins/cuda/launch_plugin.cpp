@@ -14,6 +14,7 @@ class CudaLaunchPlugin final : public LaunchPlugin {
     HONE_ASSIGN(std::unique_ptr<CudaLaunchDevice> device, CudaLaunchDevice::open(info));
     return std::unique_ptr<LaunchDevice>(std::move(device));
   }
+  [[nodiscard]] std::vector<const LibraryKernel*> libraries() const override { return cuda::libraries(); }
 };
 
 }  // namespace

@@ -5,62 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "plugins/cuda/library_paths.hpp"
 #include "plugins/cuda/shared_library.hpp"
 
 namespace hone::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
-
-// Folders of `parent` whose names begin with `prefix`, newest version first by name.
-std::vector<fs::path> folders(const fs::path& parent, std::string_view prefix) {
-  std::vector<fs::path> found;
-  std::error_code ignored;
-  for (fs::directory_iterator entry(parent, ignored), end; entry != end; entry.increment(ignored)) {
-    if (entry->path().filename().string().starts_with(prefix) && entry->is_directory(ignored)) {
-      found.push_back(entry->path());
-    }
-  }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  return found;
-}
-
-// Where pip puts NVIDIA's wheels: the site-packages of Python installations.
-std::vector<fs::path> site_packages() {
-  std::vector<fs::path> prefixes;
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const std::string prefix = environment(variable); !prefix.empty()) {
-      prefixes.push_back(fs::path(prefix) / "lib");
-    }
-  }
-  if (const std::string home = environment("HOME"); !home.empty()) {
-    prefixes.push_back(fs::path(home) / ".local/lib");
-  }
-  prefixes.emplace_back("/usr/local/lib");
-  prefixes.emplace_back("/usr/lib");
-  std::vector<fs::path> sites;
-  for (const fs::path& prefix : prefixes) {
-    for (const fs::path& python : folders(prefix, "python3")) {
-      sites.push_back(python / "site-packages");
-      sites.push_back(python / "dist-packages");
-    }
-  }
-  return sites;
-}
-
-void add_if_there(std::vector<std::string>& candidates, const fs::path& path) {
-  std::error_code ignored;
-  if (fs::exists(path, ignored)) {
-    candidates.push_back(path.string());
-  }
-}
 
 // The real folder of the opened library: wheels and toolkits keep their headers beside it.
 fs::path folder_of(const void* symbol) {
@@ -258,25 +210,9 @@ Result<void> read_outputs(const NvrtcApi& api, ProgramHandle handle, const Progr
 std::string Nvrtc::version_text() const { return fmt::format("{}.{}", version / 100, version % 100); }
 
 std::vector<std::string> nvrtc_candidates() {
-  if (const std::string named = environment("HONE_NVRTC"); !named.empty()) {
-    return {named};  // no silent second choice behind an explicit one
-  }
-  std::vector<std::string> candidates{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string toolkit = environment(variable); !toolkit.empty()) {
-      add_if_there(candidates, fs::path(toolkit) / "lib64/libnvrtc.so");
-    }
-  }
-  for (const fs::path& toolkit : folders("/usr/local", "cuda")) {
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}) {
-      add_if_there(candidates, toolkit / "lib64" / name);
-    }
-  }
-  for (const fs::path& site : site_packages()) {
-    add_if_there(candidates, site / "nvidia/cu13/lib/libnvrtc.so.13");
-    add_if_there(candidates, site / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
-  }
-  return candidates;
+  return library_candidates({.variable = "HONE_NVRTC",
+                             .names = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+                             .wheels = {"nvidia/cu13/lib/libnvrtc.so.13", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"}});
 }
 
 Result<const Nvrtc*> nvrtc() {

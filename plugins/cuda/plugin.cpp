@@ -4,6 +4,7 @@
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/cuda_device.hpp"
 #include "plugins/cuda/device_info.hpp"
+#include "plugins/cuda/library_kernel.hpp"
 #include "plugins/cuda/sanitizer.hpp"
 
 namespace hone {
@@ -30,6 +31,8 @@ class CudaPlugin final : public DevicePlugin {
     HONE_ASSIGN(const Nvrtc* found, nvrtc());
     return std::unique_ptr<Compiler>(std::make_unique<CudaCompiler>(*found, info.architecture, has_lines(info)));
   }
+
+  [[nodiscard]] std::vector<const LibraryKernel*> libraries() const override { return cuda::libraries(); }
 
   [[nodiscard]] std::vector<std::string> sanitizers() const override { return compute_sanitizer_tools(); }
   Result<Sanitizer> sanitizer(const DeviceInfo& info, std::string_view wanted, const std::filesystem::path& log) const override {

@@ -176,4 +176,49 @@ TEST_CASE("what an operation cannot be given is said") {
   CHECK(says(lacking.err, "its Problem lacks 'activation'"));
 }
 
+TEST_CASE("--without leaves out kernels of an operation") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended ended = tune_matmul(store, {"--without", "narrow_matmul", "--without", "gemv", "--budget", "3trials"});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["kernel"] == "gemm");
+  CHECK(of_kernel(ended.json(), "narrow_matmul").is_null());
+  CHECK(of_kernel(ended.json(), "gemv").is_null());
+  CHECK(says(tune_matmul(store, {"--without", "gem"}).err, "'gem' is unknown; did you mean 'gemm'"));
+  CHECK(says(run({"tune", "gemm", "--without", "gemv", "--device", "cpu", "--store", store}).err, "kernels of an operation"));
+}
+
+TEST_CASE("a library that is missing costs nothing, and it is said where it was looked for") {
+  const Environment nowhere{{"HONE_CUBLASLT", "/nonexistent/libcublasLt.so"}};
+  const nlohmann::json matmul = run({"kernels", "matmul", "--json"}, nowhere).json();
+  REQUIRE(matmul["libraries"].size() == 1);
+  CHECK(matmul["libraries"][0]["kernel"] == "cublaslt");
+  CHECK(matmul["libraries"][0]["found"] == false);
+  CHECK(says(matmul["libraries"][0]["what"], "HONE_CUBLASLT"));
+  CHECK(says(run({"kernels", "matmul"}, nowhere).out, "missing"));
+  CHECK(says(run({"doctor"}, nowhere).out, "matmul is tuned without it"));
+  CHECK(says(run({"run", "cublaslt", "--device", "cpu", "--shape", kShape}, nowhere).err, "/nonexistent/libcublasLt.so"));
+  CHECK(run({"kernels", "softmax", "--json"}, nowhere).exit == 0);
+  CHECK(says(run({"tune", "cublaslt", "--device", "cpu"}, nowhere).err, "tuned as one of the kernels of matmul"));
+}
+
+TEST_CASE("a file that is no cuBLASLt is said to lack what it lacks") {
+  const Ended ended = run({"kernels", "matmul", "--json"}, {{"HONE_CUBLASLT", "libm.so.6"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(says(ended.json()["libraries"][0]["what"], "libm.so.6 lacks cublasLtGetVersion"));
+}
+
+TEST_CASE("a library that is here is listed with its version, and is no library of every device") {
+  const Environment sham{{"HONE_CUBLASLT", HONE_SHAM_CUBLASLT}};
+  const nlohmann::json library = run({"kernels", "matmul", "--json"}, sham).json()["libraries"][0];
+  CHECK(library["found"] == true);
+  CHECK(says(library["what"], "version 12.9.5, " HONE_SHAM_CUBLASLT));
+  CHECK(says(run({"kernels", "matmul"}, sham).out, "version 12.9.5"));
+  const TemporaryDirectory directory;
+  const Ended elsewhere = run({"run", "cublaslt", "--device", "cpu", "--shape", kShape, "--store", directory / "S.db"}, sham);
+  CHECK(elsewhere.exit == 2);
+  CHECK(says(elsewhere.err, "cublaslt is no library of cpu"));
+  CHECK(says(run({"export", "cublaslt", "--device", "cpu"}, sham).err, "cublaslt is no library of cpu"));
+}
+
 }  // namespace hone::test
