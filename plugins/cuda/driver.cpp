@@ -47,6 +47,11 @@ void bind_memory_and_streams(SharedLibrary& library, DriverApi& api) {
   library.bind(api.stream_synchronize, "cuStreamSynchronize");
   library.bind(api.stream_begin_capture, "cuStreamBeginCapture_v2");
   library.bind(api.stream_end_capture, "cuStreamEndCapture");
+  library.bind(api.stream_get_capture_info, "cuStreamGetCaptureInfo_v2");
+  library.bind(api.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  library.bind(api.user_object_create, "cuUserObjectCreate");
+  library.bind(api.user_object_release, "cuUserObjectRelease");
+  library.bind(api.graph_retain_user_object, "cuGraphRetainUserObject");
   library.bind(api.graph_instantiate, "cuGraphInstantiateWithFlags");
   library.bind(api.graph_launch, "cuGraphLaunch");
   library.bind(api.graph_exec_destroy, "cuGraphExecDestroy");
@@ -180,6 +185,7 @@ Result<std::shared_ptr<Library>> Library::load(std::shared_ptr<PrimaryContext> c
 
 Library::~Library() {
   const ContextScope scope(*context_);
+  const BesideCaptures beside(context_->api());
   context_->api().library_unload(handle_);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/plugin/registry.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "hone/engine.hpp"
 
