@@ -120,16 +120,19 @@ Result<std::byte*> Workspaces::find_captured(void* stream, const Lane& lane, std
                              "that graphs use",
                              bytes)};
   }
-  HONE_TRY(give(*spare, stream, lane));
+  give(*spare, stream, lane);
   return spare->address;
 }
 
-/// What the graph destroys only sets a flag: it may do so where nobody may wait or call the driver.
-Result<void> Workspaces::give(ForGraphs& block, void* stream, const Lane& lane) const {
+/// What the graph destroys only sets a flag: it may do so where nobody may wait or call the driver. A block that cannot be kept with its
+/// graph is not used again.
+void Workspaces::give(ForGraphs& block, void* stream, const Lane& lane) const {
   block.taken->store(true, std::memory_order_relaxed);
   block.of = lane;
-  return device_->keep_with_graph(
-      stream, std::shared_ptr<void>(&block, [taken = block.taken](void*) { taken->store(false, std::memory_order_release); }));
+  const auto token = std::shared_ptr<void>(&block, [taken = block.taken](void*) { taken->store(false, std::memory_order_release); });
+  if (!device_->keep_with_graph(stream, token)) {
+    block.token = token;
+  }
 }
 
 }  // namespace hone

@@ -51,12 +51,13 @@ class Workspaces {
   struct ForGraphs : Block {
     std::shared_ptr<std::atomic<bool>> taken = std::make_shared<std::atomic<bool>>(false);
     Lane of;
+    std::shared_ptr<void> token = {};  ///< where the device cannot keep it with the graph
   };
 
   static Slot& slot_of(Table& table, std::uint64_t stream);
   Result<void> allocate(Block& block, std::size_t bytes);
   Result<std::byte*> find_captured(void* stream, const Lane& lane, std::size_t bytes);
-  [[nodiscard]] Result<void> give(ForGraphs& block, void* stream, const Lane& lane) const;
+  void give(ForGraphs& block, void* stream, const Lane& lane) const;
   Result<void> fill_spare(std::size_t count);
   void grow_table();
 

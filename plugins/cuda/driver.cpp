@@ -47,11 +47,6 @@ void bind_memory_and_streams(SharedLibrary& library, DriverApi& api) {
   library.bind(api.stream_synchronize, "cuStreamSynchronize");
   library.bind(api.stream_begin_capture, "cuStreamBeginCapture_v2");
   library.bind(api.stream_end_capture, "cuStreamEndCapture");
-  library.bind(api.stream_get_capture_info, "cuStreamGetCaptureInfo_v2");
-  library.bind(api.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
-  library.bind(api.user_object_create, "cuUserObjectCreate");
-  library.bind(api.user_object_release, "cuUserObjectRelease");
-  library.bind(api.graph_retain_user_object, "cuGraphRetainUserObject");
   library.bind(api.graph_instantiate, "cuGraphInstantiateWithFlags");
   library.bind(api.graph_launch, "cuGraphLaunch");
   library.bind(api.graph_exec_destroy, "cuGraphExecDestroy");
@@ -60,6 +55,15 @@ void bind_memory_and_streams(SharedLibrary& library, DriverApi& api) {
   library.bind(api.event_destroy, "cuEventDestroy_v2");
   library.bind(api.event_record, "cuEventRecord");
   library.bind(api.event_elapsed_time, "cuEventElapsedTime");
+}
+
+// Without these, captures are not told from other launches.
+void bind_captures(SharedLibrary& library, DriverApi& api) {
+  library.bind_if_there(api.stream_get_capture_info, "cuStreamGetCaptureInfo_v2");
+  library.bind_if_there(api.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  library.bind_if_there(api.user_object_create, "cuUserObjectCreate");
+  library.bind_if_there(api.user_object_release, "cuUserObjectRelease");
+  library.bind_if_there(api.graph_retain_user_object, "cuGraphRetainUserObject");
 }
 
 void bind_kernels(SharedLibrary& library, DriverApi& api) {
@@ -90,6 +94,7 @@ Result<DriverApi> open_driver() {
   DriverApi api{};
   bind_devices(library, api);
   bind_memory_and_streams(library, api);
+  bind_captures(library, api);
   bind_kernels(library, api);
   int version = 0;
   if (api.driver_get_version == nullptr || api.driver_get_version(&version) != status::kSuccess || version < kOldestDriver) {

@@ -59,12 +59,18 @@ class ContextScope {
 /// would fail and spoil them.
 class BesideCaptures {
  public:
-  explicit BesideCaptures(const DriverApi& api) : api_(api) { api_.thread_exchange_stream_capture_mode(&mode_); }
-  ~BesideCaptures() { api_.thread_exchange_stream_capture_mode(&mode_); }
+  explicit BesideCaptures(const DriverApi& api) : api_(api) { exchange(); }
+  ~BesideCaptures() { exchange(); }
   BesideCaptures(const BesideCaptures&) = delete;
   BesideCaptures& operator=(const BesideCaptures&) = delete;
 
  private:
+  void exchange() {
+    if (api_.thread_exchange_stream_capture_mode != nullptr) {
+      api_.thread_exchange_stream_capture_mode(&mode_);
+    }
+  }
+
   const DriverApi& api_;
   int mode_ = 2;  ///< relaxed; then that of the thread
 };

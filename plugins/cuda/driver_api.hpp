@@ -127,6 +127,7 @@ struct DriverApi {
   Status (*stream_synchronize)(StreamHandle);
   Status (*stream_begin_capture)(StreamHandle, int mode);
   Status (*stream_end_capture)(StreamHandle, GraphHandle*);
+  // Up to graph_retain_user_object: null in a driver that lacks them.
   Status (*stream_get_capture_info)(StreamHandle, int* status, unsigned long long* id, GraphHandle*, const void** dependencies,
                                     std::size_t* count);
   Status (*thread_exchange_stream_capture_mode)(int* mode);

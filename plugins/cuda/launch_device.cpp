@@ -152,6 +152,9 @@ CudaLaunchDevice::Capture CudaLaunchDevice::capture_of(void* stream) const {
   int state = 0;
   unsigned long long id = 0;
   Capture capture;
+  if (api_.stream_get_capture_info == nullptr) {
+    return capture;
+  }
   const Status status = api_.stream_get_capture_info(static_cast<StreamHandle>(stream), &state, &id, &capture.graph, nullptr, nullptr);
   capture.id = status == status::kSuccess && state == kActive ? id : 0;
   return capture;
@@ -160,8 +163,9 @@ CudaLaunchDevice::Capture CudaLaunchDevice::capture_of(void* stream) const {
 Result<void> CudaLaunchDevice::keep_with_graph(void* stream, std::shared_ptr<void> object) const {
   constexpr unsigned int kNoDestructorSync = 1, kMove = 1;
   const Capture capture = capture_of(stream);
-  if (capture.id == 0) {
-    return Error{ErrorCode::kLaunch, fmt::format("{}: the stream is not being captured", info_.id)};
+  if (capture.id == 0 || api_.user_object_create == nullptr || api_.user_object_release == nullptr ||
+      api_.graph_retain_user_object == nullptr) {
+    return Error{ErrorCode::kUnavailable, fmt::format("{}: nothing can be kept with a graph", info_.id)};
   }
   auto held = std::make_unique<std::shared_ptr<void>>(std::move(object));
   UserObjectHandle handle = nullptr;

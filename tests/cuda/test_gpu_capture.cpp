@@ -16,7 +16,7 @@ struct CaptureFixture : Gpu {
   std::shared_ptr<hone::cuda::PrimaryContext> context = hone::cuda::PrimaryContext::retain(0).value();
   const hone::cuda::DriverApi& api = context->api();
   hone::cuda::ContextScope scope{*context};
-  Engine engine = Engine::open({.store = "/nonexistent/hone.db", .device = "cuda:0"}).value();
+  Engine engine = Engine::open({.store = "/nonexistent/hone.db", .device = "cuda:0", .graph_workspaces = 1}).value();
   Kernel sum = engine.kernel("full_sum", DType::kF32, {{"n", kTerms}}).value();
   std::unique_ptr<Buffer> terms = upload(std::vector<float>(kTerms, 1.0F));
   std::unique_ptr<Buffer> result = upload(std::vector<float>(4, -1.0F));

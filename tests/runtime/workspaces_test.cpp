@@ -33,7 +33,11 @@ class StreamDevice final : public LaunchDevice {
     const auto capture = captures.find(number);
     return {.stream = number, .capture = capture == captures.end() ? 0 : capture->second};
   }
+  bool keeps = true;
   Result<void> keep_with_graph(void* stream, std::shared_ptr<void> object) const override {
+    if (!keeps) {
+      return Error{ErrorCode::kUnavailable, "no"};
+    }
     graphs[lane_of(stream).capture] = std::move(object);
     return {};
   }
@@ -129,6 +133,17 @@ TEST_CASE("the block of a graph that was destroyed is spare again") {
   fixture.device->graphs.clear();
   fixture.device->captures[1] = 8;
   CHECK(fixture.workspaces.find(stream(1), 256).value() == captured);
+}
+
+TEST_CASE("a block that a device cannot keep with its graph serves it, and no other one") {
+  WorkspaceFixture fixture;
+  fixture.device->keeps = false;
+  REQUIRE(fixture.workspaces.note(256).ok());
+  fixture.device->captures[1] = 7;
+  std::byte* const captured = fixture.workspaces.find(stream(1), 256).value();
+  CHECK(fixture.workspaces.find(stream(1), 256).value() == captured);
+  fixture.device->captures[1] = 8;
+  CHECK_FALSE(fixture.workspaces.find(stream(1), 256).ok());
 }
 
 TEST_CASE("a graph may outlive the engine that captured into it") {

@@ -58,7 +58,7 @@ struct EngineOptions {
   std::size_t most_problems = 4096;
   /// Captured launches of kernels with workspaces that find memory before the next lookup: one for each stream that a graph uses. Memory of
   /// a graph that was destroyed is used again.
-  std::size_t graph_workspaces = 1;
+  std::size_t graph_workspaces = 4;
 };
 
 /// Thread-safe: lookup and compilation block only threads that request the same problem. It cannot be used in a process that
