@@ -36,7 +36,7 @@ namespace {
 
 /// Waits for what another thread is doing.
 template <class Condition>
-void wait_for(const Condition& condition) {
+void wait_until(const Condition& condition) {
   while (!condition()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -173,12 +173,12 @@ TEST_CASE("who does not wait gets what is loaded at once, and the record later")
   REQUIRE_FALSE(nothing.ok());
   CHECK(nothing.error().code == ErrorCode::kUnavailable);
   CHECK(contains(nothing.error().message, "is being loaded"));
-  wait_for([&] { return softmax.at_once(7, 5).ok(); });
+  wait_until([&] { return softmax.at_once(7, 5).ok(); });
   CHECK((*softmax.at_once(7, 5))->problem().shape.front().second == 7);
   const KernelView first = softmax.at_once(3, 5).value();  // of another problem's code
   CHECK(first->source() == Source::kNearest);
   CHECK(is_right(engine, *first));
-  wait_for([&] { return (*softmax.at_once(3, 5))->source() == Source::kExact; });
+  wait_until([&] { return (*softmax.at_once(3, 5))->source() == Source::kExact; });
   CHECK(is_right(engine, **softmax.at_once(3, 5)));
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("a compiler at work keeps nobody waiting who does not want to wait, an
   const KernelView meanwhile = softmax.at_once(3, 5).value();
   CHECK(meanwhile->source() == Source::kDefault);
   CHECK(is_right(engine, *meanwhile));
-  wait_for([&] { return std::filesystem::exists(begun); });
+  wait_until([&] { return std::filesystem::exists(begun); });
   CHECK(is_right(engine, **softmax.at_once(3, 5)));
   std::ofstream(go_on) << "";
   CHECK(is_right(engine, **softmax(3, 5)));
@@ -207,7 +207,7 @@ TEST_CASE("what cannot be loaded says why also to who does not wait") {
   const BoundKernel copy = engine.bind("copy", DType::kF32, {"n"}).value();
   const Variable compiler("HONE_CXX", folder / "none");
   std::string why;
-  wait_for([&] {
+  wait_until([&] {
     why = copy.at_once(64).error().message;
     return !contains(why, "is being loaded");
   });
