@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string>
 
+#include "engine/base/thread_index.hpp"
+
 namespace hone {
 namespace {
 
@@ -52,6 +54,12 @@ std::string alternatives(const LaunchPlugin& missing, std::span<const LaunchPlug
 Result<void> LoadedKernel::launch_passes(void* /*stream*/, std::span<void* const> /*arguments*/, std::size_t /*first*/,
                                          std::size_t /*count*/) const {
   throw ContractError("launch_passes of a kernel whose passes do not overlap");
+}
+
+Lane LaunchDevice::lane_of(void* /*stream*/) const { return {.stream = thread_index(), .capture = 0}; }
+
+Result<void> LaunchDevice::keep_with_graph(void* /*stream*/, std::shared_ptr<void> /*object*/) const {
+  return Error{ErrorCode::kUnavailable, fmt::format("{} captures no graphs", info().id)};
 }
 
 Result<std::unique_ptr<Compiler>> LaunchPlugin::compiler(const DeviceInfo& info) const {

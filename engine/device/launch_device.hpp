@@ -32,14 +32,28 @@ class LoadedKernel {
   virtual Result<void> launch_passes(void* stream, std::span<void* const> arguments, std::size_t first, std::size_t count) const;
 };
 
-/// One open device; used by one thread.
+/// In which order what is launched runs: with the same numbers, one launch after the other.
+struct Lane {
+  std::uint64_t stream = 0;   ///< of a device without streams: the thread, which waits for each launch
+  std::uint64_t capture = 0;  ///< the capture that the stream is in, into a graph that runs later; 0: none
+  friend bool operator==(const Lane&, const Lane&) = default;
+};
+
+/// One open device; used by one thread, but for what says otherwise.
 class LaunchDevice : public Memory {
  public:
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+  /// Disturbs no capture of this or another thread, and neither does allocate().
   virtual Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                      const Problem& problem) = 0;
   /// Fills on `stream`, without waiting for it.
   virtual Result<void> fill_on(void* stream, void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
+  /// Whether several threads may load and allocate at once.
+  [[nodiscard]] virtual bool loads_in_parallel() const { return false; }
+  /// Thread-safe. Unless a device has streams, the calling thread.
+  [[nodiscard]] virtual Lane lane_of(void* stream) const;
+  /// Destroys `object` with the graph that is captured on `stream`, on any thread. Thread-safe. Errors: nothing is captured there.
+  virtual Result<void> keep_with_graph(void* stream, std::shared_ptr<void> object) const;
 };
 
 /// A family of devices. Stateless; enumerating must not leave a driver context behind.

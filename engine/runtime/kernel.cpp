@@ -8,25 +8,17 @@
 namespace hone {
 namespace {
 
+using detail::Passed;
+
+constexpr std::uintptr_t kAlignment = 16;
+
 Error bad_argument(const Prepared& prepared, std::size_t i, std::size_t position, std::string_view what) {
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("{}: argument {} ({}): {}", prepared.name, position, prepared.arguments[i].name, what)};
 }
 
-}  // namespace
-
-Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-Source Kernel::source() const { return state_->prepared->choice.source; }
-const std::string& Kernel::implementation() const { return state_->prepared->name; }
-const Configuration& Kernel::configuration() const { return state_->prepared->choice.configuration; }
-std::string Kernel::configuration_text() const { return text(state_->prepared->parameters, state_->prepared->choice.configuration); }
-const Problem& Kernel::problem() const { return state_->prepared->problem; }
-const Shape& Kernel::tuned_shape() const { return state_->prepared->tuned_shape; }
-const std::vector<Staleness>& Kernel::stale() const { return state_->prepared->stale; }
-const std::string& Kernel::why() const { return state_->prepared->why; }
-bool Kernel::superseded() const { return state_->prepared->superseded.load(std::memory_order_relaxed); }
-
-bool Kernel::accepts(DType dtype, bool scalar, Passed passed) {
+/// A scalar must have the type. A pointer is refused if it points to numbers of another size or kind.
+bool accepts(DType dtype, bool scalar, Passed passed) {
   using Kind = Passed::Kind;
   if (passed.pointer == scalar) {
     return false;
@@ -44,7 +36,7 @@ bool Kernel::accepts(DType dtype, bool scalar, Passed passed) {
   return scalar ? exact : unknown || same_size;
 }
 
-std::string Kernel::type_text(Passed passed) {
+std::string type_text(Passed passed) {
   using Kind = Passed::Kind;
   const std::string element = passed.kind == Kind::kBoolean    ? "bool"
                               : passed.kind == Kind::kReal     ? (passed.size == 4   ? "float"
@@ -57,64 +49,117 @@ std::string Kernel::type_text(Passed passed) {
   return passed.span ? fmt::format("std::span<{}>", element) : element + (passed.pointer ? "*" : "");
 }
 
-Result<void> Kernel::State::check_type(std::size_t i, std::size_t position, Passed passed) const {
-  const LaunchArgument& argument = prepared->arguments[i];
+Result<void> check_type(const Prepared& prepared, std::size_t position, Passed passed) {
+  const std::size_t i = prepared.passed[position].index;
+  const LaunchArgument& argument = prepared.arguments[i];
   const bool scalar = argument.direction == Direction::kScalar;
   if (accepts(argument.dtype, scalar, passed)) {
     return {};
   }
   return bad_argument(
-      *prepared, i, position,
+      prepared, i, position,
       fmt::format("{} was passed; its type in the kernel file is {}{}", type_text(passed), hone::name(argument.dtype), scalar ? "" : "*"));
 }
 
-Result<void> Kernel::State::check_memory(std::size_t i, std::size_t position, Passed passed, const void* value) const {
-  constexpr std::uintptr_t kAlignment = 16;
-  const LaunchArgument& argument = prepared->arguments[i];
-  const auto needed = static_cast<std::size_t>(prepared->extents[i]);
-  const void* const address = *static_cast<const void* const*>(value);
-  if (address == nullptr && needed > 0) {
-    return bad_argument(*prepared, i, position, fmt::format("a null pointer was passed; the kernel has {} elements there", needed));
+/// Whether a pointer that is passed can be launched with: not null where there are elements, aligned, and a span long enough.
+bool fits(const PassedArgument& argument, const Passed& passed, const void* value) {
+  const auto* const given = static_cast<const detail::PassedSpan*>(value);  // begins like a pointer
+  const bool is_null = given->data == nullptr && argument.least_bytes > 0;
+  const bool is_odd = reinterpret_cast<std::uintptr_t>(given->data) % kAlignment != 0;
+  return !is_null && !is_odd && (!passed.span || given->bytes >= argument.least_bytes);
+}
+
+/// What is wrong with a pointer that does not fit.
+Error misfit(const Prepared& prepared, std::size_t position, const void* value) {
+  const std::size_t i = prepared.passed[position].index;
+  const LaunchArgument& argument = prepared.arguments[i];
+  const auto* const given = static_cast<const detail::PassedSpan*>(value);
+  if (given->data == nullptr && prepared.extents[i] > 0) {
+    return bad_argument(prepared, i, position,
+                        fmt::format("a null pointer was passed; the kernel has {} elements there", prepared.extents[i]));
   }
-  if (reinterpret_cast<std::uintptr_t>(address) % kAlignment != 0) {
-    return bad_argument(*prepared, i, position, "the pointer is not aligned to 16 bytes, which the tuned configurations assume");
+  if (reinterpret_cast<std::uintptr_t>(given->data) % kAlignment != 0) {
+    return bad_argument(prepared, i, position, "the pointer is not aligned to 16 bytes, which the tuned configurations assume");
   }
-  const std::size_t element = size_of(argument.dtype);
-  if (const std::size_t bytes = passed.span ? static_cast<const Extent*>(value)->bytes : needed * element; bytes < needed * element) {
-    return bad_argument(
-        *prepared, i, position,
-        fmt::format("the span holds {} elements of {}; the kernel has {} there", bytes / element, hone::name(argument.dtype), needed));
+  return bad_argument(prepared, i, position,
+                      fmt::format("the span holds {} elements of {}; the kernel has {} there", given->bytes / size_of(argument.dtype),
+                                  hone::name(argument.dtype), prepared.extents[i]));
+}
+
+/// Holds the types against the kernel file, unless they were before.
+Result<void> check_types(const Prepared& prepared, std::span<const Passed> kinds, std::uint64_t signature) {
+  if (kinds.size() != prepared.passed.size()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} takes {} arguments; {} were passed", prepared.name, prepared.passed.size(), kinds.size())};
+  }
+  for (std::size_t position = 0; position < kinds.size(); ++position) {
+    HONE_TRY(check_type(prepared, position, kinds[position]));
+  }
+  std::uint64_t first = 0;
+  if (!prepared.fitting_types[0].compare_exchange_strong(first, signature, std::memory_order_relaxed)) {
+    prepared.fitting_types[1].store(signature, std::memory_order_relaxed);
   }
   return {};
 }
 
-Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const Passed* kinds, std::size_t count) const {
-  const State& state = *state_;
-  const Prepared& prepared = *state.prepared;
-  HONE_TRY(prepared.origin.check());
-  if (count != prepared.passed_count) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{} takes {} arguments; {} were passed", prepared.name, prepared.passed_count, count)};
-  }
-  std::array<void*, kMostArguments> values;
-  std::size_t position = 0, workspace = 0;
-  for (std::size_t i = 0; i < prepared.arguments.size(); ++i) {
-    const LaunchArgument& argument = prepared.arguments[i];
-    if (argument.direction == Direction::kWorkspace) {
-      values[i] = const_cast<void**>(&state.addresses[workspace++]);
-    } else {
-      values[i] = addresses[position];
-      HONE_TRY(state.check_type(i, position, kinds[position]));
-      if (argument.direction != Direction::kScalar) {
-        HONE_TRY(state.check_memory(i, position, kinds[position], addresses[position]));
-      }
-      ++position;
+/// The addresses of workspaces on the stream, with those cleared that have to be.
+Result<void> provide_workspaces(const Prepared& prepared, void* stream, std::span<void*> addresses, std::span<void*> values) {
+  HONE_ASSIGN(std::byte* const memory, prepared.memory->find(stream, prepared.workspace_bytes));
+  for (std::size_t i = 0; i < prepared.workspaces.size(); ++i) {
+    const WorkspaceArgument& workspace = prepared.workspaces[i];
+    addresses[i] = memory + workspace.offset;
+    values[workspace.index] = &addresses[i];
+    if (workspace.zeroed) {
+      HONE_TRY(prepared.device->fill_on(stream, addresses[i], workspace.bytes, 0));
     }
   }
-  for (std::size_t i = 0; i < prepared.arguments.size(); ++i) {
-    if (prepared.arguments[i].zeroed) {
-      HONE_TRY(prepared.device->fill_on(stream, *static_cast<void* const*>(values[i]), prepared.arguments[i].bytes, 0));
+  return {};
+}
+
+/// Of arguments that the caller passes.
+Result<void> clear_zeroed(const Prepared& prepared, void* stream, std::span<void* const> values) {
+  for (const PassedArgument& argument : prepared.passed) {
+    if (const LaunchArgument& planned = prepared.arguments[argument.index]; planned.zeroed) {
+      HONE_TRY(prepared.device->fill_on(stream, *static_cast<void* const*>(values[argument.index]), planned.bytes, 0));
     }
+  }
+  return {};
+}
+
+}  // namespace
+
+Source Kernel::source() const { return prepared_->choice.source; }
+const std::string& Kernel::implementation() const { return prepared_->name; }
+const Configuration& Kernel::configuration() const { return prepared_->choice.configuration; }
+std::string Kernel::configuration_text() const { return text(prepared_->parameters, prepared_->choice.configuration); }
+const Problem& Kernel::problem() const { return prepared_->problem; }
+const Shape& Kernel::tuned_shape() const { return prepared_->tuned_shape; }
+const std::vector<Staleness>& Kernel::stale() const { return prepared_->stale; }
+const std::string& Kernel::why() const { return prepared_->why; }
+bool Kernel::superseded() const { return prepared_->superseded.load(std::memory_order_relaxed); }
+
+Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const Types& types) const {
+  const Prepared& prepared = *prepared_;
+  if (!prepared.origin.is_here()) {
+    return prepared.origin.check();
+  }
+  if (prepared.fitting_types[0].load(std::memory_order_relaxed) != types.signature &&
+      prepared.fitting_types[1].load(std::memory_order_relaxed) != types.signature) {
+    HONE_TRY(check_types(prepared, types.kinds, types.signature));
+  }
+  std::array<void*, kMostArguments> values, workspaces;
+  for (std::size_t i = 0; i < prepared.passed.size(); ++i) {
+    const PassedArgument& argument = prepared.passed[i];
+    values[argument.index] = addresses[i];
+    if (argument.pointer && !fits(argument, types.kinds[i], addresses[i])) {
+      return misfit(prepared, i, addresses[i]);
+    }
+  }
+  if (!prepared.workspaces.empty()) {
+    HONE_TRY(provide_workspaces(prepared, stream, workspaces, values));
+  }
+  if (prepared.clears_passed) {
+    HONE_TRY(clear_zeroed(prepared, stream, values));
   }
   return prepared.loaded->launch(stream, std::span<void* const>(values.data(), prepared.arguments.size()));
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "engine/base/cores.hpp"
 #include "plugins/cpu/executor.hpp"
@@ -82,6 +83,7 @@ class CpuDevice final : public Device {
     return fill(destination, bytes, pattern);
   }
   Result<void> synchronize() override { return {}; }
+  [[nodiscard]] bool loads_in_parallel() const override { return true; }
 
   Result<TimedRuns> time(const TimeRequest& request) override {
     TimedRuns runs;
@@ -116,9 +118,10 @@ class CpuDevice final : public Device {
 
   /// Configurations of one batch share an artifact, and so one loaded object.
   Result<std::shared_ptr<const Module>> module_of(const Compiled& compiled) {
+    const std::lock_guard lock(modules_mutex_);
     std::erase_if(modules_, [](const auto& entry) { return entry.second.expired(); });
-    if (const auto known = modules_.find(compiled.artifact->digest); known != modules_.end()) {
-      return known->second.lock();
+    if (std::shared_ptr<const Module> known = modules_[compiled.artifact->digest].lock()) {
+      return known;
     }
     HONE_ASSIGN(std::shared_ptr<const Module> module, Module::load(*compiled.artifact));
     modules_[compiled.artifact->digest] = module;
@@ -127,6 +130,7 @@ class CpuDevice final : public Device {
 
   DeviceInfo info_;
   std::shared_ptr<Executor> executor_;
+  std::mutex modules_mutex_;
   std::map<std::string, std::weak_ptr<const Module>> modules_;
   CacheFlusher flusher_;
 };

@@ -57,6 +57,15 @@ void bind_memory_and_streams(SharedLibrary& library, DriverApi& api) {
   library.bind(api.event_elapsed_time, "cuEventElapsedTime");
 }
 
+// Without these, captures are not told from other launches.
+void bind_captures(SharedLibrary& library, DriverApi& api) {
+  library.bind_if_there(api.stream_get_capture_info, "cuStreamGetCaptureInfo_v2");
+  library.bind_if_there(api.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  library.bind_if_there(api.user_object_create, "cuUserObjectCreate");
+  library.bind_if_there(api.user_object_release, "cuUserObjectRelease");
+  library.bind_if_there(api.graph_retain_user_object, "cuGraphRetainUserObject");
+}
+
 void bind_kernels(SharedLibrary& library, DriverApi& api) {
   library.bind(api.library_load_data, "cuLibraryLoadData");
   library.bind(api.library_unload, "cuLibraryUnload");
@@ -85,6 +94,7 @@ Result<DriverApi> open_driver() {
   DriverApi api{};
   bind_devices(library, api);
   bind_memory_and_streams(library, api);
+  bind_captures(library, api);
   bind_kernels(library, api);
   int version = 0;
   if (api.driver_get_version == nullptr || api.driver_get_version(&version) != status::kSuccess || version < kOldestDriver) {
@@ -180,6 +190,7 @@ Result<std::shared_ptr<Library>> Library::load(std::shared_ptr<PrimaryContext> c
 
 Library::~Library() {
   const ContextScope scope(*context_);
+  const BesideCaptures beside(context_->api());
   context_->api().library_unload(handle_);
 }
 

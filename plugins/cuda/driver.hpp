@@ -55,6 +55,26 @@ class ContextScope {
   Status status_;
 };
 
+/// Lets the thread allocate and load code in a scope while it or another one captures: in the mode that captures have by default, that
+/// would fail and spoil them.
+class BesideCaptures {
+ public:
+  explicit BesideCaptures(const DriverApi& api) : api_(api) { exchange(); }
+  ~BesideCaptures() { exchange(); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  void exchange() {
+    if (api_.thread_exchange_stream_capture_mode != nullptr) {
+      api_.thread_exchange_stream_capture_mode(&mode_);
+    }
+  }
+
+  const DriverApi& api_;
+  int mode_ = 2;  ///< relaxed; then that of the thread
+};
+
 /// Code loaded from a cubin, usable in every context; unloaded on destruction.
 class Library {
  public:

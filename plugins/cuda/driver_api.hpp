@@ -28,14 +28,16 @@ struct KernelTag;
 struct FunctionTag;
 struct GraphTag;
 struct GraphExecTag;
-using ContextHandle = ContextTag*;      ///< CUcontext
-using StreamHandle = StreamTag*;        ///< CUstream
-using EventHandle = EventTag*;          ///< CUevent
-using LibraryHandle = LibraryTag*;      ///< CUlibrary
-using KernelHandle = KernelTag*;        ///< CUkernel: belongs to no context
-using FunctionHandle = FunctionTag*;    ///< CUfunction: a kernel in one context
-using GraphHandle = GraphTag*;          ///< CUgraph
-using GraphExecHandle = GraphExecTag*;  ///< CUgraphExec
+struct UserObjectTag;
+using ContextHandle = ContextTag*;        ///< CUcontext
+using StreamHandle = StreamTag*;          ///< CUstream
+using EventHandle = EventTag*;            ///< CUevent
+using LibraryHandle = LibraryTag*;        ///< CUlibrary
+using KernelHandle = KernelTag*;          ///< CUkernel: belongs to no context
+using FunctionHandle = FunctionTag*;      ///< CUfunction: a kernel in one context
+using GraphHandle = GraphTag*;            ///< CUgraph
+using GraphExecHandle = GraphExecTag*;    ///< CUgraphExec
+using UserObjectHandle = UserObjectTag*;  ///< CUuserObject
 
 /// CUdevice_attribute
 enum class Attribute : int {
@@ -125,6 +127,13 @@ struct DriverApi {
   Status (*stream_synchronize)(StreamHandle);
   Status (*stream_begin_capture)(StreamHandle, int mode);
   Status (*stream_end_capture)(StreamHandle, GraphHandle*);
+  // Up to graph_retain_user_object: null in a driver that lacks them.
+  Status (*stream_get_capture_info)(StreamHandle, int* status, unsigned long long* id, GraphHandle*, const void** dependencies,
+                                    std::size_t* count);
+  Status (*thread_exchange_stream_capture_mode)(int* mode);
+  Status (*user_object_create)(UserObjectHandle*, void* object, void (*destroy)(void*), unsigned int references, unsigned int flags);
+  Status (*user_object_release)(UserObjectHandle, unsigned int count);
+  Status (*graph_retain_user_object)(GraphHandle, UserObjectHandle, unsigned int count, unsigned int flags);
   Status (*graph_instantiate)(GraphExecHandle*, GraphHandle, unsigned long long flags);
   Status (*graph_launch)(GraphExecHandle, StreamHandle);
   Status (*graph_exec_destroy)(GraphExecHandle);

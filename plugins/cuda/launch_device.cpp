@@ -11,6 +11,8 @@ namespace hone::cuda {
 namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+constexpr std::uintptr_t kStreamLegacy = 1, kStreamPerThread = 2;  // handles that the driver defines
+constexpr std::uint64_t kOfThread = std::uint64_t{1} << 63;        // no address has this bit
 
 class CudaBuffer final : public Buffer {
  public:
@@ -18,6 +20,7 @@ class CudaBuffer final : public Buffer {
       : context_(std::move(context)), address_(address), bytes_(bytes) {}
   ~CudaBuffer() override {
     const ContextScope scope(*context_);
+    const BesideCaptures beside(context_->api());
     context_->api().mem_free(address_);
   }
   CudaBuffer(const CudaBuffer&) = delete;
@@ -69,6 +72,7 @@ Result<void> CudaLaunchDevice::finish(Status enqueued, std::string_view what) co
 
 Result<std::unique_ptr<Buffer>> CudaLaunchDevice::allocate(std::size_t bytes) {
   const ContextScope scope(*context_);
+  const BesideCaptures beside(api_);
   Address address = 0;
   const Status status = api_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
   if (status == status::kOutOfMemory) {
@@ -110,12 +114,16 @@ Result<void> CudaLaunchDevice::fill_on(void* stream, void* destination, std::siz
                     : check(api_.memset_d8_async(address_of(destination), pattern, bytes, static_cast<StreamHandle>(stream)), "fill");
 }
 
+/// Two threads may load the same code at once, which costs memory alone: nobody waits for what he did not ask for.
 Result<std::shared_ptr<Library>> CudaLaunchDevice::library(const Compiled& compiled) {
-  std::weak_ptr<Library>& cached = libraries_[compiled.artifact->digest];
-  if (std::shared_ptr<Library> loaded = cached.lock()) {
-    return loaded;
+  {
+    const std::lock_guard lock(libraries_mutex_);
+    if (std::shared_ptr<Library> loaded = libraries_[compiled.artifact->digest].lock()) {
+      return loaded;
+    }
   }
   HONE_ASSIGN(std::shared_ptr<Library> loaded, Library::load(context_, compiled.artifact->bytes.data()));
+  const std::lock_guard lock(libraries_mutex_);
   std::erase_if(libraries_, [](const auto& entry) { return entry.second.expired(); });
   libraries_[compiled.artifact->digest] = loaded;
   return loaded;
@@ -123,6 +131,7 @@ Result<std::shared_ptr<Library>> CudaLaunchDevice::library(const Compiled& compi
 
 Result<std::unique_ptr<LoadedKernel>> CudaLaunchDevice::load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                                              const Problem& problem) {
+  const BesideCaptures beside(api_);
   if (const std::optional<LibraryCode> called = library_code(*compiled.artifact); called && plan.size() == 1) {
     return load_from_library(*called, compiled, plan.front(), problem);
   }
@@ -135,11 +144,54 @@ Result<std::unique_ptr<LoadedKernel>> CudaLaunchDevice::load(const Compiled& com
 Result<std::unique_ptr<LoadedKernel>> CudaLaunchDevice::load_from_library(const LibraryCode& code, const Compiled& compiled,
                                                                           const PassLaunch& pass, const Problem& problem) {
   HONE_ASSIGN(const CudaLibraryKernel* const kernel, find_library(code));
+  const std::lock_guard lock(libraries_mutex_);
   std::shared_ptr<LibrarySession>& session = sessions_[kernel];
   if (session == nullptr) {
     HONE_ASSIGN(session, kernel->start(context_));
   }
   return session->load(compiled.symbols.at(pass.symbol), pass, problem);
+}
+
+Lane CudaLaunchDevice::lane_of(void* stream) const {
+  const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+  if (handle == kStreamPerThread) {  // the same handle in every thread, and in each another stream
+    return {.stream = LaunchDevice::lane_of(stream).stream | kOfThread, .capture = capture_of(stream).id};
+  }
+  // The legacy stream cannot be captured, and to ask about it while another one is spoils that capture.
+  return {.stream = handle, .capture = handle <= kStreamLegacy ? 0 : capture_of(stream).id};
+}
+
+CudaLaunchDevice::Capture CudaLaunchDevice::capture_of(void* stream) const {
+  constexpr int kActive = 1;
+  int state = 0;
+  unsigned long long id = 0;
+  Capture capture;
+  if (api_.stream_get_capture_info == nullptr) {
+    return capture;
+  }
+  const Status status = api_.stream_get_capture_info(static_cast<StreamHandle>(stream), &state, &id, &capture.graph, nullptr, nullptr);
+  capture.id = status == status::kSuccess && state == kActive ? id : 0;
+  return capture;
+}
+
+Result<void> CudaLaunchDevice::keep_with_graph(void* stream, std::shared_ptr<void> object) const {
+  constexpr unsigned int kNoDestructorSync = 1, kMove = 1;
+  const Capture capture = capture_of(stream);
+  if (capture.id == 0 || api_.user_object_create == nullptr || api_.user_object_release == nullptr ||
+      api_.graph_retain_user_object == nullptr) {
+    return Error{ErrorCode::kUnavailable, fmt::format("{}: nothing can be kept with a graph", info_.id)};
+  }
+  auto held = std::make_unique<std::shared_ptr<void>>(std::move(object));
+  UserObjectHandle handle = nullptr;
+  HONE_TRY(check(api_.user_object_create(
+                     &handle, held.get(), [](void* last) { delete static_cast<std::shared_ptr<void>*>(last); }, 1, kNoDestructorSync),
+                 "nothing can be kept with a graph"));
+  held.release();  // NOLINT: the driver destroys it
+  const Status status = api_.graph_retain_user_object(capture.graph, handle, 1, kMove);
+  if (status != status::kSuccess) {
+    api_.user_object_release(handle, 1);
+  }
+  return check(status, "nothing can be kept with a graph");
 }
 
 Result<void> CudaLaunchDevice::synchronize() {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ class CudaLaunchDevice final : public LaunchDevice {
   Result<std::unique_ptr<LoadedKernel>> load(const Compiled& compiled, const std::vector<PassLaunch>& plan,
                                              const Problem& problem) override;
   Result<void> synchronize() override;
+  [[nodiscard]] bool loads_in_parallel() const override { return true; }
+  [[nodiscard]] Lane lane_of(void* stream) const override;
+  Result<void> keep_with_graph(void* stream, std::shared_ptr<void> object) const override;
 
   [[nodiscard]] const std::shared_ptr<PrimaryContext>& context() const { return context_; }
   /// What the operations on memory run on.
@@ -45,11 +49,17 @@ class CudaLaunchDevice final : public LaunchDevice {
   Result<std::shared_ptr<Library>> library(const Compiled& compiled);
   Result<std::unique_ptr<LoadedKernel>> load_from_library(const LibraryCode& code, const Compiled& compiled, const PassLaunch& pass,
                                                           const Problem& problem);
+  struct Capture {
+    std::uint64_t id = 0;  ///< 0: the stream is not being captured
+    GraphHandle graph = nullptr;
+  };
+  [[nodiscard]] Capture capture_of(void* stream) const;
 
   DeviceInfo info_;
   std::shared_ptr<PrimaryContext> context_;
   const DriverApi& api_;
   StreamHandle stream_ = nullptr;
+  std::mutex libraries_mutex_;
   std::map<std::string, std::weak_ptr<Library>> libraries_;  ///< by artifact digest
   std::map<const CudaLibraryKernel*, std::shared_ptr<LibrarySession>> sessions_;
 };

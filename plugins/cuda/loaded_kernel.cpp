@@ -68,6 +68,9 @@ Result<void> CudaKernel::add_pass(const PassLaunch& launch, const Request& reque
     pass.tensor_maps.emplace_back(map);
     argument_count_ = std::max(argument_count_, static_cast<std::size_t>(map.argument + 1));
   }
+  if (!launch.tensor_maps.empty()) {
+    pass.encoded = std::make_unique<EncodedMaps>(launch.tensor_maps.size());
+  }
   for (const int index : launch.arguments) {
     argument_count_ = std::max(argument_count_, static_cast<std::size_t>(index + 1 > 0 ? index + 1 : 0));
   }
@@ -198,11 +201,20 @@ Status CudaKernel::enqueue_elsewhere(const Pass& pass, StreamHandle stream, void
   return scope.status() == status::kSuccess ? enqueue(pass, pass.function, nullptr, parameters) : scope.status();
 }
 
-// At each launch, for the addresses are the caller's: it is arithmetic on the host, well under a microsecond.
-Result<void> CudaKernel::encode(const Pass& pass, std::span<void* const> arguments, EncodedTensorMap* maps) const {
-  for (std::size_t i = 0; i < pass.tensor_maps.size(); ++i) {
+/// Those of an earlier launch with the same addresses, else in `maps`.
+Result<const EncodedTensorMap*> CudaKernel::encoded(const Pass& pass, std::span<void* const> arguments, EncodedTensorMap* maps) const {
+  std::array<const void*, kMostTensorMaps> addresses;
+  const std::size_t count = pass.tensor_maps.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    addresses[i] = *static_cast<void* const*>(arguments[static_cast<std::size_t>(pass.tensor_maps[i].argument())]);
+  }
+  const std::span<const void* const> key(addresses.data(), count);
+  if (const EncodedTensorMap* const known = pass.encoded->find(key)) {
+    return known;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
     const TensorMapEncoding& encoding = pass.tensor_maps[i];
-    void* const base = *static_cast<void* const*>(arguments[static_cast<std::size_t>(encoding.argument())]);
+    void* const base = const_cast<void*>(addresses[i]);
     Status status = encoding.encode(context_->api(), base, maps[i]);
     if (status == status::kInvalidContext) {
       const ContextScope scope(*context_);
@@ -212,7 +224,8 @@ Result<void> CudaKernel::encode(const Pass& pass, std::span<void* const> argumen
       return driver_error(context_->api(), status, fmt::format("{}: {}", pass.symbol, encoding.description(base)), ErrorCode::kLaunch);
     }
   }
-  return {};
+  pass.encoded->put(key, std::span<const EncodedTensorMap>(maps, count));
+  return static_cast<const EncodedTensorMap*>(maps);
 }
 
 Result<void> CudaKernel::copy_constants(StreamHandle stream, std::span<void* const> arguments) const {
@@ -244,33 +257,36 @@ Result<void> CudaKernel::launch_passes(void* stream, std::span<void* const> argu
   if (first == 0) {
     HONE_TRY(copy_constants(static_cast<StreamHandle>(stream), arguments));
   }
-  for (const Pass& pass : std::span(passes_).subspan(first, count)) {
-    std::array<void*, kMostParameters> parameters;
-    std::array<EncodedTensorMap, kMostTensorMaps> maps;
-    std::size_t next_map = 0;
-    HONE_TRY(encode(pass, arguments, maps.data()));
-    for (std::size_t i = 0; i < pass.parameter_count; ++i) {
-      const int index = pass.parameters[i];
-      if (index >= 0) {
-        parameters[i] = arguments[static_cast<std::size_t>(index)];
-      } else if (index == kTensorMapParameter) {
-        parameters[i] = &maps[next_map++];
-      } else {
-        const void* own = index == kExtentParameter     ? static_cast<const void*>(&pass.extent)
-                          : index == kRunIndexParameter ? static_cast<const void*>(&pass.run_index)
-                                                        : problem_.data();
-        parameters[i] = const_cast<void*>(own);  // the driver only reads it
-      }
-    }
-    Status status = enqueue(pass, pass.function, static_cast<StreamHandle>(stream), parameters.data());
-    if (status == status::kInvalidContext || status == status::kInvalidHandle) {
-      status = enqueue_elsewhere(pass, static_cast<StreamHandle>(stream), parameters.data());
-    }
-    if (status != status::kSuccess) {
-      return launch_error(pass, status);
-    }
+  for (std::size_t i = first; i < first + count; ++i) {
+    HONE_TRY(launch_pass(passes_[i], static_cast<StreamHandle>(stream), arguments));
   }
   return {};
+}
+
+Result<void> CudaKernel::launch_pass(const Pass& pass, StreamHandle stream, std::span<void* const> arguments) const {
+  std::array<void*, kMostParameters> parameters;
+  std::array<EncodedTensorMap, kMostTensorMaps> own_maps;
+  const EncodedTensorMap* next_map = nullptr;
+  if (pass.encoded != nullptr) {
+    HONE_ASSIGN(next_map, encoded(pass, arguments, own_maps.data()));
+  }
+  for (std::size_t i = 0; i < pass.parameter_count; ++i) {
+    const int index = pass.parameters[i];
+    if (index >= 0) {
+      parameters[i] = arguments[static_cast<std::size_t>(index)];
+    } else {
+      const void* own = index == kTensorMapParameter  ? static_cast<const void*>(next_map++)
+                        : index == kExtentParameter   ? static_cast<const void*>(&pass.extent)
+                        : index == kRunIndexParameter ? static_cast<const void*>(&pass.run_index)
+                                                      : problem_.data();
+      parameters[i] = const_cast<void*>(own);  // the driver only reads it
+    }
+  }
+  Status status = enqueue(pass, pass.function, stream, parameters.data());
+  if (status == status::kInvalidContext || status == status::kInvalidHandle) {
+    status = enqueue_elsewhere(pass, stream, parameters.data());
+  }
+  return status == status::kSuccess ? Result<void>() : launch_error(pass, status);
 }
 
 Error CudaKernel::launch_error(const Pass& pass, Status status) const {

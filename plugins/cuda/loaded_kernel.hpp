@@ -8,11 +8,12 @@
 
 #include "engine/device/device.hpp"
 #include "plugins/cuda/driver.hpp"
+#include "plugins/cuda/encoded_maps.hpp"
 #include "plugins/cuda/tensor_map.hpp"
 
 namespace hone::cuda {
 
-inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = 16;
+inline constexpr std::size_t kMostParameters = 32, kMostTensorMaps = EncodedMaps::kMostMaps;
 
 /// Besides the parameters of hone::Pass: the number of indices, of a reference's pass.
 inline constexpr int kExtentParameter = -6;
@@ -44,6 +45,7 @@ class CudaKernel final : public LoadedKernel {
     std::array<int, kMostParameters> parameters{};
     std::size_t parameter_count = 0;
     std::vector<TensorMapEncoding> tensor_maps;  ///< one for each kTensorMapParameter, in order
+    std::unique_ptr<EncodedMaps> encoded;        ///< null: there are none
     std::int64_t extent = 0;                     ///< of a reference's pass
     std::int32_t run_index = 0;
     std::string symbol;
@@ -63,7 +65,8 @@ class CudaKernel final : public LoadedKernel {
   Result<void> add_constants(const PassLaunch& launch);
   Result<void> set_limits(const Pass& pass, const PassLaunch& launch, const DeviceInfo& info);
   Result<void> read_resources(const Pass& pass, const DeviceInfo& info);
-  [[nodiscard]] Result<void> encode(const Pass& pass, std::span<void* const> arguments, EncodedTensorMap* maps) const;
+  [[nodiscard]] Result<const EncodedTensorMap*> encoded(const Pass& pass, std::span<void* const> arguments, EncodedTensorMap* maps) const;
+  [[nodiscard]] Result<void> launch_pass(const Pass& pass, StreamHandle stream, std::span<void* const> arguments) const;
   [[nodiscard]] Result<void> copy_constants(StreamHandle stream, std::span<void* const> arguments) const;
   [[nodiscard]] Status enqueue(const Pass& pass, FunctionHandle function, StreamHandle stream, void** parameters) const;
   [[nodiscard]] Status enqueue_elsewhere(const Pass& pass, StreamHandle stream, void** parameters) const;

@@ -5,6 +5,7 @@
 #include "plugins/cuda/cuda_device.hpp"
 #include "plugins/cuda/device_info.hpp"
 #include "plugins/cuda/library_kernel.hpp"
+#include "plugins/cuda/launch_device.hpp"
 #include "plugins/cuda/sanitizer.hpp"
 
 namespace hone {
@@ -25,6 +26,10 @@ class CudaPlugin final : public DevicePlugin {
   }
   Result<DeviceInfo> typical(std::string_view architecture) const override { return typical_device(architecture); }
   Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return CudaDevice::open(info); }
+  Result<std::unique_ptr<LaunchDevice>> open_to_launch(const DeviceInfo& info) const override {
+    HONE_ASSIGN(std::unique_ptr<CudaLaunchDevice> device, CudaLaunchDevice::open(info));
+    return std::unique_ptr<LaunchDevice>(std::move(device));
+  }
   void prepare_to_measure(const DeviceInfo& info) const override { static_cast<void>(utility_code(info.architecture).ok()); }
 
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {

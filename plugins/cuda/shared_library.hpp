@@ -37,6 +37,11 @@ class SharedLibrary {
       missing_ = symbol;
     }
   }
+  /// The same of what one can do without: null where it is not there.
+  template <class Function>
+  void bind_if_there(Function*& function, const char* symbol) {
+    function = reinterpret_cast<Function*>(dlsym(handle_, symbol));
+  }
 
  private:
   void* handle_ = nullptr;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "plugins/cuda/encoded_maps.hpp"
 #include "plugins/cuda/tensor_map.hpp"
 
 using namespace hone;
@@ -87,4 +88,27 @@ TEST_CASE("a map that is not used becomes zeros without the driver") {
   CHECK(cuda::TensorMapEncoding(TensorMap{}).encode(driver(), nullptr, encoded) == cuda::status::kSuccess);
   CHECK(encoded.opaque[3] == 0);
   CHECK(calls == before);
+}
+
+TEST_CASE("maps are found again by all their addresses, as many sets as there is room for") {
+  cuda::EncodedMaps maps(2);
+  std::array<char, 64> memory{};
+  const auto addresses = [&](std::size_t i) { return std::array<const void*, 2>{&memory[i], &memory[63 - i]}; };
+  CHECK(maps.find(addresses(0)) == nullptr);
+  constexpr std::size_t kTried = cuda::EncodedMaps::kSets + 4;
+  for (std::size_t i = 0; i < kTried; ++i) {
+    std::array<cuda::EncodedTensorMap, 2> encoded{};
+    encoded[0].opaque[0] = i;
+    encoded[1].opaque[15] = 100 + i;
+    maps.put(addresses(i), encoded);
+  }
+  for (std::size_t i = 0; i < kTried; ++i) {
+    const cuda::EncodedTensorMap* const found = maps.find(addresses(i));
+    REQUIRE((found != nullptr) == (i < cuda::EncodedMaps::kSets));
+    if (found != nullptr) {
+      CHECK(found[0].opaque[0] == i);
+      CHECK(found[1].opaque[15] == 100 + i);
+    }
+  }
+  CHECK(maps.find(std::array<const void*, 2>{&memory[0], &memory[62]}) == nullptr);
 }

@@ -1,0 +1,372 @@
+#include "engine/runtime/engine_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/static_fields.hpp"
+
+namespace hone {
+namespace {
+
+/// Of an operation: what stands in is one of the latest.
+constexpr std::size_t kMostCodes = 16;
+
+std::string key_of(const EngineCore::Known& known, const Problem& problem) {
+  return fmt::format("{} {} {} {}", known.operation.name, name(problem.dtype), text(problem.shape), known.hashes);
+}
+
+/// Those of the options and of the environment.
+std::vector<std::string> forced_defaults(const EngineOptions& options) {
+  std::vector<std::string> names = options.force_default;
+  const char* const variable = std::getenv("HONE_FORCE_DEFAULT");
+  std::istringstream list(variable == nullptr ? "" : variable);
+  for (std::string name; std::getline(list, name, ',');) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& options) {
+  const std::vector<const LaunchPlugin*>& plugins = engine_parts().devices;
+  auto core = shared_in_process(std::unique_ptr<EngineCore>(new EngineCore(options)), Origin());
+  core->max_error_ = options.max_error;
+  core->given_ = options.given;
+  core->view_ = {.generation = options.generation > 0 ? options.generation : StoreView::kNewest, .approved_only = options.approved_only};
+  core->force_default_ = forced_defaults(options);
+  HONE_ASSIGN(core->found_, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
+  core->libraries_ = std::make_unique<Libraries>(core->found_.plugin->libraries());
+  const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
+  const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
+  if (options.background_tuning && !options.given.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "background tuning does not support given arrays: use hone tune --input"};
+  }
+  if (options.background_tuning) {
+    HONE_TRY(core->start_tuner(*options.background_tuning, path, trust));
+  }
+  core->store_ = std::make_unique<StoreAccess>(path, trust, core->view_);
+  HONE_TRY(core->check_generation(path));
+  HONE_ASSIGN(std::unique_ptr<LaunchDevice> device, core->found_.plugin->open_to_launch(core->found_.info));
+  core->device_ = shared_in_process(std::move(device), core->origin_);
+  core->workspaces_ = shared_in_process(std::make_unique<Workspaces>(core->device_, options.graph_workspaces), core->origin_);
+  return core;
+}
+
+/// A kernel of the application's own comes before an operation, and that before a built-in kernel, of the same name.
+Result<Operation> EngineCore::meaning_of(std::string_view name) const {
+  const auto own = own_kernels_.find(name);
+  if (own != own_kernels_.end() && operation_of(own->second) != name) {
+    return Operation{std::string(name), {&own->second}, &own->second};
+  }
+  Result<Operation> operation = find_operation(name, own_in_order_);
+  if (operation) {
+    return operation;
+  }
+  HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(name));
+  return Operation{std::string(name), {builtin}, builtin};
+}
+
+Result<std::shared_ptr<const EngineCore::Known>> EngineCore::find(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto asked = names_.find(name); asked != names_.end()) {
+    return asked->second;
+  }
+  HONE_ASSIGN(Operation operation, meaning_of(name));
+  auto known = std::make_shared<Known>();
+  for (const KernelSpec* const spec : operation.implementations) {
+    known->hashes += spec->source_hash;
+  }
+  known->operation = std::move(operation);
+  names_.emplace(name, known);
+  return std::shared_ptr<const Known>(std::move(known));
+}
+
+Result<void> EngineCore::add_kernel(KernelSpec read) {
+  const std::lock_guard lock(mutex_);
+  HONE_ASSIGN(KernelSpec spec, as_implementation(std::move(read), own_in_order_));
+  const std::string key = spec.name;
+  const auto [at, added] = own_kernels_.emplace(key, std::move(spec));
+  if (!added) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("a kernel named '{}' was added already", key)};
+  }
+  own_in_order_.push_back(&at->second);
+  names_.clear();
+  return {};
+}
+
+Result<std::shared_ptr<Prepared>> EngineCore::make(const KernelSpec& spec, const Problem& problem, LaunchPlan plan) {
+  const PreparedFor where{.device = device_, .memory = workspaces_, .info = &found_.info};
+  if (device_->loads_in_parallel()) {
+    return prepare(spec, problem, std::move(plan), where);
+  }
+  const std::lock_guard lock(device_mutex_);
+  return prepare(spec, problem, std::move(plan), where);
+}
+
+Result<std::shared_ptr<Prepared>> EngineCore::load_choice(const Known& known, const KernelSpec& spec, const Problem& problem, Choice choice,
+                                                          Store* from) {
+  LoadedCode loaded{
+      .spec = &spec, .shape = problem.shape, .configuration = choice.configuration, .source = choice.source, .code = {}, .user = {}};
+  HONE_ASSIGN(LaunchPlan plan, make_launch_plan(spec, problem, std::move(choice), found_, from));
+  loaded.code = plan.code;
+  HONE_ASSIGN(std::shared_ptr<Prepared> prepared, make(spec, problem, std::move(plan)));
+  loaded.user = prepared;
+  const std::lock_guard lock(known.mutex);
+  std::erase_if(known.codes, [&](const LoadedCode& other) {
+    return other.user.expired() || (other.spec == &spec && other.shape == loaded.shape && other.configuration == loaded.configuration);
+  });
+  if (known.codes.size() >= kMostCodes) {
+    known.codes.erase(known.codes.begin());
+  }
+  known.codes.push_back(std::move(loaded));
+  return prepared;
+}
+
+bool EngineCore::is_default_forced(std::string_view name) const {
+  return std::ranges::any_of(force_default_, [&](const std::string& forced) { return forced == name || forced == "all"; });
+}
+
+Result<std::shared_ptr<Prepared>> EngineCore::load_default(const Known& known, const Problem& problem, Store* from, const std::string& why) {
+  HONE_ASSIGN(OperationChoice standard, choose(known.operation, problem, found_.info, nullptr));
+  standard.choice.why = why;
+  return load_choice(known, *standard.spec, standard.problem, std::move(standard.choice), from);
+}
+
+/// In place of a winner that does not load: of a library's function the best kernel that is no library's, of a kernel the default.
+Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& failed, const Known& known, const Problem& problem,
+                                                         Store* from, const std::string& why) {
+  if (!failed.spec->library.empty()) {
+    Result<OperationChoice> next =
+        choose(known.operation, problem, found_.info, from, {.purpose = purpose_within(max_error_, given_), .without_store = true});
+    if (next && next->choice.record) {
+      next->choice.why = why;
+      if (auto loaded = load_choice(known, *next->spec, next->problem, std::move(next->choice), from)) {
+        return loaded;
+      }
+    }
+  }
+  return load_default(known, problem, from, why);
+}
+
+/// A winner that does not load costs its speed: another runs in its place.
+Result<std::shared_ptr<Prepared>> EngineCore::load(const Known& known, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
+  const std::shared_ptr<Store> from = store_->get();
+  if (is_default_forced(known.operation.name)) {
+    HONE_ASSIGN(std::shared_ptr<Prepared> forced, load_default(known, problem, from.get(), "the default is forced"));
+    forced->settled = true;
+    return forced;
+  }
+  HONE_ASSIGN(const OperationChoice chosen, choose(known.operation, problem, found_.info, from.get(), *libraries_,
+                                                   {.purpose = purpose_within(max_error_, given_), .without_store = true}));
+  const Choice& choice = chosen.choice;
+  if (!choice.store_failure.empty()) {
+    store_->note_failure(choice.store_failure);
+  }
+  const bool provisional = store_->is_away();
+  if (provisional && standing != nullptr) {
+    return standing;
+  }
+  const KernelSpec& spec = *chosen.spec;
+  Result<std::shared_ptr<Prepared>> loaded = load_choice(known, spec, chosen.problem, choice, provisional ? nullptr : from.get());
+  if (!loaded && choice.record) {
+    const std::string why =
+        fmt::format("{} of {} was skipped: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
+    store_->warn(why);
+    loaded = load_other(chosen, known, problem, from.get(), why);
+  }
+  if (loaded) {
+    (*loaded)->provisional = provisional;
+    (*loaded)->settled = chosen.compared;
+  }
+  return loaded;
+}
+
+/// Whether there is something, and nothing better to be had now.
+bool EngineCore::is_settled(const std::shared_ptr<Prepared>& standing) const {
+  return standing != nullptr && !standing->superseded && (!standing->provisional || store_->is_away());
+}
+
+/// Loads a problem where it is asked for first, and again once it was tuned; `asked.loading` is held.
+Result<void> EngineCore::refresh(AskedProblem& asked, const Known& known, const Problem& problem) {
+  const std::shared_ptr<Prepared> standing = asked.loaded();
+  if (is_settled(standing)) {
+    return {};
+  }
+  Result<std::shared_ptr<Prepared>> loaded = load(known, problem, standing);
+  if (!loaded && standing == nullptr) {
+    return std::move(loaded).error();
+  }
+  if (!loaded) {  // what cannot be loaded leaves the stand-in in place, for good
+    standing->superseded = standing->provisional = false;
+  } else if (*loaded != standing) {
+    asked.set_loaded(std::move(loaded).value());
+  }
+  return {};
+}
+
+Result<Kernel> EngineCore::look_up(const std::shared_ptr<const Known>& known, const Problem& problem) {
+  const std::string key = key_of(*known, problem);
+  const std::shared_ptr<AskedProblem> asked = problems_.ask(key);
+  if (std::shared_ptr<Prepared> loaded = asked->loaded(); !is_settled(loaded)) {
+    const std::lock_guard lock(asked->loading);
+    HONE_TRY(refresh(*asked, *known, problem));
+  }
+  std::shared_ptr<Prepared> loaded = asked->loaded();
+  want(key, known, problem, *loaded);
+  return Kernel(std::move(loaded));
+}
+
+Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const Known>& known, const Problem& problem, bool& stands_in) {
+  const std::string key = key_of(*known, problem);
+  const std::shared_ptr<AskedProblem> asked = problems_.ask(key);
+  std::shared_ptr<Prepared> loaded = asked->loaded();
+  stands_in = !is_settled(loaded);
+  if (!stands_in) {
+    want(key, known, problem, *loaded);
+    return Kernel(std::move(loaded));
+  }
+  const std::optional<Error> failure = asked->failure();
+  if (!failure) {
+    load_in_background(key, asked, known, problem);
+  }
+  loaded = loaded != nullptr ? loaded : asked->stand_in();
+  if (loaded == nullptr) {
+    Result<std::shared_ptr<Prepared>> made = stand_in(*known, problem);
+    if (!made) {
+      return failure ? *failure : std::move(made).error();
+    }
+    loaded = std::move(made).value();
+    asked->set_stand_in(loaded);
+  }
+  return Kernel(std::move(loaded));
+}
+
+void EngineCore::load_in_background(const std::string& key, const std::shared_ptr<AskedProblem>& asked,
+                                    const std::shared_ptr<const Known>& known, const Problem& problem) {
+  loader_.add(key, [this, asked, known, problem] {
+    const std::lock_guard lock(asked->loading);
+    if (Result<void> loaded = refresh(*asked, *known, problem); !loaded) {
+      asked->set_failure(std::move(loaded).error());
+    }
+    generation_.fetch_add(1, std::memory_order_release);
+  });
+}
+
+/// The nearest of what is loaded: its launch is planned anew, its code is there.
+Result<std::shared_ptr<Prepared>> EngineCore::stand_in(const Known& known, const Problem& problem) {
+  std::vector<LoadedCode> codes;
+  {
+    const std::lock_guard lock(known.mutex);
+    codes = known.codes;
+  }
+  std::ranges::stable_sort(codes, {}, [&](const LoadedCode& code) { return shape_distance(code.shape, problem.shape); });
+  for (LoadedCode& code : codes) {
+    const std::shared_ptr<const Prepared> user = code.user.lock();
+    const Result<Problem> own = problem_for(*code.spec, problem);
+    if (user == nullptr || !own || !same_code(*code.spec, code.shape, own->shape) ||
+        !valid_for(*code.spec, *own, found_.info, code.configuration)) {
+      continue;
+    }
+    LaunchPlan plan;
+    plan.choice.source = code.source == Source::kDefault ? Source::kDefault : Source::kNearest;
+    plan.choice.configuration = code.configuration;
+    plan.code = code.code;
+    auto passes = plan_launch(*code.spec, *own, code.configuration, found_.info);
+    auto arguments = launch_arguments(*code.spec, *own, code.configuration);
+    if (!passes || !arguments) {
+      continue;
+    }
+    plan.passes = std::move(passes).value();
+    plan.arguments = std::move(arguments).value();
+    if (Result<std::shared_ptr<Prepared>> made = make(*code.spec, *own, std::move(plan))) {
+      (*made)->tuned_shape = code.source == Source::kDefault ? Shape() : code.shape;
+      return made;
+    }
+  }
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("no code of {} {} is loaded that may serve {}: it is being loaded, ask again, or look one problem up and wait",
+                           known.operation.name, name(problem.dtype), text(problem.shape))};
+}
+
+bool EngineCore::may_be_tuned(const Prepared& prepared) const { return !prepared.settled && tunes_.load(std::memory_order_relaxed); }
+
+void EngineCore::want(const std::string& key, const std::shared_ptr<const Known>& known, const Problem& problem, const Prepared& prepared) {
+  if (!may_be_tuned(prepared)) {
+    return;
+  }
+  std::shared_ptr<Background> tuner;
+  {
+    const std::lock_guard lock(mutex_);
+    tuner = tuner_;
+  }
+  if (tuner != nullptr) {
+    tuner->want(key, {known, &known->operation}, problem);
+  }
+}
+
+Result<std::int64_t> EngineCore::store_generation() const {
+  if (view_.generation != StoreView::kNewest) {
+    return view_.generation;
+  }
+  const std::shared_ptr<Store> from = store_->get();
+  return from == nullptr ? Result<std::int64_t>(0) : from->generation();
+}
+
+/// A generation that is not there would be served as whatever is.
+Result<void> EngineCore::check_generation(const std::filesystem::path& path) const {
+  if (view_.generation == StoreView::kNewest) {
+    return {};
+  }
+  const std::shared_ptr<Store> from = store_->get();
+  HONE_ASSIGN(const std::int64_t newest, from == nullptr ? Result<std::int64_t>(0) : from->generation());
+  if (newest < view_.generation) {
+    return Error{ErrorCode::kNotFound, fmt::format("the store {} has no generation {}: its newest is {}{}", path.string(), view_.generation,
+                                                   newest, warnings().empty() ? "" : " (" + warnings().front() + ")")};
+  }
+  return {};
+}
+
+Result<void> EngineCore::start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust) {
+  if (engine_parts().start_background == nullptr) {
+    return Error{ErrorCode::kUnavailable, "background tuning needs hone::engine: this program links hone::runtime"};
+  }
+  HONE_ASSIGN(tuner_, engine_parts().start_background({.settings = settings,
+                                                       .max_error = max_error_,
+                                                       .device = found_,
+                                                       .store = path,
+                                                       .trust = trust,
+                                                       .tuned = [this](const std::string& key) {
+                                                         if (const auto asked = problems_.find(key)) {
+                                                           const std::lock_guard lock(asked->loading);
+                                                           if (const auto loaded = asked->loaded()) {
+                                                             loaded->superseded = true;
+                                                           }
+                                                         }
+                                                         generation_.fetch_add(1, std::memory_order_release);
+                                                       }}));
+  tunes_ = true;
+  return {};
+}
+
+BackgroundReport EngineCore::report() const {
+  std::shared_ptr<Background> tuner;
+  {
+    const std::lock_guard lock(mutex_);
+    tuner = tuner_;
+  }
+  return tuner != nullptr ? tuner->report() : BackgroundReport();
+}
+
+void EngineCore::end_tuning() {
+  tunes_ = false;
+  std::shared_ptr<Background> ending;  // goes without the lock, which its thread may be asking for
+  const std::lock_guard lock(mutex_);
+  ending.swap(tuner_);
+}
+
+}  // namespace hone

@@ -1,0 +1,122 @@
+// Engines on a GPU: workspaces of streams and graphs, and what may happen beside a capture.
+#include <thread>
+
+#include "gpu.hpp"
+#include "hone/engine.hpp"
+#include "plugins/cuda/driver.hpp"
+
+using namespace test;
+
+namespace {
+
+constexpr std::int64_t kTerms = 1 << 20;
+
+/// Streams and graphs, and the sum of kTerms ones into one of two results.
+struct CaptureFixture : Gpu {
+  std::shared_ptr<hone::cuda::PrimaryContext> context = hone::cuda::PrimaryContext::retain(0).value();
+  const hone::cuda::DriverApi& api = context->api();
+  hone::cuda::ContextScope scope{*context};
+  Engine engine = Engine::open({.store = "/nonexistent/hone.db", .device = "cuda:0", .graph_workspaces = 1}).value();
+  Kernel sum = engine.kernel("full_sum", DType::kF32, {{"n", kTerms}}).value();
+  std::unique_ptr<Buffer> terms = upload(std::vector<float>(kTerms, 1.0F));
+  std::unique_ptr<Buffer> result = upload(std::vector<float>(4, -1.0F));
+  hone::cuda::StreamHandle stream = make_stream();
+
+  hone::cuda::StreamHandle make_stream() {
+    hone::cuda::StreamHandle made = nullptr;
+    REQUIRE(api.stream_create(&made, 1) == 0);
+    return made;
+  }
+  Result<void> launch(void* on) {
+    return sum.launch(on, static_cast<const float*>(terms->address()), static_cast<float*>(result->address()));
+  }
+  float answer() {
+    require(engine.memory().synchronize());
+    return download<float>(*result).front();
+  }
+  void begin() { REQUIRE(api.stream_begin_capture(stream, 0) == 0); }  // global: other threads are held to it, too
+  hone::cuda::GraphHandle end() {
+    hone::cuda::GraphHandle graph = nullptr;
+    REQUIRE(api.stream_end_capture(stream, &graph) == 0);
+    return graph;
+  }
+  /// Launches a graph twice, and destroys it.
+  void run(hone::cuda::GraphHandle graph) {
+    hone::cuda::GraphExecHandle instance = nullptr;
+    REQUIRE(api.graph_instantiate(&instance, graph, 0) == 0);
+    REQUIRE(api.graph_launch(instance, stream) == 0);
+    REQUIRE(api.graph_launch(instance, stream) == 0);
+    REQUIRE(api.stream_synchronize(stream) == 0);
+    REQUIRE(api.graph_exec_destroy(instance) == 0);
+    REQUIRE(api.graph_destroy(graph) == 0);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(CaptureFixture, "one handle is launched on several streams, from several threads") {
+  require(launch(nullptr));
+  CHECK(answer() == static_cast<float>(kTerms));
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, own = make_stream()] {
+      for (int i = 0; i < 20; ++i) {
+        failed += launch(own).ok() ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(failed == 0);
+  CHECK(answer() == static_cast<float>(kTerms));
+}
+
+TEST_CASE_FIXTURE(CaptureFixture,
+                  "a captured launch takes a spare workspace, a second graph needs another, and a destroyed one gives it back") {
+  begin();
+  require(launch(stream));
+  require(launch(stream));
+  const auto first = end();
+  begin();
+  const Result<void> refused = launch(stream);
+  CHECK_FALSE(refused.ok());
+  CHECK(refused.error().message.find("reserve_graph_workspaces") != std::string::npos);
+  REQUIRE(api.graph_destroy(end()) == 0);  // the capture is not spoiled
+  require(engine.reserve_graph_workspaces(1));
+  begin();
+  require(launch(stream));
+  const auto second = end();
+  run(first);
+  CHECK(answer() == static_cast<float>(kTerms));
+  run(second);
+  begin();
+  require(launch(stream));
+  run(end());
+  CHECK(answer() == static_cast<float>(kTerms));
+}
+
+TEST_CASE_FIXTURE(CaptureFixture, "problems are looked up and loaded while this thread or another one captures") {
+  begin();
+  require(launch(stream));
+  const Result<Kernel> here = engine.kernel("copy", DType::kF32, {{"n", 4096}});
+  CHECK_MESSAGE(here.ok(), (here ? "" : here.error().message));
+  std::thread([&] {
+    const Result<Kernel> there = engine.kernel("softmax", DType::kF32, {{"rows", 8}, {"cols", 64}});
+    CHECK_MESSAGE(there.ok(), (there ? "" : there.error().message));
+  }).join();
+  run(end());
+  CHECK(answer() == static_cast<float>(kTerms));
+}
+
+TEST_CASE_FIXTURE(CaptureFixture, "a bound kernel stands in with loaded code, and serves the wanted one later") {
+  const BoundKernel bound = engine.bind("full_sum", DType::kF32, {"n"}).value();
+  REQUIRE(bound(kTerms).ok());
+  const KernelView half = bound.at_once(kTerms / 2).value();
+  require(half.launch(nullptr, static_cast<const float*>(terms->address()), static_cast<float*>(result->address())));
+  CHECK(answer() == static_cast<float>(kTerms / 2));
+  REQUIRE(bound(kTerms / 2).ok());
+  require(bound(kTerms / 2)->launch(nullptr, static_cast<const float*>(terms->address()), static_cast<float*>(result->address())));
+  CHECK(answer() == static_cast<float>(kTerms / 2));
+}
