@@ -131,7 +131,8 @@ bool EngineCore::is_default_forced(std::string_view name) const {
   return std::ranges::any_of(force_default_, [&](const std::string& forced) { return forced == name || forced == "all"; });
 }
 
-Result<std::shared_ptr<Prepared>> EngineCore::load_default(const Known& known, const Problem& problem, Store* from, const std::string& why) {
+Result<std::shared_ptr<Prepared>> EngineCore::load_default(const Known& known, const Problem& problem, Store* from,
+                                                           const std::string& why) {
   HONE_ASSIGN(OperationChoice standard, choose(known.operation, problem, found_.info, nullptr));
   standard.choice.why = why;
   return load_choice(known, *standard.spec, standard.problem, std::move(standard.choice), from);

@@ -39,7 +39,8 @@ std::optional<LibraryCode> library_code(const Artifact& artifact) {
   if (!text.starts_with(kLibraryMark) || end == std::string_view::npos || blank > end) {
     return std::nullopt;
   }
-  return LibraryCode{std::string(text.substr(kLibraryMark.size(), blank - kLibraryMark.size())), std::string(text.substr(blank + 1, end - blank - 1))};
+  return LibraryCode{std::string(text.substr(kLibraryMark.size(), blank - kLibraryMark.size())),
+                     std::string(text.substr(blank + 1, end - blank - 1))};
 }
 
 Result<const CudaLibraryKernel*> find_library(const LibraryCode& code) {

@@ -4,8 +4,8 @@
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/cuda_device.hpp"
 #include "plugins/cuda/device_info.hpp"
-#include "plugins/cuda/library_kernel.hpp"
 #include "plugins/cuda/launch_device.hpp"
+#include "plugins/cuda/library_kernel.hpp"
 #include "plugins/cuda/sanitizer.hpp"
 
 namespace hone {
