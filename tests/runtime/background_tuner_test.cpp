@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -85,6 +86,18 @@ TEST_CASE("a miss is answered by a stand-in, tuned meanwhile, and then by the wi
   wait_for([&] { return engine.background_report().waiting == 0; });
   CHECK(engine.background_report().tuned == 1);
   CHECK(engine.background_report().failures.empty());
+}
+
+TEST_CASE("a bound kernel's lookups return the winner once there is one, and tuning ends with the engine") {
+  const MissFixture fixture;
+  std::optional<Engine> engine = fixture.engine("2trials");
+  const BoundKernel copy = engine->bind("copy", DType::kF32, {"n"}).value();
+  CHECK((*copy(1000))->source() == Source::kDefault);
+  wait_for([&] { return (*copy(1000))->source() == Source::kExact; });
+  CHECK(copies(*engine, **copy(1000), 1000));
+  engine.reset();
+  CHECK((*copy(3000))->source() == Source::kNearest);
+  CHECK((*copy(1000))->source() == Source::kExact);
 }
 
 TEST_CASE("the nearest record stands in while another shape is tuned") {

@@ -72,9 +72,14 @@ TEST_CASE("a store that is locked when an engine opens: the default runs, the en
   CHECK(standard.source() == Source::kDefault);
   CHECK(is_right(engine, standard));
   CHECK(engine.kernel("softmax", DType::kF32, {{"rows", 2}, {"cols", 5}}).ok());
+  const BoundKernel bound = engine.bind("softmax", DType::kF32, {"rows", "cols"}).value();
+  CHECK((*bound(kSoftmaxShape[0].second, kSoftmaxShape[1].second))->source() == Source::kDefault);
   REQUIRE(engine.warnings().size() == 1);
   CHECK(contains(engine.warnings()[0], "another process has locked the store"));
   other.execute("COMMIT");
+  while ((*bound(kSoftmaxShape[0].second, kSoftmaxShape[1].second))->source() != Source::kExact) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   while (softmax_of(engine).source() != Source::kExact) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
