@@ -104,8 +104,9 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const Given given, find_given(arguments, definition.spec));
   const bool untuned = arguments.count("config") > 0 && arguments["config"].as<std::string>() == "default";
   HONE_ASSIGN(const std::unique_ptr<Store> store, untuned ? std::unique_ptr<Store>() : open_existing_store(arguments));
-  HONE_ASSIGN(const OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(),
-                                                   {.purpose = purpose_within(max_error, given.digest), .launch = false}));
+  HONE_ASSIGN(const OperationChoice chosen,
+              choose(operation->operation, target.problem, target.device.info, store.get(),
+                     {.purpose = purpose_within(max_error, given.digest), .launch = false, .portfolios = !untuned}));
   return Subject{.spec = *chosen.spec, .recorded = nullptr};
 }
 

@@ -23,6 +23,8 @@ std::string_view name(Source source) {
   switch (source) {
     case Source::kExact:
       return "exact";
+    case Source::kPredicted:
+      return "predicted";
     case Source::kNearest:
       return "nearest";
     case Source::kDefault:
@@ -143,11 +145,11 @@ struct Engine::Impl {
     }
     const KernelSpec& spec = *chosen.spec;
     Result<std::shared_ptr<Prepared>> loaded = load_choice(spec, chosen.problem, choice, provisional ? nullptr : from.get());
-    if (!loaded && choice.record) {
+    if (!loaded && choice.source != Source::kDefault) {
       const std::string why =
           fmt::format("{} of {} was skipped: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
       store->warn(why);
-      HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr));
+      HONE_ASSIGN(OperationChoice standard, choose(operation, problem, found.info, nullptr, {.portfolios = false}));
       standard.choice.why = why;
       loaded = load_choice(*standard.spec, standard.problem, std::move(standard.choice), from.get());
     }

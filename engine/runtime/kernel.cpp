@@ -17,6 +17,7 @@ Error bad_argument(const Prepared& prepared, std::size_t i, std::size_t position
 
 Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 Source Kernel::source() const { return state_->prepared->choice.source; }
+const std::optional<Prediction>& Kernel::prediction() const { return state_->prepared->choice.prediction; }
 const std::string& Kernel::implementation() const { return state_->prepared->name; }
 const Configuration& Kernel::configuration() const { return state_->prepared->choice.configuration; }
 std::string Kernel::configuration_text() const { return text(state_->prepared->parameters, state_->prepared->choice.configuration); }
