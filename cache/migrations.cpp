@@ -445,8 +445,26 @@ CREATE TABLE record_state (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Portfolios: configurations that cover a range of shapes, and the rule that chooses among them, as one text.
+constexpr const char* kVersion8 = R"sql(
+CREATE TABLE portfolio (
+  operation      TEXT NOT NULL,
+  dtype          TEXT NOT NULL,
+  device         TEXT NOT NULL,  -- the product, with its partition
+  statics        TEXT NOT NULL,  -- "layout=1,terms=1"
+  input_profile  TEXT NOT NULL CHECK (input_profile <> ''),
+  objective      TEXT NOT NULL CHECK (objective <> ''),
+  accuracy_bound TEXT NOT NULL CHECK (accuracy_bound <> ''),
+  timing_profile TEXT NOT NULL CHECK (timing_profile <> ''),
+  generation     INTEGER NOT NULL CHECK (generation > 0),
+  text           TEXT NOT NULL,  -- JSON; empty: there is none from this generation on
+  created_at     TEXT NOT NULL,
+  PRIMARY KEY (operation, dtype, device, statics, input_profile, objective, accuracy_bound, timing_profile, generation)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7, kVersion8};
 
 // Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
 // Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
@@ -478,7 +496,11 @@ CREATE TEMP VIEW IF NOT EXISTS operation_record AS SELECT *, 0 AS generation FRO
 CREATE TEMP VIEW record_state AS SELECT 0 AS record, 0 AS generation, '' AS state WHERE 0;
 CREATE TEMP VIEW change AS SELECT 0 AS generation, '' AS what, '' AS created_at WHERE 0;
 )sql";
-constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6, kLikeVersion7};
+constexpr const char* kLikeVersion8 = R"sql(
+CREATE TEMP VIEW portfolio AS SELECT '' AS operation, '' AS dtype, '' AS device, '' AS statics, '' AS input_profile, '' AS objective,
+  '' AS accuracy_bound, '' AS timing_profile, 0 AS generation, '' AS text, '' AS created_at WHERE 0;
+)sql";
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6, kLikeVersion7, kLikeVersion8};
 
 constexpr std::string_view kUpgrading = "upgrade the schema";
 

@@ -166,6 +166,7 @@ Result<std::int64_t> SqliteStore::roll_back(std::int64_t generation, const std::
           "e.shape = p.shape AND e.generation <= ?1)"));
   restore.integer(generation).integer(now).text(utc_now());
   HONE_TRY(restore.run(kDoing));
+  HONE_TRY(restore_portfolios(generation, now));
   HONE_TRY(transaction.commit(kDoing));
   return now;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // The store on SQLite. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp,
-// record_history.cpp, operations.cpp, compiled.cpp; opening is in open.cpp.
+// record_history.cpp, operations.cpp, portfolios.cpp, compiled.cpp; opening is in open.cpp.
 
 #include <filesystem>
 #include <mutex>
@@ -59,6 +59,9 @@ class SqliteStore final : public Store {
   Result<std::optional<OperationRecord>> find_operation_record(const RecordKey& key) override;
   Result<std::vector<OperationRecord>> operation_records_of(const RecordKey& key) override;
   Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) override;
+  Result<std::vector<StoredPortfolio>> find_portfolios(const PortfolioKey& key) override;
+  Result<std::vector<StoredPortfolio>> portfolios() override;
+  Result<std::int64_t> put_portfolio(const PortfolioKey& key, const std::string& text) override;
   Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) override;
   Result<std::optional<Compiled>> find_compiled(const CompiledKey& key) override;
   Result<Compiled> load_code(const Record& record) override;
@@ -90,6 +93,9 @@ class SqliteStore final : public Store {
   Result<Record> read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters);
   Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);
   Result<std::vector<OperationRecord>> read_operation_records(const RecordKey& key, bool any_shape);
+  Result<std::vector<StoredPortfolio>> read_portfolios(const PortfolioKey* only);
+  /// What stood at `generation` stands again from `now` on. Within a transaction.
+  Result<void> restore_portfolios(std::int64_t generation, std::int64_t now);
   /// Of a row of find_compiled; nothing where its code is not to be launched, or is damaged.
   Result<std::optional<Compiled>> read_compiled(Statement& row, const CompiledKey& key);
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& digest);

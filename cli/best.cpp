@@ -82,10 +82,22 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
   return lines;
 }
 
+Json predicted_json(const Subject& subject, const Target& target, const Choice& choice) {
+  return {{"kernel", subject.spec.name},
+          {"device", target.device.info.id},
+          {"product", target.device.info.product},
+          {"dtype", name(target.problem.dtype)},
+          {"shape", json(target.problem.shape)},
+          {"source", name(choice.source)},
+          {"config", json(subject.spec.parameters, choice.configuration)},
+          {"prediction", json(*choice.prediction)}};
+}
+
 }  // namespace
 
 int best(int argc, char** argv) {
-  cxxopts::Options options("hone best", "Prints the winner for a problem: its record, or the record of the nearest tuned shape.");
+  cxxopts::Options options(
+      "hone best", "Prints the winner for a problem: its record, what a portfolio predicts, or the record of the nearest tuned shape.");
   add_problem_options(options);
   add_with_option(options);
   add_accuracy_option(options);
@@ -96,18 +108,25 @@ int best(int argc, char** argv) {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_serving_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
-    HONE_ASSIGN(const auto store, open_to_read(store_path(arguments)));
+    HONE_ASSIGN(const auto store, open_existing_store(arguments));
     HONE_ASSIGN(const double max_error, find_accuracy(arguments));
     HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
     HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get(),
                                             {.purpose = purpose_within(max_error, given.digest), .launch = false}));
+    const bool chosen = arguments["kernel"].as<std::string>() == operation_of(subject.spec) && !subject.spec.operation.empty();
+    const std::string kernel = chosen ? subject.spec.name + "\n" : "";
+    if (choice.prediction) {
+      return Output{predicted_json(subject, target, choice),
+                    kernel + text(subject.spec.parameters, choice.configuration) + "\n" + prediction_text(*choice.prediction)};
+    }
+    if (store == nullptr) {
+      return open_to_read(store_path(arguments)).error();
+    }
     if (!choice.record) {
       return no_record(arguments, subject, target, choice.elsewhere);
     }
     HONE_ASSIGN(const std::string fixed, fixed_in(*choice.record, *store));
-    const bool chosen = arguments["kernel"].as<std::string>() == operation_of(subject.spec) && !subject.spec.operation.empty();
-    return Output{record_json(subject, target, choice, fixed),
-                  (chosen ? subject.spec.name + "\n" : "") + record_text(subject, target, choice, fixed)};
+    return Output{record_json(subject, target, choice, fixed), kernel + record_text(subject, target, choice, fixed)};
   });
 }
 

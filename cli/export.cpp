@@ -233,6 +233,9 @@ std::string export_text(const Subject& subject, const LaunchPlan& plan, const st
   if (plan.choice.source == Source::kNearest) {
     lines += fmt::format("this shape is not tuned; using the record of the nearest shape, {}\n", text(plan.choice.record->problem.shape));
   }
+  if (plan.choice.prediction) {
+    lines += prediction_text(*plan.choice.prediction);
+  }
   return lines + fmt::format("{} ({} bytes)\n{}\n", code.string(), plan.code.artifact->bytes.size(), json.string());
 }
 
@@ -286,10 +289,11 @@ int export_plan(int argc, char** argv) {
                 open_existing_store(arguments, arguments.count("trust") > 0 ? Trust::kAll : Trust::kOwn));
     HONE_ASSIGN(const Target target, find_export_target(arguments, subject, store.get()));
     HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get(), true));
-    if (arguments.count("config") == 0 && !selected.choice.record && !selected.choice.why.empty()) {
+    const bool nothing = selected.choice.source == Source::kDefault;
+    if (arguments.count("config") == 0 && nothing && !selected.choice.why.empty()) {
       return Error{ErrorCode::kStore, selected.choice.why + ". Or give --trust for this command only"};
     }
-    if (arguments.count("config") == 0 && !selected.choice.record) {
+    if (arguments.count("config") == 0 && nothing) {
       Error missing = no_record(arguments, subject, target, selected.choice.elsewhere);
       missing.message += ", or export the default with --config default";
       return missing;

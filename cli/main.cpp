@@ -31,6 +31,8 @@ constexpr std::array kVerbs{
     Verb{"devices", "list the devices of this machine", devices},
     Verb{"sessions", "list the sessions in the store", sessions},
     Verb{"records", "list the records in the store, approve, pin, withdraw or roll back", records},
+    Verb{"portfolios", "list the portfolios, which choose configurations for shapes that nobody tuned", portfolios},
+    Verb{"warm", "compile the portfolios' configurations ahead of time", warm_up},
     Verb{"trust", "allow launching the compiled code of a store from elsewhere", trust},
     Verb{"doctor", "report what was found, what is missing, and what that costs", doctor},
 };

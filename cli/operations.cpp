@@ -172,7 +172,7 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool
   HONE_ASSIGN(const Given given, find_given(arguments, definition.spec));
   const bool untuned = arguments.count("config") > 0 && arguments["config"].as<std::string>() == "default";
   HONE_ASSIGN(const std::unique_ptr<Store> store, untuned ? std::unique_ptr<Store>() : open_existing_store(arguments));
-  const Lookup lookup{.purpose = purpose_within(max_error, given.digest), .launch = false};
+  const Lookup lookup{.purpose = purpose_within(max_error, given.digest), .launch = false, .portfolios = !untuned};
   Libraries libraries(target.device.plugin->libraries());
   HONE_ASSIGN(OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(), libraries, lookup));
   if (compiled && !chosen.spec->library.empty()) {

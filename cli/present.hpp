@@ -8,6 +8,7 @@
 #include "cli/options.hpp"
 #include "engine/device/trial.hpp"
 #include "engine/space/search_space.hpp"
+#include "hone/source.hpp"
 
 namespace hone::cli {
 
@@ -24,6 +25,10 @@ struct Rates {
 };
 Rates rates(const KernelSpec& spec, const Problem& problem, double microseconds);
 std::string rate_text(const Rates& rates);
+
+/// What a portfolio's rule expects, and how sure it is.
+Json json(const Prediction& prediction);
+std::string prediction_text(const Prediction& prediction);
 
 /// Columns padded to their widest cell.
 std::string table(const std::vector<std::vector<std::string>>& rows);

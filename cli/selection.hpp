@@ -14,7 +14,7 @@ void add_config_option(cxxopts::Options& options, std::string_view without);
 
 struct Selection {
   Choice choice;
-  std::string origin;  ///< "exact", "nearest", "default", "given"
+  std::string origin;  ///< "exact", "predicted", "nearest", "default", "given"
 };
 
 /// `launch`: the code in the store is going to be launched, here or elsewhere. Errors: a configuration that is no configuration of the

@@ -10,9 +10,11 @@
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
+#include "cli/tune_range.hpp"
 #include "cli/verbs.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/store/operation_lookup.hpp"
+#include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
 
 namespace hone::cli {
@@ -244,9 +246,18 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
 /// What stands in the way of it costs the session nothing.
 void keep_default_code(const TuneRequest& request, Store& store) {
   if (request.recorded == nullptr && !request.restriction.empty()) {
-    Result<Choice> standard = choose(request.spec, request.problem, request.device.info, nullptr);
+    Result<Choice> standard = choose(request.spec, request.problem, request.device.info, nullptr, {.portfolios = false});
     const bool kept = standard && make_launch_plan(request.spec, request.problem, *std::move(standard), request.device, &store).ok();
     static_cast<void>(kept);
+  }
+}
+
+/// What portfolios that came with Hone, for this card or another, would choose: a search begins with it.
+void begin_with_shipped(TuneRequest& request, const KernelSpec& spec) {
+  constexpr std::size_t kProposals = 4;
+  const Result<Problem> problem = problem_for(spec, request.problem);
+  if (problem && request.transfer && request.restriction.empty()) {
+    request.first[spec.name] = shipped_proposals(spec, *problem, request.device.info, kProposals);
   }
 }
 
@@ -372,11 +383,19 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSu
     return Error{ErrorCode::kInvalidArgument, fmt::format("--fix names parameters of one kernel: give one of {} in place of {}",
                                                           implementations_text(subject.operation), subject.operation.name)};
   }
+  if (arguments.count("shapes") > 0) {
+    Subject definition{.spec = *subject.operation.definition, .recorded = nullptr};
+    HONE_ASSIGN(TuneRequest common, make_request(arguments, definition));
+    return tune_range(arguments, subject.operation, std::move(common));
+  }
   OperationRequest request{.operation = &subject.operation, .problem = {}, .common = {}};
   Subject definition{.spec = *subject.operation.definition, .recorded = nullptr};
   HONE_ASSIGN(request.common, make_request(arguments, definition));
   request.problem = request.common.problem;
   HONE_TRY(implementations_for(subject.operation, request.problem));
+  for (const KernelSpec* const spec : subject.operation.implementations) {
+    begin_with_shipped(request.common, *spec);
+  }
   HONE_TRY(choose_participants(arguments, request.common.device, request.problem, subject));
   const std::filesystem::path path = store_path(arguments);
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
@@ -410,6 +429,7 @@ int tune(int argc, char** argv) {
   add_timing_option(options);
   add_accuracy_option(options);
   add_given_options(options);
+  add_range_options(options);
   add_fix_option(options,
                  "search only configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |). The winner "
                  "becomes the record only if there is none or if it is faster; give another --store to keep it separately");
@@ -434,7 +454,12 @@ int tune(int argc, char** argv) {
     }
     HONE_ASSIGN(Subject subject, find_subject(arguments));
     HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
+    if (arguments.count("shapes") > 0 && request.recorded == nullptr) {
+      const KernelSpec spec = request.spec;
+      return tune_range(arguments, alone(spec), std::move(request));
+    }
     HONE_ASSIGN(const std::string fixed, text(request.spec.parameters, request.restriction));
+    begin_with_shipped(request, request.spec);
     HONE_TRY(space_of(request));  // all that can be wrong with the input is found before the store is opened, let alone made
     const std::filesystem::path path = store_path(arguments);
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));

@@ -10,6 +10,8 @@ std::string_view name(Source source) {
   switch (source) {
     case Source::kExact:
       return "exact";
+    case Source::kPredicted:
+      return "predicted";
     case Source::kNearest:
       return "nearest";
     case Source::kDefault:

@@ -133,7 +133,7 @@ bool EngineCore::is_default_forced(std::string_view name) const {
 
 Result<std::shared_ptr<Prepared>> EngineCore::load_default(const Known& known, const Problem& problem, Store* from,
                                                            const std::string& why) {
-  HONE_ASSIGN(OperationChoice standard, choose(known.operation, problem, found_.info, nullptr));
+  HONE_ASSIGN(OperationChoice standard, choose(known.operation, problem, found_.info, nullptr, {.portfolios = false}));
   standard.choice.why = why;
   return load_choice(known, *standard.spec, standard.problem, std::move(standard.choice), from);
 }
@@ -174,7 +174,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load(const Known& known, const Pro
   }
   const KernelSpec& spec = *chosen.spec;
   Result<std::shared_ptr<Prepared>> loaded = load_choice(known, spec, chosen.problem, choice, provisional ? nullptr : from.get());
-  if (!loaded && choice.record) {
+  if (!loaded && choice.source != Source::kDefault) {
     const std::string why =
         fmt::format("{} of {} was skipped: {}", text(spec.parameters, choice.configuration), spec.name, loaded.error().message);
     store_->warn(why);

@@ -129,6 +129,7 @@ Result<void> clear_zeroed(const Prepared& prepared, void* stream, std::span<void
 }  // namespace
 
 Source Kernel::source() const { return prepared_->choice.source; }
+const std::optional<Prediction>& Kernel::prediction() const { return prepared_->choice.prediction; }
 const std::string& Kernel::implementation() const { return prepared_->name; }
 const Configuration& Kernel::configuration() const { return prepared_->choice.configuration; }
 std::string Kernel::configuration_text() const { return text(prepared_->parameters, prepared_->choice.configuration); }

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/kernel/operation.hpp"
 #include "engine/kernel/static_fields.hpp"
 #include "engine/space/default_position.hpp"
 #include "engine/space/search_space.hpp"
+#include "engine/store/portfolio_lookup.hpp"
 
 namespace hone {
 
@@ -88,6 +90,20 @@ std::string elsewhere(const KernelSpec& spec, const RecordKey& key, Store& store
                      key.device.product, here_too ? " in its present state (another partition, or other resources)" : "");
 }
 
+/// What portfolios predict; nothing where none fits.
+Result<std::optional<Choice>> predicted(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store,
+                                        const Lookup& lookup, std::string& why) {
+  const Implementation only{&spec, problem};
+  HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_from_portfolios(operation_of(spec), {&only, 1}, device, store, lookup, why));
+  if (!picked) {
+    return std::optional<Choice>();
+  }
+  Choice choice{.source = Source::kPredicted, .configuration = std::move(picked->configuration), .record = {}};
+  choice.prediction = picked->prediction;
+  choice.why = why;
+  return std::optional(std::move(choice));
+}
+
 /// What the store has for the problem; nothing where no record fits.
 Result<std::optional<Choice>> recorded(const KernelSpec& spec, const Problem& problem, const RecordKey& key, Store& store,
                                        const Lookup& lookup, std::string& why) {
@@ -97,16 +113,21 @@ Result<std::optional<Choice>> recorded(const KernelSpec& spec, const Problem& pr
     why = store.refusal(*found).message;
   }
   if (found && lookup.launch && found->code == CodeState::kBroken) {
-    return std::optional(Choice{Source::kExact, found->configuration, std::move(found), why});
+    return std::optional(Choice{.source = Source::kExact, .configuration = found->configuration, .record = std::move(found), .why = why});
   }
   if (!is_exact) {
+    HONE_ASSIGN(std::optional<Choice> choice, predicted(spec, problem, key.device, &store, lookup, why));
+    if (choice) {
+      return choice;
+    }
     HONE_ASSIGN(found, nearest_record(spec, problem, key, store, lookup, why));
   }
   if (!found) {
     return std::optional<Choice>();
   }
   const Configuration configuration = found->configuration;
-  return std::optional(Choice{is_exact ? Source::kExact : Source::kNearest, configuration, std::move(found), why});
+  return std::optional(Choice{
+      .source = is_exact ? Source::kExact : Source::kNearest, .configuration = configuration, .record = std::move(found), .why = why});
 }
 
 }  // namespace
@@ -122,20 +143,26 @@ Result<Choice> choose_recorded(const KernelSpec& spec, const Problem& problem, c
     }
     if (!found) {
       standard.why = standard.store_failure = found.error().message;
-    } else if (*found && lookup.launch && (*found)->record->code == CodeState::kBroken) {
+    } else if (*found && lookup.launch && (*found)->record && (*found)->record->code == CodeState::kBroken) {
       return Error{ErrorCode::kStore, (*found)->why};
     } else if (*found) {
       return **std::move(found);
     } else {
       standard.elsewhere = elsewhere(spec, key, *store);
+      return standard;
     }
+  }
+  HONE_ASSIGN(std::optional<Choice> shipped, predicted(spec, problem, device, nullptr, lookup, standard.why));
+  if (shipped) {
+    shipped->store_failure = standard.store_failure;
+    return *std::move(shipped);
   }
   return standard;
 }
 
 Result<Choice> choose(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup) {
   HONE_ASSIGN(Choice choice, choose_recorded(spec, problem, device, store, lookup));
-  if (!choice.record) {
+  if (choice.source == Source::kDefault) {
     HONE_ASSIGN(choice.configuration, default_for(spec, problem, device));
   }
   return choice;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/kernel/kernel_problem.hpp"
+#include "engine/store/portfolio_lookup.hpp"
 
 namespace hone {
 namespace {
@@ -95,6 +96,26 @@ Result<OperationChoice> default_of(std::vector<OperationChoice> candidates, cons
   return *std::move(why);
 }
 
+/// What a portfolio predicts; nothing where none fits. A store that fails is as none where the lookup says so.
+Result<std::optional<OperationChoice>> predicted(const Operation& operation, const std::vector<Implementation>& all,
+                                                 const DeviceInfo& device, Store* store, const Lookup& lookup) {
+  std::string why;
+  Result<std::optional<PortfolioPick>> found = pick_from_portfolios(operation.name, all, device, store, lookup, why);
+  if (!found && lookup.without_store) {
+    found = pick_from_portfolios(operation.name, all, device, nullptr, lookup, why);
+  }
+  HONE_ASSIGN(std::optional<PortfolioPick> picked, std::move(found));
+  if (!picked) {
+    return std::optional<OperationChoice>();
+  }
+  const Implementation& one = all[picked->implementation];
+  OperationChoice chosen{one.spec, one.problem, {.source = Source::kPredicted, .configuration = {}, .record = {}}};
+  chosen.choice.configuration = std::move(picked->configuration);
+  chosen.choice.prediction = picked->prediction;
+  chosen.choice.why = std::move(why);
+  return std::optional(std::move(chosen));
+}
+
 /// A single kernel's, which is not looked up a second time.
 Result<OperationChoice> choose_one(const Implementation& only, const DeviceInfo& device, Store* store, const Lookup& lookup) {
   HONE_ASSIGN(Choice choice, choose(*only.spec, only.problem, device, store, lookup));
@@ -129,8 +150,10 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
   }
   HONE_ASSIGN(const std::vector<OperationRecord> rows, rows_of(operation, problem, device, store, lookup));
   std::vector<OperationChoice> candidates;
+  Lookup records = lookup;
+  records.portfolios = false;
   for (const Implementation& one : all) {
-    HONE_ASSIGN(Choice choice, choose_recorded(*one.spec, one.problem, device, store, lookup));
+    HONE_ASSIGN(Choice choice, choose_recorded(*one.spec, one.problem, device, store, records));
     candidates.push_back({one.spec, one.problem, std::move(choice)});
   }
   const auto own = std::ranges::find(rows, problem.shape, [](const OperationRecord& row) { return row.problem.shape; });
@@ -139,6 +162,11 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
     chosen = exact(candidates, own == rows.end() ? std::nullopt : std::optional(*own));
   }
   if (chosen == nullptr) {
+    HONE_ASSIGN(std::optional<OperationChoice> picked, predicted(operation, all, device, store, lookup));
+    if (picked) {
+      picked->choice.store_failure = candidates.front().choice.store_failure;
+      return *std::move(picked);
+    }
     chosen = nearest(candidates, rows, problem);
   }
   return chosen != nullptr ? Result<OperationChoice>(*chosen) : default_of(std::move(candidates), device);

@@ -79,6 +79,21 @@ struct OperationRecord {
   Problem problem;           ///< of its key
 };
 
+/// What a portfolio is for. `device` is the product, with the partition where there is one.
+struct PortfolioKey {
+  std::string operation, dtypes, device;
+  std::string statics;  ///< "layout=1,terms=1": the fields of the Problem that have one value each for compiled code
+  Purpose purpose;
+};
+PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, const DeviceInfo& device, const Purpose& purpose = {});
+
+struct StoredPortfolio {
+  PortfolioKey key;
+  std::int64_t generation = 0;  ///< grows with every portfolio that a store gets
+  std::string text;             ///< parse_portfolio() of engine/store/portfolio.hpp
+  std::string created_at;       ///< UTC, ISO 8601
+};
+
 /// Whether a newly measured winner takes the place of a record that it was not measured beside: where the intervals part, and it is faster.
 /// Times taken in different ways (calls, graphs) say nothing about each other.
 bool replaces(const Record& candidate, const Record& standing);
@@ -197,6 +212,12 @@ class Store {
   virtual Result<std::vector<OperationRecord>> operation_records_of(const RecordKey& key) = 0;
   /// Takes the place of what stands.
   virtual Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) = 0;
+
+  /// Those of the key, whatever its STATIC fields.
+  virtual Result<std::vector<StoredPortfolio>> find_portfolios(const PortfolioKey& key) = 0;
+  virtual Result<std::vector<StoredPortfolio>> portfolios() = 0;
+  /// Takes the place of what stands. Returns its generation.
+  virtual Result<std::int64_t> put_portfolio(const PortfolioKey& key, const std::string& text) = 0;
 
   virtual Result<void> put_compiled(const CompiledKey& key, const Compiled& compiled) = 0;
   /// Nothing also where the code is not this user's (and the store is not trusted), or is damaged.

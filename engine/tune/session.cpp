@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "engine/replay/recorded_space.hpp"
 #include "engine/space/default_position.hpp"
@@ -50,7 +51,27 @@ Result<void> TuningSession::submit_first() {
     return {};
   }
   evaluator_->submit({{default_position_, space_.at(default_position_)}});
-  return try_record();
+  HONE_TRY(try_record());
+  try_first();
+  return {};
+}
+
+void TuningSession::try_first() {
+  const auto given = request_.first.find(request_.spec.name);
+  if (given == request_.first.end()) {
+    return;
+  }
+  std::set<Count> taken{default_position_, record_position_.value_or(default_position_)};
+  for (const Trial& trial : trials_) {
+    taken.insert(trial.position);
+  }
+  for (const Configuration& configuration : given->second) {
+    const std::optional<Count> position = space_.index(configuration);
+    if (position && trials_left() > 0 && taken.insert(*position).second) {
+      searcher_->take(*position);
+      evaluator_->submit({{*position, configuration}});
+    }
+  }
 }
 
 Result<void> TuningSession::take(double seconds) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "engine/device/trial.hpp"
 #include "engine/kernel/kernel_problem.hpp"
@@ -51,6 +52,8 @@ struct TuneRequest {
   std::map<std::string, double> strategy_parameters;
   std::uint64_t seed = 0;
   Budget budget{.seconds = 60.0, .trials = std::nullopt};
+  /// By kernel: tried after the default and the record, before what the strategy proposes. What is not in the space is left out.
+  std::map<std::string, std::vector<Configuration>> first = {};
   std::string operation = {};  ///< that the session is a part of, beside those of its other kernels; it makes a session of its own
   bool resume = true;          ///< go on with an unfinished session of the same key
   bool transfer = true;        ///< give the strategy what the store knows of the kernel elsewhere

@@ -89,6 +89,8 @@ class TuningSession {
   Result<void> try_default();
   /// The problem's record comes next: what is found has to beat it side by side, or it stays the winner.
   Result<void> try_record();
+  /// Then what the request names.
+  void try_first();
   [[nodiscard]] double search_until() const;
   [[nodiscard]] std::size_t trials_left() const;
   Result<void> search();

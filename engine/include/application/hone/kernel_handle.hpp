@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -56,7 +57,9 @@ class HONE_API Kernel {
   /// Why existing records were skipped: their code came from elsewhere and the store is not trusted, the store cannot be read, or they
   /// belong to other products. Empty if none was skipped.
   [[nodiscard]] const std::string& why() const;
-  /// The shape that was tuned: differs from problem() for kNearest; empty for kDefault.
+  /// Of kPredicted: what the portfolio's rule expects, and how sure it is.
+  [[nodiscard]] const std::optional<Prediction>& prediction() const;
+  /// The shape that was tuned: differs from problem() for kNearest; empty for kPredicted and kDefault.
   [[nodiscard]] const Shape& tuned_shape() const;
   /// What has changed since the record was tuned (driver, compiler, ...); it is used nevertheless.
   [[nodiscard]] const std::vector<Staleness>& stale() const;

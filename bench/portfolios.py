@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""What portfolios predict for shapes that nobody tuned, beside what tuning reaches there and what exists, in one process on one GPU.
+
+    python3 bench/portfolios.py --hone build/bin/hone --out OUT --shapes 24 --seed $(git log -n 1 --format=%H -- kernels_src/portfolios)
+    python3 bench/portfolios.py --hone build/bin/hone --out OUT --only softmax:f32 --store S.db
+
+Of each operation with a portfolio, shapes are drawn by the seed: log-uniform in its range, about half of the extents no multiples of 8,
+none of those that the portfolio was made of. Each shape is tuned for --budget in a store of its own that knows nothing (--no-transfer), and
+the winner, the portfolio's choice and PyTorch are launched from here in the same rounds (bench/vendor/timing.py). Results are written as
+portfolios.json after every shape; --limit ends a run cleanly, and the same command goes on with what is left.
+"""
+
+import argparse
+import dataclasses
+import json
+import math
+import pathlib
+import random
+import statistics
+import sys
+import tempfile
+import time
+
+from vendor import cases, command
+
+WORKS = {"softmax": "softmax", "layernorm": "layernorm", "rmsnorm": "rmsnorm", "row_sum": "row_sum", "transpose": "transpose", "matmul": "gemm"}
+RESERVE_S = 20.0
+MOST_BYTES = 1 << 30
+
+
+class Deadline:
+    def __init__(self, limit_s):
+        self.end = time.monotonic() + limit_s
+
+    def left(self):
+        return self.end - time.monotonic()
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hone", default="hone", metavar="PATH", help="the hone command (default: from PATH)")
+    parser.add_argument("--out", default=".", metavar="DIR", type=pathlib.Path, help="where portfolios.json goes")
+    parser.add_argument("--store", metavar="FILE", help="a store with portfolios (default: none, those that came with Hone)")
+    parser.add_argument("--device", default="cuda:0", metavar="ID")
+    parser.add_argument("--budget", default="5s", help="of every tuning session (default: 5s)")
+    parser.add_argument("--shapes", type=int, default=24, help="for each portfolio (default: 24)")
+    parser.add_argument("--seed", required=True, help="of the shapes: the hash of the commit that holds the portfolios")
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--seconds", type=float, default=0.6, metavar="S", help="that the rounds of a shape may take")
+    parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="of the whole run")
+    parser.add_argument("--only", nargs="+", default=[], metavar="OPERATION:DTYPE")
+    parser.add_argument("--list", action="store_true", help="print the shapes")
+    return parser.parse_args()
+
+
+def parse_range(text):
+    """{"rows": [(1, 65536)]}"""
+    return {name: [tuple(map(int, (part.split("..") * 2)[:2])) for part in parts.split("|")]
+            for name, parts in (axis.split("=") for axis in text.split(","))}
+
+
+def draw(axes, generator, is_wanted):
+    """A shape, log-uniform; half of the extents that vary are multiples of 8, 16, ... 128 as far as the span has room for them."""
+    while True:
+        shape = {}
+        for name, parts in axes.items():
+            low, high = generator.choice(parts)
+            extent = min(high, int(math.exp(generator.uniform(math.log(low), math.log(high + 1)))))
+            if low < high and generator.random() < 0.5:
+                unit = 8 << generator.randrange(5)
+                while unit >= 8 and (extent // unit == 0 or extent // unit * unit < low):
+                    unit //= 2
+                extent = extent // unit * unit if unit >= 8 else extent
+            elif low < high and extent % 8 == 0:
+                extent += 1 if extent < high else -1
+            shape[name] = extent
+        if is_wanted(shape):
+            return shape
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """A problem of an operation, in the form that bench/vendor takes."""
+    operation: str
+    dtype: str
+    shape: tuple
+
+    @property
+    def case(self):
+        work = WORKS[self.operation]
+        return cases.Case(work, self.dtype, tuple(dict(self.shape)[axis] for axis in cases.AXES[work]))
+
+    @property
+    def shape_text(self):
+        return ",".join(f"{name}={extent}" for name, extent in self.shape)
+
+    @property
+    def name(self):
+        return f"{self.operation}:{self.dtype}:{self.shape_text}"
+
+
+def problems_of(portfolio, points, arguments):
+    axes = parse_range(portfolio["range"])
+    named = cases.AXES[WORKS[portfolio["operation"]]]
+    generator = random.Random(f"{arguments.seed} {portfolio['operation']} {portfolio['dtype']}")
+    table = {case.extents for case in cases.all_cases() if case.work == WORKS[portfolio["operation"]]}
+
+    def is_wanted(shape):
+        problem = Problem(portfolio["operation"], portfolio["dtype"], tuple(shape.items()))
+        return (problem.case.bytes <= MOST_BYTES and problem.case.flops <= 4e12 and tuple(shape[a] for a in named) not in table
+                and tuple(shape.items()) not in points)
+
+    return [Problem(portfolio["operation"], portfolio["dtype"], tuple(draw(axes, generator, is_wanted).items()))
+            for _ in range(arguments.shapes)]
+
+
+def points_of(portfolio, hone, folder):
+    """The shapes that the portfolio was made of."""
+    file = folder / "portfolio.json"
+    hone.call(["portfolios", portfolio["operation"], "--dtype", portfolio["dtype"], "--store", hone.store, "--out", str(file)], 30.0)
+    return {tuple((name, int(extent)) for name, extent in (field.split("=") for field in point["shape"].split(",")))
+            for point in json.loads(file.read_text())["points"]}
+
+
+def exported(hone, problem, folder, store, kernel=None, config=None):
+    from vendor import contenders
+
+    words = ["export", kernel or problem.operation, "--dtype", problem.dtype, "--shape", problem.shape_text, "--device", hone.device,
+             "--store", str(store), "--out", str(folder)]
+    answer = hone.call(words + (["--config", command.config_text(config)] if config else []), 60.0)
+    return contenders.Exported(answer["file"]), answer
+
+
+def tuned(hone, problem, budget, store):
+    words = ["tune", problem.operation, "--dtype", problem.dtype, "--shape", problem.shape_text, "--device", hone.device, "--budget", budget,
+             "--store", str(store), "--no-transfer"]
+    answer = hone.call(words, command.budget_seconds(budget) + 60.0)
+    if answer["best"] is None:
+        raise RuntimeError("no configuration was right")
+    return answer.get("kernel") or problem.operation, answer["best"]["config"]
+
+
+def times_of(everybody, case, stopwatch, arguments):
+    """Microseconds by name: by events, and for what is short by graph replay."""
+    from vendor import timing, works
+
+    inputs = works.make_inputs(case)
+    runs = {name: contender.bind(inputs) for name, contender in everybody.items()}
+    first = {name: timing.summary(samples)["us"] for name, samples in stopwatch.events(runs, 8, 0.0).items()}
+    if min(first.values()) >= timing.SHORT_US:
+        return {name: timing.summary(samples)["us"]
+                for name, samples in stopwatch.events(runs, arguments.rounds, arguments.seconds).items()}
+    del runs
+    sets = [works.make_inputs(case) for _ in range(stopwatch.sets_for(case.bytes))]
+    graphs, keep = {}, []
+    for name, contender in everybody.items():
+        calls = [contender.bind(each) for each in sets]
+        calls[0]()
+        graph, outputs = timing.capture(calls)
+        keep.append((calls, outputs))
+        graphs[name] = graph
+    return {name: timing.summary(samples)["us"] for name, samples in stopwatch.replays(graphs, arguments.rounds, arguments.seconds).items()}
+
+
+def measure(problem, hone, arguments, stopwatch, folder):
+    from vendor import contenders, works
+
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        own = pathlib.Path(own)
+        predicted, answer = exported(hone, problem, own / "predicted", hone.store)
+        if answer["source"] != "predicted":
+            raise RuntimeError(f"the portfolio did not serve: {answer['source']}")
+        kernel, config = tuned(hone, problem, arguments.budget, own / "tuned.db")
+        best, _ = exported(hone, problem, own / "tuned", own / "tuned.db", kernel, config)
+        case = problem.case
+        function = works.EXPRESSIONS[case.work]
+        everybody = {"tuned": best, "predicted": predicted}
+        if case.work == "gemm":
+            everybody["cuBLASLt"] = contenders.WithLibrary("cublaslt", function)
+        everybody["torch eager"] = contenders.Expression(function)
+        us = times_of(everybody, case, stopwatch, arguments)
+    existing = min(us[name] for name in everybody if name not in ("tuned", "predicted"))
+    return {"us": us, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
+            "tuned_config": command.config_text(config), "to_tuned": us["tuned"] / us["predicted"], "to_existing": existing / us["predicted"]}
+
+
+def mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def summaries(rows):
+    groups = {}
+    for name, row in rows.items():
+        groups.setdefault(":".join(name.split(":")[:2]), []).append(row)
+    return {group: {"shapes": len(all_), "to_tuned": mean([row["to_tuned"] for row in all_]), "worst": min(row["to_tuned"] for row in all_),
+                    "below_85": sum(row["to_tuned"] < 0.85 for row in all_), "to_existing": mean([row["to_existing"] for row in all_])}
+            for group, all_ in groups.items()}
+
+
+def main():
+    arguments = parse_arguments()
+    deadline = Deadline(arguments.limit)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        hone = command.Hone(arguments.hone, arguments.store or folder / "none.db", arguments.device, ".", deadline)
+        listed = {f"{one['operation']}:{one['dtype']}": one for one in reversed(hone.call(["portfolios", "--store", hone.store], 30.0)["portfolios"])
+                  if one["operation"] in WORKS}
+        chosen = {name: one for name, one in listed.items() if not arguments.only or name in arguments.only}
+        problems = {name: problems_of(one, points_of(one, hone, folder), arguments) for name, one in chosen.items()}
+        # One shape of each in turn: a run that is cut short has seen all of them.
+        todo = [problems[name][i] for i in range(arguments.shapes) for name in problems]
+        if arguments.list:
+            print("\n".join(problem.name for problem in todo))
+            return 0
+        import torch
+
+        from vendor import timing
+
+        torch.set_grad_enabled(False)
+        torch.backends.cuda.matmul.allow_tf32 = False
+        stopwatch = timing.Stopwatch(1)
+        file = arguments.out / "portfolios.json"
+        document = json.loads(file.read_text()) if file.exists() else {"rows": {}, "failed": {}}
+        document |= {"seed": arguments.seed, "gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "hone": hone.version(),
+                     "budget": arguments.budget, "portfolios": chosen}
+        for problem in todo:
+            if problem.name in document["rows"] or deadline.left() < RESERVE_S:
+                continue
+            try:
+                row = document["rows"][problem.name] = measure(problem, hone, arguments, stopwatch, folder)
+                print(f"[{deadline.left():4.0f} s] {problem.name}: {row['to_tuned']:.3f} of tuned, {row['to_existing']:.3f} of existing",
+                      file=sys.stderr, flush=True)
+            except TimeoutError:
+                break
+            except Exception as error:  # a shape that fails is a note, and not the end
+                document["failed"][problem.name] = f"{type(error).__name__}: {error}"[:400]
+                print(f"{problem.name}: {document['failed'][problem.name]}", file=sys.stderr, flush=True)
+            torch.cuda.empty_cache()
+            document["summary"] = summaries(document["rows"])
+            file.write_text(json.dumps(document, indent=1))
+        for group, one in document.get("summary", {}).items():
+            print(f"{group:<16} {one['shapes']:3} shapes: {one['to_tuned']:.3f} of tuned (worst {one['worst']:.2f}, {one['below_85']} below .85), "
+                  f"{one['to_existing']:.3f} of existing")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

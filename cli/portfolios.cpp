@@ -1,0 +1,201 @@
+// hone portfolios: what there is, written to files and taken from them. hone warm: their code, made ahead of time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "cli/operations.hpp"
+#include "cli/output.hpp"
+#include "cli/present.hpp"
+#include "cli/registry.hpp"
+#include "cli/verbs.hpp"
+#include "engine/base/names.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
+#include "engine/store/portfolio_lookup.hpp"
+#include "engine/tune/portfolio_session.hpp"
+#include "engine/tune/warm.hpp"
+
+namespace hone::cli {
+namespace {
+
+struct KnownPortfolio {
+  Portfolio portfolio;
+  std::int64_t generation = 0;  ///< 0: it came with Hone
+  std::string source;           ///< the text
+};
+
+using Names = std::vector<std::string>;
+
+void add_selection(cxxopts::Options& options) {
+  options.add_options()("operations", "operations or kernels; without any, all", cxxopts::value<Names>(), "NAME ...")(
+      "dtype", "of these dtypes alone", cxxopts::value<std::string>(), "DTYPE");
+  options.parse_positional({"operations"});
+  options.positional_help("[OPERATION ...]");
+}
+
+bool is_wanted(const cxxopts::ParseResult& arguments, const Portfolio& portfolio) {
+  const Names names = arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
+  const bool named = names.empty() || std::ranges::find(names, portfolio.operation) != names.end();
+  return named && (arguments.count("dtype") == 0 || arguments["dtype"].as<std::string>() == portfolio.dtypes);
+}
+
+/// Those of the store, then those that came with Hone.
+Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store) {
+  std::vector<KnownPortfolio> all;
+  if (store != nullptr) {
+    HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
+    for (const StoredPortfolio& one : stored) {
+      HONE_ASSIGN(Portfolio portfolio, parse_portfolio(one.text));
+      all.push_back({std::move(portfolio), one.generation, one.text});
+    }
+  }
+  for (const std::string& text : shipped_portfolio_texts()) {
+    HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
+    all.push_back({std::move(portfolio), 0, text});
+  }
+  std::erase_if(all, [&](const KnownPortfolio& one) { return !is_wanted(arguments, one.portfolio); });
+  return all;
+}
+
+Result<Operation> operation_named(const std::string& name) {
+  if (Result<Operation> operation = find_operation(name)) {
+    return operation;
+  }
+  HONE_ASSIGN(const KernelSpec* const spec, find_builtin_kernel(name));
+  return Operation{name, {spec}, spec};
+}
+
+/// Whether its kernels are today's.
+bool is_current(const Portfolio& portfolio) {
+  return std::ranges::all_of(portfolio.sources, [](const auto& source) {
+    const Result<const KernelSpec*> spec = find_builtin_kernel(source.first);
+    return !spec || (*spec)->source_hash == source.second;  // of a user's own file nothing is known here
+  });
+}
+
+Result<Output> list(const std::vector<KnownPortfolio>& all) {
+  Output output{Json{{"portfolios", Json::array()}}, "", 0};
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"operation", "dtypes", "product", "from", "members", "shapes", "expected", "range"});
+  for (const KnownPortfolio& one : all) {
+    const Portfolio& portfolio = one.portfolio;
+    const bool current = is_current(portfolio);
+    output.json["portfolios"].push_back({{"operation", portfolio.operation},
+                                         {"dtype", portfolio.dtypes},
+                                         {"product", portfolio.product},
+                                         {"generation", one.generation},
+                                         {"shipped", one.generation == 0},
+                                         {"current", current},
+                                         {"member_count", portfolio.members.size()},
+                                         {"points", portfolio.points.size()},
+                                         {"expected_slowdown", portfolio.expected},
+                                         {"worst_slowdown", portfolio.worst},
+                                         {"seconds", portfolio.seconds},
+                                         {"bytes", one.source.size()},
+                                         {"range", text(portfolio.range)}});
+    const std::string from = one.generation == 0 ? std::string("Hone") : fmt::format("store, {}", one.generation);
+    rows.push_back({portfolio.operation, portfolio.dtypes, portfolio.product, fmt::format("{}{}", from, current ? "" : ", out of date"),
+                    fmt::format("{}", portfolio.members.size()), fmt::format("{}", portfolio.points.size()),
+                    fmt::format("{:.3f}x", portfolio.expected), text(portfolio.range)});
+  }
+  output.text = all.empty() ? "no portfolios; hone tune OPERATION --shapes ... makes one\n" : table(rows);
+  return output;
+}
+
+Result<Output> write_one(const std::vector<KnownPortfolio>& all, const std::string& file) {
+  if (all.empty()) {
+    return Error{ErrorCode::kNotFound, "no such portfolio; hone portfolios lists what there is"};
+  }
+  const auto key = [](const KnownPortfolio& one) { return std::pair(one.portfolio.operation, one.portfolio.dtypes); };
+  if (all.size() > 1 && key(all[1]) != key(all[0])) {
+    return Error{ErrorCode::kInvalidArgument, "--out writes one portfolio: name an operation and a --dtype"};
+  }
+  HONE_TRY(write_file(file, std::string_view(all.front().source)));
+  return Output{{{"file", file}, {"bytes", all.front().source.size()}}, fmt::format("{}\n", file), 0};
+}
+
+Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string read((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in) {
+    return Error{ErrorCode::kNotFound, fmt::format("{} cannot be read", file)};
+  }
+  HONE_ASSIGN(const Portfolio portfolio, parse_portfolio(read));
+  HONE_ASSIGN(const Operation operation, operation_named(portfolio.operation));
+  HONE_ASSIGN(const DTypes dtypes, choose_dtypes(*operation.definition, portfolio.dtypes));
+  PortfolioKey key = portfolio_key(portfolio.operation, dtypes, DeviceInfo{});
+  key.device = portfolio.product;
+  key.statics = statics_text(*operation.definition, portfolio.range);
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  HONE_ASSIGN(const std::int64_t generation, store->put_portfolio(key, read));
+  const std::string old = is_current(portfolio) ? "" : "it was made of another version of its kernels, and is not used\n";
+  return Output{{{"operation", portfolio.operation}, {"dtype", portfolio.dtypes}, {"generation", generation}, {"current", old.empty()}},
+                fmt::format("{} {} for {} is generation {}\n{}", portfolio.operation, portfolio.dtypes, portfolio.product, generation, old),
+                0};
+}
+
+Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
+  HONE_TRY(load_plugins(arguments));
+  const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : "";
+  HONE_ASSIGN(const Registry::Found device, wanted.empty() ? registry().best_device() : registry().device(wanted));
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));
+  Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
+  for (const KnownPortfolio& one : all) {
+    const Portfolio& portfolio = one.portfolio;
+    const Result<Operation> operation = operation_named(portfolio.operation);
+    if (portfolio.product != portfolio_key("", DTypes(), device.info).device || !operation) {
+      continue;
+    }
+    HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
+    output.json["portfolios"].push_back({{"operation", portfolio.operation},
+                                         {"dtype", portfolio.dtypes},
+                                         {"member_count", report.members},
+                                         {"compiled", report.compiled},
+                                         {"failures", report.failures}});
+    output.text +=
+        fmt::format("{} {}: {} configurations, {} compiled now\n", portfolio.operation, portfolio.dtypes, report.members, report.compiled);
+    for (const std::string& failure : report.failures) {
+      output.text += fmt::format("  {}\n", failure.substr(0, failure.find('\n')));
+    }
+    output.exit_code = report.failures.empty() ? output.exit_code : 1;
+  }
+  if (output.json["portfolios"].empty()) {
+    output.text += fmt::format("no portfolio is for {}; hone portfolios lists what there is\n", device.info.product);
+  }
+  return output;
+}
+
+}  // namespace
+
+int portfolios(int argc, char** argv) {
+  cxxopts::Options options("hone portfolios",
+                           "Lists portfolios: configurations that cover a range of shapes, with a rule that chooses among them. Those of "
+                           "the store come\nbefore those that came with Hone. hone tune OPERATION --shapes ... makes one.");
+  add_selection(options);
+  add_store_option(options);
+  options.add_options()("out", "write the portfolio as text to a file", cxxopts::value<std::string>(), "FILE")(
+      "add", "take a portfolio from a file into the store", cxxopts::value<std::string>(), "FILE");
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    if (arguments.count("add") > 0) {
+      return add_one(arguments, arguments["add"].as<std::string>());
+    }
+    HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
+    HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));
+    return arguments.count("out") > 0 ? write_one(all, arguments["out"].as<std::string>()) : list(all);
+  });
+}
+
+int warm_up(int argc, char** argv) {
+  cxxopts::Options options("hone warm",
+                           "Compiles the configurations of the portfolios for a device into the store, so that no program waits for a "
+                           "compiler. What is\nthere already is left as it is.");
+  add_selection(options);
+  add_store_option(options);
+  add_plugin_option(options);
+  options.add_options()("device", "which device (default: the best one)", cxxopts::value<std::string>(), "ID");
+  return run_verb(options, argc, argv, warm_all);
+}
+
+}  // namespace hone::cli

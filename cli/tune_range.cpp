@@ -1,0 +1,176 @@
+#include "cli/tune_range.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "cli/interrupt.hpp"
+#include "cli/output.hpp"
+#include "cli/present.hpp"
+#include "cli/registry.hpp"
+#include "engine/tune/portfolio_session.hpp"
+
+namespace hone::cli {
+namespace {
+
+void show_shape(const PortfolioProgress& progress) {
+  fmt::print(stderr, "\r\033[K{:.0f} s  {} shapes, {:.3f}x expected; {} {}", progress.elapsed_seconds, progress.shapes, progress.expected,
+             progress.again ? "again" : "now", text(progress.shape));
+  std::fflush(stderr);
+}
+
+Json wanted_json(const WantedShape& wanted) { return {{"shape", json(wanted.shape)}, {"prediction", json(wanted.prediction)}}; }
+
+Json range_json(const PortfolioRequest& request, const PortfolioReport& report, const std::filesystem::path& store) {
+  const Portfolio& made = report.portfolio;
+  Json object{{"operation", made.operation},
+              {"device", request.common.device.info.id},
+              {"product", request.common.device.info.product},
+              {"dtype", made.dtypes},
+              {"range", text(made.range)},
+              {"budget", text(request.budget)},
+              {"store", store.string()},
+              {"generation", report.generation},
+              {"interrupted", report.interrupted},
+              {"seconds", made.seconds},
+              {"trials", made.trials},
+              {"measured_now", report.measured},
+              {"points", made.points.size()},
+              {"members", Json::array()},
+              {"expected_slowdown", made.expected},
+              {"worst_slowdown", made.worst},
+              {"code_bytes", report.code_bytes},
+              {"unsure", report.wants_tuning},
+              {"wanted", Json::array()},
+              {"failures", report.failures}};
+  for (const PortfolioMember& member : made.members) {
+    object["members"].push_back({{"kernel", member.kernel}, {"configuration", member.configuration}});
+  }
+  for (const WantedShape& wanted : report.wanted) {
+    object["wanted"].push_back(wanted_json(wanted));
+  }
+  return object;
+}
+
+std::string range_text(const PortfolioRequest& request, const PortfolioReport& report, const std::filesystem::path& store) {
+  constexpr double kKibi = 1024.0, kPercent = 100.0;
+  const Portfolio& made = report.portfolio;
+  std::string lines = fmt::format("{} {} {} on {} ({})\n", made.operation, made.dtypes, text(made.range), request.common.device.info.id,
+                                  request.common.device.info.product);
+  lines += report.interrupted ? "interrupted: what was measured so far; the same command goes on\n" : "";
+  lines += fmt::format("shapes   {}, {} of them in this run, {} trials, {:.1f} s in all\n", made.points.size(), report.measured,
+                       made.trials, made.seconds);
+  std::vector<std::vector<std::string>> rows;
+  for (const PortfolioMember& member : made.members) {
+    rows.push_back({"member  ", member.kernel, member.configuration});
+  }
+  lines += table(rows);
+  lines += fmt::format("code     {:.0f} KiB\n", report.code_bytes / kKibi);
+  lines +=
+      fmt::format("rule     {:.3f}x the best found, {:.2f}x at worst, each shape predicted from the others\n", made.expected, made.worst);
+  lines += fmt::format("unsure   of {:.0f} % of the range", kPercent * report.wants_tuning);
+  for (std::size_t i = 0; i < report.wanted.size(); ++i) {
+    const WantedShape& wanted = report.wanted[i];
+    lines += fmt::format("{}{} ({:.2f}x, give or take {:.0f} %)", i == 0 ? ", of " : "; ", text(wanted.shape), wanted.prediction.slowdown,
+                         kPercent * wanted.prediction.doubt);
+  }
+  lines += "\n";
+  for (const std::string& failure : report.failures) {
+    lines += fmt::format("failed   {}\n", failure.substr(0, failure.find('\n')));
+  }
+  return lines + fmt::format("stored   in {} as generation {}\n", store.string(), report.generation);
+}
+
+Result<void> check_alone(const cxxopts::ParseResult& arguments, const Operation& operation) {
+  for (const std::string other : {"shape", "fix", "input", "expect"}) {
+    const bool given = arguments.count(other) > 0 && (other != "shape" || !arguments["shape"].as<std::string>().empty());
+    if (given) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("--{} is for one problem, and --shapes for a range of them: give one of the two", other)};
+    }
+  }
+  const std::string& of = operation_of(*operation.definition);
+  if (operation.implementations.size() == 1 && of != operation.name) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} is one kernel of {}, and a portfolio is of an operation: hone tune {} --shapes ...", operation.name, of, of)};
+  }
+  return {};
+}
+
+Result<double> parse_bytes(const std::string& text) {
+  static constexpr std::array<std::pair<std::string_view, double>, 4> kUnits{
+      {{"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"B", 1.0}}};
+  for (const auto& [unit, factor] : kUnits) {
+    if (text.ends_with(unit)) {
+      const std::string digits = text.substr(0, text.size() - unit.size());
+      const bool whole = !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == std::string::npos;
+      if (whole && std::stod(digits) > 0.0) {
+        return std::stod(digits) * factor;
+      }
+    }
+  }
+  return Error{ErrorCode::kInvalidArgument, fmt::format("--largest {}: give a number and a unit, such as 512MiB or 2GiB", text)};
+}
+
+Result<std::size_t> parse_members(const std::string& text) {
+  constexpr std::size_t kMost = 64;
+  std::size_t members = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), members);
+  if (status != std::errc() || end != text.data() + text.size() || members == 0 || members > kMost) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("--members {}: give a number from 1 to {}", text, kMost)};
+  }
+  return members;
+}
+
+}  // namespace
+
+Operation alone(const KernelSpec& spec) { return {spec.name, {&spec}, &spec}; }
+
+void add_range_options(cxxopts::Options& options) {
+  options.add_options()("shapes",
+                        "instead of --shape: a range, for which a portfolio of configurations is made with a rule that chooses among them: "
+                        "\"m=1..16384,n=4096|14336,k=4096\"",
+                        cxxopts::value<std::string>(), "RANGE")("each", "of a range: seconds for a shape (0: a part of the budget)",
+                                                                cxxopts::value<double>()->default_value("0"), "SECONDS")(
+      "largest", "of a range: the largest shapes, by the bytes of their arguments", cxxopts::value<std::string>()->default_value("1GiB"),
+      "SIZE")("members", "of a range: how many configurations at most", cxxopts::value<std::string>()->default_value("16"), "N")(
+      "out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
+}
+
+Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation& operation, TuneRequest common) {
+  HONE_TRY(check_alone(arguments, operation));
+  PortfolioRequest request;
+  request.operation = &operation;
+  HONE_ASSIGN(request.range, parse_range(*operation.definition, without_blanks(arguments["shapes"].as<std::string>())));
+  HONE_ASSIGN(request.most_bytes, parse_bytes(arguments["largest"].as<std::string>()));
+  request.dtypes = common.problem.dtype;
+  request.budget = common.budget;
+  request.seconds_each = arguments["each"].as<double>();
+  HONE_ASSIGN(request.most_members, parse_members(arguments["members"].as<std::string>()));
+  request.resume = common.resume;
+  const std::filesystem::path path = store_path(arguments);
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
+  const Interrupt interrupt;
+  request.common = std::move(common);
+  request.common.stop = interrupt.token();
+  const bool shows = ::isatty(STDERR_FILENO) != 0;
+  if (shows) {
+    request.on_progress = show_shape;
+  }
+  const Result<PortfolioReport> report = hone::tune(request, *store, registry());
+  if (shows) {
+    fmt::print(stderr, "\r\033[K");
+  }
+  HONE_TRY(report);
+  if (arguments.count("out") > 0) {
+    HONE_TRY(write_file(arguments["out"].as<std::string>(), std::string_view(text(report->portfolio))));
+  }
+  constexpr int kInterrupted = 130;
+  return Output{range_json(request, *report, path), range_text(request, *report, path), report->interrupted ? kInterrupted : 0};
+}
+
+}  // namespace hone::cli

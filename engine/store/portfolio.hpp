@@ -1,0 +1,52 @@
+#pragma once
+// A portfolio: a handful of configurations of an operation's kernels that cover a range of shapes, and what they took where they were
+// measured. PortfolioRule chooses among them for any shape.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/store/shape_range.hpp"
+
+namespace hone {
+
+struct PortfolioMember {
+  std::string kernel, configuration;  ///< "gemm", "bm=64,bn=256,..."
+};
+
+/// A shape at which members were measured.
+struct PortfolioPoint {
+  Shape shape;
+  double best_us = 0.0;                          ///< of all that was measured there, members or not
+  std::vector<std::optional<double>> slowdowns;  ///< of each member, in times the best; none: not measured, or not legal
+};
+
+/// How quickly what is known at one shape says less of another.
+struct RuleSettings {
+  std::vector<double> reach;  ///< of each axis that varies: factors of the extent, as a logarithm to the base 2, over which times change
+  double alignment = 0.5;     ///< how far apart an odd extent and a multiple of 32 are, in reaches
+  double noise = 0.02;        ///< share of the variance that the shape does not explain
+  friend bool operator==(const RuleSettings&, const RuleSettings&) = default;
+};
+
+struct Portfolio {
+  std::string operation, dtypes, product;
+  std::map<std::string, std::string> sources;  ///< the source hash of each kernel of a member
+  ShapeRange range;
+  std::vector<PortfolioMember> members;
+  std::vector<PortfolioPoint> points;
+  RuleSettings rule;
+  double expected = 1.0, worst = 1.0;  ///< slowdown of the rule's choices, each point left out in turn: geometric mean, and largest
+  double seconds = 0.0;                ///< spent on it,
+  std::int64_t trials = 0;             ///< and measurements made for it
+};
+
+/// JSON that people can review: one line for a member and for a point.
+std::string text(const Portfolio& portfolio);
+/// Errors, kStore: what it lacks or where it contradicts itself.
+Result<Portfolio> parse_portfolio(std::string_view text);
+
+}  // namespace hone

@@ -1,0 +1,244 @@
+#include "engine/store/portfolio_lookup.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "engine/base/digest.hpp"
+#include "engine/kernel/operation.hpp"
+
+namespace hone {
+
+/// Generated when Hone is built (cmake/EmbedTexts.cmake): compressed by gzip.
+std::span<const std::span<const unsigned char>> embedded_portfolios();
+
+namespace {
+
+using Loaded = std::shared_ptr<const LoadedPortfolio>;
+
+constexpr double kNear = 1.0;           // a factor of 2 outside of its range, a portfolio still says more than one record would
+constexpr std::size_t kMostKept = 256;  // texts of which a process remembers the rule
+
+class Kept {
+ public:
+  Loaded find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto known = loaded_.find(key);
+    return known == loaded_.end() ? nullptr : known->second;
+  }
+  void put(const std::string& key, const Loaded& portfolio) {
+    const std::lock_guard lock(mutex_);
+    if (loaded_.size() >= kMostKept) {
+      loaded_.clear();
+    }
+    loaded_.emplace(key, portfolio);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Loaded> loaded_;
+};
+
+Kept& kept() {
+  static Kept& all = *new Kept;  // never goes: a static engine may outlive what was made after it
+  return all;
+}
+
+std::string inflated(std::span<const unsigned char> compressed) {
+  constexpr int kGzip = 15 + 16;
+  z_stream stream{};
+  stream.next_in = const_cast<Bytef*>(compressed.data());
+  stream.avail_in = static_cast<uInt>(compressed.size());
+  if (::inflateInit2(&stream, kGzip) != Z_OK) {
+    throw ContractError("zlib cannot be used");
+  }
+  std::string text;
+  int state = Z_OK;
+  while (state == Z_OK) {
+    constexpr std::size_t kStep = 16384;
+    const std::size_t had = text.size();
+    text.resize(had + kStep);
+    stream.next_out = reinterpret_cast<Bytef*>(text.data() + had);
+    stream.avail_out = kStep;
+    state = ::inflate(&stream, Z_NO_FLUSH);
+    text.resize(had + kStep - stream.avail_out);
+  }
+  ::inflateEnd(&stream);
+  if (state != Z_STREAM_END) {
+    throw ContractError("a portfolio that came with Hone is damaged: this is not the binary that was built");
+  }
+  return text;
+}
+
+/// Whether a line of the text says so: reading all that came with Hone takes longer than a lookup may.
+bool has(std::string_view text, std::string_view key, std::string_view value) {
+  return text.find(fmt::format("\n \"{}\": \"{}\",\n", key, value)) != std::string_view::npos;
+}
+
+/// Of a kernel whose code has changed since; empty if there is none.
+std::string changed(const Portfolio& portfolio, std::span<const Implementation> implementations) {
+  for (const Implementation& one : implementations) {
+    const auto source = portfolio.sources.find(one.spec->name);
+    if (source != portfolio.sources.end() && source->second != one.spec->source_hash) {
+      return fmt::format("the portfolio of {} {} was made of another version of {}: hone tune {} --shapes ... makes a new one",
+                         portfolio.operation, portfolio.dtypes, one.spec->name, portfolio.operation);
+    }
+  }
+  return "";
+}
+
+std::optional<PortfolioPick> pick(const LoadedPortfolio& from, std::span<const Implementation> implementations, const DeviceInfo& device) {
+  const Shape shape = ordered_as(from.portfolio.range, implementations.front().problem.shape);
+  for (const Opinion& opinion : from.rule.rank(shape)) {
+    const PortfolioMember& member = from.portfolio.members[opinion.member];
+    for (std::size_t i = 0; i < implementations.size(); ++i) {
+      const auto& [spec, problem] = implementations[i];
+      if (spec->name != member.kernel) {
+        continue;
+      }
+      Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
+      if (configuration && valid_for(*spec, problem, device, *configuration)) {
+        return PortfolioPick{i, *std::move(configuration), {std::exp(opinion.slowdown), std::expm1(opinion.doubt), 0, false}};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Of one portfolio, if it is for the problem and today's kernels.
+std::optional<PortfolioPick> consult(const Loaded& from, std::span<const Implementation> implementations, const DeviceInfo& device,
+                                     std::string& why) {
+  if (distance(from->portfolio.range, ordered_as(from->portfolio.range, implementations.front().problem.shape)) > kNear ||
+      from->portfolio.points.empty()) {
+    return std::nullopt;
+  }
+  if (const std::string reason = changed(from->portfolio, implementations); !reason.empty()) {
+    why = why.empty() ? reason : why;
+    return std::nullopt;
+  }
+  return pick(*from, implementations, device);
+}
+
+Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, std::span<const Implementation> implementations,
+                                                   const DeviceInfo& device, Store& store, std::string& why) {
+  HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store.find_portfolios(key));
+  for (const StoredPortfolio& one : stored) {
+    const Result<Loaded> loaded = load_portfolio(one.text);
+    if (!loaded) {
+      why = why.empty() ? loaded.error().message : why;
+      continue;
+    }
+    if (std::optional<PortfolioPick> picked = consult(*loaded, implementations, device, why)) {
+      picked->prediction.generation = one.generation;
+      return picked;
+    }
+  }
+  return std::optional<PortfolioPick>();
+}
+
+}  // namespace
+
+PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, const DeviceInfo& device, const Purpose& purpose) {
+  std::string part = device.product;
+  for (const std::string& share : {device.mig_profile, device.share}) {
+    part += share.empty() ? "" : "/" + share;
+  }
+  return {operation, name(dtypes), part, "", purpose};
+}
+
+Shape ordered_as(const ShapeRange& range, const Shape& shape) {
+  Shape ordered;
+  for (const RangeAxis& axis : range.axes) {
+    const auto field = std::ranges::find(shape, axis.name, &Shape::value_type::first);
+    if (field != shape.end()) {
+      ordered.push_back(*field);
+    }
+  }
+  return ordered.size() == shape.size() ? ordered : Shape();
+}
+
+Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text) {
+  const std::string key = digest(text);
+  if (Loaded known = kept().find(key)) {
+    return known;
+  }
+  HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
+  PortfolioRule rule(portfolio);
+  auto loaded = std::make_shared<const LoadedPortfolio>(LoadedPortfolio{std::move(portfolio), std::move(rule)});
+  kept().put(key, loaded);
+  return std::shared_ptr<const LoadedPortfolio>(std::move(loaded));
+}
+
+const std::vector<std::string>& shipped_portfolio_texts() {
+  static const std::vector<std::string>& all = *new std::vector<std::string>([] {
+    std::vector<std::string> texts;
+    for (const std::span<const unsigned char> compressed : embedded_portfolios()) {
+      texts.push_back(inflated(compressed));
+    }
+    return texts;
+  }());
+  return all;
+}
+
+std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
+                                                                       std::string_view product) {
+  std::vector<Loaded> all;
+  for (const std::string& text : shipped_portfolio_texts()) {
+    if (has(text, "operation", operation) && has(text, "dtypes", dtypes) && (product.empty() || has(text, "product", product))) {
+      if (Result<Loaded> loaded = load_portfolio(text)) {
+        all.push_back(*std::move(loaded));
+      }
+    }
+  }
+  return all;
+}
+
+Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
+                                                          const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why) {
+  if (!lookup.portfolios || implementations.empty()) {
+    return std::optional<PortfolioPick>();
+  }
+  const PortfolioKey key = portfolio_key(operation, implementations.front().problem.dtype, device, lookup.purpose);
+  if (store != nullptr) {
+    HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_of_store(key, implementations, device, *store, why));
+    if (picked) {
+      return picked;
+    }
+  }
+  if (lookup.purpose == Purpose()) {
+    for (const Loaded& shipped : shipped_portfolios(operation, key.dtypes, key.device)) {
+      if (std::optional<PortfolioPick> picked = consult(shipped, implementations, device, why)) {
+        picked->prediction.shipped = true;
+        return picked;
+      }
+    }
+  }
+  return std::optional<PortfolioPick>();
+}
+
+std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most) {
+  std::vector<Configuration> all;
+  for (const Loaded& shipped : shipped_portfolios(operation_of(spec), name(problem.dtype), "")) {
+    const Shape shape = ordered_as(shipped->portfolio.range, problem.shape);
+    if (shipped->portfolio.points.empty() || std::isinf(distance(shipped->portfolio.range, shape))) {
+      continue;
+    }
+    std::size_t taken = 0;
+    for (const Opinion& opinion : shipped->rule.rank(shape)) {
+      const PortfolioMember& member = shipped->portfolio.members[opinion.member];
+      const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
+      if (taken < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&
+          std::ranges::find(all, *configuration) == all.end()) {
+        all.push_back(*configuration);
+        ++taken;
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace hone

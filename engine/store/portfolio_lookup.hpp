@@ -1,0 +1,49 @@
+#pragma once
+// What portfolios say of a problem: those of the store, then those that came with Hone.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/store/lookup.hpp"
+#include "engine/store/portfolio_rule.hpp"
+
+namespace hone {
+
+/// The texts of kernels_src/portfolios, as they were when Hone was built.
+const std::vector<std::string>& shipped_portfolio_texts();
+
+/// A portfolio with its rule. The same text is read once in a process.
+struct LoadedPortfolio {
+  Portfolio portfolio;
+  PortfolioRule rule;
+};
+Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text);
+
+/// The portfolios that came with Hone for an operation; for `product` alone, unless that is empty.
+std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
+                                                                       std::string_view product);
+
+struct PortfolioPick {
+  std::size_t implementation = 0;  ///< of those that were given
+  Configuration configuration;
+  Prediction prediction;
+};
+
+/// The legal member that the rule expects to be fastest; of a portfolio in whose range the problem lies, or nearly (within a factor of 2).
+/// Nothing where there is none, and `why` says why one that there is was passed over: it was made of another version of a kernel. `store`
+/// may be null. Errors: the store fails.
+Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
+                                                          const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
+
+/// The shape in the order of the range's axes.
+Shape ordered_as(const ShapeRange& range, const Shape& shape);
+
+/// The legal members of kernel `spec`, of any portfolio that came with Hone for other products or this one: the best expected first, at
+/// most `most`. What a search of a problem begins with.
+std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most);
+
+}  // namespace hone

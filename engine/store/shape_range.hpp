@@ -1,0 +1,49 @@
+#pragma once
+// A range of shapes: what `hone tune --shapes` takes, and where a portfolio holds.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/kernel/kernel_spec.hpp"
+#include "hone/problem.hpp"
+
+namespace hone {
+
+/// One field of the Problem.
+struct RangeAxis {
+  struct Part {
+    std::int64_t least = 1, most = 1;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  std::string name;
+  std::vector<Part> parts;  ///< alternatives; at least one
+  bool exact = false;       ///< a flag, an enumerator or a STATIC field: its values say nothing about those between them
+
+  [[nodiscard]] bool varies() const { return parts.size() > 1 || parts.front().least != parts.front().most; }
+  [[nodiscard]] std::int64_t least() const;
+  [[nodiscard]] std::int64_t most() const;
+  friend bool operator==(const RangeAxis&, const RangeAxis&) = default;
+};
+
+/// Every field of the Problem, in the kernel's order.
+struct ShapeRange {
+  std::vector<RangeAxis> axes;
+  friend bool operator==(const ShapeRange&, const ShapeRange&) = default;
+};
+
+/// "m=1..16384,n=4096|14336": a value, a span, or several of them for each field; fields left out have their default. Errors: an unknown
+/// field, one given twice, a span that is empty, a value that the field cannot have, several values of a STATIC field.
+Result<ShapeRange> parse_range(const KernelSpec& spec, std::string_view text);
+std::string text(const ShapeRange& range);
+
+/// How far a shape is outside: the largest factor by which an extent is beyond its axis, as a logarithm to the base 2. 0: inside; infinite:
+/// an exact axis has another value, or the fields are others.
+double distance(const ShapeRange& range, const Shape& shape);
+
+/// The point `index` of a sequence that fills the range evenly in log space. About half of the extents are no multiples of 8, the others
+/// are multiples of 8 to 128.
+Shape draw(const ShapeRange& range, std::uint64_t index);
+
+}  // namespace hone

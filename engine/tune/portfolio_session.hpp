@@ -1,0 +1,60 @@
+#pragma once
+// Makes a portfolio: tunes an operation at shapes of a range, where the least is known, until its configurations cover the range.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/kernel/operation.hpp"
+#include "engine/store/portfolio.hpp"
+#include "engine/tune/session.hpp"
+
+namespace hone {
+
+struct PortfolioProgress {
+  std::size_t shapes = 0;  ///< measured so far
+  Shape shape;             ///< that is measured now
+  bool again = false;      ///< for what was not measured there before
+  double elapsed_seconds = 0.0;
+  double expected = 1.0;  ///< slowdown of the choices, so far
+};
+
+struct PortfolioRequest {
+  const Operation* operation = nullptr;  ///< maybe of one kernel
+  ShapeRange range;                      ///< of the operation's definition
+  DTypes dtypes;
+  TuneRequest common;         ///< what holds for every session: all but spec, problem and budget
+  Budget budget;              ///< of all shapes together, earlier runs included
+  double seconds_each = 0.0;  ///< for a shape; 0: a part of the budget
+  std::size_t most_members = 16;
+  double most_bytes = 1 << 30;  ///< of a shape's arguments
+  bool resume = true;           ///< what earlier runs of the range spent counts
+  std::function<void(const PortfolioProgress&)> on_progress;
+};
+
+/// A shape at which the rule is unsure, or expects much from tuning.
+struct WantedShape {
+  Shape shape;
+  Prediction prediction;
+};
+
+struct PortfolioReport {
+  Portfolio portfolio;
+  std::int64_t generation = 0;
+  std::size_t measured = 0;  ///< sessions of this run
+  bool interrupted = false;
+  double code_bytes = 0.0;            ///< of its members
+  double wants_tuning = 0.0;          ///< the share of the range's shapes that are worth a search of their own,
+  std::vector<WantedShape> wanted;    ///< and some of them, the most wanted first
+  std::vector<std::string> failures;  ///< of shapes that could not be tuned
+};
+
+/// Runs until the budget is spent, or goes on where an earlier run of the same range stopped; what the store knows of any shape in the
+/// range counts. The portfolio takes the place of the one that stands. Errors: no shape of the range could be tuned, the error of the
+/// first; a store failure; kCancelled where nothing was measured.
+Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry);
+
+/// The text of the range's STATIC fields, as PortfolioKey::statics has it.
+std::string statics_text(const KernelSpec& definition, const ShapeRange& range);
+
+}  // namespace hone

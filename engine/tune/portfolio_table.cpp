@@ -1,0 +1,156 @@
+#include "engine/tune/portfolio_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/store/portfolio_rule.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kFailed = 8.0;      // times the best
+constexpr double kUncovered = 1.5;   // logarithm of the slowdown where no member was measured
+constexpr double kGain = 0.002;      // of the mean logarithm: what a member must bring
+constexpr double kContender = 1.15;  // times the best: what is slower everywhere is no member
+constexpr double kTie = 1e-9;
+
+/// Whether its time says how fast the configuration is; of a slow one, about.
+bool was_timed(const Trial& trial) {
+  return (trial.outcome == Outcome::kOk || trial.outcome == Outcome::kTooSlow) && trial.measurement.median_us > 0.0;
+}
+
+/// Whether it did something wrong, rather than being too slow or too much for the compiler.
+bool is_wrong(const Trial& trial) {
+  return trial.outcome == Outcome::kWrongResult || trial.outcome == Outcome::kRace || trial.outcome == Outcome::kIllegalAccess ||
+         trial.outcome == Outcome::kDeadlock;
+}
+
+std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows, const std::set<std::size_t>& wrong, std::size_t columns) {
+  std::vector<bool> fast(columns);
+  for (const PortfolioTable::Row& row : rows) {
+    for (const auto& [column, slowdown] : row.slowdowns) {
+      fast[column] = fast[column] || slowdown <= kContender;
+    }
+  }
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (fast[i] && !wrong.contains(i)) {
+      all.push_back(i);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
+  const auto [place, added] = places_.emplace(member.kernel + "\n" + member.configuration, columns_.size());
+  if (added) {
+    columns_.push_back(member);
+  }
+  return place->second;
+}
+
+void PortfolioTable::add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
+  const auto [times, added] = times_.emplace(text(shape), std::map<std::size_t, std::optional<double>>());
+  if (added) {
+    shapes_.push_back(shape);
+  }
+  for (const Trial& trial : trials) {
+    const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
+    if (is_wrong(trial)) {
+      wrong_.insert(column);
+    }
+    times->second[column] = was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt;
+  }
+}
+
+std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
+  std::vector<Row> all;
+  for (const Shape& shape : shapes_) {
+    Row row{shape, 0.0, {}};
+    const auto& times = times_.at(text(shape));
+    for (const auto& [column, time] : times) {
+      row.best_us = time && (row.best_us == 0.0 || *time < row.best_us) ? *time : row.best_us;
+    }
+    for (const auto& [column, time] : times) {
+      row.slowdowns[column] = time && row.best_us > 0.0 ? *time / row.best_us : kFailed;
+    }
+    if (row.best_us > 0.0) {
+      all.push_back(std::move(row));
+    }
+  }
+  return all;
+}
+
+std::vector<std::size_t> PortfolioTable::choose(std::size_t most) const {
+  const std::vector<Row> all = rows();
+  std::vector<std::size_t> left = contenders(all, wrong_, columns_.size()), chosen;
+  std::vector<double> reached(all.size(), kUncovered);
+  std::vector<std::size_t> counts(columns_.size());
+  for (const Row& row : all) {
+    for (const auto& [column, slowdown] : row.slowdowns) {
+      ++counts[column];
+    }
+  }
+  const auto is_before = [&](std::size_t a, std::size_t b) {
+    return counts[a] != counts[b]
+               ? counts[a] > counts[b]
+               : std::pair(columns_[a].kernel, columns_[a].configuration) < std::pair(columns_[b].kernel, columns_[b].configuration);
+  };
+  std::ranges::sort(left, is_before);
+  while (chosen.size() < most && !left.empty()) {
+    auto best = left.end();
+    double most_gain = kGain * static_cast<double>(all.size());
+    for (auto at = left.begin(); at != left.end(); ++at) {
+      double gain = 0.0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto cell = all[i].slowdowns.find(*at);
+        gain += cell == all[i].slowdowns.end() ? 0.0 : std::max(0.0, reached[i] - std::log(cell->second));
+      }
+      if (gain > most_gain + kTie) {
+        most_gain = gain;
+        best = at;
+      }
+    }
+    if (best == left.end()) {
+      break;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto cell = all[i].slowdowns.find(*best);
+      reached[i] = cell == all[i].slowdowns.end() ? reached[i] : std::min(reached[i], std::log(cell->second));
+    }
+    chosen.push_back(*best);
+    left.erase(best);
+  }
+  return chosen;
+}
+
+Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
+  const std::vector<std::size_t> chosen = choose(most);
+  about.members.clear();
+  about.points.clear();
+  for (const std::size_t column : chosen) {
+    about.members.push_back(columns_[column]);
+  }
+  for (const Row& row : rows()) {
+    PortfolioPoint point{row.shape, row.best_us, {}};
+    for (const std::size_t column : chosen) {
+      const auto cell = row.slowdowns.find(column);
+      point.slowdowns.push_back(cell == row.slowdowns.end() ? std::nullopt : std::optional(cell->second));
+    }
+    about.points.push_back(std::move(point));
+  }
+  if (about.points.empty()) {
+    return about;
+  }
+  about.rule = fit_settings(about);
+  const PortfolioRule::Score score = PortfolioRule(about).leave_one_out();
+  about.expected = std::exp(score.mean);
+  about.worst = std::exp(score.worst);
+  return about;
+}
+
+}  // namespace hone

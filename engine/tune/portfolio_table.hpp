@@ -1,0 +1,48 @@
+#pragma once
+// What configurations of an operation's kernels took at the shapes where they were measured, and the portfolio that follows from it.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/device/trial.hpp"
+#include "engine/store/portfolio.hpp"
+
+namespace hone {
+
+class PortfolioTable {
+ public:
+  struct Row {
+    Shape shape;
+    double best_us = 0.0;                     ///< 0: nothing was right
+    std::map<std::size_t, double> slowdowns;  ///< by column; what failed counts as kFailed times the best
+  };
+
+  /// Measurements of a kernel at a shape, in the order of the range's axes; later ones take the place of earlier ones.
+  void add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
+
+  [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
+  /// The shapes at which something was right, in the order in which they were measured.
+  [[nodiscard]] std::vector<Row> rows() const;
+  [[nodiscard]] bool holds(const Shape& shape) const { return times_.contains(text(shape)); }
+
+  /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
+  /// more than a member is worth. Ties go to what was measured more often, then by name.
+  [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const;
+  /// The members, their slowdowns and the rule; `about` has all else.
+  [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
+
+ private:
+  std::size_t column_of(const PortfolioMember& member);
+
+  std::vector<PortfolioMember> columns_;
+  std::map<std::string, std::size_t> places_;                                  ///< of a column
+  std::map<std::string, std::map<std::size_t, std::optional<double>>> times_;  ///< by shape and column, in us; none: it failed
+  std::vector<Shape> shapes_;
+  std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
+};
+
+}  // namespace hone

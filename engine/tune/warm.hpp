@@ -1,0 +1,24 @@
+#pragma once
+// Compiles the members of a portfolio ahead of time, so that no application waits for a compiler.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/kernel/operation.hpp"
+#include "engine/plugin/registry.hpp"
+#include "engine/store/portfolio.hpp"
+#include "engine/store/store.hpp"
+
+namespace hone {
+
+struct WarmReport {
+  std::size_t members = 0, compiled = 0;  ///< of the members, those that were not in the store yet
+  std::vector<std::string> failures;      ///< of members that did not compile, or that today's kernels do not have
+};
+
+/// Puts the code of every member into the store, where it is missing: in worker processes, `workers` of them (0: one for each core).
+/// Errors: the store or the workers fail.
+Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Registry::Found& device, Store& store, int workers);
+
+}  // namespace hone

@@ -1,0 +1,115 @@
+// hone tune --shapes, hone portfolios, hone warm: from measuring to what a program gets.
+#include <doctest/doctest.h>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+const std::string kRange = "rows=1..64,cols=16..256";
+
+Ended make_portfolio(const std::string& store, const Arguments& more) {
+  Arguments arguments{"tune", "row_sum", "--device", "cpu", "--shapes", kRange, "--largest", "1MiB", "--store", store, "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+Ended best_of(const std::string& store, const std::string& shape) {
+  return run({"best", "row_sum", "--device", "cpu", "--shape", shape, "--store", store, "--json"});
+}
+
+bool tells(const Ended& ended, const std::string& what) {
+  CAPTURE(ended.err);
+  return ended.err.find(what) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a range is measured, goes on where it stopped, and serves shapes that nobody tuned") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json";
+  const Ended first = make_portfolio(store, {"--budget", "20trials"});
+  REQUIRE_MESSAGE(first.exit == 0, first.err);
+  CHECK(first.json()["trials"] >= 20);
+  CHECK(first.json()["points"] >= 3);
+  CHECK(first.json()["code_bytes"] > 0.0);
+  const std::size_t points = first.json()["points"];
+  const Ended again = make_portfolio(store, {"--budget", "20trials"});
+  REQUIRE_MESSAGE(again.exit == 0, again.err);
+  CHECK(again.json()["measured_now"] == 0);
+  const Ended more = make_portfolio(store, {"--budget", "32trials", "--out", file});
+  REQUIRE_MESSAGE(more.exit == 0, more.err);
+  CHECK(more.json()["trials"] >= 32);
+  CHECK(more.json()["measured_now"] > 0);
+  CHECK(more.json()["points"] >= points);
+  CHECK(more.json()["generation"] > first.json()["generation"]);
+
+  const Ended best = best_of(store, "rows=37,cols=99");
+  REQUIRE_MESSAGE(best.exit == 0, best.err);
+  CHECK(best.json()["source"] == "predicted");
+  CHECK(best.json()["prediction"]["slowdown"] >= 1.0);
+  CHECK(best.json()["prediction"]["doubt"] > 0.0);
+  CHECK(best.json()["prediction"]["generation"] == more.json()["generation"]);
+  const Ended ran = run({"run", "row_sum", "--device", "cpu", "--shape", "rows=37,cols=99", "--store", store, "--json"});
+  REQUIRE_MESSAGE(ran.exit == 0, ran.err);
+  CHECK(ran.json()["source"] == "predicted");
+  CHECK(ran.json()["config"] == best.json()["config"]);
+  const Ended exported =
+      run({"export", "row_sum", "--device", "cpu", "--shape", "rows=37,cols=99", "--store", store, "--out", directory / "plans", "--json"});
+  REQUIRE_MESSAGE(exported.exit == 0, exported.err);
+  CHECK(exported.json()["source"] == "predicted");
+
+  // Another store takes the text; its code is made by warm, and once only.
+  const std::string other = directory / "T.db";
+  const Ended added = run({"portfolios", "--add", file, "--store", other, "--json"});
+  REQUIRE_MESSAGE(added.exit == 0, added.err);
+  CHECK(added.json()["current"] == true);
+  CHECK(best_of(other, "rows=37,cols=99").json()["config"] == best.json()["config"]);
+  const Ended warm = run({"warm", "row_sum", "--device", "cpu", "--store", other, "--json"});
+  REQUIRE_MESSAGE(warm.exit == 0, warm.err);
+  REQUIRE(warm.json()["portfolios"].size() == 1);
+  CHECK(warm.json()["portfolios"][0]["compiled"] == warm.json()["portfolios"][0]["member_count"]);
+  CHECK(warm.json()["portfolios"][0]["member_count"] == more.json()["members"].size());
+  CHECK(run({"warm", "row_sum", "--device", "cpu", "--store", other, "--json"}).json()["portfolios"][0]["compiled"] == 0);
+  CHECK(run({"warm", "softmax", "--device", "cpu", "--store", other, "--json"}).json()["portfolios"].empty());
+
+  const nlohmann::json listed = run({"portfolios", "row_sum", "--store", other, "--json"}).json();
+  REQUIRE(!listed["portfolios"].empty());
+  CHECK(listed["portfolios"][0]["range"] == kRange);
+  CHECK(listed["portfolios"][0]["current"] == true);
+  const Ended copied = run({"portfolios", "row_sum", "--dtype", "f32", "--store", other, "--out", directory / "Q.json", "--json"});
+  REQUIRE_MESSAGE(copied.exit == 0, copied.err);
+  CHECK(contents(directory / "Q.json") == contents(file));
+}
+
+TEST_CASE("what a range cannot be is said") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const auto refused = [&](const Arguments& arguments) {
+    Arguments all{"tune"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    all.insert(all.end(), {"--device", "cpu", "--store", store, "--budget", "5trials"});
+    const Ended ended = run(all);
+    CHECK(ended.exit == 2);
+    return ended;
+  };
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4,columns=5"}), "cols"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=9..4"}), "is empty"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--shape", "rows=4"}), "give one of the two"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--fix", "block=64"}), "give one of the two"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--largest", "many"}), "512MiB"));
+  CHECK(tells(refused({"gemm", "--shapes", "m=1..4"}), "gemm is one kernel of matmul"));
+  CHECK(tells(refused({"matmul", "--shapes", "m=1..4,layout=1|2"}), "STATIC"));
+}
+
+TEST_CASE("a file that is no portfolio is refused") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json";
+  write(file, "{}");
+  CHECK(run({"portfolios", "--add", file, "--store", store}).exit != 0);
+  CHECK(run({"portfolios", "--add", directory / "none.json", "--store", store}).exit == 2);
+  CHECK(run({"portfolios", "nothing", "--out", file, "--store", store}).exit == 2);
+  CHECK(contents(file) == "{}");
+}
+
+}  // namespace hone::test

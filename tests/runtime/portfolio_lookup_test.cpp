@@ -1,0 +1,228 @@
+// Portfolios in a store, and when a lookup uses them.
+#include "engine/store/portfolio_lookup.hpp"
+
+#include <doctest/doctest.h>
+
+#include "engine/kernel/builtin_kernels.hpp"
+#include "engine/plugin/registry.hpp"
+#include "engine/store/operation_lookup.hpp"
+#include "tests/runtime/engine_fixture.hpp"
+
+namespace hone {
+namespace {
+
+using test::contains;
+using test::Folder;
+
+/// row_sum on the cpu device: one member is fast for few rows, the other for many.
+class PortfolioFixture {
+ public:
+  PortfolioFixture() : store(open_store(folder_ / "S.db", StoreMode::kReadWrite).value()) {
+    made.operation = made.sources.begin()->first;
+    made.dtypes = "f32";
+    made.product = device.product;
+    made.range = parse_range(spec, "rows=1..4096,cols=64").value();
+    const Problem any = problem(8);
+    const SearchSpace space = SearchSpace::build(spec.parameters, spec.constraints,
+                                                 [&] {
+                                                   Bindings bound = bindings(any);
+                                                   bound.merge(bindings(device));
+                                                   return bound;
+                                                 }())
+                                  .value();
+    few = text(spec.parameters, space.at(0));
+    many = text(spec.parameters, space.at(space.size() - 1));
+    made.members = {{spec.name, few}, {spec.name, many}};
+    made.rule = {{4.0}, 0.0, 0.01};
+    for (const std::int64_t rows : {1, 16, 64, 256, 1024, 4096}) {
+      const bool is_few = rows < 128;
+      made.points.push_back({{{"rows", rows}, {"cols", 64}}, 5.0, {is_few ? 1.0 : 2.0, is_few ? 2.0 : 1.0}});
+    }
+  }
+
+  [[nodiscard]] Problem problem(std::int64_t rows, std::int64_t cols = 64) const {
+    return make_problem(spec, DType::kF32, {{"rows", rows}, {"cols", cols}}).value();
+  }
+  [[nodiscard]] PortfolioKey key() const { return portfolio_key(spec.name, DType::kF32, device); }
+  std::int64_t put() const { return store->put_portfolio(key(), text(made)).value(); }
+  [[nodiscard]] Choice chosen(std::int64_t rows, std::int64_t cols = 64, const Lookup& lookup = {}) const {
+    return choose(spec, problem(rows, cols), device, store.get(), lookup).value();
+  }
+  [[nodiscard]] std::string config(const Choice& choice) const { return text(spec.parameters, choice.configuration); }
+
+  void record(std::int64_t rows) const {
+    const RecordKey exact = record_key(spec, problem(rows), device);
+    Record record;
+    record.configuration = parse_configuration(spec.parameters, many).value();
+    record.configuration_text = many;
+    record.measurement = {.samples_us = {1.0}, .median_us = 1.0, .ci95_low_us = 1.0, .ci95_high_us = 1.0};
+    record.session = store->begin_session({exact, "random", "", 0}, "1trials").value();
+    REQUIRE(store->finish_session(record.session, exact, record, 1.0).value());
+  }
+
+ private:
+  Folder folder_;
+
+ public:
+  DeviceInfo device = builtin_registry().device("cpu").value().info;
+  KernelSpec spec = *find_builtin_kernel("row_sum").value();
+  Portfolio made{.operation = {},
+                 .dtypes = {},
+                 .product = {},
+                 .sources = {{"row_sum", find_builtin_kernel("row_sum").value()->source_hash}},
+                 .range = {},
+                 .members = {},
+                 .points = {},
+                 .rule = {}};
+  std::string few, many;
+  std::unique_ptr<Store> store;
+};
+
+}  // namespace
+
+TEST_CASE("a portfolio serves a shape that nobody tuned, and says what it expects") {
+  const PortfolioFixture fixture;
+  CHECK(fixture.chosen(30).source == Source::kDefault);
+  const std::int64_t generation = fixture.put();
+  const Choice few = fixture.chosen(30), many = fixture.chosen(2000);
+  CHECK(few.source == Source::kPredicted);
+  CHECK(fixture.config(few) == fixture.few);
+  CHECK(fixture.config(many) == fixture.many);
+  REQUIRE(few.prediction);
+  CHECK(few.prediction->generation == generation);
+  CHECK_FALSE(few.prediction->shipped);
+  CHECK(few.prediction->slowdown >= 1.0);
+  CHECK(few.prediction->doubt > 0.0);
+  CHECK_FALSE(few.record);
+  CHECK(fixture.chosen(30, 64, {.portfolios = false}).source == Source::kDefault);
+}
+
+TEST_CASE("a record of the problem itself comes before a portfolio, and a portfolio before the nearest record") {
+  const PortfolioFixture fixture;
+  fixture.record(30);
+  CHECK(fixture.chosen(31).source == Source::kNearest);
+  fixture.put();
+  CHECK(fixture.chosen(30).source == Source::kExact);
+  CHECK(fixture.chosen(31).source == Source::kPredicted);
+  CHECK(fixture.config(fixture.chosen(31)) == fixture.few);
+}
+
+TEST_CASE("far from its range a portfolio says nothing") {
+  const PortfolioFixture fixture;
+  fixture.put();
+  CHECK(fixture.chosen(4096, 100).source == Source::kPredicted);
+  CHECK(fixture.chosen(4096, 1000).source == Source::kDefault);
+  CHECK(fixture.chosen(8000).source == Source::kPredicted);
+  CHECK(fixture.chosen(9000).source == Source::kDefault);
+}
+
+TEST_CASE("a portfolio of another version of a kernel is passed over, and why is said") {
+  PortfolioFixture fixture;
+  fixture.made.sources["row_sum"] = "of yesterday";
+  fixture.put();
+  const Choice choice = fixture.chosen(30);
+  CHECK(choice.source == Source::kDefault);
+  CHECK(contains(choice.why, "another version of row_sum"));
+}
+
+TEST_CASE("a member that is not legal for a problem is passed over") {
+  PortfolioFixture fixture;
+  fixture.spec.constraints.push_back({Expression::constant(true), "always", 1});
+  fixture.put();
+  REQUIRE(fixture.config(fixture.chosen(30)) == fixture.few);
+  // Whatever distinguishes the two members: forbid the first one's value.
+  const Configuration few = parse_configuration(fixture.spec.parameters, fixture.few).value();
+  const Configuration many = parse_configuration(fixture.spec.parameters, fixture.many).value();
+  for (std::size_t i = 0; i < few.values.size(); ++i) {
+    if (!(few.values[i] == many.values[i])) {
+      fixture.spec.constraints.push_back(
+          {Expression::make(Operator::kNotEqual,
+                            {Expression::variable("c." + fixture.spec.parameters[i].name), Expression::constant(few.values[i])}),
+           "not the first", 1});
+      break;
+    }
+  }
+  CHECK(fixture.config(fixture.chosen(30)) == fixture.many);
+}
+
+TEST_CASE("a portfolio is replaced, and its generation grows") {
+  PortfolioFixture fixture;
+  const std::int64_t first = fixture.put();
+  const std::int64_t second = fixture.put();
+  CHECK(second > first);
+  CHECK(fixture.store->portfolios()->size() == 1);
+  PortfolioKey other = fixture.key();
+  other.dtypes = "bf16";
+  CHECK(fixture.store->put_portfolio(other, text(fixture.made)).value() > second);
+  CHECK(fixture.store->portfolios()->size() == 2);
+  CHECK(fixture.store->find_portfolios(fixture.key())->size() == 1);
+}
+
+TEST_CASE("a portfolio is rolled back with the store, and was there or not") {
+  PortfolioFixture fixture;
+  fixture.record(7);
+  const std::int64_t before = fixture.store->generation().value();
+  const std::int64_t first = fixture.put();
+  std::swap(fixture.made.members[0], fixture.made.members[1]);
+  fixture.put();
+  CHECK(fixture.config(fixture.chosen(30)) == fixture.many);
+  REQUIRE(fixture.store->roll_back(first, "").ok());
+  CHECK(fixture.config(fixture.chosen(30)) == fixture.few);
+  REQUIRE(fixture.store->roll_back(before, "").ok());
+  CHECK(fixture.chosen(30).source == Source::kNearest);
+  CHECK(fixture.store->portfolios()->empty());
+}
+
+TEST_CASE("an operation gets the member of whichever kernel is expected to be fastest") {
+  PortfolioFixture fixture;
+  KernelSpec other = fixture.spec;
+  other.name = "other_sum";
+  other.operation = fixture.spec.operation = "row_sum";
+  const Operation operation{"row_sum", {&fixture.spec, &other}, &fixture.spec};
+  fixture.made.members[1].kernel = "other_sum";
+  fixture.made.sources["other_sum"] = other.source_hash;
+  fixture.put();
+  const auto serving = [&](std::int64_t rows) {
+    return choose(operation, fixture.problem(rows), fixture.device, fixture.store.get()).value();
+  };
+  CHECK(serving(10).spec->name == "row_sum");
+  CHECK(serving(3000).spec->name == "other_sum");
+  CHECK(serving(3000).choice.source == Source::kPredicted);
+  fixture.record(3000);
+  CHECK(serving(3000).spec->name == "row_sum");
+  CHECK(serving(3000).choice.source == Source::kExact);
+}
+
+TEST_CASE("an engine launches what a portfolio predicts") {
+  const Folder folder;
+  PortfolioFixture fixture;
+  {
+    const auto own = open_store(folder / "S.db", StoreMode::kReadWrite).value();
+    REQUIRE(own->put_portfolio(fixture.key(), text(fixture.made)).ok());
+  }
+  Engine engine = test::cpu_engine(folder / "S.db");
+  const Kernel kernel = engine.kernel("row_sum", DType::kF32, {{"rows", 20}, {"cols", 64}}).value();
+  CHECK(kernel.source() == Source::kPredicted);
+  CHECK(kernel.configuration_text() == fixture.few);
+  REQUIRE(kernel.prediction());
+  CHECK(kernel.prediction()->slowdown < 1.3);
+  CHECK(name(kernel.source()) == "predicted");
+}
+
+TEST_CASE("portfolios that came with Hone fit its kernels") {
+  for (const std::string& source : shipped_portfolio_texts()) {
+    const Portfolio portfolio = parse_portfolio(source).value();
+    CAPTURE(portfolio.operation);
+    CHECK_FALSE(portfolio.members.empty());
+    CHECK_FALSE(portfolio.points.empty());
+    CHECK(text(portfolio) == source);
+    for (const PortfolioMember& member : portfolio.members) {
+      const KernelSpec& spec = *find_builtin_kernel(member.kernel).value();
+      CHECK(parse_configuration(spec.parameters, member.configuration).ok());
+      CHECK(portfolio.sources.at(member.kernel) == spec.source_hash);
+    }
+    CHECK(shipped_portfolios(portfolio.operation, portfolio.dtypes, portfolio.product).size() == 1);
+  }
+}
+
+}  // namespace hone

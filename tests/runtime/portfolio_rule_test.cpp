@@ -1,0 +1,129 @@
+// The rule of a portfolio: what it chooses, how sure it is, and its text.
+#include "engine/store/portfolio_rule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "engine/store/portfolio.hpp"
+
+namespace hone {
+namespace {
+
+/// Two members: the first is fast for few rows, the second for many. They cross at 256.
+Portfolio crossing_portfolio() {
+  Portfolio made;
+  made.operation = "toy";
+  made.dtypes = "f32";
+  made.product = "Test";
+  made.sources = {{"toy", "0"}};
+  made.range.axes = {{"rows", {{1, 65536}}, false}, {"cols", {{64, 64}}, false}};
+  made.members = {{"toy", "a=1"}, {"toy", "a=2"}};
+  for (const std::int64_t rows : {1, 8, 64, 128, 512, 1024, 8192, 65536}) {
+    const double ahead = std::abs(std::log2(static_cast<double>(rows) / 256.0)) * 0.1;
+    const std::vector<std::optional<double>> slowdowns =
+        rows < 256 ? std::vector<std::optional<double>>{1.0, 1.0 + ahead} : std::vector<std::optional<double>>{1.0 + ahead, 1.0};
+    made.points.push_back({{{"rows", rows}, {"cols", 64}}, 10.0, slowdowns});
+  }
+  made.rule = {{2.0}, 0.0, 0.01};
+  return made;
+}
+
+Shape toy_shape(std::int64_t rows) { return {{"rows", rows}, {"cols", 64}}; }
+
+}  // namespace
+
+TEST_CASE("a rule chooses by shape, between the points, too") {
+  const PortfolioRule rule(crossing_portfolio());
+  for (const std::int64_t rows : {1, 3, 20, 50, 100}) {
+    CHECK(rule.rank(toy_shape(rows)).front().member == 0);
+  }
+  for (const std::int64_t rows : {700, 2000, 5001, 30000}) {
+    CHECK(rule.rank(toy_shape(rows)).front().member == 1);
+  }
+  CHECK(rule.leave_one_out().mean < 0.02);
+}
+
+TEST_CASE("a rule's doubt grows away from what was measured") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.points.resize(4);  // up to 128 rows
+  const PortfolioRule rule(portfolio);
+  double earlier = rule.doubt(toy_shape(128));
+  for (const std::int64_t rows : {256, 1024, 4096, 65536}) {
+    const double here = rule.doubt(toy_shape(rows));
+    CHECK(here > earlier);
+    earlier = here;
+  }
+  CHECK(rule.rank(toy_shape(65536)).front().doubt == earlier);
+}
+
+TEST_CASE("a rule is the same after its text was read again") {
+  const Portfolio portfolio = crossing_portfolio();
+  const std::string written = text(portfolio);
+  const Portfolio read = parse_portfolio(written).value();
+  CHECK(text(read) == written);
+  const PortfolioRule one(portfolio), two(read);
+  for (std::int64_t rows = 1; rows < 70000; rows = rows * 2 + 1) {
+    const auto first = one.rank(toy_shape(rows)), second = two.rank(toy_shape(rows));
+    REQUIRE(first.size() == second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      CHECK(first[i].member == second[i].member);
+      CHECK(first[i].doubt == second[i].doubt);
+    }
+  }
+}
+
+TEST_CASE("members that nothing tells apart come in their order") {
+  Portfolio portfolio = crossing_portfolio();
+  for (PortfolioPoint& point : portfolio.points) {
+    point.slowdowns = {1.0, 1.0};
+  }
+  const PortfolioRule rule(portfolio);
+  for (std::int64_t rows = 1; rows < 70000; rows = rows * 3 + 1) {
+    CHECK(rule.rank(toy_shape(rows)).front().member == 0);
+  }
+}
+
+TEST_CASE("a member that was measured at few shapes is not trusted elsewhere") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.members.push_back({"toy", "a=3"});
+  for (PortfolioPoint& point : portfolio.points) {
+    point.slowdowns = {1.05, 1.6, std::nullopt};
+  }
+  portfolio.points.front().slowdowns[2] = 1.0;
+  const PortfolioRule rule(portfolio);
+  CHECK(rule.rank(toy_shape(8192)).front().member == 0);
+}
+
+TEST_CASE("settings are chosen by leaving points out") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.rule = {{0.5}, 2.0, 0.2};
+  const double before = PortfolioRule(portfolio).leave_one_out().mean;
+  portfolio.rule = fit_settings(portfolio);
+  CHECK(PortfolioRule(portfolio).leave_one_out().mean <= before);
+  CHECK(portfolio.rule == fit_settings(portfolio));
+}
+
+TEST_CASE("a text that contradicts itself is no portfolio") {
+  const std::string good = text(crossing_portfolio());
+  const auto refused = [&](std::string_view what, std::string_view with) {
+    std::string bad = good;
+    const std::size_t at = bad.find(what);
+    REQUIRE(at != std::string::npos);
+    bad.replace(at, what.size(), with);
+    return !parse_portfolio(bad).ok();
+  };
+  CHECK(refused("\"config\"", "\"configuration\""));
+  CHECK(refused("\"slowdowns\":[1.0,", "\"slowdowns\":[1.0,1.0,"));
+  CHECK(refused("\"slowdowns\":[1.0,", "\"slowdowns\":[-1.0,"));
+  CHECK(refused("[[1,65536]]", "[[65536,1]]"));
+  CHECK(refused("[[1,65536]]", "[]"));
+  CHECK(refused("\"reach\":[2.0]", "\"reach\":[]"));
+  CHECK(refused("\"noise\":0.01", "\"noise\":0"));
+  CHECK(refused("{\"toy\":\"0\"}", "{}"));
+  CHECK(refused("rows=1,", "rows=x,"));
+  CHECK_FALSE(parse_portfolio("").ok());
+  CHECK_FALSE(parse_portfolio("[]").ok());
+}
+
+}  // namespace hone

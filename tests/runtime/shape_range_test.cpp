@@ -1,0 +1,91 @@
+// Ranges of shapes: what can be written, and what is drawn from them.
+#include "engine/store/shape_range.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "engine/kernel/builtin_kernels.hpp"
+
+namespace hone {
+namespace {
+
+const KernelSpec& builtin(const char* kernel) { return *find_builtin_kernel(kernel).value(); }
+
+std::string range_error(const char* kernel, std::string_view given) {
+  const Result<ShapeRange> range = parse_range(builtin(kernel), given);
+  return range ? "" : range.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a range names spans, values and alternatives, and the rest has its default") {
+  const ShapeRange range = parse_range(builtin("gemm"), "m=1..16384,n=4096|14336,k=512").value();
+  CHECK(text(range) == "m=1..16384,n=4096|14336,k=512,layout=1,terms=1,activation=1");
+  CHECK(parse_range(builtin("gemm"), text(range)).value() == range);
+  CHECK(range.axes[0].varies());
+  CHECK(range.axes[1].varies());
+  CHECK_FALSE(range.axes[2].varies());
+  CHECK(range.axes[3].exact);
+}
+
+TEST_CASE("what is wrong with a range is said") {
+  CHECK(range_error("softmax", "rows").find("is not of the form") != std::string::npos);
+  CHECK(range_error("softmax", "rows=").find("is not of the form") != std::string::npos);
+  CHECK(range_error("softmax", "row=1..5").find("rows") != std::string::npos);
+  CHECK(range_error("softmax", "rows=1..5,rows=7").find("given twice") != std::string::npos);
+  CHECK(range_error("softmax", "rows=9..5").find("is empty") != std::string::npos);
+  CHECK(range_error("softmax", "rows=0..5").find("at least 1") != std::string::npos);
+  CHECK(range_error("softmax", "rows=1..x").find("form") != std::string::npos);
+  CHECK(range_error("softmax", "rows=1...5").find("form") != std::string::npos);
+  CHECK(range_error("gemm", "layout=1|2").find("STATIC") != std::string::npos);
+}
+
+TEST_CASE("a drawn shape lies in its range, and half of the extents are ragged") {
+  const ShapeRange range = parse_range(builtin("softmax"), "rows=1..65536,cols=16..131072").value();
+  int ragged = 0, small = 0, all = 0;
+  std::set<std::string> different;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    const Shape shape = draw(range, i);
+    CHECK(distance(range, shape) == 0.0);
+    different.insert(text(shape));
+    for (const auto& [name, extent] : shape) {
+      if (extent >= 64) {
+        ++all;
+        ragged += extent % 8 != 0 ? 1 : 0;
+      }
+    }
+    small += shape[0].second < 256 ? 1 : 0;  // half of the range in log space
+  }
+  CHECK(different.size() > 380);
+  CHECK(std::abs(2 * ragged - all) < all / 5);
+  CHECK(small > 160);
+  CHECK(small < 240);
+}
+
+TEST_CASE("values that stand alone are drawn as they are") {
+  const ShapeRange range = parse_range(builtin("gemm"), "m=7,n=4096|14336,k=512").value();
+  std::set<std::int64_t> values;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const Shape shape = draw(range, i);
+    CHECK(shape[0].second == 7);
+    values.insert(shape[1].second);
+  }
+  CHECK(values == std::set<std::int64_t>{4096, 14336});
+}
+
+TEST_CASE("the distance from a range counts factors, and other code is infinitely far") {
+  const ShapeRange range = parse_range(builtin("gemm"), "m=16..64,n=4096|14336,k=512").value();
+  const auto at = [&](std::int64_t m, std::int64_t n, std::int64_t layout) {
+    return distance(range, {{"m", m}, {"n", n}, {"k", 512}, {"layout", layout}, {"terms", 1}, {"activation", 1}});
+  };
+  CHECK(at(16, 4096, 1) == 0.0);
+  CHECK(at(20, 8192, 1) == 0.0);  // between alternatives
+  CHECK(at(256, 4096, 1) == doctest::Approx(2.0));
+  CHECK(at(4, 4096, 1) == doctest::Approx(2.0));
+  CHECK(std::isinf(at(16, 4096, 2)));
+  CHECK(std::isinf(distance(range, {{"m", 16}})));
+}
+
+}  // namespace hone

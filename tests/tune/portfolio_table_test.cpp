@@ -1,0 +1,108 @@
+// Which configurations a portfolio gets.
+#include "engine/tune/portfolio_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "engine/kernel/configuration_text.hpp"
+
+namespace hone {
+namespace {
+
+KernelSpec table_spec() {
+  KernelSpec spec;
+  spec.name = "toy";
+  spec.source_hash = "0";
+  Parameter parameter;
+  parameter.name = "a";
+  for (std::int64_t value = 0; value < 8; ++value) {
+    parameter.values.emplace_back(value);
+  }
+  parameter.default_value = parameter.values.front();
+  spec.parameters = {parameter};
+  return spec;
+}
+
+/// Times of the configurations a=0, a=1, ...; 0: not measured, below 0: a wrong result.
+void measure(PortfolioTable& table, std::int64_t rows, const std::vector<double>& times) {
+  const KernelSpec spec = table_spec();
+  std::vector<Trial> trials;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i] == 0.0) {
+      continue;
+    }
+    Trial& trial = trials.emplace_back();
+    trial.configuration.values = {spec.parameters.front().values[i]};
+    trial.outcome = times[i] < 0.0 ? Outcome::kWrongResult : Outcome::kOk;
+    trial.measurement.median_us = std::max(0.0, times[i]);
+  }
+  table.add({{"rows", rows}}, spec, trials);
+}
+
+std::vector<std::string> chosen(const PortfolioTable& table, std::size_t most = 8) {
+  std::vector<std::string> names;
+  for (const std::size_t column : table.choose(most)) {
+    names.push_back(table.columns()[column].configuration);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a portfolio begins with what is good everywhere and adds what shapes gain by") {
+  PortfolioTable table;
+  measure(table, 1, {1.1, 1.0, 3.0});
+  measure(table, 10, {1.1, 2.0, 2.0});
+  measure(table, 100, {1.0, 2.0, 2.0});
+  measure(table, 1000, {1.5, 3.0, 1.0});
+  CHECK(chosen(table) == std::vector<std::string>{"a=0", "a=2", "a=1"});
+  CHECK(chosen(table, 1) == std::vector<std::string>{"a=0"});
+}
+
+TEST_CASE("a member that brings next to nothing is not worth its code") {
+  PortfolioTable table;
+  measure(table, 1, {1.001, 1.0});
+  measure(table, 10, {1.0, 1.3});
+  CHECK(chosen(table) == std::vector<std::string>{"a=0"});
+}
+
+TEST_CASE("what was wrong at one shape is no member") {
+  PortfolioTable table;
+  measure(table, 1, {1.5, 1.0});
+  measure(table, 10, {1.5, 1.0});
+  CHECK(chosen(table) == std::vector<std::string>{"a=1"});
+  measure(table, 100, {1.5, -1.0});
+  CHECK(chosen(table) == std::vector<std::string>{"a=0"});
+}
+
+TEST_CASE("later measurements of a shape take the place of earlier ones") {
+  PortfolioTable table;
+  measure(table, 1, {1.0, 2.0});
+  measure(table, 1, {4.0, 0.0});
+  REQUIRE(table.rows().size() == 1);
+  CHECK(table.rows().front().best_us == 2.0);
+  CHECK(table.rows().front().slowdowns.at(0) == 2.0);
+}
+
+TEST_CASE("a portfolio has a cell for each member and point, empty where nothing was measured") {
+  PortfolioTable table;
+  measure(table, 1, {1.0, 1.3});
+  measure(table, 1000, {0.0, 1.0});
+  measure(table, 2000, {2.0, 1.0});
+  measure(table, 77, {});
+  Portfolio about;
+  about.range.axes = {{"rows", {{1, 4096}}, false}};
+  const Portfolio made = table.portfolio(about, 8);
+  REQUIRE(made.members.size() == 2);
+  REQUIRE(made.points.size() == 3);
+  const auto at = [&](const std::string& configuration) {
+    return static_cast<std::size_t>(std::ranges::find(made.members, configuration, &PortfolioMember::configuration) - made.members.begin());
+  };
+  CHECK_FALSE(made.points[1].slowdowns[at("a=0")]);
+  CHECK(*made.points[0].slowdowns[at("a=1")] == 1.3);
+  CHECK(made.rule.reach.size() == 1);
+  CHECK(text(table.portfolio(about, 8)) == text(made));
+}
+
+}  // namespace hone
