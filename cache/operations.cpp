@@ -1,5 +1,7 @@
 // Which kernel's record serves a problem of an operation.
 
+#include <fmt/format.h>
+
 #include "cache/rows.hpp"
 #include "cache/sqlite_store.hpp"
 
