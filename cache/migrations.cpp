@@ -375,9 +375,9 @@ CREATE TABLE record_7 (
   alignment      INTEGER NOT NULL CHECK (alignment > 0),
   device         INTEGER NOT NULL REFERENCES device (id),
   timing_profile TEXT NOT NULL CHECK (timing_profile <> ''),
-  input_profile  TEXT NOT NULL CHECK (input_profile <> ''),
-  objective      TEXT NOT NULL CHECK (objective <> ''),
-  accuracy_bound TEXT NOT NULL CHECK (accuracy_bound <> ''),
+  input_profile  TEXT NOT NULL DEFAULT 'default' CHECK (input_profile <> ''),
+  objective      TEXT NOT NULL DEFAULT 'time' CHECK (objective <> ''),
+  accuracy_bound TEXT NOT NULL DEFAULT 'none' CHECK (accuracy_bound <> ''),
   shape          TEXT NOT NULL,
   configuration  TEXT NOT NULL,
   samples        BLOB NOT NULL CHECK (length(samples) % 8 = 0),
@@ -385,15 +385,15 @@ CREATE TABLE record_7 (
   ci95_low_us    REAL,
   ci95_high_us   REAL,
   raced_out      INTEGER NOT NULL CHECK (raced_out IN (0, 1)),
-  by_graph       INTEGER NOT NULL CHECK (by_graph IN (0, 1)),
+  by_graph       INTEGER NOT NULL DEFAULT 0 CHECK (by_graph IN (0, 1)),
   default_us     REAL,
   session        INTEGER NOT NULL REFERENCES session (id),
   trials         INTEGER NOT NULL,
   artifact       TEXT NOT NULL,  -- digest; empty if none
   symbols        TEXT NOT NULL,  -- JSON array
-  content        TEXT NOT NULL,  -- fingerprint of the artifact's bytes
-  code_digest    TEXT NOT NULL,
-  seal           TEXT NOT NULL,
+  content        TEXT NOT NULL DEFAULT '',  -- fingerprint of the artifact's bytes
+  code_digest    TEXT NOT NULL DEFAULT '',
+  seal           TEXT NOT NULL DEFAULT '',
   environment    INTEGER NOT NULL REFERENCES environment (id),
   created_at     TEXT NOT NULL,
   generation     INTEGER NOT NULL DEFAULT 0 CHECK (generation >= 0),

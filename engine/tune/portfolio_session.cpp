@@ -152,8 +152,8 @@ class PortfolioSession {
     const KernelSpec& spec = *request_.operation->definition;
     const auto memory = request_.common.device.info.properties.find("memory");
     constexpr double kRangeMemoryShare = 0.1;
-    const double room =
-        memory == request_.common.device.info.properties.end() ? request_.most_bytes : kRangeMemoryShare * static_cast<double>(memory->second);
+    const double room = memory == request_.common.device.info.properties.end() ? request_.most_bytes
+                                                                               : kRangeMemoryShare * static_cast<double>(memory->second);
     const double bytes = argument_bytes(spec, problem);
     if (bytes > std::min(room, request_.most_bytes)) {
       return false;

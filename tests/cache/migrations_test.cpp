@@ -47,7 +47,9 @@ INSERT INTO compiled (source_hash, dtype, architecture, compiler, configuration,
   }
   if (version >= 6) {
     sql +=
-        "INSERT INTO operation_record VALUES ('matmul', 'f16', 'contiguous', 16, 1, 'default', 'time', 'none', 'cold-l2', 'm=1', 'gemm', "
+        "INSERT INTO operation_record (operation, dtype, layout, alignment, device, input_profile, objective, accuracy_bound, "
+        "timing_profile, shape, kernel, source_hash, session, created_at) VALUES ('matmul', 'f16', 'contiguous', 16, 1, 'default', 'time', "
+        "'none', 'cold-l2', 'm=1', 'gemm', "
         "'s', "
         "2, 'then');";
   }
