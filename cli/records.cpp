@@ -37,7 +37,7 @@ WhichRecords find_records(const cxxopts::ParseResult& arguments) {
 }
 
 Json record_json(const RecordInfo& record) {
-  return {{"id", record.id},
+  return {{"record", record.id},
           {"generation", record.generation},
           {"state", name(record.state)},
           {"served", record.served},
@@ -45,10 +45,10 @@ Json record_json(const RecordInfo& record) {
           {"source_hash", record.source_hash},
           {"dtype", record.dtypes},
           {"shape", json(record.shape)},
-          {"accuracy_bound", record.accuracy_bound},
+          {"bound", record.accuracy_bound},
           {"input_profile", record.input_profile},
           {"product", record.product},
-          {"config", record.configuration},
+          {"configuration", record.configuration},
           {"time_us", record.median_us},
           {"default_us", record.default_us},
           {"session", record.session},

@@ -159,6 +159,10 @@ TEST_CASE("--json prints what docs/json.md says: of the store") {
   check("sessions", {"sessions", "--store", store});
   check("sessions ID", {"sessions", "1", "--store", store});
   check("sessions ID --record FILE", {"sessions", "1", "--store", store, "--record", directory / "r.json"});
+  check("records", {"records", "--store", store});
+  check("records --set STATE", {"records", "1", "--set", "approved", "--store", store});
+  check("records --roll-back GENERATION", {"records", "--roll-back", "1", "--store", store});
+  check("records --log", {"records", "--log", "--store", store});
   check("compare", {"compare", "--spaces", directory / "r.json", "--strategy", "random", "--budgets", "2", "--repeats", "2"});
 }
 

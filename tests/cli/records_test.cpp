@@ -35,8 +35,8 @@ TEST_CASE("a record is listed, withdrawn, rolled back to and pinned") {
   CHECK(listed["records"][0]["state"] == "candidate");
   CHECK(listed["records"][0]["served"] == true);
   CHECK(listed["records"][0]["time_us"] > 0.0);
-  const std::string id = std::to_string(listed["records"][0]["id"].get<int>()), then = std::to_string(listed["generation"].get<int>());
-  CHECK(of_problem("best", store).json()["record"] == listed["records"][0]["id"]);
+  const std::string id = std::to_string(listed["records"][0]["record"].get<int>()), then = std::to_string(listed["generation"].get<int>());
+  CHECK(of_problem("best", store).json()["record"] == listed["records"][0]["record"]);
 
   const int withdrawn = records({id, "--set", "withdrawn", "--reason", "slow in production"})["generation"];
   CHECK(of_problem("best", store).exit == 2);
