@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace hone {
 namespace {
 
 constexpr std::size_t kFirstSlots = 64;
+
+/// A destroyed graph gives back what it kept from a thread of the driver's, a moment later: so long is waited for it.
+constexpr auto kGivenBackWithin = std::chrono::milliseconds(20);
+constexpr auto kGivenBackTick = std::chrono::microseconds(100);
 
 }  // namespace
 
@@ -103,15 +109,26 @@ Result<void> Workspaces::fill_spare(std::size_t count) {
   return {};
 }
 
+template <class Matches>
+Workspaces::ForGraphs* Workspaces::find_fitting(std::size_t bytes, const Matches& matches) const {
+  const auto found = std::ranges::find_if(for_capture_, [&](const auto& block) {
+    return block->bytes >= bytes && matches(*block, block->taken->load(std::memory_order_acquire));
+  });
+  return found == for_capture_.end() ? nullptr : found->get();
+}
+
 Result<std::byte*> Workspaces::find_captured(void* stream, const Lane& lane, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  ForGraphs* spare = nullptr;
-  for (const auto& block : for_capture_) {
-    const bool taken = block->taken->load(std::memory_order_acquire), fits = block->bytes >= bytes;
-    if (taken && fits && block->of == lane) {
-      return block->address;
-    }
-    spare = !taken && fits ? block.get() : spare;
+  ForGraphs* const own = find_fitting(bytes, [&](const ForGraphs& block, bool taken) { return taken && block.of == lane; });
+  if (own != nullptr) {
+    return own->address;
+  }
+  const auto is_spare = [](const ForGraphs&, bool taken) { return !taken; };
+  ForGraphs* spare = find_fitting(bytes, is_spare);
+  for (const auto end = std::chrono::steady_clock::now() + kGivenBackWithin;
+       spare == nullptr && !for_capture_.empty() && std::chrono::steady_clock::now() < end;) {
+    std::this_thread::sleep_for(kGivenBackTick);
+    spare = find_fitting(bytes, is_spare);
   }
   if (spare == nullptr) {
     return Error{ErrorCode::kUnavailable,

@@ -56,6 +56,9 @@ class Workspaces {
 
   static Slot& slot_of(Table& table, std::uint64_t stream);
   Result<void> allocate(Block& block, std::size_t bytes);
+  /// Where `matches(block, taken)` holds.
+  template <class Matches>
+  [[nodiscard]] ForGraphs* find_fitting(std::size_t bytes, const Matches& matches) const;
   Result<std::byte*> find_captured(void* stream, const Lane& lane, std::size_t bytes);
   void give(ForGraphs& block, void* stream, const Lane& lane) const;
   Result<void> fill_spare(std::size_t count);

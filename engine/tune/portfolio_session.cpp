@@ -383,10 +383,16 @@ class PortfolioSession {
 
   [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured"}; }
 
+  /// The bytes of the members' code: each is compiled for some shape at which it was measured.
   Result<void> weigh() {
-    HONE_ASSIGN(const Problem problem, problem_at(portfolio_.points.front().shape));
-    for (const PortfolioMember& member : portfolio_.members) {
+    for (std::size_t i = 0; i < portfolio_.members.size(); ++i) {
+      const PortfolioMember& member = portfolio_.members[i];
+      const auto measured = std::ranges::find_if(portfolio_.points, [&](const auto& point) { return point.slowdowns[i].has_value(); });
+      if (measured == portfolio_.points.end()) {
+        continue;
+      }
       const KernelSpec& spec = *kernel_named(member.kernel);
+      HONE_ASSIGN(const Problem problem, problem_at(measured->shape));
       HONE_ASSIGN(const Problem own, problem_for(spec, problem));
       HONE_ASSIGN(const auto compiled, store_.find_compiled(compiled_key(spec, own, member.configuration, request_.common.device.info)));
       report_.code_bytes += compiled ? static_cast<double>(compiled->artifact->bytes.size()) : 0.0;

@@ -65,7 +65,7 @@ std::vector<Parameter> parameters() {
   return all;
 }
 
-/// At least one byte: there are no empty buffers.
+/// At least one byte: there are no empty buffers. Else with room for the alignment that the library wants.
 Argument workspace_argument() {
   const Expression kib = Expression::variable(fmt::format("c.{}", kWorkspace));
   Argument workspace;
@@ -73,9 +73,10 @@ Argument workspace_argument() {
   workspace.direction = Direction::kWorkspace;
   workspace.element_is_t = false;
   workspace.dtype = DType::kU8;
-  workspace.extent =
-      Expression::make(Operator::kSelect, {Expression::make(Operator::kEqual, {kib, Expression::constant(0)}), Expression::constant(1),
-                                           Expression::make(Operator::kMultiply, {kib, Expression::constant(1024)})});
+  const Expression bytes = Expression::make(Operator::kMultiply, {kib, Expression::constant(1024)});
+  workspace.extent = Expression::make(Operator::kSelect,
+                                      {Expression::make(Operator::kEqual, {kib, Expression::constant(0)}), Expression::constant(1),
+                                       Expression::make(Operator::kAdd, {bytes, Expression::constant(LtProduct::kWorkspaceAlignment)})});
   return workspace;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace hone::cuda {
@@ -244,9 +245,12 @@ Result<void> LtProduct::launch(const LtChoice& choice, StreamHandle stream, cons
       return context_->error(status, "the bias cannot be set");
     }
   }
+  std::size_t room = choice.workspace_bytes + kWorkspaceAlignment;
+  void* workspace = choice.workspace_bytes == 0 ? nullptr : operands.workspace;
+  workspace = workspace == nullptr ? nullptr : std::align(kWorkspaceAlignment, choice.workspace_bytes, workspace, room);
   const int status = api.matmul(context_->handle(), operation, operands.alpha, operands.b, &a_, operands.a, &b_,
                                 added_ ? operands.beta : &kNothing, added_ ? operands.added : operands.out, &out_, operands.out, &out_,
-                                &choice.algorithm, operands.workspace, choice.workspace_bytes, stream);
+                                &choice.algorithm, workspace, choice.workspace_bytes, stream);
   return status == kLtSuccess ? Result<void>() : context_->error(status, "the product cannot be launched");
 }
 

@@ -44,9 +44,12 @@ class LtProduct {
   /// has none, or none for this problem and workspace.
   [[nodiscard]] Result<LtChoice> find(const LtTraits& traits, std::size_t workspace_bytes) const;
 
+  /// Of the workspace that the library gets; recent versions refuse less.
+  static constexpr std::int64_t kWorkspaceAlignment = 256;
+
   struct Operands {
     const void *a = nullptr, *b = nullptr, *added = nullptr, *bias = nullptr;
-    void *out = nullptr, *workspace = nullptr;
+    void *out = nullptr, *workspace = nullptr;      ///< where the choice needs a workspace, with kWorkspaceAlignment bytes more
     const float *alpha = nullptr, *beta = nullptr;  ///< in host memory
   };
   [[nodiscard]] Result<void> launch(const LtChoice& choice, StreamHandle stream, const Operands& operands) const;

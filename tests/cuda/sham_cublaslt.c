@@ -176,7 +176,7 @@ int cublasLtMatmul(void* handle, const Operation* operation, const float* alpha,
   const uint64_t terms = operation->transpose_a ? a_layout->rows : a_layout->columns;
   const size_t needed = algorithm->traits[kSplit] == 1 ? 4 : 5000 * (size_t)algorithm->traits[kSplit];
   (void)stream;
-  if (handle == NULL || !is_known(algorithm) || workspace == NULL || workspace_bytes < needed) {
+  if (handle == NULL || !is_known(algorithm) || workspace == NULL || (uintptr_t)workspace % 256 != 0 || workspace_bytes < needed) {
     return kNotSupported;
   }
   for (uint64_t column = 0; column < d_layout->columns; ++column) {
