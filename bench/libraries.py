@@ -201,7 +201,7 @@ def main():
     parser.add_argument("cases", nargs="*", default=CASES, metavar="DTYPE:MxNxK")
     parser.add_argument("--budget", default="6s")
     parser.add_argument("--out", default="libraries.json")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()  # cases may follow options
     torch.matmul(*torch.randn(2, 64, 64, device="cuda").bfloat16())  # loads cuBLAS
     lt, results = CublasLt(), []
     print(torch.cuda.get_device_name(), "PyTorch", torch.__version__, "cuBLASLt", lt.version(), flush=True)

@@ -31,6 +31,9 @@ Result<Tolerance> tolerance(const Bound& bound, DType dtype, double sum_length, 
 /// How close to the best, as a factor of its time, a configuration is that may win: single measurements differ by about this much.
 inline constexpr double kFinalistMargin = 1.03;
 
+/// So much longer, in microseconds, a launch alone may take than the same kernel among many in a graph.
+inline constexpr double kAloneUs = 10.0;
+
 struct MeasureSettings {
   int warmup_runs = 2;
   int race_samples = 5;       ///< after this many samples a clearly slower configuration is dropped

@@ -224,7 +224,9 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
   const Clock::time_point warming = Clock::now();
   Subject timed = subject(kernel, configuration, std::move(counts));
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
-  const bool hopeless = timed.warmup_us < kNone && timed.warmup_us > kHopeless * limit_us;
+  // The incumbent of a short kernel was timed in a graph, and a warm-up run is not.
+  const double alone_us = limit_us < settings.graph_below_us * settings.race_margin && has_graphs_ ? kAloneUs : 0.0;
+  const bool hopeless = timed.warmup_us < kNone && timed.warmup_us > kHopeless * limit_us + alone_us;
   if (!hopeless) {
     HONE_TRY(select_timing_method(timed, settings, incumbent_us.value_or(kNone)));
   }

@@ -144,7 +144,6 @@ std::unique_ptr<LoadedKernel> MeasuringWorker::prepare(const Compiled& compiled,
 /// What is far behind costs a launch or two, not a validation: most candidates of a wide space. False if it is, or if it failed.
 bool MeasuringWorker::look(const Configuration& configuration, const LoadedKernel& kernel, double incumbent_us, TrialReply& reply) {
   constexpr double kFarBehind = 1.5;  // more than one cold run and another differ by
-  constexpr double kAloneUs = 10.0;   // that a launch alone takes longer than one of many in a graph
   constexpr double kHostUs = 20e3;    // that a host with other work may take longer, twice in a row
   constexpr double kCrawl = 10.0;     // times the limit that it is waited for
   const double limit_us = kFarBehind * incumbent_us + (device_->info().compile_overlaps ? kAloneUs : kHostUs);

@@ -39,6 +39,14 @@ TEST_CASE("what lost before its graph is made has none") {
   CHECK(track.device.graph_calls.empty());
 }
 
+TEST_CASE("what a launch alone takes longer than one in a graph does not decide a race between the shortest") {
+  Track track;
+  CHECK(track.time(taking(4.0), 1.0).by_graph);
+  const Measurement lost = track.time(taking(40.0), 1.0);
+  CHECK(lost.raced_out);
+  CHECK_FALSE(lost.by_graph);
+}
+
 TEST_CASE("a limit of 0 makes no graphs, and neither does a warm cache") {
   Track track;
   track.settings.graph_below_us = 0.0;
