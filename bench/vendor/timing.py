@@ -22,6 +22,7 @@ L2_MULTIPLE = 4.2
 SPIN_CYCLES = 250_000  # about 0.13 ms
 FEWEST_CALLS = 16  # in a graph: the events around it are then nothing
 SHORT_US = 20.0
+MOST_SETS = 256
 ROUNDS_AT_ONCE = 10
 
 
@@ -79,7 +80,8 @@ class Stopwatch:
         return {name: [us / graphs[name][1] for us in taken] for name, taken in samples.items()}
 
     def sets_for(self, bytes_of_one):
-        return max(2, -(-self.footprint // bytes_of_one) + 1)
+        """As many as do not fit the caches together; of the smallest problems as many as can be made in a second."""
+        return min(MOST_SETS, max(2, -(-self.footprint // bytes_of_one) + 1))
 
 
 def capture(calls):

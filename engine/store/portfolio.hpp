@@ -39,7 +39,7 @@ struct Portfolio {
   std::vector<PortfolioMember> members;
   std::vector<PortfolioPoint> points;
   RuleSettings rule;
-  double expected = 1.0, worst = 1.0;  ///< slowdown of the rule's choices, each point left out in turn: geometric mean, and largest
+  double expected = 1.0, worst = 1.0;  ///< slowdown at a shape that has no part in it: geometric mean, and largest
   double seconds = 0.0;                ///< spent on it,
   std::int64_t trials = 0;             ///< and measurements made for it
 };

@@ -8,8 +8,8 @@ namespace hone {
 namespace {
 
 constexpr double kMostSlowdown = 1.5;     // as a logarithm: what is slower than that is just slow
-constexpr double kUnknown = 0.3;          // logarithm of the slowdown of a member where it was never measured,
-constexpr double kUnknownWeight = 1.0;    // as if it was measured at so many points
+constexpr double kUnknown = 1.0;          // logarithm of the slowdown of a member far from where it was measured: no choice
+constexpr double kCaution = 0.3;          // of the doubt, added to what is expected: between equals what is known better is chosen
 constexpr int kAlignments = 5;            // factors of two that matter
 constexpr double kLeastDeviation = 0.01;  // no rule is surer than measurements are
 constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known of,
@@ -40,6 +40,14 @@ double covariance(const std::vector<double>& a, const std::vector<double>& b) {
     square += (a[i] - b[i]) * (a[i] - b[i]);
   }
   return 1.0 / (1.0 + square);
+}
+
+double product(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] * b[i];
+  }
+  return sum;
 }
 
 /// Of a symmetric positive definite matrix, by Cholesky's decomposition.
@@ -89,9 +97,11 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
   for (const PortfolioPoint& point : portfolio.points) {
     points_.push_back(coordinates(point.shape));
   }
-  solve();
-  fill(portfolio);
-  calibrate(portfolio);
+  for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
+    learn(portfolio, member);
+  }
+  calibrate();
+  try_each_point();
 }
 
 PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
@@ -108,119 +118,103 @@ PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
   return at;
 }
 
-PortfolioRule::Row PortfolioRule::covariances(const Row& at) const {
-  Row all;
-  for (const Row& point : points_) {
-    all.push_back(covariance(at, point));
-  }
-  return all;
-}
-
-void PortfolioRule::solve() {
-  std::vector<Row> matrix;
-  for (const Row& point : points_) {
-    matrix.push_back(covariances(point));
-    matrix.back()[matrix.size() - 1] += settings_.noise;
-  }
-  inverse_ = inverted(std::move(matrix));
-}
-
-/// What was not measured is what was measured near it, and the less of that there is the more the mean.
-void PortfolioRule::fill(const Portfolio& portfolio) {
-  for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
-    double sum = kUnknown * kUnknownWeight, count = kUnknownWeight;
-    for (const PortfolioPoint& point : portfolio.points) {
-      if (point.slowdowns[member]) {
-        sum += log_slowdown(*point.slowdowns[member]);
-        count += 1.0;
-      }
-    }
-    const double mean = sum / count;
-    Row values(points_.size(), 0.0), weights(points_.size(), 0.0);
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      double near = 0.0, weight = 0.25;
-      for (std::size_t k = 0; k < points_.size() && !portfolio.points[i].slowdowns[member]; ++k) {
-        if (portfolio.points[k].slowdowns[member]) {
-          const double likeness = covariance(points_[i], points_[k]);
-          near += likeness * likeness * (log_slowdown(*portfolio.points[k].slowdowns[member]) - mean);
-          weight += likeness * likeness;
-        }
-      }
-      values[i] = portfolio.points[i].slowdowns[member] ? log_slowdown(*portfolio.points[i].slowdowns[member]) - mean : near / weight;
-    }
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      for (std::size_t k = 0; k < points_.size(); ++k) {
-        weights[i] += inverse_[i][k] * values[k];
-      }
-    }
-    means_.push_back(mean);
-    values_.push_back(std::move(values));
-    weights_.push_back(std::move(weights));
-  }
-}
-
-void PortfolioRule::calibrate(const Portfolio& portfolio) {
-  double squares = 0.0, scaled = 0.0, regrets = 0.0;
-  std::size_t cells = 0, choices = 0;
+/// A member's process knows of the points where it was measured, and expects kUnknown elsewhere.
+void PortfolioRule::learn(const Portfolio& portfolio, std::size_t member) {
+  Process process;
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    const auto& slowdowns = portfolio.points[i].slowdowns;
-    double least = 0.0;
-    std::size_t chosen = slowdowns.size();
-    for (std::size_t member = 0; member < slowdowns.size(); ++member) {
-      if (!slowdowns[member]) {
-        continue;
-      }
-      const double error = weights_[member][i] / inverse_[i][i];
-      const double predicted = means_[member] + values_[member][i] - error;
-      squares += error * error;
-      scaled += error * error * inverse_[i][i];
-      ++cells;
-      if (chosen == slowdowns.size() || predicted < least) {
-        chosen = member;
-        least = predicted;
-      }
-    }
-    if (chosen < slowdowns.size()) {
-      const double regret = log_slowdown(*slowdowns[chosen]);
-      regrets += regret;
-      score_.worst = std::max(score_.worst, regret);
-      ++choices;
+    if (const std::optional<double>& slowdown = portfolio.points[i].slowdowns[member]) {
+      process.points.push_back(i);
+      process.values.push_back(log_slowdown(*slowdown) - kUnknown);
     }
   }
-  if (cells > 0) {
-    score_.mean = regrets / static_cast<double>(choices);
-    score_.error = std::sqrt(squares / static_cast<double>(cells));
-    scaled += kPriorWeight * kPriorDeviation * kPriorDeviation;
-    deviation_ = std::max(kLeastDeviation, std::sqrt(scaled / (static_cast<double>(cells) + kPriorWeight)));
+  const std::size_t n = process.points.size();
+  std::vector<Row> matrix(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < n; ++k) {
+      matrix[i].push_back(covariance(points_[process.points[i]], points_[process.points[k]]) + (i == k ? settings_.noise : 0.0));
+    }
   }
+  process.inverse = inverted(std::move(matrix));
+  for (std::size_t i = 0; i < n; ++i) {
+    process.weights.push_back(product(process.inverse[i], process.values));
+  }
+  processes_.push_back(std::move(process));
 }
 
-double PortfolioRule::variance(const Row& covariance) const {
+/// `deviation_` is not in the doubt yet.
+Opinion PortfolioRule::opinion(std::size_t member, const Row& at) const {
+  const Process& process = processes_[member];
+  Row covariances;
+  for (const std::size_t point : process.points) {
+    covariances.push_back(covariance(at, points_[point]));
+  }
   double explained = 0.0;
-  for (std::size_t i = 0; i < covariance.size(); ++i) {
-    double sum = 0.0;
-    for (std::size_t k = 0; k < covariance.size(); ++k) {
-      sum += inverse_[i][k] * covariance[k];
-    }
-    explained += covariance[i] * sum;
+  for (std::size_t i = 0; i < covariances.size(); ++i) {
+    explained += covariances[i] * product(process.inverse[i], covariances);
   }
-  return std::max(0.0, 1.0 - explained) + settings_.noise;
+  return {member, std::max(0.0, kUnknown + product(process.weights, covariances)),
+          std::sqrt(std::max(0.0, 1.0 - explained) + settings_.noise)};
 }
 
-double PortfolioRule::doubt(const Shape& shape) const { return deviation_ * std::sqrt(variance(covariances(coordinates(shape)))); }
+/// What the process of a member expects at one of its points without it, by the inverse's diagonal (Rasmussen and Williams, Gaussian
+/// Processes for Machine Learning, 5.12).
+double PortfolioRule::error_without(const Process& process, std::size_t i) { return process.weights[i] / process.inverse[i][i]; }
+
+void PortfolioRule::calibrate() {
+  double squares = 0.0, scaled = 0.0;
+  std::size_t cells = 0;
+  for (const Process& process : processes_) {
+    for (std::size_t i = 0; i < process.points.size(); ++i) {
+      const double error = error_without(process, i);
+      squares += error * error;
+      scaled += error * error * process.inverse[i][i];
+      ++cells;
+    }
+  }
+  scaled += kPriorWeight * kPriorDeviation * kPriorDeviation;
+  deviation_ = std::max(kLeastDeviation, std::sqrt(scaled / (static_cast<double>(cells) + kPriorWeight)));
+  score_.error = cells > 0 ? std::sqrt(squares / static_cast<double>(cells)) : 0.0;
+}
+
+/// Each point in turn is unknown. What was not measured there counts as it is expected.
+void PortfolioRule::try_each_point() {
+  for (std::size_t point = 0; point < points_.size(); ++point) {
+    double least = 0.0, regret = 0.0;
+    for (std::size_t member = 0; member < processes_.size(); ++member) {
+      const Process& process = processes_[member];
+      const auto at = std::ranges::find(process.points, point);
+      double expected = 0.0, doubt = 0.0, known = 0.0;
+      if (at == process.points.end()) {
+        const Opinion other = opinion(member, points_[point]);
+        expected = known = other.slowdown;
+        doubt = other.doubt;
+      } else {
+        const auto i = static_cast<std::size_t>(at - process.points.begin());
+        known = process.values[i] + kUnknown;
+        expected = std::max(0.0, known - error_without(process, i));
+        doubt = std::sqrt(1.0 / process.inverse[i][i]);
+      }
+      const double wanted = expected + kCaution * deviation_ * doubt;
+      if (member == 0 || wanted < least) {
+        least = wanted;
+        regret = known;
+      }
+    }
+    score_.mean += regret / static_cast<double>(points_.size());
+    score_.worst = std::max(score_.worst, regret);
+  }
+}
+
+double PortfolioRule::doubt(const Shape& shape) const { return rank(shape).front().doubt; }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape) const {
-  const Row covariance = covariances(coordinates(shape));
-  const double doubt = deviation_ * std::sqrt(variance(covariance));
+  const Row at = coordinates(shape);
   std::vector<Opinion> all;
-  for (std::size_t member = 0; member < weights_.size(); ++member) {
-    double sum = means_[member];
-    for (std::size_t i = 0; i < covariance.size(); ++i) {
-      sum += covariance[i] * weights_[member][i];
-    }
-    all.push_back({member, std::max(0.0, sum), doubt});
+  for (std::size_t member = 0; member < processes_.size(); ++member) {
+    all.push_back(opinion(member, at));
+    all.back().doubt *= deviation_;
   }
-  std::ranges::stable_sort(all, {}, &Opinion::slowdown);
+  std::ranges::stable_sort(all, {}, [](const Opinion& one) { return one.slowdown + kCaution * one.doubt; });
   return all;
 }
 

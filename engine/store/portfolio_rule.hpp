@@ -15,8 +15,9 @@ struct Opinion {
   double doubt = 0.0;     ///< its standard deviation
 };
 
-/// A Gaussian process over the shapes' extents and alignments, one for each member with the same kernel. It computes with basic arithmetic
-/// alone, in a fixed order, so the same portfolio gives the same choice on every host.
+/// A Gaussian process over the shapes' extents and alignments for each member, over the points where it was measured; far from them it is
+/// expected to be slow. They share their settings. The rule computes with basic arithmetic alone, in a fixed order, so the same portfolio
+/// gives the same choice on every host.
 class PortfolioRule {
  public:
   /// Of a portfolio with at least one point.
@@ -24,33 +25,36 @@ class PortfolioRule {
 
   /// All members, the best first; ties by their order.
   [[nodiscard]] std::vector<Opinion> rank(const Shape& shape) const;
-  /// The standard deviation that it would state there.
+  /// The standard deviation that it states for its choice there.
   [[nodiscard]] double doubt(const Shape& shape) const;
 
   struct Score {
     double mean = 0.0, worst = 0.0;  ///< logarithm of the slowdown of the choices
     double error = 0.0;              ///< root of the mean square of the predictions' errors
   };
-  /// Each point in turn is predicted from the others.
+  /// Each point in turn is predicted from the others; a choice that was not measured there counts as it is expected.
   [[nodiscard]] Score leave_one_out() const { return score_; }
 
  private:
   using Row = std::vector<double>;
+  /// Of a member.
+  struct Process {
+    std::vector<std::size_t> points;  ///< where it was measured
+    Row values, weights;              ///< of these: logarithms of the slowdowns, less what is expected of what is unknown
+    std::vector<Row> inverse;         ///< of their covariance matrix
+  };
   [[nodiscard]] Row coordinates(const Shape& shape) const;
-  [[nodiscard]] Row covariances(const Row& at) const;
-  [[nodiscard]] double variance(const Row& covariance) const;
-  void fill(const Portfolio& portfolio);
-  void solve();
-  void calibrate(const Portfolio& portfolio);
+  void learn(const Portfolio& portfolio, std::size_t member);
+  [[nodiscard]] Opinion opinion(std::size_t member, const Row& at) const;
+  [[nodiscard]] static double error_without(const Process& process, std::size_t i);
+  void calibrate();
+  void try_each_point();
 
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
-  std::vector<Row> points_;   ///< coordinates
-  std::vector<Row> inverse_;  ///< of the covariance matrix of the points
-  std::vector<Row> values_;   ///< [member][point]: logarithm of the slowdown, less the member's mean
-  std::vector<Row> weights_;  ///< [member][point]
-  Row means_;                 ///< of each member
-  double deviation_ = 0.15;   ///< of the process
+  std::vector<Row> points_;  ///< coordinates
+  std::vector<Process> processes_;
+  double deviation_ = 0.15;  ///< of all processes
   Score score_;
 };
 

@@ -367,6 +367,7 @@ class PortfolioSession {
                                                        report_.failures.empty() ? ": none fits the device, --largest and the budget"
                                                                                 : ": " + report_.failures.front())};
     }
+    table_.judge(portfolio_, request_.most_members);
     portfolio_.seconds = elapsed();
     portfolio_.trials = about_.trials + trials_;
     std::map<std::string, std::string> sources;

@@ -85,8 +85,7 @@ std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
   return all;
 }
 
-std::vector<std::size_t> PortfolioTable::choose(std::size_t most) const {
-  const std::vector<Row> all = rows();
+std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std::size_t most) const {
   std::vector<std::size_t> left = contenders(all, wrong_, columns_.size()), chosen;
   std::vector<double> reached(all.size(), kUncovered);
   std::vector<std::size_t> counts(columns_.size());
@@ -128,21 +127,25 @@ std::vector<std::size_t> PortfolioTable::choose(std::size_t most) const {
   return chosen;
 }
 
-Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
-  const std::vector<std::size_t> chosen = choose(most);
-  about.members.clear();
-  about.points.clear();
+void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const {
+  portfolio.members.clear();
+  portfolio.points.clear();
   for (const std::size_t column : chosen) {
-    about.members.push_back(columns_[column]);
+    portfolio.members.push_back(columns_[column]);
   }
-  for (const Row& row : rows()) {
+  for (const Row& row : all) {
     PortfolioPoint point{row.shape, row.best_us, {}};
     for (const std::size_t column : chosen) {
       const auto cell = row.slowdowns.find(column);
       point.slowdowns.push_back(cell == row.slowdowns.end() ? std::nullopt : std::optional(cell->second));
     }
-    about.points.push_back(std::move(point));
+    portfolio.points.push_back(std::move(point));
   }
+}
+
+Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
+  const std::vector<Row> all = rows();
+  fill(about, all, choose(all, most));
   if (about.points.empty()) {
     return about;
   }
@@ -151,6 +154,28 @@ Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
   about.expected = std::exp(score.mean);
   about.worst = std::exp(score.worst);
   return about;
+}
+
+void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
+  const std::vector<Row> all = rows();
+  double sum = 0.0, worst = 0.0;
+  for (std::size_t left_out = 0; left_out < all.size() && all.size() > 1; ++left_out) {
+    std::vector<Row> others = all;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
+    const std::vector<std::size_t> chosen = choose(others, most);
+    Portfolio without = portfolio;
+    fill(without, others, chosen);
+    if (chosen.empty()) {
+      continue;
+    }
+    const Opinion opinion = PortfolioRule(without).rank(all[left_out].shape).front();
+    const auto measured = all[left_out].slowdowns.find(chosen[opinion.member]);
+    const double slowdown = measured == all[left_out].slowdowns.end() ? opinion.slowdown : std::log(measured->second);
+    sum += slowdown;
+    worst = std::max(worst, slowdown);
+  }
+  portfolio.expected = std::exp(sum / static_cast<double>(std::max<std::size_t>(1, all.size())));
+  portfolio.worst = std::exp(worst);
 }
 
 }  // namespace hone

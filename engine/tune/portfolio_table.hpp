@@ -31,12 +31,17 @@ class PortfolioTable {
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
   /// more than a member is worth. Ties go to what was measured more often, then by name.
-  [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const;
+  [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows(), most); }
   /// The members, their slowdowns and the rule; `about` has all else.
   [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
+  /// What is to be expected of such a portfolio at a new shape: each shape in turn has no part in it, neither in its rule nor in which
+  /// configurations are members. A choice that was not measured there counts as the rule expects it.
+  void judge(Portfolio& portfolio, std::size_t most) const;
 
  private:
   std::size_t column_of(const PortfolioMember& member);
+  [[nodiscard]] std::vector<std::size_t> choose(const std::vector<Row>& all, std::size_t most) const;
+  void fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const;
 
   std::vector<PortfolioMember> columns_;
   std::map<std::string, std::size_t> places_;                                  ///< of a column

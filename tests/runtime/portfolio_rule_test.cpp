@@ -95,6 +95,19 @@ TEST_CASE("a member that was measured at few shapes is not trusted elsewhere") {
   CHECK(rule.rank(toy_shape(8192)).front().member == 0);
 }
 
+TEST_CASE("what was the best far away, and was measured nowhere else, is no choice here") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.members.push_back({"toy", "a=3"});
+  for (PortfolioPoint& point : portfolio.points) {
+    const bool is_large = point.shape.front().second > 1000;
+    point.slowdowns = {1.3, 1.6, is_large ? std::optional(1.0) : std::nullopt};
+  }
+  const PortfolioRule rule(portfolio);
+  CHECK(rule.rank(toy_shape(8192)).front().member == 2);
+  CHECK(rule.rank(toy_shape(8)).front().member == 0);
+  CHECK(rule.rank(toy_shape(8)).back().member == 2);
+}
+
 TEST_CASE("settings are chosen by leaving points out") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.rule = {{0.5}, 2.0, 0.2};

@@ -105,4 +105,24 @@ TEST_CASE("a portfolio has a cell for each member and point, empty where nothing
   CHECK(text(table.portfolio(about, 8)) == text(made));
 }
 
+TEST_CASE("what is to be expected of a portfolio is judged at shapes that have no part in it") {
+  Portfolio about;
+  about.range.axes = {{"rows", {{1, 4096}}, false}};
+  PortfolioTable table;  // each shape has a winner of its own, which is slow elsewhere
+  measure(table, 1, {1.0, 2.0, 2.0, 1.2});
+  measure(table, 60, {2.0, 1.0, 2.0, 1.2});
+  measure(table, 4000, {2.0, 2.0, 1.0, 1.2});
+  Portfolio made = table.portfolio(about, 8);
+  table.judge(made, 8);
+  CHECK(made.expected > 1.15);
+  CHECK(made.worst > 1.15);
+  PortfolioTable level;  // one is the best everywhere
+  for (const std::int64_t rows : {1, 60, 4000}) {
+    measure(level, rows, {1.0, 2.0, 2.0, 1.2});
+  }
+  made = level.portfolio(about, 8);
+  level.judge(made, 8);
+  CHECK(made.expected == 1.0);
+}
+
 }  // namespace hone
