@@ -14,11 +14,11 @@ while read -r operation dtype seconds each range; do
     --store "$folder/store.db" --out "$folder/$operation.$dtype.json" --json > "$folder/$operation.$dtype.report.json" ||
     echo "$operation $dtype: exit status $?" >&2
 done <<'JOBS'
-row_sum f32 45 1.5 rows=1..65536,cols=1..131072
-transpose f32 45 1.5 rows=1..65536,cols=1..65536
-softmax f32 55 1.5 rows=1..65536,cols=1..131072
-layernorm f32 50 1.5 rows=1..65536,cols=1..131072
-rmsnorm f32 50 1.5 rows=1..65536,cols=1..131072
-matmul bf16 170 3 m=1..16384,n=16..16384,k=16..16384
-matmul f32 110 3 m=1..8192,n=16..16384,k=16..16384
+row_sum f32 45 0.9 rows=1..65536,cols=1..131072
+transpose f32 45 0.9 rows=1..65536,cols=1..65536
+softmax f32 55 0.9 rows=1..65536,cols=1..131072
+layernorm f32 50 0.9 rows=1..65536,cols=1..131072
+rmsnorm f32 50 0.9 rows=1..65536,cols=1..131072
+matmul bf16 170 1.8 m=1..16384,n=16..16384,k=16..16384
+matmul f32 110 1.8 m=1..8192,n=16..16384,k=16..16384
 JOBS

@@ -20,8 +20,9 @@ using PortfolioClock = std::chrono::steady_clock;
 
 constexpr std::size_t kFirstShapes = 5;     // spread evenly; later ones lie where the rule doubts most
 constexpr std::uint64_t kCandidates = 192;  // shapes among which the most doubtful is measured
-constexpr double kShapes = 30.0;            // that a budget is for
-constexpr double kLeastEach = 1.5, kMostEach = 20.0;
+// Halving a shape's trials costs the choices 2 %, halving the shapes 8 % (docs/results/portfolios-2026-11-23.md).
+constexpr double kShapes = 60.0;  // that a budget is for
+constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr std::int64_t kLeastTrials = 6;
 constexpr double kExploreShare = 0.75;                        // of a budget: the rest measures members where they were not tried
 constexpr std::size_t kNeighbours = 4;                        // shapes whose winners are tried at a new one
