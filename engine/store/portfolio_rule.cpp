@@ -100,7 +100,7 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
   for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
     learn(portfolio, member);
   }
-  calibrate();
+  measure_spread();
   try_each_point();
 }
 
@@ -141,7 +141,7 @@ void PortfolioRule::learn(const Portfolio& portfolio, std::size_t member) {
   processes_.push_back(std::move(process));
 }
 
-/// `deviation_` is not in the doubt yet.
+/// The doubt is that of a process of deviation 1.
 Opinion PortfolioRule::opinion(std::size_t member, const Row& at) const {
   const Process& process = processes_[member];
   Row covariances;
@@ -160,7 +160,23 @@ Opinion PortfolioRule::opinion(std::size_t member, const Row& at) const {
 /// Processes for Machine Learning, 5.12).
 double PortfolioRule::error_without(const Process& process, std::size_t i) { return process.weights[i] / process.inverse[i][i]; }
 
-void PortfolioRule::calibrate() {
+/// As opinion(), at one of the points without it.
+Opinion PortfolioRule::opinion_without(std::size_t member, std::size_t point) const {
+  const Process& process = processes_[member];
+  const auto at = std::ranges::find(process.points, point);
+  if (at == process.points.end()) {
+    return opinion(member, points_[point]);
+  }
+  const auto i = static_cast<std::size_t>(at - process.points.begin());
+  return {member, std::max(0.0, process.values[i] + kUnknown - error_without(process, i)), std::sqrt(1.0 / process.inverse[i][i])};
+}
+
+double PortfolioRule::deviation(double squares, std::size_t count) {
+  squares += kPriorWeight * kPriorDeviation * kPriorDeviation;
+  return std::max(kLeastDeviation, std::sqrt(squares / (static_cast<double>(count) + kPriorWeight)));
+}
+
+void PortfolioRule::measure_spread() {
   double squares = 0.0, scaled = 0.0;
   std::size_t cells = 0;
   for (const Process& process : processes_) {
@@ -171,39 +187,36 @@ void PortfolioRule::calibrate() {
       ++cells;
     }
   }
-  scaled += kPriorWeight * kPriorDeviation * kPriorDeviation;
-  deviation_ = std::max(kLeastDeviation, std::sqrt(scaled / (static_cast<double>(cells) + kPriorWeight)));
+  spread_ = deviation(scaled, cells);
   score_.error = cells > 0 ? std::sqrt(squares / static_cast<double>(cells)) : 0.0;
 }
 
-/// Each point in turn is unknown. What was not measured there counts as it is expected.
+/// Each point in turn is unknown. What was not measured there counts as it is expected, and says nothing of the doubt. Times of what is
+/// fast somewhere near vary less from shape to shape than those of what is slow: the choices have a deviation of their own.
 void PortfolioRule::try_each_point() {
-  for (std::size_t point = 0; point < points_.size(); ++point) {
-    double least = 0.0, regret = 0.0;
-    for (std::size_t member = 0; member < processes_.size(); ++member) {
-      const Process& process = processes_[member];
-      const auto at = std::ranges::find(process.points, point);
-      double expected = 0.0, doubt = 0.0, known = 0.0;
-      if (at == process.points.end()) {
-        const Opinion other = opinion(member, points_[point]);
-        expected = known = other.slowdown;
-        doubt = other.doubt;
-      } else {
-        const auto i = static_cast<std::size_t>(at - process.points.begin());
-        known = process.values[i] + kUnknown;
-        expected = std::max(0.0, known - error_without(process, i));
-        doubt = std::sqrt(1.0 / process.inverse[i][i]);
-      }
-      const double wanted = expected + kCaution * deviation_ * doubt;
-      if (member == 0 || wanted < least) {
-        least = wanted;
-        regret = known;
-      }
+  double squares = 0.0;
+  std::size_t measured = 0;
+  for (std::size_t point = 0; point < points_.size() && !processes_.empty(); ++point) {
+    Opinion choice = opinion_without(0, point);
+    for (std::size_t member = 1; member < processes_.size(); ++member) {
+      const Opinion other = opinion_without(member, point);
+      choice = wanted(other) < wanted(choice) ? other : choice;
     }
-    score_.mean += regret / static_cast<double>(points_.size());
-    score_.worst = std::max(score_.worst, regret);
+    const Process& process = processes_[choice.member];
+    const auto at = std::ranges::find(process.points, point);
+    double slowdown = choice.slowdown;
+    if (at != process.points.end()) {
+      slowdown = process.values[static_cast<std::size_t>(at - process.points.begin())] + kUnknown;
+      squares += (slowdown - choice.slowdown) * (slowdown - choice.slowdown) / (choice.doubt * choice.doubt);
+      ++measured;
+    }
+    score_.mean += slowdown / static_cast<double>(points_.size());
+    score_.worst = std::max(score_.worst, slowdown);
   }
+  deviation_ = deviation(squares, measured);
 }
+
+double PortfolioRule::wanted(const Opinion& opinion) const { return opinion.slowdown + kCaution * spread_ * opinion.doubt; }
 
 double PortfolioRule::doubt(const Shape& shape) const { return rank(shape).front().doubt; }
 
@@ -212,9 +225,11 @@ std::vector<Opinion> PortfolioRule::rank(const Shape& shape) const {
   std::vector<Opinion> all;
   for (std::size_t member = 0; member < processes_.size(); ++member) {
     all.push_back(opinion(member, at));
-    all.back().doubt *= deviation_;
   }
-  std::ranges::stable_sort(all, {}, [](const Opinion& one) { return one.slowdown + kCaution * one.doubt; });
+  std::ranges::stable_sort(all, {}, [&](const Opinion& one) { return wanted(one); });
+  for (Opinion& one : all) {
+    one.doubt *= deviation_;
+  }
   return all;
 }
 

@@ -47,14 +47,18 @@ class PortfolioRule {
   void learn(const Portfolio& portfolio, std::size_t member);
   [[nodiscard]] Opinion opinion(std::size_t member, const Row& at) const;
   [[nodiscard]] static double error_without(const Process& process, std::size_t i);
-  void calibrate();
+  [[nodiscard]] Opinion opinion_without(std::size_t member, std::size_t point) const;
+  [[nodiscard]] double wanted(const Opinion& opinion) const;
+  [[nodiscard]] static double deviation(double squares, std::size_t count);
+  void measure_spread();
   void try_each_point();
 
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
   std::vector<Row> points_;  ///< coordinates
   std::vector<Process> processes_;
-  double deviation_ = 0.15;  ///< of all processes
+  double spread_ = 0.15;     ///< deviation of all processes
+  double deviation_ = 0.15;  ///< of those that are chosen
   Score score_;
 };
 
