@@ -40,6 +40,11 @@ Result<std::unique_ptr<DriverLaunch>> DriverLaunch::prepare(const LaunchPlan& pl
     attribute.id = cuda::LaunchAttribute::kClusterDimension;
     std::ranges::transform(pass.cluster, attribute.value.cluster, [](std::int64_t extent) { return static_cast<unsigned>(extent); });
   }
+  if (pass.overlap) {
+    cuda::LaunchAttribute& attribute = made->attributes_.emplace_back();
+    attribute.id = cuda::LaunchAttribute::kProgrammaticStreamSerialization;
+    attribute.value.programmatic_stream_serialization_allowed = 1;
+  }
   made->config_.attributes = made->attributes_.data();
   made->config_.attribute_count = static_cast<unsigned>(made->attributes_.size());
   made->problem_ = pass.problem;
