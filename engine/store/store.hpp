@@ -192,6 +192,11 @@ class Store {
   /// The records of `key` with any shape, its own included.
   virtual Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
 
+  /// The configurations that were withdrawn from the problem of `key`, as their texts: none of them is served there.
+  virtual Result<std::vector<std::string>> withdrawn_configurations(const RecordKey& key) = 0;
+  /// The source hashes of which the kernel of `key` has a pinned record of its problem, whichever `key` names.
+  virtual Result<std::vector<std::string>> pinned_sources(const RecordKey& key) = 0;
+
   /// The records in the store, also those that are not served: earlier ones, withdrawn ones. In the order of their generations. `view`
   /// decides which count as served.
   virtual Result<std::vector<RecordInfo>> record_history(const StoreView& view) = 0;
@@ -199,8 +204,8 @@ class Store {
   virtual Result<std::vector<Change>> changes() = 0;
   /// The newest generation; 0 in a new store.
   virtual Result<std::int64_t> generation() = 0;
-  /// Gives all these records a state, in one generation, which is returned. `reason` is for people. Errors, kNotFound: there is no such
-  /// record.
+  /// Gives all these records a state, in one generation, which is returned. `reason` is for people. A configuration is withdrawn from a
+  /// problem or not: other records of both follow, which become candidates where that ends. Errors, kNotFound: there is no such record.
   virtual Result<std::int64_t> set_record_state(const std::vector<std::int64_t>& records, RecordState state, const std::string& reason) = 0;
   /// Has the store serve what it served in an earlier generation: withdraws what was written since and restores the states. Nothing is
   /// deleted. Returns the new generation. Errors, kInvalidArgument: no earlier generation.
