@@ -127,6 +127,7 @@ Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string&
   PortfolioKey key = portfolio_key(portfolio.operation, dtypes, DeviceInfo{});
   key.device = portfolio.product;
   key.statics = statics_text(*operation.definition, portfolio.range);
+  key.range = text(portfolio.range);
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   HONE_ASSIGN(const std::int64_t generation, store->put_portfolio(key, read));
   const std::string old = is_current(portfolio) ? "" : "it was made of another version of its kernels, and is not used\n";

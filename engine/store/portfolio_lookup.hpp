@@ -33,9 +33,9 @@ struct PortfolioPick {
   Prediction prediction;
 };
 
-/// The legal member that the rule expects to be fastest; of a portfolio in whose range the problem lies, or nearly (within a factor of 2).
-/// Nothing where there is none, and `why` says why one that there is was passed over: it was made of another version of a kernel. `store`
-/// may be null. Errors: the store fails.
+/// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
+/// the problem lies, else of the nearest within a factor of 2. Nothing where there is none, and `why` says why one that there is was passed
+/// over: it was made of another version of a kernel. `store` may be null. Errors: the store fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
 

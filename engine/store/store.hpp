@@ -84,6 +84,7 @@ struct PortfolioKey {
   std::string operation, dtypes, device;
   std::string statics;  ///< "layout=1,terms=1": the fields of the Problem that have one value each for compiled code
   Purpose purpose;
+  std::string range = {};  ///< of shapes: portfolios of several ranges stand side by side
 };
 PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, const DeviceInfo& device, const Purpose& purpose = {});
 
@@ -218,7 +219,7 @@ class Store {
   /// Takes the place of what stands.
   virtual Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) = 0;
 
-  /// Those of the key, whatever its STATIC fields.
+  /// Those of the key, whatever its STATIC fields and its range, the newest first.
   virtual Result<std::vector<StoredPortfolio>> find_portfolios(const PortfolioKey& key) = 0;
   virtual Result<std::vector<StoredPortfolio>> portfolios() = 0;
   /// Takes the place of what stands. Returns its generation.

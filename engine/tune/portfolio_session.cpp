@@ -58,6 +58,7 @@ class PortfolioSession {
     key_ = portfolio_key(about_.operation, request.dtypes, request.common.device.info,
                          purpose_within(request.common.measure.max_error, request.common.measure.given.digest));
     key_.statics = statics_text(*request.operation->definition, request.range);
+    key_.range = text(request.range);
     about_.product = key_.device;
     for (const KernelSpec* const spec : request.operation->implementations) {
       about_.sources.emplace(spec->name, spec->source_hash);
@@ -98,7 +99,7 @@ class PortfolioSession {
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
     for (const StoredPortfolio& one : stored) {
       const Result<Portfolio> earlier = parse_portfolio(one.text);
-      if (request_.resume && one.key.statics == key_.statics && earlier && earlier->range == request_.range) {
+      if (request_.resume && one.key.range == key_.range && earlier) {
         about_.seconds = earlier->seconds;
         about_.trials = earlier->trials;
       }

@@ -43,7 +43,11 @@ class PortfolioFixture {
   [[nodiscard]] Problem problem(std::int64_t rows, std::int64_t cols = 64) const {
     return make_problem(spec, DType::kF32, {{"rows", rows}, {"cols", cols}}).value();
   }
-  [[nodiscard]] PortfolioKey key() const { return portfolio_key(spec.name, DType::kF32, device); }
+  [[nodiscard]] PortfolioKey key() const {
+    PortfolioKey key = portfolio_key(spec.name, DType::kF32, device);
+    key.range = text(made.range);
+    return key;
+  }
   std::int64_t put() const { return store->put_portfolio(key(), text(made)).value(); }
   [[nodiscard]] Choice chosen(std::int64_t rows, std::int64_t cols = 64, const Lookup& lookup = {}) const {
     return choose(spec, problem(rows, cols), device, store.get(), lookup).value();
@@ -171,6 +175,36 @@ TEST_CASE("a portfolio is rolled back with the store, and was there or not") {
   REQUIRE(fixture.store->roll_back(before, "").ok());
   CHECK(fixture.chosen(30).source == Source::kNearest);
   CHECK(fixture.store->portfolios()->empty());
+}
+
+TEST_CASE("a member that was withdrawn from a problem does not serve it") {
+  const PortfolioFixture fixture;
+  fixture.record(3000);
+  fixture.put();
+  REQUIRE(fixture.store->set_record_state({1}, RecordState::kWithdrawn, "wrong").ok());
+  const Choice choice = fixture.chosen(3000);
+  CHECK(choice.source == Source::kPredicted);
+  CHECK(fixture.config(choice) == fixture.few);
+  CHECK(fixture.config(fixture.chosen(3001)) == fixture.many);
+}
+
+TEST_CASE("portfolios of several ranges stand side by side: the newest that holds a shape serves it, else the nearest") {
+  PortfolioFixture fixture;
+  const std::int64_t wide = fixture.put();
+  const ShapeRange all = fixture.made.range;
+  fixture.made.range = parse_range(fixture.spec, "rows=1..64,cols=64").value();
+  const std::int64_t narrow = fixture.put();
+  CHECK(fixture.store->portfolios()->size() == 2);
+  CHECK(fixture.chosen(30).prediction->generation == narrow);
+  CHECK(fixture.chosen(100).prediction->generation == wide);  // near the narrow one, in the wide one
+  CHECK(fixture.chosen(2000).prediction->generation == wide);
+  fixture.made.range = all;
+  const std::int64_t newer = fixture.put();
+  CHECK(fixture.store->portfolios()->size() == 2);
+  CHECK(fixture.chosen(30).prediction->generation == newer);
+  REQUIRE(fixture.store->roll_back(wide, "").ok());
+  CHECK(fixture.store->portfolios()->size() == 1);
+  CHECK(fixture.chosen(30).source == Source::kPredicted);
 }
 
 TEST_CASE("an operation gets the member of whichever kernel is expected to be fastest") {
