@@ -20,6 +20,7 @@ struct Reading {
   Database database;
   bool immutable = false;                 ///< no lock is held: `stamp` tells whether the file is still the one that was opened
   std::filesystem::file_time_type stamp;  ///< of the last change
+  std::int64_t version = 0;               ///< of the schema that it is read as
 };
 Result<Reading> open_for_reading(const std::filesystem::path& path, Patience patience = Patience::kLong);
 
