@@ -249,13 +249,13 @@ Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const Known>& k
 
 void EngineCore::load_in_background(const std::string& key, const std::shared_ptr<AskedProblem>& asked,
                                     const std::shared_ptr<const Known>& known, const Problem& problem) {
-  loader_.add(key, [this, asked, known, problem] {
+  const auto load_it = [this, asked, known, problem] {
     const std::lock_guard lock(asked->loading);
     if (Result<void> loaded = refresh(*asked, *known, problem); !loaded) {
       asked->set_failure(std::move(loaded).error());
     }
-    generation_.fetch_add(1, std::memory_order_release);
-  });
+  };
+  loader_.add(key, load_it, [this] { generation_.fetch_add(1, std::memory_order_release); });
 }
 
 /// The nearest of what is loaded: its launch is planned anew, its code is there.
