@@ -243,6 +243,18 @@ TEST_CASE("an engine launches what a portfolio predicts") {
   CHECK(name(kernel.source()) == "predicted");
 }
 
+TEST_CASE("without a compiler what is predicted and not compiled gives way to the nearest record, which has code") {
+  const Folder folder;
+  const PortfolioFixture fixture;
+  test::make_tuned_store(folder / "S.db", {}, fixture.spec, {{"rows", 20}, {"cols", 64}});
+  REQUIRE(open_store(folder / "S.db", StoreMode::kReadWrite).value()->put_portfolio(fixture.key(), text(fixture.made)).ok());
+  Engine engine = test::cpu_engine(folder / "S.db");
+  const test::Variable compiler("HONE_CXX", folder / "none");
+  const Kernel kernel = engine.kernel("row_sum", DType::kF32, {{"rows", 21}, {"cols", 64}}).value();
+  CHECK(kernel.source() == Source::kNearest);
+  CHECK(contains(kernel.why(), fixture.few + " of row_sum was skipped"));
+}
+
 TEST_CASE("portfolios that came with Hone fit its kernels") {
   for (const std::string& source : shipped_portfolio_texts()) {
     const Portfolio portfolio = parse_portfolio(source).value();
