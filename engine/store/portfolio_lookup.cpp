@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "engine/base/digest.hpp"
 #include "engine/kernel/operation.hpp"
@@ -72,6 +73,19 @@ std::string inflated(std::span<const unsigned char> compressed) {
     throw ContractError("a portfolio that came with Hone is damaged: this is not the binary that was built");
   }
   return text;
+}
+
+std::vector<std::string> all_inflated(std::span<const std::span<const unsigned char>> compressed) {
+  std::vector<std::string> texts;
+  for (const std::span<const unsigned char> one : compressed) {
+    texts.push_back(inflated(one));
+  }
+  return texts;
+}
+
+std::vector<std::string>& shipped_texts() {
+  static std::vector<std::string>& all = *new std::vector<std::string>(all_inflated(embedded_portfolios()));
+  return all;
 }
 
 /// Whether a line of the text says so: reading all that came with Hone takes longer than a lookup may.
@@ -197,16 +211,12 @@ Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view t
   return std::shared_ptr<const LoadedPortfolio>(std::move(loaded));
 }
 
-const std::vector<std::string>& shipped_portfolio_texts() {
-  static const std::vector<std::string>& all = *new std::vector<std::string>([] {
-    std::vector<std::string> texts;
-    for (const std::span<const unsigned char> compressed : embedded_portfolios()) {
-      texts.push_back(inflated(compressed));
-    }
-    return texts;
-  }());
-  return all;
-}
+const std::vector<std::string>& shipped_portfolio_texts() { return shipped_texts(); }
+
+ReplacedShippedPortfolios::ReplacedShippedPortfolios(std::span<const std::span<const unsigned char>> compressed)
+    : before_(std::exchange(shipped_texts(), all_inflated(compressed))) {}
+
+ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std::move(before_); }
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
                                                                        std::string_view product) {

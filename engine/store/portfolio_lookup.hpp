@@ -16,6 +16,19 @@ namespace hone {
 /// The texts of kernels_src/portfolios, as they were when Hone was built.
 const std::vector<std::string>& shipped_portfolio_texts();
 
+/// While it lives, other texts count as those that came with Hone: what a test gives, each compressed by gzip. Nobody may look anything up
+/// while one comes or goes.
+class ReplacedShippedPortfolios {
+ public:
+  explicit ReplacedShippedPortfolios(std::span<const std::span<const unsigned char>> compressed);
+  ~ReplacedShippedPortfolios();
+  ReplacedShippedPortfolios(const ReplacedShippedPortfolios&) = delete;
+  ReplacedShippedPortfolios& operator=(const ReplacedShippedPortfolios&) = delete;
+
+ private:
+  std::vector<std::string> before_;
+};
+
 /// A portfolio with its rule. The same text is read once in a process.
 struct LoadedPortfolio {
   Portfolio portfolio;

@@ -2,6 +2,9 @@
 #include "engine/store/portfolio_lookup.hpp"
 
 #include <doctest/doctest.h>
+#include <zlib.h>
+
+#include <array>
 
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/plugin/registry.hpp"
@@ -80,6 +83,26 @@ class PortfolioFixture {
                  .rule = {}};
   std::string few, many;
   std::unique_ptr<Store> store;
+};
+
+/// A portfolio as the build embeds it.
+struct Shipped {
+  std::string source;
+  std::vector<unsigned char> compressed;
+  explicit Shipped(const Portfolio& portfolio) : source(text(portfolio)) {
+    constexpr int kGzip = 15 + 16;
+    z_stream stream{};
+    REQUIRE(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+    compressed.resize(deflateBound(&stream, source.size()));
+    stream.next_in = reinterpret_cast<Bytef*>(source.data());
+    stream.avail_in = static_cast<uInt>(source.size());
+    stream.next_out = compressed.data();
+    stream.avail_out = static_cast<uInt>(compressed.size());
+    REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    compressed.resize(stream.total_out);
+    deflateEnd(&stream);
+  }
+  [[nodiscard]] std::span<const unsigned char> span() const { return compressed; }
 };
 
 }  // namespace
@@ -253,6 +276,58 @@ TEST_CASE("without a compiler what is predicted and not compiled gives way to th
   const Kernel kernel = engine.kernel("row_sum", DType::kF32, {{"rows", 21}, {"cols", 64}}).value();
   CHECK(kernel.source() == Source::kNearest);
   CHECK(contains(kernel.why(), fixture.few + " of row_sum was skipped"));
+}
+
+TEST_CASE("portfolios that come with Hone serve its product and lie below the user's store") {
+  PortfolioFixture fixture;
+  const Shipped own(fixture.made);
+  fixture.made.product = "Abacus 3000";
+  std::swap(fixture.made.members[0], fixture.made.members[1]);
+  const Shipped elsewhere(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{own.span(), elsewhere.span()});
+  REQUIRE(shipped_portfolio_texts().size() == 2);
+  CHECK(shipped_portfolio_texts().front() == own.source);
+  CHECK(shipped_portfolios("row_sum", "f32", "").size() == 2);
+  CHECK(shipped_portfolios("row_sum", "bf16", "").empty());
+
+  const Choice shipped = fixture.chosen(30);
+  REQUIRE(shipped.prediction);
+  CHECK(shipped.source == Source::kPredicted);
+  CHECK(shipped.prediction->shipped);
+  CHECK(fixture.config(shipped) == fixture.few);
+  CHECK(choose(fixture.spec, fixture.problem(30), fixture.device, nullptr).value().prediction->shipped);
+  CHECK(fixture.chosen(30, 64, {.purpose = purpose_within(0.01)}).source == Source::kDefault);
+  fixture.put();  // the user's own says otherwise
+  CHECK_FALSE(fixture.chosen(30).prediction->shipped);
+  CHECK(fixture.config(fixture.chosen(30)) == fixture.many);
+  fixture.record(30);
+  CHECK(fixture.chosen(30).source == Source::kExact);
+}
+
+TEST_CASE("a search begins with the members of portfolios that came with Hone, of whichever product, each product's best first") {
+  PortfolioFixture fixture;
+  fixture.made.product = "Abacus 3000";
+  const Shipped elsewhere(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{elsewhere.span()});
+  CHECK(fixture.chosen(30).source == Source::kDefault);
+  const auto first = [&](std::int64_t rows, std::size_t most) {
+    std::vector<std::string> all;
+    for (const Configuration& one : shipped_proposals(fixture.spec, fixture.problem(rows), fixture.device, most)) {
+      all.push_back(text(fixture.spec.parameters, one));
+    }
+    return all;
+  };
+  CHECK(first(30, 4) == std::vector<std::string>{fixture.few, fixture.many});
+  CHECK(first(3000, 1) == std::vector<std::string>{fixture.many});
+  CHECK(shipped_proposals(**find_builtin_kernel("softmax"), fixture.problem(30), fixture.device, 4).empty());
+}
+
+TEST_CASE("a portfolio that came with Hone and is damaged is no portfolio") {
+  const PortfolioFixture fixture;
+  Shipped damaged(fixture.made);
+  damaged.compressed.resize(damaged.compressed.size() / 2);
+  CHECK_THROWS_AS(ReplacedShippedPortfolios(std::array{damaged.span()}), ContractError);
+  CHECK(fixture.chosen(30).source == Source::kDefault);
 }
 
 TEST_CASE("portfolios that came with Hone fit its kernels") {
