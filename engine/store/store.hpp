@@ -124,7 +124,8 @@ struct SessionKey {
 struct SessionInfo {
   std::int64_t id = 0;
   std::string kernel, source_hash, device_id, product, strategy, strategy_parameters, budget;
-  Problem problem;  ///< its dtype only where `dtypes` are ones that this Hone knows
+  std::string mig_profile, share;  ///< of the device
+  Problem problem;                 ///< its dtype only where `dtypes` are ones that this Hone knows
   std::string dtypes;
   Purpose purpose;
   std::uint64_t seed = 0;

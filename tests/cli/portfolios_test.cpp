@@ -1,5 +1,6 @@
 // hone tune --shapes, hone portfolios, hone warm: from measuring to what a program gets.
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include "tests/cli/command.hpp"
 
@@ -100,6 +101,52 @@ TEST_CASE("what a range cannot be is said") {
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--largest", "many"}), "512MiB"));
   CHECK(tells(refused({"gemm", "--shapes", "m=1..4"}), "gemm is one kernel of matmul"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4,layout=1|2"}), "STATIC"));
+
+}
+
+TEST_CASE("a range in which shape after shape fails has the portfolio of those that did not") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "small.cu", store = directory / "S.db";
+  write(file, R"(// Twice x, but for the larger shapes of the range. The small problems of validation are none of them.
+#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(32, 64) int block = 64; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
+template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T)}; }
+template <class T> REFERENCE(p.n) void small_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
+template <class T, Config c> KERNEL void small(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  const long i = (long)blockIdx.x * c.block + threadIdx.x;
+  if (i < p.n) y[i] = T((p.n > 600 && p.n <= 4096 ? 3.0f : 2.0f) * (float)x[i]);
+}
+)");
+  const Ended made = run(
+      {"tune", file, "--device", "cpu", "--dtype", "f32", "--shapes", "n=1..4096", "--budget", "200trials", "--store", store, "--json"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  CHECK(made.json()["points"] >= 1);
+  CHECK(made.json()["failures"].size() >= 3);
+  CHECK(run({"best", file, "--device", "cpu", "--dtype", "f32", "--shape", "n=50", "--store", store, "--json"}).json()["source"] !=
+        "default");
+}
+
+TEST_CASE("what was measured on another share of a product is no part of a portfolio") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended tuned = run({"tune", "row_sum", "--device", "cpu", "--shape", "rows=8,cols=32", "--budget", "3trials", "--store", store});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  const auto measured_now = [&](const std::string& of) {
+    const Ended made =
+        run({"tune", "row_sum", "--device", "cpu", "--shapes", "rows=8,cols=32", "--budget", "4trials", "--store", of, "--json"});
+    REQUIRE_MESSAGE(made.exit == 0, made.err);
+    return made.json()["measured_now"].get<int>();
+  };
+  const std::string other = directory / "T.db";
+  std::filesystem::copy_file(store, other);
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(other.c_str(), &database) == SQLITE_OK);
+  CHECK(sqlite3_exec(database, "UPDATE device SET share = 'half', digest = 'another'", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  const int here = measured_now(store), elsewhere = measured_now(other);
+  CHECK(elsewhere == here + 1);
 }
 
 TEST_CASE("a file that is no portfolio is refused") {
