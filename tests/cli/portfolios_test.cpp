@@ -101,7 +101,54 @@ TEST_CASE("what a range cannot be is said") {
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--largest", "many"}), "512MiB"));
   CHECK(tells(refused({"gemm", "--shapes", "m=1..4"}), "gemm is one kernel of matmul"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4,layout=1|2"}), "STATIC"));
+  CHECK(tells(refused({"matmul", "--shapes", "m=1..4", "--without", "gem"}), "unknown kernel of matmul 'gem'"));
+  CHECK(tells(refused({"softmax", "--each", "3"}), "--each is for a range"));
+  CHECK(tells(refused({"softmax", "--largest", "1MiB"}), "--largest is for a range"));
+  CHECK(tells(refused({"matmul", "--members", "4"}), "--members is for a range"));
+  CHECK(tells(refused({"softmax", "--out", directory / "P.json"}), "--out is for a range"));
+  CHECK(tells(refused({HONE_SOURCE_DIR "/bench/spaces/copy.NVIDIA_H200.json.gz", "--shapes", "n=1..4"}), "a recorded space has the times"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--max-error", "0.01", "--out", directory / "P.json"}), "--max-error"));
+}
 
+TEST_CASE("--without leaves kernels of the operation out of a portfolio") {
+  const TemporaryDirectory directory;
+  const Ended made = run({"tune", "matmul", "--device", "cpu", "--shapes", "m=1,n=32,k=16..64", "--dtype", "f32", "--without", "gemv",
+                          "--budget", "12trials", "--store", directory / "S.db", "--json"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  for (const nlohmann::json& member : made.json()["members"]) {
+    CHECK(member["kernel"] != "gemv");
+  }
+  const nlohmann::json sessions = run({"sessions", "--store", directory / "S.db", "--json"}).json();
+  CHECK(sessions.dump().find("gemv") == std::string::npos);
+}
+
+TEST_CASE("--out writes the one portfolio that is meant, and none whose purpose a file does not say") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json";
+  const auto made = [&](const std::string& range, const Arguments& more = {}) {
+    Arguments all{"tune", "row_sum", "--device", "cpu", "--shapes", range, "--budget", "8trials", "--store", store, "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended ended = run(all);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    return ended.json()["generation"].get<std::int64_t>();
+  };
+  const std::int64_t small = made("rows=1..8,cols=16"), large = made("rows=64,cols=16..32");
+  const auto out = [&](const Arguments& more) {
+    Arguments all{"portfolios", "row_sum", "--dtype", "f32", "--store", store, "--out", file};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  CHECK(run({"portfolios", "--store", store, "--json"}).json()["portfolios"].size() >= 2);
+  CHECK(tells(out({}), "--out writes one portfolio"));
+  CHECK_FALSE(std::filesystem::exists(file));
+  CHECK(out({"--generation", std::to_string(small)}).exit == 0);
+  CHECK(nlohmann::json::parse(contents(file))["range"].dump() != "");
+  const std::string of_small = contents(file);
+  CHECK(out({"--generation", std::to_string(large)}).exit == 0);
+  CHECK(contents(file) != of_small);
+  const std::int64_t loose = made("rows=1..8,cols=16", {"--max-error", "0.01"});
+  CHECK(tells(out({"--generation", std::to_string(loose)}), "accuracy bound '0.01' alone"));
+  CHECK(out({"--generation", std::to_string(small)}).exit == 0);
 }
 
 TEST_CASE("a range in which shape after shape fails has the portfolio of those that did not") {
