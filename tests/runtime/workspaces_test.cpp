@@ -195,7 +195,7 @@ TEST_CASE("threads that launch on streams of their own for the first time get bl
       crowded.push_back(number);
     }
   }
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 500; ++round) {  // the moment to be noticed is short
     WorkspaceFixture fixture;
     std::array<std::vector<std::byte*>, 2> found;
     std::atomic<int> ready{0};
@@ -204,6 +204,9 @@ TEST_CASE("threads that launch on streams of their own for the first time get bl
       while (ready < 2) {
       }
       for (std::size_t i = own; i < crowded.size(); i += 2) {
+        // Looks while the other one allocates, sooner or later.
+        for (std::atomic<std::size_t> turns{(own + 1) * (static_cast<std::size_t>(round) * 13 + i * 37) % 256}; turns > 0; --turns) {
+        }
         found[own].push_back(fixture.workspaces.find(stream(crowded[i]), 64).value());
       }
     };
