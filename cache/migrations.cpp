@@ -452,6 +452,7 @@ CREATE TABLE portfolio (
   dtype          TEXT NOT NULL,
   device         TEXT NOT NULL,  -- the product, with its partition
   statics        TEXT NOT NULL,  -- "layout=1,terms=1"
+  shapes         TEXT NOT NULL,  -- the range: "m=1..4096,n=4096,k=4096"
   input_profile  TEXT NOT NULL CHECK (input_profile <> ''),
   objective      TEXT NOT NULL CHECK (objective <> ''),
   accuracy_bound TEXT NOT NULL CHECK (accuracy_bound <> ''),
@@ -459,7 +460,7 @@ CREATE TABLE portfolio (
   generation     INTEGER NOT NULL CHECK (generation > 0),
   text           TEXT NOT NULL,  -- JSON; empty: there is none from this generation on
   created_at     TEXT NOT NULL,
-  PRIMARY KEY (operation, dtype, device, statics, input_profile, objective, accuracy_bound, timing_profile, generation)
+  PRIMARY KEY (operation, dtype, device, statics, shapes, input_profile, objective, accuracy_bound, timing_profile, generation)
 ) STRICT, WITHOUT ROWID;
 )sql";
 
@@ -497,8 +498,8 @@ CREATE TEMP VIEW record_state AS SELECT 0 AS record, 0 AS generation, '' AS stat
 CREATE TEMP VIEW change AS SELECT 0 AS generation, '' AS what, '' AS created_at WHERE 0;
 )sql";
 constexpr const char* kLikeVersion8 = R"sql(
-CREATE TEMP VIEW portfolio AS SELECT '' AS operation, '' AS dtype, '' AS device, '' AS statics, '' AS input_profile, '' AS objective,
-  '' AS accuracy_bound, '' AS timing_profile, 0 AS generation, '' AS text, '' AS created_at WHERE 0;
+CREATE TEMP VIEW portfolio AS SELECT '' AS operation, '' AS dtype, '' AS device, '' AS statics, '' AS shapes, '' AS input_profile,
+  '' AS objective, '' AS accuracy_bound, '' AS timing_profile, 0 AS generation, '' AS text, '' AS created_at WHERE 0;
 )sql";
 constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6, kLikeVersion7, kLikeVersion8};
 

@@ -90,13 +90,16 @@ Result<Reading> open_quietly(const fs::path& path, Patience patience) {
   const Header header = database.header();
   HONE_TRY(check_header(path, header));
   std::error_code failure;
-  Reading reading{.database = std::move(database), .immutable = header.wal && !fs::exists(wal_of(path), failure), .stamp = {}};
+  Reading reading{
+      .database = std::move(database), .immutable = header.wal && !fs::exists(wal_of(path), failure), .stamp = {}, .version = 0};
   if (reading.immutable) {
     reading.stamp = fs::last_write_time(path, failure);
     HONE_ASSIGN(reading.database, Database::open(path, Access::kImmutable, patience));
   }
   return reading;
 }
+
+Result<std::int64_t> schema_of(const Database& database) { return database.scalar("PRAGMA user_version", "read the schema version"); }
 
 bool needs_recovery(int code) { return code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY; }
 
@@ -166,7 +169,7 @@ Result<Reading> open_for_writing(const fs::path& path, Patience patience = Patie
   if (!database.writable()) {
     return store_error(fmt::format("the store {} is read-only: SQLite cannot write it. Set HONE_STORE to another path", path.string()));
   }
-  HONE_ASSIGN(const std::int64_t version, database.scalar("PRAGMA user_version", "read the schema version"));
+  HONE_ASSIGN(const std::int64_t version, schema_of(database));
   HONE_TRY(check_version(path, version));
   HONE_TRY(schema_entries(database));
   if (version != schema_version()) {
@@ -174,7 +177,7 @@ Result<Reading> open_for_writing(const fs::path& path, Patience patience = Patie
   }
   // After a new store's schema, whose application id must be in the file itself: in WAL mode it would first be in the log alone.
   HONE_TRY(set_journal(database));
-  return Reading{.database = std::move(database), .immutable = false, .stamp = {}};
+  return Reading{.database = std::move(database), .immutable = false, .stamp = {}, .version = schema_version()};
 }
 
 }  // namespace
@@ -191,8 +194,9 @@ Result<Reading> open_for_reading(const fs::path& path, Patience patience) {
   if (reading.database.header().empty) {
     return store_error(fmt::format("the store {} is empty: nothing was recorded there yet", path.string()));
   }
-  HONE_ASSIGN(const std::int64_t version, reading.database.scalar("PRAGMA user_version", "read the schema version"));
+  HONE_ASSIGN(const std::int64_t version, schema_of(reading.database));
   HONE_TRY(check_version(path, version));
+  reading.version = version;
   HONE_ASSIGN(const std::int64_t application, reading.database.scalar("PRAGMA application_id", "read the application id"));
   if (application != kApplicationId) {
     return foreign(path, "it is a SQLite database of another program");
@@ -214,7 +218,9 @@ Result<bool> is_current(const Reading& reading, const fs::path& path) {
   if (const auto entries = schema_entries(reading.database); !entries) {
     return needs_recovery(reading.database.last_code()) ? Result<bool>(false) : Result<bool>(entries.error());
   }
-  return true;
+  // What reads an older schema as today's hides what an upgrade adds.
+  HONE_ASSIGN(const std::int64_t version, schema_of(reading.database));
+  return version == reading.version;
 }
 
 SqliteStore::SqliteStore(fs::path path, Reading reading, StoreMode mode, bool trusted, const StoreView& view)
@@ -265,9 +271,8 @@ namespace {
 /// For writing if that takes no upgrade, else for reading. Who opens a store so can go on without it and does not wait long.
 Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMode& mode) {
   HONE_ASSIGN(cache::Reading reading, cache::open_for_reading(file, cache::Patience::kShort));
-  HONE_ASSIGN(const std::int64_t version, reading.database.scalar("PRAGMA user_version", "read the schema version"));
   mode = StoreMode::kReadOnly;
-  if (version == cache::schema_version() && cache::check_writable(file)) {
+  if (reading.version == cache::schema_version() && cache::check_writable(file)) {
     if (Result<cache::Reading> writing = cache::open_for_writing(file, cache::Patience::kShort)) {
       mode = StoreMode::kReadWrite;
       return writing;

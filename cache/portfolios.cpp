@@ -13,10 +13,10 @@ Result<std::int64_t> SqliteStore::put_portfolio(const PortfolioKey& key, const s
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   HONE_ASSIGN(const std::int64_t generation,
               begin_generation(fmt::format("portfolio of {} {} for {}", key.operation, key.dtypes, key.device)));
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO portfolio (operation, dtype, device, statics, input_profile, objective, "
-                                                   "accuracy_bound, timing_profile, generation, text, created_at) "
-                                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.text(key.operation).text(key.dtypes).text(key.device).text(key.statics);
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO portfolio (operation, dtype, device, statics, shapes, input_profile, "
+                                                   "objective, accuracy_bound, timing_profile, generation, text, created_at) "
+                                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  insert.text(key.operation).text(key.dtypes).text(key.device).text(key.statics).text(key.range);
   bind_purpose(insert, key.purpose);
   insert.integer(generation).text(text).text(utc_now());
   HONE_TRY(insert.run(kDoing));
@@ -28,12 +28,13 @@ Result<void> SqliteStore::restore_portfolios(std::int64_t generation, std::int64
   HONE_ASSIGN(
       Statement restore,
       database().prepare(
-          "INSERT INTO portfolio (operation, dtype, device, statics, input_profile, objective, accuracy_bound, timing_profile, generation, "
-          "text, created_at) SELECT operation, dtype, device, statics, input_profile, objective, accuracy_bound, timing_profile, ?2, "
-          "COALESCE((SELECT e.text FROM portfolio e WHERE e.operation = p.operation AND e.dtype = p.dtype AND e.device = p.device AND "
-          "e.statics = p.statics AND e.input_profile = p.input_profile AND e.objective = p.objective AND e.accuracy_bound = "
-          "p.accuracy_bound AND e.timing_profile = p.timing_profile AND e.generation <= ?1 ORDER BY e.generation DESC LIMIT 1), ''), ?3 "
-          "FROM (SELECT DISTINCT operation, dtype, device, statics, input_profile, objective, accuracy_bound, timing_profile "
+          "INSERT INTO portfolio (operation, dtype, device, statics, shapes, input_profile, objective, accuracy_bound, timing_profile, "
+          "generation, text, created_at) SELECT operation, dtype, device, statics, shapes, input_profile, objective, accuracy_bound, "
+          "timing_profile, ?2, COALESCE((SELECT e.text FROM portfolio e WHERE e.operation = p.operation AND e.dtype = p.dtype AND "
+          "e.device = p.device AND e.statics = p.statics AND e.shapes = p.shapes AND e.input_profile = p.input_profile AND "
+          "e.objective = p.objective AND e.accuracy_bound = p.accuracy_bound AND e.timing_profile = p.timing_profile AND "
+          "e.generation <= ?1 ORDER BY e.generation DESC LIMIT 1), ''), ?3 "
+          "FROM (SELECT DISTINCT operation, dtype, device, statics, shapes, input_profile, objective, accuracy_bound, timing_profile "
           "FROM portfolio WHERE generation > ?1) p"));
   restore.integer(generation).integer(now).text(utc_now());
   return restore.run("roll back portfolios");
@@ -46,11 +47,13 @@ Result<std::vector<StoredPortfolio>> SqliteStore::read_portfolios(const Portfoli
                                             : "operation = ?2 AND dtype = ?3 AND device = ?4 AND input_profile = ?5 AND objective = ?6 "
                                               "AND accuracy_bound = ?7 AND timing_profile = ?8 AND ";
   HONE_ASSIGN(Statement select,
-              database().prepare("SELECT operation, dtype, device, statics, input_profile, objective, accuracy_bound, timing_profile, "
-                                 "generation, text, created_at FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY operation, dtype, device, "
-                                 "statics, input_profile, objective, accuracy_bound, timing_profile ORDER BY generation DESC) AS place "
-                                 "FROM portfolio WHERE " +
-                                 where + "generation <= ?1) WHERE place = 1 AND text <> '' ORDER BY operation, dtype, device, statics"));
+              database().prepare("SELECT operation, dtype, device, statics, shapes, input_profile, objective, accuracy_bound, "
+                                 "timing_profile, generation, text, created_at FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY operation, "
+                                 "dtype, device, statics, shapes, input_profile, objective, accuracy_bound, timing_profile ORDER BY "
+                                 "generation DESC) AS place FROM portfolio WHERE " +
+                                 where +
+                                 "generation <= ?1) WHERE place = 1 AND text <> '' ORDER BY operation, dtype, device, "
+                                 "generation DESC"));
   select.integer(view_.generation);
   if (only != nullptr) {
     select.text(only->operation).text(only->dtypes).text(only->device);
@@ -67,6 +70,7 @@ Result<std::vector<StoredPortfolio>> SqliteStore::read_portfolios(const Portfoli
     stored.key.dtypes = select.read_text();
     stored.key.device = select.read_text();
     stored.key.statics = select.read_text();
+    stored.key.range = select.read_text();
     stored.key.purpose = read_purpose(select);
     stored.generation = select.read_integer();
     stored.text = select.read_text();

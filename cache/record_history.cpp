@@ -12,6 +12,17 @@ namespace {
 
 std::string with_reason(std::string what, const std::string& reason) { return reason.empty() ? what : std::move(what) + ": " + reason; }
 
+Result<std::vector<std::string>> read_texts(Statement& select, std::string_view doing) {
+  std::vector<std::string> all;
+  for (;;) {
+    HONE_ASSIGN(const bool row, select.step(doing));
+    if (!row) {
+      return all;
+    }
+    all.push_back(select.read_text());
+  }
+}
+
 }  // namespace
 
 Result<std::int64_t> SqliteStore::begin_generation(const std::string& what) {
@@ -26,6 +37,38 @@ Result<void> SqliteStore::write_state(std::int64_t record, std::int64_t generati
   HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO record_state (record, generation, state) VALUES (?, ?, ?)"));
   insert.integer(record).integer(generation).text(name(state));
   return insert.run("write the state of a record");
+}
+
+Result<std::vector<std::string>> SqliteStore::read_withdrawn(const RecordKey& key, std::int64_t generation) {
+  HONE_ASSIGN(Statement select, database().prepare(fmt::format("WITH {} SELECT configuration FROM stated GROUP BY configuration HAVING "
+                                                               "MIN(state = 'withdrawn') = 1",
+                                                               stated_records())));
+  bind_key(select, key);
+  select.text(text(key.problem.shape)).integer(generation);
+  return read_texts(select, "look up what was withdrawn");
+}
+
+Result<std::vector<std::string>> SqliteStore::withdrawn_configurations(const RecordKey& key) {
+  const std::lock_guard lock(mutex_);
+  HONE_TRY(prepare_read());
+  return read_withdrawn(key, view_.generation);
+}
+
+Result<std::vector<std::string>> SqliteStore::pinned_sources(const RecordKey& key) {
+  const std::lock_guard lock(mutex_);
+  HONE_TRY(prepare_read());
+  // By the states, of which there are few. Of what bind_key binds, the source hash (?2) is left out.
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare(
+          "SELECT DISTINCT source_hash FROM record WHERE id IN (SELECT record FROM record_state WHERE state = 'pinned') "
+          "AND kernel = ?1 AND dtype = ?3 AND layout = ?4 AND alignment = ?5 AND device = (SELECT id FROM device WHERE digest = ?6) "
+          "AND input_profile = ?7 AND objective = ?8 AND accuracy_bound = ?9 AND timing_profile = ?10 AND shape = ?11 "
+          "AND generation <= ?12 AND (SELECT s.state FROM record_state s WHERE s.record = record.id AND s.generation <= ?12 "
+          "ORDER BY s.generation DESC LIMIT 1) = 'pinned'"));
+  bind_key(select, key);
+  select.text(text(key.problem.shape)).integer(view_.generation);
+  return read_texts(select, "look up pinned records");
 }
 
 /// The order of served records is that of SqliteStore::read_records.
@@ -99,25 +142,51 @@ Result<std::int64_t> SqliteStore::generation() {
   return database().scalar("SELECT COALESCE(MAX(generation), 0) FROM change", "read the generation");
 }
 
+Result<std::map<std::int64_t, RecordState>> SqliteStore::states_beside(std::int64_t record) {
+  HONE_ASSIGN(Statement select,
+              database().prepare(
+                  "SELECT other.id, COALESCE((SELECT s.state FROM record_state s WHERE s.record = other.id ORDER BY s.generation DESC "
+                  "LIMIT 1), 'candidate') FROM record JOIN record other USING (kernel, source_hash, dtype, shape, input_profile, "
+                  "objective, accuracy_bound, layout, alignment, device, timing_profile, configuration) WHERE record.id = ?"));
+  select.integer(record);
+  std::map<std::int64_t, RecordState> states;
+  for (;;) {
+    HONE_ASSIGN(const bool row, select.step("look up records of the same configuration"));
+    if (!row) {
+      return states;
+    }
+    const std::int64_t id = select.read_integer();
+    HONE_ASSIGN(const RecordState state, parse_record_state(select.read_text()));
+    states.emplace(id, state);
+  }
+}
+
 Result<std::int64_t> SqliteStore::set_record_state(const std::vector<std::int64_t>& records, RecordState state, const std::string& reason) {
   constexpr std::string_view kDoing = "write the state of a record";
   const std::lock_guard lock(mutex_);
   HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
   std::string listed;
+  std::map<std::int64_t, RecordState> states;
   for (const std::int64_t record : records) {
-    HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM record WHERE id = ?"));
-    select.integer(record);
-    HONE_ASSIGN(const bool is_there, select.step(kDoing));
-    if (!is_there) {
+    HONE_ASSIGN(const auto beside, states_beside(record));
+    if (beside.empty()) {
       return Error{ErrorCode::kNotFound,
                    fmt::format("the store {} has no record {}; hone records --all lists them", path_.string(), record)};
     }
+    for (const auto& [other, now] : beside) {
+      if (state == RecordState::kWithdrawn || now == RecordState::kWithdrawn) {
+        states.emplace(other, state == RecordState::kWithdrawn ? state : RecordState::kCandidate);
+      }
+    }
     listed += fmt::format("{}{}", listed.empty() ? "" : ", ", record);
+  }
+  for (const std::int64_t record : records) {
+    states[record] = state;
   }
   HONE_ASSIGN(const std::int64_t generation,
               begin_generation(with_reason(fmt::format("record{} {} {}", records.size() == 1 ? "" : "s", listed, name(state)), reason)));
-  for (const std::int64_t record : std::set<std::int64_t>(records.begin(), records.end())) {
-    HONE_TRY(write_state(record, generation, state));
+  for (const auto& [record, given] : states) {
+    HONE_TRY(write_state(record, generation, given));
   }
   HONE_TRY(transaction.commit(kDoing));
   return generation;

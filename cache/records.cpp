@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cache/rows.hpp"
 #include "cache/sqlite_store.hpp"
 
@@ -70,24 +72,16 @@ SqliteStore::Sealed SqliteStore::read_sealed(Statement& row) {
 }
 
 Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with) {
-  const auto bind = [&](Statement& statement) {
-    bind_key(statement, key);
-    statement.text(text(key.problem.shape)).integer(StoreView::kNewest);
-  };
-  HONE_ASSIGN(Statement withdrawn,
-              database().prepare(fmt::format("WITH {} SELECT state FROM stated WHERE configuration = ? ORDER BY generation DESC LIMIT 1",
-                                             stated_records())));
-  bind(withdrawn);
-  withdrawn.text(winner.configuration_text);
-  HONE_ASSIGN(const bool known, withdrawn.step("look up whether the configuration was withdrawn"));
-  if (known && withdrawn.read_text() == name(RecordState::kWithdrawn)) {
+  HONE_ASSIGN(const std::vector<std::string> withdrawn, read_withdrawn(key, StoreView::kNewest));
+  if (std::ranges::find(withdrawn, winner.configuration_text) != withdrawn.end()) {
     return false;
   }
   HONE_ASSIGN(Statement select,
               database().prepare(fmt::format("WITH {} SELECT id, median_us, ci95_low_us, ci95_high_us, by_graph, {} FROM stated AS record "
                                              "WHERE state <> 'withdrawn' ORDER BY generation DESC, id DESC LIMIT 1",
                                              stated_records(), kCodeColumns)));
-  bind(select);
+  bind_key(select, key);
+  select.text(text(key.problem.shape)).integer(StoreView::kNewest);
   HONE_ASSIGN(const bool row, select.step("look up the record that stands"));
   if (!row) {
     return true;

@@ -41,6 +41,8 @@ Result<SessionInfo> read_session(Statement& row) {
   info.purpose = read_purpose(row);
   info.device_id = row.read_text();
   info.product = row.read_text();
+  info.mig_profile = row.read_text();
+  info.share = row.read_text();
   info.strategy = row.read_text();
   info.strategy_parameters = row.read_text();
   HONE_ASSIGN(info.seed, read_seed(row));
@@ -212,7 +214,7 @@ Result<std::vector<SessionInfo>> SqliteStore::read_sessions(std::optional<std::i
       Statement select,
       database().prepare(
           "SELECT s.id, s.kernel, s.source_hash, s.dtype, s.shape, s.input_profile, s.objective, s.accuracy_bound, s.timing_profile, "
-          "s.device_id, d.product, s.strategy, s.strategy_parameters, "
+          "s.device_id, d.product, d.mig_profile, d.share, s.strategy, s.strategy_parameters, "
           "s.seed, s.budget, s.state, s.elapsed_seconds, s.created_at, s.updated_at, "
           "(SELECT count(*) FROM trial WHERE session = s.id), "
           "coalesce((SELECT min(f.median_us) FROM trial t JOIN final_measurement f ON f.trial = t.id "

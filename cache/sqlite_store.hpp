@@ -3,6 +3,7 @@
 // record_history.cpp, operations.cpp, portfolios.cpp, compiled.cpp; opening is in open.cpp.
 
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -19,6 +20,7 @@ struct Reading {
   Database database;
   bool immutable = false;                 ///< no lock is held: `stamp` tells whether the file is still the one that was opened
   std::filesystem::file_time_type stamp;  ///< of the last change
+  std::int64_t version = 0;               ///< of the schema that it is read as
 };
 Result<Reading> open_for_reading(const std::filesystem::path& path, Patience patience = Patience::kLong);
 
@@ -51,6 +53,8 @@ class SqliteStore final : public Store {
   Result<void> put_model(const std::string& kernel, const std::string& strategy, const std::string& model) override;
   Result<std::optional<Record>> find_record(const RecordKey& key, const std::vector<Parameter>& parameters) override;
   Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) override;
+  Result<std::vector<std::string>> withdrawn_configurations(const RecordKey& key) override;
+  Result<std::vector<std::string>> pinned_sources(const RecordKey& key) override;
   Result<std::vector<RecordInfo>> record_history(const StoreView& view) override;
   Result<std::vector<Change>> changes() override;
   Result<std::int64_t> generation() override;
@@ -89,6 +93,9 @@ class SqliteStore final : public Store {
   /// The number of a new generation. Within a transaction.
   Result<std::int64_t> begin_generation(const std::string& what);
   Result<void> write_state(std::int64_t record, std::int64_t generation, RecordState state);
+  Result<std::vector<std::string>> read_withdrawn(const RecordKey& key, std::int64_t generation);
+  /// The records of the same problem and configuration, itself included, and their states. Nothing where there is no such record.
+  Result<std::map<std::int64_t, RecordState>> states_beside(std::int64_t record);
   Result<std::vector<RecordInfo>> read_history(const StoreView& view);
   Result<Record> read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters);
   Result<std::vector<Record>> read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape);

@@ -72,10 +72,14 @@ void add_without_option(cxxopts::Options& options) {
                         cxxopts::value<std::vector<std::string>>(), "KERNEL");
 }
 
-Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Registry::Found& device, const Problem& problem,
-                                 OperationSubject& subject) {
-  const auto without = arguments.count("without") > 0 ? arguments["without"].as<std::vector<std::string>>() : std::vector<std::string>();
-  Operation& operation = subject.operation;
+namespace {
+
+std::vector<std::string> left_out(const cxxopts::ParseResult& arguments) {
+  return arguments.count("without") > 0 ? arguments["without"].as<std::vector<std::string>>() : std::vector<std::string>();
+}
+
+/// Kernels of the operation, and libraries.
+std::vector<std::string> known_participants(const Operation& operation) {
   std::vector<std::string> known;
   for (const KernelSpec* const spec : operation.implementations) {
     known.push_back(spec->name);
@@ -83,9 +87,10 @@ Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Re
   for (const LibraryKernel* const library : libraries_for(operation.name)) {
     known.emplace_back(library->name());
   }
-  for (const std::string& note : add_libraries(operation, subject.own, device, problem, without)) {
-    fmt::print(stderr, "{}\n", note);
-  }
+  return known;
+}
+
+Result<void> leave_out_of(Operation& operation, const std::vector<std::string>& without, const std::vector<std::string>& known) {
   for (const std::string& name : without) {
     if (std::ranges::find(known, name) == known.end()) {
       return Error{ErrorCode::kInvalidArgument, unknown_name(fmt::format("kernel of {}", operation.name), name, known)};
@@ -95,6 +100,23 @@ Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Re
   return operation.implementations.empty()
              ? Result<void>(Error{ErrorCode::kInvalidArgument, fmt::format("--without leaves no kernel of {}", operation.name)})
              : Result<void>();
+}
+
+}  // namespace
+
+Result<void> leave_out(const cxxopts::ParseResult& arguments, Operation& operation) {
+  return leave_out_of(operation, left_out(arguments), known_participants(operation));
+}
+
+Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Registry::Found& device, const Problem& problem,
+                                 OperationSubject& subject) {
+  const std::vector<std::string> without = left_out(arguments);
+  Operation& operation = subject.operation;
+  const std::vector<std::string> known = known_participants(operation);
+  for (const std::string& note : add_libraries(operation, subject.own, device, problem, without)) {
+    fmt::print(stderr, "{}\n", note);
+  }
+  return leave_out_of(operation, without, known);
 }
 
 void add_with_option(cxxopts::Options& options) {

@@ -23,6 +23,8 @@ Result<std::unique_ptr<OperationSubject>> find_operation_subject(const cxxopts::
 
 /// --without: kernels of the operation that take no part.
 void add_without_option(cxxopts::Options& options);
+/// Leaves those out; libraries may be named, too. Errors: a name that is none of them, or no kernel is left.
+Result<void> leave_out(const cxxopts::ParseResult& arguments, Operation& operation);
 /// What libraries have for the problem joins the kernels; then those of --without are left out. Errors: a name that is none of them, or
 /// nobody is left.
 Result<void> choose_participants(const cxxopts::ParseResult& arguments, const Registry::Found& device, const Problem& problem,

@@ -23,21 +23,28 @@ struct KnownPortfolio {
   Portfolio portfolio;
   std::int64_t generation = 0;  ///< 0: it came with Hone
   std::string source;           ///< the text
+  PortfolioKey key = {};        ///< of the store
 };
 
 using Names = std::vector<std::string>;
 
 void add_selection(cxxopts::Options& options) {
   options.add_options()("operations", "operations or kernels; without any, all", cxxopts::value<Names>(), "NAME ...")(
-      "dtype", "of these dtypes alone", cxxopts::value<std::string>(), "DTYPE");
+      "dtype", "of these dtypes alone", cxxopts::value<std::string>(), "DTYPE")(
+      "product", "for this product alone, as hone portfolios lists it", cxxopts::value<std::string>(), "PRODUCT")(
+      "generation", "the one of this generation of the store (0: those that came with Hone)", cxxopts::value<std::int64_t>(), "N");
   options.parse_positional({"operations"});
   options.positional_help("[OPERATION ...]");
 }
 
-bool is_wanted(const cxxopts::ParseResult& arguments, const Portfolio& portfolio) {
+bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one) {
   const Names names = arguments.count("operations") > 0 ? arguments["operations"].as<Names>() : Names();
-  const bool named = names.empty() || std::ranges::find(names, portfolio.operation) != names.end();
-  return named && (arguments.count("dtype") == 0 || arguments["dtype"].as<std::string>() == portfolio.dtypes);
+  const auto fits = [&](const std::string& option, const std::string& value) {
+    return arguments.count(option) == 0 || arguments[option].as<std::string>() == value;
+  };
+  return (names.empty() || std::ranges::find(names, one.portfolio.operation) != names.end()) && fits("dtype", one.portfolio.dtypes) &&
+         fits("product", one.portfolio.product) &&
+         (arguments.count("generation") == 0 || arguments["generation"].as<std::int64_t>() == one.generation);
 }
 
 /// Those of the store, then those that came with Hone.
@@ -47,14 +54,14 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult&
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
     for (const StoredPortfolio& one : stored) {
       HONE_ASSIGN(Portfolio portfolio, parse_portfolio(one.text));
-      all.push_back({std::move(portfolio), one.generation, one.text});
+      all.push_back({std::move(portfolio), one.generation, one.text, one.key});
     }
   }
   for (const std::string& text : shipped_portfolio_texts()) {
     HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
     all.push_back({std::move(portfolio), 0, text});
   }
-  std::erase_if(all, [&](const KnownPortfolio& one) { return !is_wanted(arguments, one.portfolio); });
+  std::erase_if(all, [&](const KnownPortfolio& one) { return !is_wanted(arguments, one); });
   return all;
 }
 
@@ -103,13 +110,34 @@ Result<Output> list(const std::vector<KnownPortfolio>& all) {
   return output;
 }
 
+std::string described(const KnownPortfolio& one) {
+  const Portfolio& portfolio = one.portfolio;
+  const std::string from = one.generation == 0 ? std::string("that came with Hone") : fmt::format("of generation {}", one.generation);
+  return fmt::format("the portfolio of {} {} {} for {}, {}", portfolio.operation, portfolio.dtypes, text(portfolio.range),
+                     portfolio.product, from);
+}
+
+/// Whether one may be taken for the other. What came with Hone is for the purpose that the store's are for by default.
+bool are_alike(const KnownPortfolio& a, const KnownPortfolio& b) {
+  return a.portfolio.operation == b.portfolio.operation && a.portfolio.dtypes == b.portfolio.dtypes &&
+         a.portfolio.product == b.portfolio.product && a.portfolio.range == b.portfolio.range && a.key.purpose == b.key.purpose;
+}
+
 Result<Output> write_one(const std::vector<KnownPortfolio>& all, const std::string& file) {
   if (all.empty()) {
     return Error{ErrorCode::kNotFound, "no such portfolio; hone portfolios lists what there is"};
   }
-  const auto key = [](const KnownPortfolio& one) { return std::pair(one.portfolio.operation, one.portfolio.dtypes); };
-  if (all.size() > 1 && key(all[1]) != key(all[0])) {
-    return Error{ErrorCode::kInvalidArgument, "--out writes one portfolio: name an operation and a --dtype"};
+  const auto other = std::ranges::find_if(all, [&](const KnownPortfolio& one) { return !are_alike(all.front(), one); });
+  if (other != all.end()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--out writes one portfolio, and there are {}; and {}. Name an operation, --dtype, --product or --generation",
+                             described(all.front()), described(*other))};
+  }
+  if (const Purpose& purpose = all.front().key.purpose; purpose != Purpose()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} is for inputs '{}' within the accuracy bound '{}' alone, which a file does not say: make it where it is "
+                             "used, with the same --max-error and --input",
+                             described(all.front()), purpose.input_profile, purpose.accuracy_bound)};
   }
   HONE_TRY(write_file(file, std::string_view(all.front().source)));
   return Output{{{"file", file}, {"bytes", all.front().source.size()}}, fmt::format("{}\n", file), 0};
@@ -127,6 +155,7 @@ Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string&
   PortfolioKey key = portfolio_key(portfolio.operation, dtypes, DeviceInfo{});
   key.device = portfolio.product;
   key.statics = statics_text(*operation.definition, portfolio.range);
+  key.range = text(portfolio.range);
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   HONE_ASSIGN(const std::int64_t generation, store->put_portfolio(key, read));
   const std::string old = is_current(portfolio) ? "" : "it was made of another version of its kernels, and is not used\n";

@@ -384,6 +384,7 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSu
                                                           implementations_text(subject.operation), subject.operation.name)};
   }
   if (arguments.count("shapes") > 0) {
+    HONE_TRY(leave_out(arguments, subject.operation));
     Subject definition{.spec = *subject.operation.definition, .recorded = nullptr};
     HONE_ASSIGN(TuneRequest common, make_request(arguments, definition));
     return tune_range(arguments, subject.operation, std::move(common));
@@ -444,6 +445,7 @@ int tune(int argc, char** argv) {
       "no-transfer", "do not use the store's data from other sessions, shapes, dtypes and devices")(
       "fresh", "start a new session even if one can be resumed");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
+    HONE_TRY(check_range_options(arguments));
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
     if (operation) {
@@ -453,8 +455,11 @@ int tune(int argc, char** argv) {
       return Error{ErrorCode::kInvalidArgument, "--without leaves out kernels of an operation, such as matmul: give that"};
     }
     HONE_ASSIGN(Subject subject, find_subject(arguments));
+    if (subject.recorded != nullptr && arguments.count("shapes") > 0) {
+      return Error{ErrorCode::kInvalidArgument, "--shapes needs a kernel: a recorded space has the times of one problem"};
+    }
     HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
-    if (arguments.count("shapes") > 0 && request.recorded == nullptr) {
+    if (arguments.count("shapes") > 0) {
       const KernelSpec spec = request.spec;
       return tune_range(arguments, alone(spec), std::move(request));
     }

@@ -141,12 +141,26 @@ void add_range_options(cxxopts::Options& options) {
       "out", "of a range: also write the portfolio to a file", cxxopts::value<std::string>(), "FILE");
 }
 
+Result<void> check_range_options(const cxxopts::ParseResult& arguments) {
+  for (const std::string option : {"each", "largest", "members", "out"}) {
+    if (arguments.count("shapes") == 0 && arguments.count(option) > 0) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("--{} is for a range of shapes: give --shapes, or leave it out", option)};
+    }
+  }
+  return {};
+}
+
 Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation& operation, TuneRequest common) {
   HONE_TRY(check_alone(arguments, operation));
   PortfolioRequest request;
   request.operation = &operation;
   HONE_ASSIGN(request.range, parse_range(*operation.definition, without_blanks(arguments["shapes"].as<std::string>())));
   HONE_ASSIGN(request.most_bytes, parse_bytes(arguments["largest"].as<std::string>()));
+  if (arguments.count("out") > 0 && common.measure.max_error > 0.0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "--out: a file does not say that its portfolio is for results within --max-error alone; the "
+                 "store does, so leave --out away"};
+  }
   request.dtypes = common.problem.dtype;
   request.budget = common.budget;
   request.seconds_each = arguments["each"].as<double>();

@@ -8,6 +8,8 @@
 namespace hone::cli {
 
 void add_range_options(cxxopts::Options& options);
+/// Errors: an option of ranges without --shapes.
+Result<void> check_range_options(const cxxopts::ParseResult& arguments);
 
 /// What --shapes asks for; `common` has what every session of it takes.
 Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation& operation, TuneRequest common);

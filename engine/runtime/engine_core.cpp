@@ -37,10 +37,12 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   auto core = shared_in_process(std::unique_ptr<EngineCore>(new EngineCore(options)), Origin());
   core->max_error_ = options.max_error;
   core->given_ = options.given;
-  core->view_ = {.generation = options.generation > 0 ? options.generation : StoreView::kNewest, .approved_only = options.approved_only};
+  core->view_ = {.generation = options.generation.value_or(StoreView::kNewest), .approved_only = options.approved_only};
   core->force_default_ = forced_defaults(options);
   HONE_ASSIGN(core->found_, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
-  core->libraries_ = std::make_unique<Libraries>(core->found_.plugin->libraries());
+  std::vector<const LibraryKernel*> libraries = core->found_.plugin->libraries();
+  std::erase_if(libraries, [&](const LibraryKernel* library) { return core->is_default_forced(library->name()); });
+  core->libraries_ = std::make_unique<Libraries>(std::move(libraries));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.background_tuning && !options.given.empty()) {
@@ -81,6 +83,10 @@ Result<std::shared_ptr<const EngineCore::Known>> EngineCore::find(std::string_vi
   for (const KernelSpec* const spec : operation.implementations) {
     known->hashes += spec->source_hash;
   }
+  known->tuned = operation;
+  std::erase_if(known->tuned.implementations, [&](const KernelSpec* spec) {
+    return is_default_forced(spec->name) || is_default_forced(operation_of(*spec)) || is_default_forced(operation.name);
+  });
   known->operation = std::move(operation);
   names_.emplace(name, known);
   return std::shared_ptr<const Known>(std::move(known));
@@ -138,13 +144,19 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_default(const Known& known, c
   return load_choice(known, *standard.spec, standard.problem, std::move(standard.choice), from);
 }
 
-/// In place of a winner that does not load: of a library's function the best kernel that is no library's, of a kernel the default.
+/// In place of a winner that does not load: of a library's function the best kernel that is no library's; of what a portfolio predicts, and
+/// nobody can compile, the nearest record, whose code is there; of a record the default.
 Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& failed, const Known& known, const Problem& problem,
                                                          Store* from, const std::string& why) {
-  if (!failed.spec->library.empty()) {
-    Result<OperationChoice> next =
-        choose(known.operation, problem, found_.info, from, {.purpose = purpose_within(max_error_, given_), .without_store = true});
-    if (next && next->choice.record) {
+  const bool predicted = failed.choice.source == Source::kPredicted;
+  for (const bool portfolios : {true, false}) {
+    if (predicted ? portfolios : failed.spec->library.empty()) {
+      continue;
+    }
+    const Lookup lookup{.purpose = purpose_within(max_error_, given_), .portfolios = portfolios, .without_store = true};
+    Result<OperationChoice> next = predicted ? choose(known.tuned, problem, found_.info, from, *libraries_, lookup)
+                                             : choose(known.tuned, problem, found_.info, from, lookup);
+    if (next && next->choice.source != Source::kDefault) {
       next->choice.why = why;
       if (auto loaded = load_choice(known, *next->spec, next->problem, std::move(next->choice), from)) {
         return loaded;
@@ -157,12 +169,12 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& 
 /// A winner that does not load costs its speed: another runs in its place.
 Result<std::shared_ptr<Prepared>> EngineCore::load(const Known& known, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
   const std::shared_ptr<Store> from = store_->get();
-  if (is_default_forced(known.operation.name)) {
+  if (known.tuned.implementations.empty()) {
     HONE_ASSIGN(std::shared_ptr<Prepared> forced, load_default(known, problem, from.get(), "the default is forced"));
     forced->settled = true;
     return forced;
   }
-  HONE_ASSIGN(const OperationChoice chosen, choose(known.operation, problem, found_.info, from.get(), *libraries_,
+  HONE_ASSIGN(const OperationChoice chosen, choose(known.tuned, problem, found_.info, from.get(), *libraries_,
                                                    {.purpose = purpose_within(max_error_, given_), .without_store = true}));
   const Choice& choice = chosen.choice;
   if (!choice.store_failure.empty()) {
@@ -249,13 +261,13 @@ Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const Known>& k
 
 void EngineCore::load_in_background(const std::string& key, const std::shared_ptr<AskedProblem>& asked,
                                     const std::shared_ptr<const Known>& known, const Problem& problem) {
-  loader_.add(key, [this, asked, known, problem] {
+  const auto load_it = [this, asked, known, problem] {
     const std::lock_guard lock(asked->loading);
     if (Result<void> loaded = refresh(*asked, *known, problem); !loaded) {
       asked->set_failure(std::move(loaded).error());
     }
-    generation_.fetch_add(1, std::memory_order_release);
-  });
+  };
+  loader_.add(key, load_it, [this] { generation_.fetch_add(1, std::memory_order_release); });
 }
 
 /// The nearest of what is loaded: its launch is planned anew, its code is there.
@@ -322,6 +334,9 @@ Result<std::int64_t> EngineCore::store_generation() const {
 Result<void> EngineCore::check_generation(const std::filesystem::path& path) const {
   if (view_.generation == StoreView::kNewest) {
     return {};
+  }
+  if (view_.generation < 0) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("no store has a generation {}: the first is 0", view_.generation)};
   }
   const std::shared_ptr<Store> from = store_->get();
   HONE_ASSIGN(const std::int64_t newest, from == nullptr ? Result<std::int64_t>(0) : from->generation());

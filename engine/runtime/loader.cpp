@@ -1,5 +1,7 @@
 #include "engine/runtime/loader.hpp"
 
+#include <utility>
+
 namespace hone {
 
 Loader::~Loader() {
@@ -13,12 +15,12 @@ Loader::~Loader() {
   }
 }
 
-void Loader::add(const std::string& key, std::function<void()> task) {
+void Loader::add(const std::string& key, std::function<void()> task, std::function<void()> then) {
   const std::lock_guard lock(mutex_);
   if (!keys_.insert(key).second) {
     return;
   }
-  tasks_.emplace_back(key, std::move(task));
+  tasks_.push_back({key, std::move(task), std::move(then)});
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { run(); });
   }
@@ -32,12 +34,15 @@ void Loader::run() {
     if (stopping_) {
       return;
     }
-    const auto [key, task] = std::move(tasks_.front());
+    const Task task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
-    task();
+    task.work();
     lock.lock();
-    keys_.erase(key);
+    keys_.erase(task.key);
+    lock.unlock();
+    task.then();
+    lock.lock();
   }
 }
 

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 
 namespace hone {
 
@@ -20,15 +19,20 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
   ~Loader();
 
-  /// Once at a time: not where a task of that key waits or runs.
-  void add(const std::string& key, std::function<void()> task);
+  /// Once at a time: not where a task of that key waits or runs. `then` follows the task, when another of that key may be added: whoever
+  /// was refused one can be told.
+  void add(const std::string& key, std::function<void()> task, std::function<void()> then);
 
  private:
+  struct Task {
+    std::string key;
+    std::function<void()> work, then;
+  };
   void run();
 
   std::mutex mutex_;  ///< of all below
   std::condition_variable changed_;
-  std::deque<std::pair<std::string, std::function<void()>>> tasks_;
+  std::deque<Task> tasks_;
   std::set<std::string> keys_;  ///< that wait or run
   bool stopping_ = false;
   std::thread thread_;

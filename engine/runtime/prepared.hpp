@@ -47,7 +47,7 @@ struct Prepared {
   std::vector<Staleness> stale;
   std::vector<LaunchArgument> arguments;
   std::vector<std::int64_t> extents;            ///< elements of each argument: other than LaunchArgument::elements, 0 where it has none
-  bool provisional = false;                     ///< the store could not be asked
+  std::atomic<bool> provisional{false};         ///< the store could not be asked
   bool settled = false;                         ///< tuned for this very problem: of an operation, its kernels were held against each other
   mutable std::atomic<bool> superseded{false};  ///< the problem was tuned since
 };

@@ -40,7 +40,10 @@ Result<std::byte*> Workspaces::find(void* stream, std::size_t bytes) {
   if (lane.capture != 0) {
     return find_captured(stream, lane, bytes);
   }
-  const Block* block = slot_of(*table_.load(std::memory_order_acquire), lane.stream).block.load(std::memory_order_acquire);
+  // A slot that was empty a moment ago may be another stream's by now.
+  const Slot& known = slot_of(*table_.load(std::memory_order_acquire), lane.stream);
+  const bool own = known.stream.load(std::memory_order_acquire) == lane.stream + 1;
+  const Block* block = own ? known.block.load(std::memory_order_acquire) : nullptr;
   if (block != nullptr && block->bytes >= bytes) {
     return block->address;
   }

@@ -18,6 +18,16 @@ std::vector<OperationRecord> rows_for(const Operation& operation, const Problem&
   return rows ? *rows : std::vector<OperationRecord>();
 }
 
+/// Whether people pinned a record of the library for this very problem, of any version.
+bool is_pinned(const LibraryKernel& library, const Problem& problem, const DeviceInfo& device, Store* store, const Lookup& lookup) {
+  if (store == nullptr) {
+    return false;
+  }
+  const Result<std::vector<std::string>> sources =
+      store->pinned_sources(operation_key(std::string(library.name()), problem, device, lookup.purpose));
+  return sources && !sources->empty();
+}
+
 }  // namespace
 
 Result<const KernelSpec*> Libraries::spec(const LibraryKernel& kernel) {
@@ -39,7 +49,8 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
       continue;
     }
     rows = rows.empty() ? rows_for(operation, problem, device, store, lookup) : std::move(rows);
-    if (std::ranges::find(rows, library->name(), &OperationRecord::kernel) == rows.end()) {
+    const bool was_chosen = std::ranges::find(rows, library->name(), &OperationRecord::kernel) != rows.end();
+    if (!was_chosen && !is_pinned(*library, problem, device, store, lookup)) {
       continue;
     }
     const Result<const KernelSpec*> spec = libraries.spec(*library);

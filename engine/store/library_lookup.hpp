@@ -1,5 +1,6 @@
 #pragma once
-// Libraries among the kernels of an operation: they serve where a session of the operation chose them, and are opened only then.
+// Libraries among the kernels of an operation: they serve where a session of the operation chose them, or people did, and are opened only
+// then.
 
 #include <map>
 #include <mutex>
@@ -25,8 +26,9 @@ class Libraries {
   std::map<const LibraryKernel*, Result<KernelSpec>> specs_;
 };
 
-/// As choose() of the operation, and of those of `libraries` that sessions of it chose for any problem. Where one was chosen for this very
-/// problem that is not here (or not in that version), the next best kernel serves, and Choice::why says so.
+/// As choose() of the operation, and of those of `libraries` that sessions of it chose for any problem, or that have a pinned record of
+/// this one. Where one was chosen for this very problem that is not here (or not in that version), the next best kernel serves, and
+/// Choice::why says so.
 Result<OperationChoice> choose(const Operation& operation, const Problem& problem, const DeviceInfo& device, Store* store,
                                Libraries& libraries, const Lookup& lookup = {});
 

@@ -38,7 +38,9 @@ bool may_launch(const Record& record) { return record.code == CodeState::kTruste
 
 Result<std::optional<Record>> nearest_record(const KernelSpec& spec, const Problem& problem, const RecordKey& key, Store& store,
                                              const Lookup& lookup, std::string& why) {
+  HONE_ASSIGN(const std::vector<std::string> withdrawn, store.withdrawn_configurations(key));
   HONE_ASSIGN(std::vector<Record> records, store.records_of(key, spec.parameters));
+  std::erase_if(records, [&](const Record& record) { return std::ranges::find(withdrawn, record.configuration_text) != withdrawn.end(); });
   std::stable_sort(records.begin(), records.end(), [&](const Record& a, const Record& b) {
     return shape_distance(a.problem.shape, problem.shape) < shape_distance(b.problem.shape, problem.shape);
   });

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "engine/base/digest.hpp"
 #include "engine/kernel/operation.hpp"
@@ -74,6 +75,19 @@ std::string inflated(std::span<const unsigned char> compressed) {
   return text;
 }
 
+std::vector<std::string> all_inflated(std::span<const std::span<const unsigned char>> compressed) {
+  std::vector<std::string> texts;
+  for (const std::span<const unsigned char> one : compressed) {
+    texts.push_back(inflated(one));
+  }
+  return texts;
+}
+
+std::vector<std::string>& shipped_texts() {
+  static std::vector<std::string>& all = *new std::vector<std::string>(all_inflated(embedded_portfolios()));
+  return all;
+}
+
 /// Whether a line of the text says so: reading all that came with Hone takes longer than a lookup may.
 bool has(std::string_view text, std::string_view key, std::string_view value) {
   return text.find(fmt::format("\n \"{}\": \"{}\",\n", key, value)) != std::string_view::npos;
@@ -91,17 +105,38 @@ std::string changed(const Portfolio& portfolio, std::span<const Implementation> 
   return "";
 }
 
-std::optional<PortfolioPick> pick(const LoadedPortfolio& from, std::span<const Implementation> implementations, const DeviceInfo& device) {
-  const Shape shape = ordered_as(from.portfolio.range, implementations.front().problem.shape);
+/// How far the problem lies outside of the range.
+double outside(const LoadedPortfolio& from, const Shape& shape) {
+  return distance(from.portfolio.range, ordered_as(from.portfolio.range, shape));
+}
+
+/// What portfolios are asked about. `withdrawn`: of each implementation, the texts of what the store says must not serve the problem.
+struct Question {
+  std::span<const Implementation> implementations;
+  const DeviceInfo& device;
+  std::vector<std::vector<std::string>> withdrawn = {};
+
+  [[nodiscard]] const Shape& shape() const { return implementations.front().problem.shape; }
+  [[nodiscard]] bool is_withdrawn(std::size_t implementation, const Configuration& configuration) const {
+    if (withdrawn.empty() || withdrawn[implementation].empty()) {
+      return false;
+    }
+    const std::string name = text(implementations[implementation].spec->parameters, configuration);
+    return std::ranges::find(withdrawn[implementation], name) != withdrawn[implementation].end();
+  }
+};
+
+std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& question) {
+  const Shape shape = ordered_as(from.portfolio.range, question.shape());
   for (const Opinion& opinion : from.rule.rank(shape)) {
     const PortfolioMember& member = from.portfolio.members[opinion.member];
-    for (std::size_t i = 0; i < implementations.size(); ++i) {
-      const auto& [spec, problem] = implementations[i];
+    for (std::size_t i = 0; i < question.implementations.size(); ++i) {
+      const auto& [spec, problem] = question.implementations[i];
       if (spec->name != member.kernel) {
         continue;
       }
       Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
-      if (configuration && valid_for(*spec, problem, device, *configuration)) {
+      if (configuration && valid_for(*spec, problem, question.device, *configuration) && !question.is_withdrawn(i, *configuration)) {
         return PortfolioPick{i, *std::move(configuration), {std::exp(opinion.slowdown), std::expm1(opinion.doubt), 0, false}};
       }
     }
@@ -110,30 +145,33 @@ std::optional<PortfolioPick> pick(const LoadedPortfolio& from, std::span<const I
 }
 
 /// Of one portfolio, if it is for the problem and today's kernels.
-std::optional<PortfolioPick> consult(const Loaded& from, std::span<const Implementation> implementations, const DeviceInfo& device,
-                                     std::string& why) {
-  if (distance(from->portfolio.range, ordered_as(from->portfolio.range, implementations.front().problem.shape)) > kNear ||
-      from->portfolio.points.empty()) {
+std::optional<PortfolioPick> consult(const Loaded& from, const Question& question, std::string& why) {
+  if (!(outside(*from, question.shape()) <= kNear) || from->portfolio.points.empty()) {
     return std::nullopt;
   }
-  if (const std::string reason = changed(from->portfolio, implementations); !reason.empty()) {
+  if (const std::string reason = changed(from->portfolio, question.implementations); !reason.empty()) {
     why = why.empty() ? reason : why;
     return std::nullopt;
   }
-  return pick(*from, implementations, device);
+  return pick(*from, question);
 }
 
-Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, std::span<const Implementation> implementations,
-                                                   const DeviceInfo& device, Store& store, std::string& why) {
+/// The portfolios whose range is nearest to the problem come first, of several that hold it the newest.
+Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, const Question& question, Store& store, std::string& why) {
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store.find_portfolios(key));
+  std::vector<std::pair<Loaded, std::int64_t>> all;
   for (const StoredPortfolio& one : stored) {
-    const Result<Loaded> loaded = load_portfolio(one.text);
-    if (!loaded) {
+    Result<Loaded> loaded = load_portfolio(one.text);
+    if (loaded) {
+      all.emplace_back(*std::move(loaded), one.generation);
+    } else {
       why = why.empty() ? loaded.error().message : why;
-      continue;
     }
-    if (std::optional<PortfolioPick> picked = consult(*loaded, implementations, device, why)) {
-      picked->prediction.generation = one.generation;
+  }
+  std::ranges::sort(all, {}, [&](const auto& one) { return std::pair(outside(*one.first, question.shape()), -one.second); });
+  for (const auto& [loaded, generation] : all) {
+    if (std::optional<PortfolioPick> picked = consult(loaded, question, why)) {
+      picked->prediction.generation = generation;
       return picked;
     }
   }
@@ -173,16 +211,12 @@ Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view t
   return std::shared_ptr<const LoadedPortfolio>(std::move(loaded));
 }
 
-const std::vector<std::string>& shipped_portfolio_texts() {
-  static const std::vector<std::string>& all = *new std::vector<std::string>([] {
-    std::vector<std::string> texts;
-    for (const std::span<const unsigned char> compressed : embedded_portfolios()) {
-      texts.push_back(inflated(compressed));
-    }
-    return texts;
-  }());
-  return all;
-}
+const std::vector<std::string>& shipped_portfolio_texts() { return shipped_texts(); }
+
+ReplacedShippedPortfolios::ReplacedShippedPortfolios(std::span<const std::span<const unsigned char>> compressed)
+    : before_(std::exchange(shipped_texts(), all_inflated(compressed))) {}
+
+ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std::move(before_); }
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
                                                                        std::string_view product) {
@@ -203,15 +237,20 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     return std::optional<PortfolioPick>();
   }
   const PortfolioKey key = portfolio_key(operation, implementations.front().problem.dtype, device, lookup.purpose);
+  Question question{implementations, device};
   if (store != nullptr) {
-    HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_of_store(key, implementations, device, *store, why));
+    for (const auto& [spec, problem] : implementations) {
+      HONE_ASSIGN(std::vector<std::string> own, store->withdrawn_configurations(record_key(*spec, problem, device, lookup.purpose)));
+      question.withdrawn.push_back(std::move(own));
+    }
+    HONE_ASSIGN(std::optional<PortfolioPick> picked, pick_of_store(key, question, *store, why));
     if (picked) {
       return picked;
     }
   }
   if (lookup.purpose == Purpose()) {
     for (const Loaded& shipped : shipped_portfolios(operation, key.dtypes, key.device)) {
-      if (std::optional<PortfolioPick> picked = consult(shipped, implementations, device, why)) {
+      if (std::optional<PortfolioPick> picked = consult(shipped, question, why)) {
         picked->prediction.shipped = true;
         return picked;
       }

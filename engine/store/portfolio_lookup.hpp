@@ -16,6 +16,19 @@ namespace hone {
 /// The texts of kernels_src/portfolios, as they were when Hone was built.
 const std::vector<std::string>& shipped_portfolio_texts();
 
+/// While it lives, other texts count as those that came with Hone: what a test gives, each compressed by gzip. Nobody may look anything up
+/// while one comes or goes.
+class ReplacedShippedPortfolios {
+ public:
+  explicit ReplacedShippedPortfolios(std::span<const std::span<const unsigned char>> compressed);
+  ~ReplacedShippedPortfolios();
+  ReplacedShippedPortfolios(const ReplacedShippedPortfolios&) = delete;
+  ReplacedShippedPortfolios& operator=(const ReplacedShippedPortfolios&) = delete;
+
+ private:
+  std::vector<std::string> before_;
+};
+
 /// A portfolio with its rule. The same text is read once in a process.
 struct LoadedPortfolio {
   Portfolio portfolio;
@@ -33,9 +46,9 @@ struct PortfolioPick {
   Prediction prediction;
 };
 
-/// The legal member that the rule expects to be fastest; of a portfolio in whose range the problem lies, or nearly (within a factor of 2).
-/// Nothing where there is none, and `why` says why one that there is was passed over: it was made of another version of a kernel. `store`
-/// may be null. Errors: the store fails.
+/// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
+/// the problem lies, else of the nearest within a factor of 2. Nothing where there is none, and `why` says why one that there is was passed
+/// over: it was made of another version of a kernel. `store` may be null. Errors: the store fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
 

@@ -84,6 +84,7 @@ struct PortfolioKey {
   std::string operation, dtypes, device;
   std::string statics;  ///< "layout=1,terms=1": the fields of the Problem that have one value each for compiled code
   Purpose purpose;
+  std::string range = {};  ///< of shapes: portfolios of several ranges stand side by side
 };
 PortfolioKey portfolio_key(const std::string& operation, const DTypes& dtypes, const DeviceInfo& device, const Purpose& purpose = {});
 
@@ -123,7 +124,8 @@ struct SessionKey {
 struct SessionInfo {
   std::int64_t id = 0;
   std::string kernel, source_hash, device_id, product, strategy, strategy_parameters, budget;
-  Problem problem;  ///< its dtype only where `dtypes` are ones that this Hone knows
+  std::string mig_profile, share;  ///< of the device
+  Problem problem;                 ///< its dtype only where `dtypes` are ones that this Hone knows
   std::string dtypes;
   Purpose purpose;
   std::uint64_t seed = 0;
@@ -192,6 +194,11 @@ class Store {
   /// The records of `key` with any shape, its own included.
   virtual Result<std::vector<Record>> records_of(const RecordKey& key, const std::vector<Parameter>& parameters) = 0;
 
+  /// The configurations that were withdrawn from the problem of `key`, as their texts: none of them is served there.
+  virtual Result<std::vector<std::string>> withdrawn_configurations(const RecordKey& key) = 0;
+  /// The source hashes of which the kernel of `key` has a pinned record of its problem, whichever `key` names.
+  virtual Result<std::vector<std::string>> pinned_sources(const RecordKey& key) = 0;
+
   /// The records in the store, also those that are not served: earlier ones, withdrawn ones. In the order of their generations. `view`
   /// decides which count as served.
   virtual Result<std::vector<RecordInfo>> record_history(const StoreView& view) = 0;
@@ -199,8 +206,8 @@ class Store {
   virtual Result<std::vector<Change>> changes() = 0;
   /// The newest generation; 0 in a new store.
   virtual Result<std::int64_t> generation() = 0;
-  /// Gives all these records a state, in one generation, which is returned. `reason` is for people. Errors, kNotFound: there is no such
-  /// record.
+  /// Gives all these records a state, in one generation, which is returned. `reason` is for people. A configuration is withdrawn from a
+  /// problem or not: other records of both follow, which become candidates where that ends. Errors, kNotFound: there is no such record.
   virtual Result<std::int64_t> set_record_state(const std::vector<std::int64_t>& records, RecordState state, const std::string& reason) = 0;
   /// Has the store serve what it served in an earlier generation: withdraws what was written since and restores the states. Nothing is
   /// deleted. Returns the new generation. Errors, kInvalidArgument: no earlier generation.
@@ -213,7 +220,7 @@ class Store {
   /// Takes the place of what stands.
   virtual Result<void> put_operation_record(const RecordKey& key, const OperationRecord& record) = 0;
 
-  /// Those of the key, whatever its STATIC fields.
+  /// Those of the key, whatever its STATIC fields and its range, the newest first.
   virtual Result<std::vector<StoredPortfolio>> find_portfolios(const PortfolioKey& key) = 0;
   virtual Result<std::vector<StoredPortfolio>> portfolios() = 0;
   /// Takes the place of what stands. Returns its generation.

@@ -59,6 +59,7 @@ class PortfolioSession {
     key_ = portfolio_key(about_.operation, request.dtypes, request.common.device.info,
                          purpose_within(request.common.measure.max_error, request.common.measure.given.digest));
     key_.statics = statics_text(*request.operation->definition, request.range);
+    key_.range = text(request.range);
     about_.product = key_.device;
     for (const KernelSpec* const spec : request.operation->implementations) {
       about_.sources.emplace(spec->name, spec->source_hash);
@@ -81,6 +82,12 @@ class PortfolioSession {
  private:
   // ---- what is known ----
 
+  /// Whether it ran on this device, or on one that has the same share of the same product: another measures other times.
+  [[nodiscard]] bool is_here(const SessionInfo& session) const {
+    const DeviceInfo& device = request_.common.device.info;
+    return session.product == device.product && session.mig_profile == device.mig_profile && session.share == device.share;
+  }
+
   /// Trials of every session in the range, whoever ran it, and what earlier runs have spent.
   Result<void> load() {
     HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
@@ -88,8 +95,7 @@ class PortfolioSession {
       for (const SessionInfo& session : sessions) {
         const Shape shape = ordered_as(request_.range, session.problem.shape);
         const bool fits = session.kernel == spec->name && session.source_hash == spec->source_hash && session.dtypes == about_.dtypes &&
-                          session.product == request_.common.device.info.product && session.purpose == key_.purpose &&
-                          distance(request_.range, shape) == 0.0;
+                          is_here(session) && session.purpose == key_.purpose && distance(request_.range, shape) == 0.0;
         if (fits) {
           HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
           table_.add(shape, *spec, trials);
@@ -99,7 +105,7 @@ class PortfolioSession {
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
     for (const StoredPortfolio& one : stored) {
       const Result<Portfolio> earlier = parse_portfolio(one.text);
-      if (request_.resume && one.key.statics == key_.statics && earlier && earlier->range == request_.range) {
+      if (request_.resume && one.key.range == key_.range && earlier) {
         about_.seconds = earlier->seconds;
         about_.trials = earlier->trials;
       }
@@ -315,7 +321,7 @@ class PortfolioSession {
     const Result<void> done =
         request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common)) : measure_all(shape, std::move(common));
     if (done) {
-      failures_in_a_row_ = 0;
+      failures_in_a_row_ = empty_turns_ = 0;
       ++report_.measured;
       learn();
       return {};
@@ -328,7 +334,8 @@ class PortfolioSession {
     report_.failures.push_back(fmt::format("{}: {}", text(shape), done.error().message));
     // An empty space says something about the shape; what else fails again and again is no matter of shapes.
     failures_in_a_row_ += code == ErrorCode::kEmptySpace ? 0 : 1;
-    return failures_in_a_row_ < kPatienceWithShapes ? Result<void>() : done;
+    exhausted_ = failures_in_a_row_ >= kPatienceWithShapes;
+    return exhausted_ && portfolio_.members.empty() ? done : Result<void>();
   }
 
   Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session) {

@@ -50,8 +50,9 @@ struct PortfolioReport {
 };
 
 /// Runs until the budget is spent, or goes on where an earlier run of the same range stopped; what the store knows of any shape in the
-/// range counts. The portfolio takes the place of the one that stands. Errors: no shape of the range could be tuned, the error of the
-/// first; a store failure; kCancelled where nothing was measured.
+/// range counts. The portfolio takes the place of the one of this range. Where shape after shape fails, it is made of what was measured
+/// before. Errors: no shape of the range could be tuned, the error of the first or of the last; a store failure; kCancelled where nothing
+/// was measured.
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry);
 
 /// The text of the range's STATIC fields, as PortfolioKey::statics has it.

@@ -240,9 +240,12 @@ class Verification {
 
   /// What was found becomes the record: the record itself where it is only stale, else the fastest.
   Result<void> update() {
-    const Trial* const own = of(trials_, record_.configuration);
-    if (own != nullptr && is_wrong(own->outcome)) {
-      HONE_TRY(store_.set_record_state({record_.id}, RecordState::kWithdrawn, fmt::format("{} when verified", name(own->outcome))));
+    for (const std::vector<Trial>* const round : {&trials_, &finals_}) {
+      const Trial* const own = of(*round, record_.configuration);
+      if (own != nullptr && is_wrong(own->outcome)) {
+        HONE_TRY(store_.set_record_state({record_.id}, RecordState::kWithdrawn, fmt::format("{} when verified", name(own->outcome))));
+        break;
+      }
     }
     const Trial* winner = verified_.standing == Standing::kStale ? of(finals_, record_.configuration) : fastest();
     const bool same = winner != nullptr && winner->configuration == record_.configuration;

@@ -286,3 +286,20 @@ TEST_CASE("a reader of an older store goes on when it is upgraded") {
   CHECK(must(reader->sessions()).size() == 3);
   CHECK(must(reader->find_record(record_key(), parameters()))->id == 5);
 }
+
+TEST_CASE("a reader of an older store sees what is written into tables and columns that an upgrade adds") {
+  for (std::uint32_t version = 1; version < kReleased; ++version) {
+    CAPTURE(version);
+    Directory directory;
+    make_old_store(directory.store(), version);
+    auto reader = must_open(directory.store(), StoreMode::kReadOnly);
+    check_readable(*reader, version);
+    const auto store = must_open(directory.store());
+    tuned(*store, record_key(7), record_of("block=64", 1.0));
+    PortfolioKey key{.operation = "softmax", .dtypes = "f16", .device = "NVIDIA H200", .statics = "", .purpose = {}, .range = "rows=1..8"};
+    must(store->put_portfolio(key, "{}"));
+    CHECK(must(reader->generation()) == 2);
+    CHECK(must(reader->find_record(record_key(7), parameters()))->configuration_text == "block=64");
+    CHECK(must(reader->find_portfolios(key)).size() == 1);
+  }
+}

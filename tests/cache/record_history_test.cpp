@@ -141,6 +141,47 @@ TEST_CASE("a record or a generation that is not there is an error, and changes n
   CHECK(served(*store) == kFast);
 }
 
+TEST_CASE("with a record its configuration is withdrawn: no earlier or later record of it comes back") {
+  const Directory directory;
+  auto store = must_open(directory.store());
+  tuned(*store, record_key(), record_of(kFast, 5.0));
+  tuned(*store, record_key(), record_of(kFast, 2.0));
+  tuned(*store, record_key(7), record_of(kFast, 2.0));
+  const std::int64_t first = id_of(*store, kFast), second = first + 1;
+  for (const std::int64_t one : {second, first}) {
+    must(store->set_record_state({one}, RecordState::kWithdrawn, ""));
+    CHECK(served(*store) == "");
+    CHECK(served(*store, 7) == kFast);
+    CHECK(must(store->withdrawn_configurations(record_key())) == std::vector<std::string>{kFast});
+    CHECK(must(store->withdrawn_configurations(record_key(7))).empty());
+    must(store->set_record_state({one}, RecordState::kApproved, ""));
+    CHECK(served(*store) == kFast);
+    CHECK(must(store->withdrawn_configurations(record_key())).empty());
+    CHECK(must(store->record_history({}))[one == first ? 0 : 1].state == RecordState::kApproved);
+    CHECK(must(store->record_history({}))[one == first ? 1 : 0].state == RecordState::kCandidate);
+    must(store->set_record_state({one}, RecordState::kCandidate, ""));
+  }
+}
+
+TEST_CASE("which sources have a pinned record of a problem is known without any of them") {
+  const Directory directory;
+  auto store = two_records(directory);
+  RecordKey any = record_key();
+  any.source_hash = "";
+  CHECK(must(store->pinned_sources(any)).empty());
+  const std::int64_t then = must(store->generation());
+  must(store->set_record_state({id_of(*store, kSlow)}, RecordState::kPinned, ""));
+  CHECK(must(store->pinned_sources(any)) == std::vector<std::string>{record_key().source_hash});
+  any.problem.shape.front().second = 7;
+  CHECK(must(store->pinned_sources(any)).empty());
+  any.problem.shape = record_key().problem.shape;
+  CHECK(must(must_open(directory.store())->pinned_sources(any)).size() == 1);
+  const auto held = must(open_store(directory.store(), StoreMode::kReadOnly, Trust::kOwn, {.generation = then}));
+  CHECK(must(held->pinned_sources(any)).empty());
+  must(store->set_record_state({id_of(*store, kSlow)}, RecordState::kApproved, ""));
+  CHECK(must(store->pinned_sources(any)).empty());
+}
+
 TEST_CASE("states are read as they are written, and others are refused") {
   for (const RecordState state : {RecordState::kCandidate, RecordState::kApproved, RecordState::kPinned, RecordState::kWithdrawn}) {
     CHECK(must(parse_record_state(name(state))) == state);

@@ -1,5 +1,6 @@
 // hone tune --shapes, hone portfolios, hone warm: from measuring to what a program gets.
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include "tests/cli/command.hpp"
 
@@ -100,6 +101,99 @@ TEST_CASE("what a range cannot be is said") {
   CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--largest", "many"}), "512MiB"));
   CHECK(tells(refused({"gemm", "--shapes", "m=1..4"}), "gemm is one kernel of matmul"));
   CHECK(tells(refused({"matmul", "--shapes", "m=1..4,layout=1|2"}), "STATIC"));
+  CHECK(tells(refused({"matmul", "--shapes", "m=1..4", "--without", "gem"}), "unknown kernel of matmul 'gem'"));
+  CHECK(tells(refused({"softmax", "--each", "3"}), "--each is for a range"));
+  CHECK(tells(refused({"softmax", "--largest", "1MiB"}), "--largest is for a range"));
+  CHECK(tells(refused({"matmul", "--members", "4"}), "--members is for a range"));
+  CHECK(tells(refused({"softmax", "--out", directory / "P.json"}), "--out is for a range"));
+  CHECK(tells(refused({HONE_SOURCE_DIR "/bench/spaces/copy.NVIDIA_H200.json.gz", "--shapes", "n=1..4"}), "a recorded space has the times"));
+  CHECK(tells(refused({"softmax", "--shapes", "rows=1..4", "--max-error", "0.01", "--out", directory / "P.json"}), "--max-error"));
+}
+
+TEST_CASE("--without leaves kernels of the operation out of a portfolio") {
+  const TemporaryDirectory directory;
+  const Ended made = run({"tune", "matmul", "--device", "cpu", "--shapes", "m=1,n=32,k=16..64", "--dtype", "f32", "--without", "gemv",
+                          "--budget", "12trials", "--store", directory / "S.db", "--json"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  for (const nlohmann::json& member : made.json()["members"]) {
+    CHECK(member["kernel"] != "gemv");
+  }
+  const nlohmann::json sessions = run({"sessions", "--store", directory / "S.db", "--json"}).json();
+  CHECK(sessions.dump().find("gemv") == std::string::npos);
+}
+
+TEST_CASE("--out writes the one portfolio that is meant, and none whose purpose a file does not say") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json";
+  const auto made = [&](const std::string& range, const Arguments& more = {}) {
+    Arguments all{"tune", "row_sum", "--device", "cpu", "--shapes", range, "--budget", "8trials", "--store", store, "--json"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended ended = run(all);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    return ended.json()["generation"].get<std::int64_t>();
+  };
+  const std::int64_t small = made("rows=1..8,cols=16"), large = made("rows=64,cols=16..32");
+  const auto out = [&](const Arguments& more) {
+    Arguments all{"portfolios", "row_sum", "--dtype", "f32", "--store", store, "--out", file};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  CHECK(run({"portfolios", "--store", store, "--json"}).json()["portfolios"].size() >= 2);
+  CHECK(tells(out({}), "--out writes one portfolio"));
+  CHECK_FALSE(std::filesystem::exists(file));
+  CHECK(out({"--generation", std::to_string(small)}).exit == 0);
+  CHECK(nlohmann::json::parse(contents(file))["range"].dump() != "");
+  const std::string of_small = contents(file);
+  CHECK(out({"--generation", std::to_string(large)}).exit == 0);
+  CHECK(contents(file) != of_small);
+  const std::int64_t loose = made("rows=1..8,cols=16", {"--max-error", "0.01"});
+  CHECK(tells(out({"--generation", std::to_string(loose)}), "accuracy bound '0.01' alone"));
+  CHECK(out({"--generation", std::to_string(small)}).exit == 0);
+}
+
+TEST_CASE("a range in which shape after shape fails has the portfolio of those that did not") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "small.cu", store = directory / "S.db";
+  write(file, R"(// Twice x, but for the larger shapes of the range. The small problems of validation are none of them.
+#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(32, 64) int block = 64; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
+template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T)}; }
+template <class T> REFERENCE(p.n) void small_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
+template <class T, Config c> KERNEL void small(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  const long i = (long)blockIdx.x * c.block + threadIdx.x;
+  if (i < p.n) y[i] = T((p.n > 600 && p.n <= 4096 ? 3.0f : 2.0f) * (float)x[i]);
+}
+)");
+  const Ended made = run(
+      {"tune", file, "--device", "cpu", "--dtype", "f32", "--shapes", "n=1..4096", "--budget", "200trials", "--store", store, "--json"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  CHECK(made.json()["points"] >= 1);
+  CHECK(made.json()["failures"].size() >= 3);
+  CHECK(run({"best", file, "--device", "cpu", "--dtype", "f32", "--shape", "n=50", "--store", store, "--json"}).json()["source"] !=
+        "default");
+}
+
+TEST_CASE("what was measured on another share of a product is no part of a portfolio") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db";
+  const Ended tuned = run({"tune", "row_sum", "--device", "cpu", "--shape", "rows=8,cols=32", "--budget", "3trials", "--store", store});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  const auto measured_now = [&](const std::string& of) {
+    const Ended made =
+        run({"tune", "row_sum", "--device", "cpu", "--shapes", "rows=8,cols=32", "--budget", "4trials", "--store", of, "--json"});
+    REQUIRE_MESSAGE(made.exit == 0, made.err);
+    return made.json()["measured_now"].get<int>();
+  };
+  const std::string other = directory / "T.db";
+  std::filesystem::copy_file(store, other);
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(other.c_str(), &database) == SQLITE_OK);
+  CHECK(sqlite3_exec(database, "UPDATE device SET share = 'half', digest = 'another'", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  const int here = measured_now(store), elsewhere = measured_now(other);
+  CHECK(elsewhere == here + 1);
 }
 
 TEST_CASE("a file that is no portfolio is refused") {

@@ -142,6 +142,45 @@ TEST_CASE("verify flags a record whose code is wrong now; --update gives it to o
   CHECK(tuned.best(tuned.store("original"))["config"]["kind"] == 1);
 }
 
+TEST_CASE("verify --update withdraws a record that was right in its trial and wrong in the final round") {
+  constexpr std::string_view kLate = R"(// Twice x. Once kind 0 has run after kind 1, kind 1 is wrong; marks in two files tell.
+#include <hone/kernel.h>
+extern "C" char* getenv(const char*);
+extern "C" int creat(const char*, unsigned);
+extern "C" int access(const char*, int);
+struct Problem { long n = 4096; };
+struct Config { TUNE(0, 1) int kind = 0; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, 64L)}, .block = {64}}; }
+template <class T> REFERENCE(p.n) void late_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
+template <class T, Config c> KERNEL void late(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  const long i = (long)blockIdx.x * 64 + threadIdx.x;
+  if (i >= p.n) return;
+  const char* const tried = getenv("HONE_TEST_TRIED");
+  const char* const over = getenv("HONE_TEST_OVER");
+  if (tried && i == 0 && p.n == 4096 && c.kind == 1) creat(tried, 0600);
+  if (tried && i == 0 && p.n == 4096 && c.kind == 0 && access(tried, 0) == 0) creat(over, 0600);
+  volatile float wasted = 0.0f;
+  for (int turn = 0; turn < (c.kind == 0 ? 1000 : 0); ++turn) wasted = wasted + 1.0f;
+  y[i] = T((c.kind == 1 && tried && access(over, 0) == 0 ? 3.0f : 2.0f) * (float)x[i]);
+}
+)";
+  const TemporaryDirectory directory;
+  const std::string file = directory / "late.cu", store = directory / "S.db";
+  write(file, kLate);
+  const Ended tuned = run({"tune", file, "--device", "cpu", "--budget", "2trials", "--store", store, "--json"});
+  REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+  REQUIRE(tuned.json()["best"]["config"]["kind"] == 1);
+  const Environment marks{{"HONE_TEST_TRIED", directory / "tried"}, {"HONE_TEST_OVER", directory / "over"}};
+  const Ended late = run({"verify", file, "--device", "cpu", "--store", store, "--update", "--json"}, marks);
+  CHECK(late.exit == 1);
+  CHECK(late.json()["records"][0]["standing"] == "wrong");
+  const nlohmann::json records = run({"records", "--all", "--store", store, "--json"}).json()["records"];
+  INFO(records.dump(1));
+  CHECK(records[0]["configuration"] == "kind=1");
+  CHECK(records[0]["state"] == "withdrawn");
+  CHECK(run({"best", file, "--device", "cpu", "--store", store, "--json"}).json()["config"]["kind"] == 0);
+}
+
 TEST_CASE("verify says that a record was changed, and --update writes what the source says") {
   const Tuned tuned;
   const std::string changed = tuned.changed("changed", "UPDATE record SET symbols = '[\"other\"]'");

@@ -57,20 +57,36 @@ struct CaptureFixture : Gpu {
 TEST_CASE_FIXTURE(CaptureFixture, "one handle is launched on several streams, from several threads") {
   require(launch(nullptr));
   CHECK(answer() == static_cast<float>(kTerms));
-  std::vector<std::thread> threads;
-  std::atomic<int> failed{0};
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&, own = make_stream()] {
-      for (int i = 0; i < 20; ++i) {
-        failed += launch(own).ok() ? 0 : 1;
+  constexpr std::size_t kThreads = 3, kLaunches = 20, kApart = 4;  // floats between results: they are aligned to 16 bytes
+  for (int round = 0; round < 10; ++round) {
+    // Each has terms and results of its own, so that a workspace that two streams share shows.
+    std::vector<std::unique_ptr<Buffer>> own_terms, own_results;
+    std::vector<std::thread> threads;
+    std::atomic<int> failed{0};
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      own_terms.push_back(upload(std::vector<float>(kTerms, static_cast<float>(t + 1))));
+      own_results.push_back(upload(std::vector<float>(kLaunches * kApart, -1.0F)));
+    }
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t, own = make_stream()] {
+        for (std::size_t i = 0; i < kLaunches; ++i) {
+          auto* const to = static_cast<float*>(own_results[t]->address()) + i * kApart;
+          failed += sum.launch(own, static_cast<const float*>(own_terms[t]->address()), to).ok() ? 0 : 1;
+        }
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    CHECK(failed == 0);
+    require(engine.memory().synchronize());
+    for (std::size_t t = 0; t < kThreads; ++t) {
+      const std::vector<float> sums = download<float>(*own_results[t]);
+      for (std::size_t i = 0; i < kLaunches; ++i) {
+        CHECK(sums[i * kApart] == static_cast<float>(kTerms) * static_cast<float>(t + 1));
       }
-    });
+    }
   }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  CHECK(failed == 0);
-  CHECK(answer() == static_cast<float>(kTerms));
 }
 
 TEST_CASE_FIXTURE(CaptureFixture,

@@ -61,11 +61,10 @@ inline Engine cpu_engine(const std::filesystem::path& store = "/nonexistent/hone
 
 inline const Shape kSoftmaxShape{{"rows", 3}, {"cols", 5}};
 
-/// A store in which the default configuration of softmax won at kSoftmaxShape, with its code.
-inline void make_tuned_store(const std::filesystem::path& file, const Purpose& purpose = {}) {
-  const KernelSpec& spec = **find_builtin_kernel("softmax");
+/// A store in which the default configuration of a kernel won at a shape, with its code.
+inline void make_tuned_store(const std::filesystem::path& file, const Purpose& purpose, const KernelSpec& spec, const Shape& shape) {
   const Registry::Found cpu = builtin_registry().device("cpu").value();
-  const Problem problem = make_problem(spec, DType::kF32, kSoftmaxShape).value();
+  const Problem problem = make_problem(spec, DType::kF32, shape).value();
   const auto store = open_store(file, StoreMode::kReadWrite).value();
   const LaunchPlan plan = make_launch_plan(spec, problem, choose(spec, problem, cpu.info, nullptr).value(), cpu, store.get()).value();
   Record record;
@@ -77,6 +76,11 @@ inline void make_tuned_store(const std::filesystem::path& file, const Purpose& p
   const RecordKey key = record_key(spec, problem, cpu.info, purpose);
   const std::int64_t session = store->begin_session({key, "random", "", 0}, "1trials").value();
   REQUIRE(store->finish_session(session, key, record, 1.0).value());
+}
+
+/// The same of softmax at kSoftmaxShape.
+inline void make_tuned_store(const std::filesystem::path& file, const Purpose& purpose = {}) {
+  make_tuned_store(file, purpose, **find_builtin_kernel("softmax"), kSoftmaxShape);
 }
 
 /// What softmax makes of three rows of five equal numbers: 0.2 everywhere.

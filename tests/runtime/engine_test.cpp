@@ -1,5 +1,6 @@
 #include "hone/engine.hpp"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -15,6 +16,18 @@
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone::test {
+namespace {
+
+/// As a store is whose schema had no generations when it was written.
+void forget_generations(const std::filesystem::path& store) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(store.c_str(), &database) == SQLITE_OK);
+  const char* const statements = "UPDATE record SET generation = 0; DELETE FROM change; DELETE FROM sqlite_sequence WHERE name = 'change'";
+  CHECK(sqlite3_exec(database, statements, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+}
+
+}  // namespace
 
 TEST_CASE("an engine without a store launches the default and gets the right answer") {
   Engine engine = cpu_engine();
@@ -81,6 +94,24 @@ TEST_CASE("an engine that is held to a generation serves what was served then, a
   CHECK_FALSE(Engine::open({.store = folder / "none.db", .device = "cpu", .generation = 1}).ok());
 }
 
+TEST_CASE("an engine can be held to generation 0: what a store had before it counted generations") {
+  const Folder folder;
+  make_tuned_store(folder / "S.db");
+  forget_generations(folder / "S.db");
+  const auto opened = [&](std::optional<std::int64_t> generation) {
+    return Engine::open({.store = folder / "S.db", .device = "cpu", .generation = generation}).value();
+  };
+  CHECK(opened({}).generation().value() == 0);
+  REQUIRE(open_store(folder / "S.db", StoreMode::kReadWrite).value()->set_record_state({1}, RecordState::kWithdrawn, "").ok());
+  const auto source = [](Engine engine) { return engine.kernel("softmax", DType::kF32, kSoftmaxShape).value().source(); };
+  CHECK(source(opened({})) == Source::kDefault);
+  CHECK(source(opened(0)) == Source::kExact);
+  CHECK(opened(0).generation().value() == 0);
+  const Result<Engine> before = Engine::open({.store = folder / "S.db", .device = "cpu", .generation = -1});
+  REQUIRE_FALSE(before.ok());
+  CHECK(before.error().code == ErrorCode::kInvalidArgument);
+}
+
 TEST_CASE("an engine for approved records runs the default until a record is approved") {
   const Folder folder;
   make_tuned_store(folder / "S.db");
@@ -106,6 +137,27 @@ TEST_CASE("a default can be forced, by the application and from outside") {
   CHECK(kernel({"all"}).why() == "the default is forced");
   const Variable forced("HONE_FORCE_DEFAULT", "gemm,softmax");
   CHECK(kernel({}).source() == Source::kDefault);
+}
+
+TEST_CASE("the default of a kernel keeps its operation from its winner, and that of an operation holds for its kernels") {
+  const Folder folder;
+  KernelSpec other = **find_builtin_kernel("softmax");
+  other.name = "other_softmax";
+  other.operation = "softmax";
+  other.source_hash = "other";
+  make_tuned_store(folder / "S.db", {}, other, kSoftmaxShape);
+  const auto kernel = [&](std::string_view name, const std::vector<std::string>& forced) {
+    Engine engine = Engine::open({.store = folder / "S.db", .device = "cpu", .force_default = forced}).value();
+    REQUIRE(engine.add_kernel_spec(other.serialize()).ok());
+    return engine.kernel(name, DType::kF32, kSoftmaxShape).value();
+  };
+  CHECK(kernel("softmax", {}).implementation() == "other_softmax");
+  CHECK(kernel("softmax", {}).source() == Source::kExact);
+  CHECK(kernel("softmax", {"other_softmax"}).implementation() == "softmax");
+  CHECK(kernel("softmax", {"other_softmax"}).source() == Source::kDefault);
+  CHECK(kernel("other_softmax", {"other_softmax"}).source() == Source::kDefault);
+  CHECK(kernel("other_softmax", {}).source() == Source::kExact);
+  CHECK(kernel("other_softmax", {"softmax"}).source() == Source::kDefault);
 }
 
 TEST_CASE("a kernel of one's own that bears a built-in's name gets its own code, also where the built-in was asked for before") {

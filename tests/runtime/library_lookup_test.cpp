@@ -173,6 +173,18 @@ TEST_CASE("a library serves where a session of the operation chose it, and is op
   CHECK(fixture.library.opened == 2);  // once for each who asked
 }
 
+TEST_CASE("a pinned record of a library decides for its problem, whatever sessions of the operation chose") {
+  LibraryFixture fixture;
+  const KernelSpec library = library_spec(fixture.library).value();
+  fixture.record(*fixture.operation.definition, 16, 1.0);
+  fixture.record(library, 16, 2.0);
+  CHECK(fixture.chosen(16).spec->name == "softmax");
+  REQUIRE(fixture.store->set_record_state({2}, RecordState::kPinned, "").ok());
+  CHECK(fixture.chosen(16).spec->name == "made_up");
+  CHECK(fixture.chosen(16).choice.record->state == RecordState::kPinned);
+  CHECK(fixture.chosen(17).spec->name == "softmax");
+}
+
 TEST_CASE("without the library that was chosen the next best kernel serves and says why") {
   LibraryFixture fixture;
   const KernelSpec library = library_spec(fixture.library).value();

@@ -182,4 +182,18 @@ TEST_CASE("a record of another dtype or device is none") {
   CHECK(choose(fixture.spec, fixture.problem(64, 64), other, fixture.store.get()).value().source == Source::kDefault);
 }
 
+TEST_CASE("a configuration that was withdrawn from a problem does not come back as that of the nearest record") {
+  const Fixture fixture;
+  const Configuration standard = default_configuration(fixture.spec);
+  const Configuration other = parse_configuration(fixture.spec.parameters, "block=512").value();
+  fixture.record(fixture.problem(64, 64), standard);
+  fixture.record(fixture.problem(128, 64), standard);
+  fixture.record(fixture.problem(4096, 64), other);
+  REQUIRE(fixture.store->set_record_state({1}, RecordState::kWithdrawn, "").ok());
+  const Choice choice = choose(fixture.spec, fixture.problem(64, 64), fixture.device, fixture.store.get()).value();
+  CHECK(choice.source == Source::kNearest);
+  CHECK(choice.configuration == other);
+  CHECK(choose(fixture.spec, fixture.problem(65, 64), fixture.device, fixture.store.get()).value().configuration == standard);
+}
+
 }  // namespace hone

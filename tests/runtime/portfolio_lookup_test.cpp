@@ -2,6 +2,9 @@
 #include "engine/store/portfolio_lookup.hpp"
 
 #include <doctest/doctest.h>
+#include <zlib.h>
+
+#include <array>
 
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/plugin/registry.hpp"
@@ -43,7 +46,11 @@ class PortfolioFixture {
   [[nodiscard]] Problem problem(std::int64_t rows, std::int64_t cols = 64) const {
     return make_problem(spec, DType::kF32, {{"rows", rows}, {"cols", cols}}).value();
   }
-  [[nodiscard]] PortfolioKey key() const { return portfolio_key(spec.name, DType::kF32, device); }
+  [[nodiscard]] PortfolioKey key() const {
+    PortfolioKey key = portfolio_key(spec.name, DType::kF32, device);
+    key.range = text(made.range);
+    return key;
+  }
   std::int64_t put() const { return store->put_portfolio(key(), text(made)).value(); }
   [[nodiscard]] Choice chosen(std::int64_t rows, std::int64_t cols = 64, const Lookup& lookup = {}) const {
     return choose(spec, problem(rows, cols), device, store.get(), lookup).value();
@@ -76,6 +83,26 @@ class PortfolioFixture {
                  .rule = {}};
   std::string few, many;
   std::unique_ptr<Store> store;
+};
+
+/// A portfolio as the build embeds it.
+struct Shipped {
+  std::string source;
+  std::vector<unsigned char> compressed;
+  explicit Shipped(const Portfolio& portfolio) : source(text(portfolio)) {
+    constexpr int kGzip = 15 + 16;
+    z_stream stream{};
+    REQUIRE(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+    compressed.resize(deflateBound(&stream, source.size()));
+    stream.next_in = reinterpret_cast<Bytef*>(source.data());
+    stream.avail_in = static_cast<uInt>(source.size());
+    stream.next_out = compressed.data();
+    stream.avail_out = static_cast<uInt>(compressed.size());
+    REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+    compressed.resize(stream.total_out);
+    deflateEnd(&stream);
+  }
+  [[nodiscard]] std::span<const unsigned char> span() const { return compressed; }
 };
 
 }  // namespace
@@ -173,6 +200,36 @@ TEST_CASE("a portfolio is rolled back with the store, and was there or not") {
   CHECK(fixture.store->portfolios()->empty());
 }
 
+TEST_CASE("a member that was withdrawn from a problem does not serve it") {
+  const PortfolioFixture fixture;
+  fixture.record(3000);
+  fixture.put();
+  REQUIRE(fixture.store->set_record_state({1}, RecordState::kWithdrawn, "wrong").ok());
+  const Choice choice = fixture.chosen(3000);
+  CHECK(choice.source == Source::kPredicted);
+  CHECK(fixture.config(choice) == fixture.few);
+  CHECK(fixture.config(fixture.chosen(3001)) == fixture.many);
+}
+
+TEST_CASE("portfolios of several ranges stand side by side: the newest that holds a shape serves it, else the nearest") {
+  PortfolioFixture fixture;
+  const std::int64_t wide = fixture.put();
+  const ShapeRange all = fixture.made.range;
+  fixture.made.range = parse_range(fixture.spec, "rows=1..64,cols=64").value();
+  const std::int64_t narrow = fixture.put();
+  CHECK(fixture.store->portfolios()->size() == 2);
+  CHECK(fixture.chosen(30).prediction->generation == narrow);
+  CHECK(fixture.chosen(100).prediction->generation == wide);  // near the narrow one, in the wide one
+  CHECK(fixture.chosen(2000).prediction->generation == wide);
+  fixture.made.range = all;
+  const std::int64_t newer = fixture.put();
+  CHECK(fixture.store->portfolios()->size() == 2);
+  CHECK(fixture.chosen(30).prediction->generation == newer);
+  REQUIRE(fixture.store->roll_back(wide, "").ok());
+  CHECK(fixture.store->portfolios()->size() == 1);
+  CHECK(fixture.chosen(30).source == Source::kPredicted);
+}
+
 TEST_CASE("an operation gets the member of whichever kernel is expected to be fastest") {
   PortfolioFixture fixture;
   KernelSpec other = fixture.spec;
@@ -207,6 +264,70 @@ TEST_CASE("an engine launches what a portfolio predicts") {
   REQUIRE(kernel.prediction());
   CHECK(kernel.prediction()->slowdown < 1.3);
   CHECK(name(kernel.source()) == "predicted");
+}
+
+TEST_CASE("without a compiler what is predicted and not compiled gives way to the nearest record, which has code") {
+  const Folder folder;
+  const PortfolioFixture fixture;
+  test::make_tuned_store(folder / "S.db", {}, fixture.spec, {{"rows", 20}, {"cols", 64}});
+  REQUIRE(open_store(folder / "S.db", StoreMode::kReadWrite).value()->put_portfolio(fixture.key(), text(fixture.made)).ok());
+  Engine engine = test::cpu_engine(folder / "S.db");
+  const test::Variable compiler("HONE_CXX", folder / "none");
+  const Kernel kernel = engine.kernel("row_sum", DType::kF32, {{"rows", 21}, {"cols", 64}}).value();
+  CHECK(kernel.source() == Source::kNearest);
+  CHECK(contains(kernel.why(), fixture.few + " of row_sum was skipped"));
+}
+
+TEST_CASE("portfolios that come with Hone serve its product and lie below the user's store") {
+  PortfolioFixture fixture;
+  const Shipped own(fixture.made);
+  fixture.made.product = "Abacus 3000";
+  std::swap(fixture.made.members[0], fixture.made.members[1]);
+  const Shipped elsewhere(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{own.span(), elsewhere.span()});
+  REQUIRE(shipped_portfolio_texts().size() == 2);
+  CHECK(shipped_portfolio_texts().front() == own.source);
+  CHECK(shipped_portfolios("row_sum", "f32", "").size() == 2);
+  CHECK(shipped_portfolios("row_sum", "bf16", "").empty());
+
+  const Choice shipped = fixture.chosen(30);
+  REQUIRE(shipped.prediction);
+  CHECK(shipped.source == Source::kPredicted);
+  CHECK(shipped.prediction->shipped);
+  CHECK(fixture.config(shipped) == fixture.few);
+  CHECK(choose(fixture.spec, fixture.problem(30), fixture.device, nullptr).value().prediction->shipped);
+  CHECK(fixture.chosen(30, 64, {.purpose = purpose_within(0.01)}).source == Source::kDefault);
+  fixture.put();  // the user's own says otherwise
+  CHECK_FALSE(fixture.chosen(30).prediction->shipped);
+  CHECK(fixture.config(fixture.chosen(30)) == fixture.many);
+  fixture.record(30);
+  CHECK(fixture.chosen(30).source == Source::kExact);
+}
+
+TEST_CASE("a search begins with the members of portfolios that came with Hone, of whichever product, each product's best first") {
+  PortfolioFixture fixture;
+  fixture.made.product = "Abacus 3000";
+  const Shipped elsewhere(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{elsewhere.span()});
+  CHECK(fixture.chosen(30).source == Source::kDefault);
+  const auto first = [&](std::int64_t rows, std::size_t most) {
+    std::vector<std::string> all;
+    for (const Configuration& one : shipped_proposals(fixture.spec, fixture.problem(rows), fixture.device, most)) {
+      all.push_back(text(fixture.spec.parameters, one));
+    }
+    return all;
+  };
+  CHECK(first(30, 4) == std::vector<std::string>{fixture.few, fixture.many});
+  CHECK(first(3000, 1) == std::vector<std::string>{fixture.many});
+  CHECK(shipped_proposals(**find_builtin_kernel("softmax"), fixture.problem(30), fixture.device, 4).empty());
+}
+
+TEST_CASE("a portfolio that came with Hone and is damaged is no portfolio") {
+  const PortfolioFixture fixture;
+  Shipped damaged(fixture.made);
+  damaged.compressed.resize(damaged.compressed.size() / 2);
+  CHECK_THROWS_AS(ReplacedShippedPortfolios(std::array{damaged.span()}), ContractError);
+  CHECK(fixture.chosen(30).source == Source::kDefault);
 }
 
 TEST_CASE("portfolios that came with Hone fit its kernels") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <thread>
@@ -183,6 +184,38 @@ TEST_CASE("threads that launch on the same streams at once get the same blocks")
   }
   for (std::size_t t = 1; t < kThreads; ++t) {
     CHECK(found[t] == found[0]);
+  }
+}
+
+TEST_CASE("threads that launch on streams of their own for the first time get blocks of their own, also where streams share a place") {
+  // All have their place in the table's first slot, so that every thread looks where another one fills.
+  std::vector<std::uintptr_t> crowded;
+  for (std::uintptr_t number = 1; crowded.size() < 32; ++number) {
+    if ((((number * 0x9e3779b97f4a7c15ULL) >> 32) & 63) == 0) {
+      crowded.push_back(number);
+    }
+  }
+  for (int round = 0; round < 500; ++round) {  // the moment to be noticed is short
+    WorkspaceFixture fixture;
+    std::array<std::vector<std::byte*>, 2> found;
+    std::atomic<int> ready{0};
+    const auto launch_all = [&](std::size_t own) {
+      ++ready;
+      while (ready < 2) {
+      }
+      for (std::size_t i = own; i < crowded.size(); i += 2) {
+        // Looks while the other one allocates, sooner or later.
+        for (std::atomic<std::size_t> turns{(own + 1) * (static_cast<std::size_t>(round) * 13 + i * 37) % 256}; turns > 0; --turns) {
+        }
+        found[own].push_back(fixture.workspaces.find(stream(crowded[i]), 64).value());
+      }
+    };
+    std::thread second(launch_all, 1);
+    launch_all(0);
+    second.join();
+    std::set<std::byte*> blocks(found[0].begin(), found[0].end());
+    blocks.insert(found[1].begin(), found[1].end());
+    REQUIRE(blocks.size() == crowded.size());
   }
 }
 

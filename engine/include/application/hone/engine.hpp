@@ -53,8 +53,8 @@ struct EngineOptions {
   double max_error = 0.0;            ///< use winners tuned under this accuracy bound (`--max-error`); 0: none
   std::string given = {};            ///< use winners tuned on given arrays: the digest that `hone tune --input` prints
   /// Looks records up as they were served in this generation of the store (Engine::generation, `hone records --log`), so that every process
-  /// and every rank gets the same answers, whatever is tuned meanwhile. 0: as they are.
-  std::int64_t generation = 0;
+  /// and every rank gets the same answers, whatever is tuned meanwhile. None: as they are.
+  std::optional<std::int64_t> generation = {};
   bool approved_only = false;  ///< use only records that were approved or pinned (`hone records --set`)
   /// Kernels and operations that run their default, whatever the store holds; "all" means every one. $HONE_FORCE_DEFAULT adds to them
   /// (names separated by commas).
