@@ -20,7 +20,8 @@ bool is_read(Direction direction) { return direction == Direction::kIn || direct
 bool is_written(Direction direction) { return direction == Direction::kOut || direction == Direction::kInOut; }
 
 std::string sentence(const LaunchCheck& check) {
-  std::string said = fmt::format("{} {} {} ({}): ", check.kernel, name(check.problem.dtype), text(check.problem.shape), check.configuration);
+  std::string said =
+      fmt::format("{} {} {} ({}): ", check.kernel, name(check.problem.dtype), text(check.problem.shape), check.configuration);
   if (check.finding == LaunchCheck::Finding::kDiffers) {
     said += fmt::format("argument '{}': {} of {} elements differ from the default's, the first at index {}: {:.9g}, the default's {:.9g}",
                         check.argument, check.wrong, check.elements, check.first_wrong, check.actual, check.of_default);
@@ -106,6 +107,7 @@ void LaunchChecker::end(void* stream, std::span<void* const> values, bool launch
     copied = copied && (!copies.actual || request_.device->copy_on(stream, at(*copies.actual), from, copies.bytes).ok());
   }
   if (!side_->follow(stream)) {
+    prepared_ = nullptr;
     return;  // nobody knows when the memory is free again: this was the last check
   }
   hand_over(copied ? Task::kCompare : Task::kWait);
