@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -73,7 +74,34 @@ std::string advice(int code, int system_error) {
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
+IdleStatements::~IdleStatements() {
+  for (sqlite3_stmt* const statement : all_) {
+    sqlite3_finalize(statement);
+  }
+}
+
+sqlite3_stmt* IdleStatements::take(std::string_view sql) {
+  const auto at = std::ranges::find_if(all_, [&](sqlite3_stmt* statement) { return sql == sqlite3_sql(statement); });
+  if (at == all_.end()) {
+    return nullptr;
+  }
+  sqlite3_stmt* const taken = *at;
+  all_.erase(at);
+  return taken;
+}
+
+void IdleStatements::put(sqlite3_stmt* statement) noexcept {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  if (all_.size() >= kMost) {
+    sqlite3_finalize(all_.front());
+    all_.erase(all_.begin());
+  }
+  all_.push_back(statement);
+}
+
+Statement::Statement(const Database& database, sqlite3_stmt* statement)
+    : database_(&database), statement_(statement, PutBack{database.idle_.get()}) {}
 
 Statement& Statement::text(std::string_view value) {
   // A null pointer would bind NULL.
@@ -195,6 +223,9 @@ Header Database::header() const {
 bool Database::writable() const { return sqlite3_db_readonly(handle_.get(), "main") == 0; }
 
 Result<Statement> Database::prepare(std::string_view sql) const {
+  if (sqlite3_stmt* const idle = idle_->take(sql)) {
+    return Statement(*this, idle);
+  }
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr) != SQLITE_OK) {
     return error("read the tables");

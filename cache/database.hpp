@@ -21,6 +21,23 @@ namespace hone::cache {
 
 class Database;
 
+/// Statements that were prepared and are not in use, by their SQL: preparing one takes as long as running it many times. The connection's.
+class IdleStatements {
+ public:
+  IdleStatements() { all_.reserve(kMost); }
+  ~IdleStatements();
+  IdleStatements(const IdleStatements&) = delete;
+  IdleStatements& operator=(const IdleStatements&) = delete;
+  /// Null: there is none.
+  sqlite3_stmt* take(std::string_view sql);
+  /// Reset: it holds no lock.
+  void put(sqlite3_stmt* statement) noexcept;
+
+ private:
+  static constexpr std::size_t kMost = 32;  // some SQL is made for the question
+  std::vector<sqlite3_stmt*> all_;          ///< the one used longest ago first
+};
+
 /// A prepared statement. Values are bound and columns are read in order, each call one further, so that SQL and code list them alike.
 class Statement {
  public:
@@ -45,13 +62,14 @@ class Statement {
 
  private:
   friend class Database;
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const noexcept;
+  struct PutBack {
+    IdleStatements* idle;
+    void operator()(sqlite3_stmt* statement) const noexcept { idle->put(statement); }
   };
-  Statement(const Database& database, sqlite3_stmt* statement) : database_(&database), statement_(statement) {}
+  Statement(const Database& database, sqlite3_stmt* statement);
 
   const Database* database_;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, PutBack> statement_;
   int bound_ = 0, read_ = 0, bind_error_ = 0;
 };
 
@@ -110,6 +128,7 @@ class Database {
   std::filesystem::path path_;
   Patience patience_;
   std::unique_ptr<sqlite3, Close> handle_;
+  std::unique_ptr<IdleStatements> idle_ = std::make_unique<IdleStatements>();  ///< goes before the connection; no statement outlives it
 };
 
 /// A write transaction: rolled back unless committed. It takes the write lock at once, since a transaction that upgrades from

@@ -133,15 +133,20 @@ Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key,
 Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
-  HONE_ASSIGN(
-      Statement select,
-      database().prepare(fmt::format(
-          "WITH {}, ranked AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY shape ORDER BY {}) AS place FROM stated "
-          "WHERE state <> 'withdrawn' AND (?13 = 0 OR state <> 'candidate')) "
-          "SELECT id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, "
-          "trials, artifact, symbols, created_at, (SELECT e.device FROM environment e WHERE e.id = record.environment), state, "
-          "generation, {} FROM ranked AS record WHERE place = 1 ORDER BY id",
-          stated_records(), kServedFirst, kCodeColumns)));
+  constexpr std::string_view kServed = "state <> 'withdrawn' AND (?13 = 0 OR state <> 'candidate')";
+  const std::string columns = fmt::format(
+      "id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, "
+      "artifact, symbols, created_at, (SELECT e.device FROM environment e WHERE e.id = record.environment), state, generation, {}",
+      kCodeColumns);
+  // Ranking takes longer to prepare than all the rest, and a lookup waits for it: one shape needs none.
+  const std::string sql =
+      any_shape ? fmt::format(
+                      "WITH {}, ranked AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY shape ORDER BY {}) AS place FROM stated WHERE {}) "
+                      "SELECT {} FROM ranked AS record WHERE place = 1 ORDER BY id",
+                      stated_records(), kServedFirst, kServed, columns)
+                : fmt::format("WITH {} SELECT {} FROM stated AS record WHERE {} ORDER BY {} LIMIT 1", stated_records(), columns, kServed,
+                              kServedFirst);
+  HONE_ASSIGN(Statement select, database().prepare(sql));
   bind_key(select, key);
   any_shape ? select.null() : select.text(text(key.problem.shape));
   select.integer(view_.generation).integer(view_.approved_only ? 1 : 0);

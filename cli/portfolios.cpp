@@ -123,9 +123,13 @@ bool are_alike(const KnownPortfolio& a, const KnownPortfolio& b) {
          a.portfolio.product == b.portfolio.product && a.portfolio.range == b.portfolio.range && a.key.purpose == b.key.purpose;
 }
 
-Result<Output> write_one(const std::vector<KnownPortfolio>& all, const std::string& file) {
+/// What lies in the store comes before what came with Hone, as in a lookup.
+Result<Output> write_one(std::vector<KnownPortfolio> all, const std::string& file) {
   if (all.empty()) {
     return Error{ErrorCode::kNotFound, "no such portfolio; hone portfolios lists what there is"};
+  }
+  if (all.front().generation != 0) {
+    std::erase_if(all, [](const KnownPortfolio& one) { return one.generation == 0; });
   }
   const auto other = std::ranges::find_if(all, [&](const KnownPortfolio& one) { return !are_alike(all.front(), one); });
   if (other != all.end()) {
@@ -212,7 +216,7 @@ int portfolios(int argc, char** argv) {
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
     HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));
-    return arguments.count("out") > 0 ? write_one(all, arguments["out"].as<std::string>()) : list(all);
+    return arguments.count("out") > 0 ? write_one(std::move(all), arguments["out"].as<std::string>()) : list(all);
   });
 }
 

@@ -31,9 +31,9 @@ Result<nlohmann::json> stages(const std::string& store_path, const FoundDevice& 
   nlohmann::json ms;
   HONE_ASSIGN(const std::unique_ptr<LaunchDevice> launcher, device.plugin->open_to_launch(device.info));
   HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(asked.name));
-  const std::string json = builtin->serialize();
+  const std::string embedded = embed(*builtin);
   Lap lap;
-  HONE_ASSIGN(const KernelSpec spec, parse_kernel_spec(json));
+  const KernelSpec spec = parse_embedded(embedded);
   ms["parse_spec"] = lap();
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path, StoreMode::kAsItIs));
   ms["open_store"] = lap();
@@ -88,6 +88,13 @@ Result<nlohmann::json> cold_lookups(const std::string& store, const std::string&
     lap();
     HONE_ASSIGN(const Kernel kernel, engine.kernel(asked.name, asked.dtype, asked.shape));
     out["lookups"].push_back({{"problem", label(asked)}, {"ms", lap()}, {"source", name(kernel.source())}});
+  }
+  for (const char* const kernel : {"gemm", "gemm_mma", "gemm_wgmma", "gemv"}) {  // of which a device has some
+    HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(kernel));
+    const std::string embedded = embed(*builtin);
+    lap();
+    static_cast<void>(parse_embedded(embedded));
+    out["parse_ms"][kernel] = lap();
   }
   HONE_ASSIGN(const auto found, builtin_registry().device(device));
   for (const Asked& asked : {all.front(), product}) {

@@ -135,6 +135,7 @@ void print_table(const json& out) {
     std::printf("cold lookup: %-44s %8.3f ms (%s)\n", row["problem"].get<std::string>().c_str(), row["ms"].get<double>(),
                 row["source"].get<std::string>().c_str());
   }
+  std::printf("parsing, ms: %s\n", out["cold"]["parse_ms"].dump().c_str());
   for (const auto& [problem, row] : out["cold"]["stages"].items()) {
     std::printf("stages of %s, ms: %s\n", problem.c_str(), row.dump().c_str());
   }

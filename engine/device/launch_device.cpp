@@ -62,6 +62,14 @@ Result<void> LaunchDevice::keep_with_graph(void* /*stream*/, std::shared_ptr<voi
   return Error{ErrorCode::kUnavailable, fmt::format("{} captures no graphs", info().id)};
 }
 
+Result<void> LaunchDevice::copy_on(void* /*stream*/, void* /*destination*/, const void* /*source*/, std::size_t /*bytes*/) {
+  return Error{ErrorCode::kUnavailable, fmt::format("{} does not copy on a stream", info().id)};
+}
+
+Result<std::unique_ptr<SideStream>> LaunchDevice::side_stream() {
+  return Error{ErrorCode::kUnavailable, fmt::format("{} has no streams beside the application's", info().id)};
+}
+
 Result<std::unique_ptr<Compiler>> LaunchPlugin::compiler(const DeviceInfo& info) const {
   return Error{ErrorCode::kUnavailable, fmt::format("this program has no compiler for {}: it launches only code from the store", info.id)};
 }

@@ -39,6 +39,22 @@ struct Lane {
   friend bool operator==(const Lane&, const Lane&) = default;
 };
 
+/// A stream beside all others, which waits only for those that it follows. Used by one thread at a time. Its operations run in order; the
+/// device must outlive it.
+class SideStream {
+ public:
+  virtual ~SideStream() = default;
+  /// What LoadedKernel::launch takes.
+  [[nodiscard]] virtual void* handle() const = 0;
+  /// What comes next begins when all that `stream` holds now has ended; does not wait for it. Not for streams in a capture.
+  virtual Result<void> follow(void* stream) = 0;
+  virtual Result<void> copy(void* destination, const void* source, std::size_t bytes) = 0;
+  virtual Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) = 0;
+  virtual Result<void> upload(void* destination, std::span<const std::byte> source) = 0;
+  /// Waits for it, and so for all before.
+  virtual Result<void> download(std::span<std::byte> destination, const void* source) = 0;
+};
+
 /// One open device; used by one thread, but for what says otherwise.
 class LaunchDevice : public Memory {
  public:
@@ -54,6 +70,10 @@ class LaunchDevice : public Memory {
   [[nodiscard]] virtual Lane lane_of(void* stream) const;
   /// Destroys `object` with the graph that is captured on `stream`, on any thread. Thread-safe. Errors: nothing is captured there.
   virtual Result<void> keep_with_graph(void* stream, std::shared_ptr<void> object) const;
+  /// Copies on `stream`, without waiting for it. Thread-safe. Errors: the device has no side streams.
+  virtual Result<void> copy_on(void* stream, void* destination, const void* source, std::size_t bytes);
+  /// Thread-safe. Errors: kUnavailable, there are none (as there are unless it is overridden).
+  virtual Result<std::unique_ptr<SideStream>> side_stream();
 };
 
 /// A family of devices. Stateless; enumerating must not leave a driver context behind.

@@ -18,7 +18,7 @@ class Parsed {
   const KernelSpec* at(std::size_t i) {
     const std::lock_guard lock(mutex_);
     if (specs_[i] == nullptr) {
-      specs_[i] = std::make_unique<const KernelSpec>(parse_kernel_spec(inflated(embedded_kernels()[i])).value());
+      specs_[i] = std::make_unique<const KernelSpec>(parse_embedded(inflated(embedded_kernels()[i])));
     }
     return specs_[i].get();
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,7 +11,7 @@
 
 namespace hone {
 
-/// What parse_kernel_spec reads, compressed by zlib.
+/// What embed() writes, compressed by zlib.
 struct EmbeddedKernel {
   std::string_view name, operation;
   std::span<const unsigned char> compressed;
@@ -19,6 +20,12 @@ struct EmbeddedKernel {
 
 /// Those of this binary. Generated when it is built.
 std::span<const EmbeddedKernel> embedded_kernels();
+
+/// A spec in the form that is read fastest, for the same binary: JSON whose expressions share what they have in common (ExpressionTable),
+/// and behind it the source and its includes as they are.
+std::string embed(const KernelSpec& spec);
+/// Throws ContractError on what embed() did not write.
+KernelSpec parse_embedded(std::string_view text);
 
 /// All of them, by name. They need no libclang, and stay where they are.
 std::vector<const KernelSpec*> builtin_kernels();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,11 @@ class Expression {
   /// A compact prefix form that `parse` reads back: for the embedded specs and the wire.
   [[nodiscard]] std::string serialize() const;
   static Result<Expression> parse(std::string_view serialized);
+
+  /// How the prefix form writes an operator.
+  static std::string_view prefix(Operator op);
+  /// The operator that is written so; nothing: none is.
+  static std::optional<Operator> operator_of(std::string_view prefix);
 
  private:
   explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}

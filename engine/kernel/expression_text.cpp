@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -144,12 +145,8 @@ class Parser {
     if (token[0] == '$' && token.size() > 1) {
       return Expression::variable(std::string(token.substr(1)));
     }
-    for (const auto& how : kSpellings) {
-      if (token == how.prefix) {
-        return operation(how.op, depth);
-      }
-    }
-    return constant(token);
+    const std::optional<Operator> op = Expression::operator_of(token);
+    return op ? operation(*op, depth) : constant(token);
   }
 
   Result<Expression> operation(Operator op, std::uint32_t depth) {
@@ -223,6 +220,13 @@ std::string Expression::serialize() const {
   std::string out;
   serialize_into(*this, out);
   return out;
+}
+
+std::string_view Expression::prefix(Operator op) { return spelling(op).prefix; }
+
+std::optional<Operator> Expression::operator_of(std::string_view prefix) {
+  const auto* const how = std::ranges::find(kSpellings, prefix, &Spelling::prefix);
+  return how == kSpellings.end() ? std::nullopt : std::optional(how->op);
 }
 
 Result<Expression> Expression::parse(std::string_view serialized) { return Parser(serialized).whole(); }

@@ -1,8 +1,9 @@
-// KernelSpec as JSON text: what the build embeds and what crosses a process boundary.
+// Reads KernelSpec from JSON text: what the build embeds and what crosses a process boundary.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <limits>
@@ -10,6 +11,8 @@
 #include <type_traits>
 
 #include "engine/base/json_depth.hpp"
+#include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/expression_table.hpp"
 #include "engine/kernel/kernel_fields.hpp"
 #include "engine/kernel/kernel_spec.hpp"
 #include "engine/kernel/static_fields.hpp"
@@ -25,79 +28,24 @@ struct BadSpec {
   std::string why;
 };
 
-struct Writer;
+struct Reader;
 template <class T>
-concept Listed = requires(const T& value, Writer& writer) {
-  visit(value, writer);
+concept Readable = requires(T& value, Reader& reader) {
+  visit(value, reader);
 };
 template <class T>
-constexpr bool kIsVector = false;
+constexpr bool kIsReadList = false;
 template <class T>
-constexpr bool kIsVector<std::vector<T>> = true;
+constexpr bool kIsReadList<std::vector<T>> = true;
 template <std::size_t N>
-constexpr bool kIsVector<std::array<Expression, N>> = true;
-
-// ---- to JSON
-
-template <class T>
-json to_json(const T& value);
-
-struct Writer {
-  json& object;
-  template <class T>
-  void operator()(const char* key, const T& value) {
-    object[key] = to_json(value);
-  }
-  template <class T>
-  void operator()(const char* key, const std::optional<T>& value) {
-    if (value) {
-      object[key] = to_json(*value);
-    }
-  }
-  template <class T>
-  void unless_empty(const char* key, const T& value) {
-    if (!value.empty()) {
-      object[key] = to_json(value);
-    }
-  }
-  static bool has(const char* /*key*/) { return true; }
-};
-
-template <class T>
-json to_json(const T& value) {
-  if constexpr (std::same_as<T, Value>) {
-    return Expression::constant(value).serialize();
-  } else if constexpr (std::same_as<T, Expression>) {
-    return value.serialize();
-  } else if constexpr (std::same_as<T, DTypes>) {
-    return name(value);
-  } else if constexpr (std::is_enum_v<T>) {
-    return static_cast<int>(value);
-  } else if constexpr (kIsVector<T>) {
-    json items = json::array();
-    for (const auto& item : value) {
-      items.push_back(to_json(item));
-    }
-    return items;
-  } else if constexpr (Listed<T>) {
-    json object = json::object();
-    visit(value, Writer{object});
-    return object;
-  } else {
-    return value;
-  }
-}
-
-std::string type_name(const KernelSpec& spec, std::size_t parameter) {
-  return spec.type_names.empty() ? "T" : spec.type_names.at(parameter);
-}
-
-// ---- from JSON
+constexpr bool kIsReadList<std::array<Expression, N>> = true;
 
 constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
-Expression read_expression(const json& j) {
-  auto parsed = Expression::parse(j.get_ref<const std::string&>());
+/// "@7" is the seventh of the shared ones.
+Expression read_expression(const json& j, const ExpressionTable& shared) {
+  const auto& written = j.get_ref<const std::string&>();
+  auto parsed = written.starts_with('@') ? shared.find(written) : Expression::parse(written);
   if (!parsed) {
     throw BadSpec{parsed.error().message};
   }
@@ -105,7 +53,7 @@ Expression read_expression(const json& j) {
 }
 
 Value read_value(const json& j) {
-  const Expression expression = read_expression(j);
+  const Expression expression = read_expression(j, {});
   if (!expression.is_constant()) {
     throw BadSpec{fmt::format("'{}' is not a value", expression.text())};
   }
@@ -172,35 +120,36 @@ void check(const Argument& a) {
 }
 
 template <class T>
-void take(const json& from, T& value);
+void take(const json& from, T& value, const ExpressionTable& shared);
 
 struct Reader {
   const json& object;
+  const ExpressionTable& shared;
   template <class T>
   void operator()(const char* key, T& value) {
-    take(object.at(key), value);
+    take(object.at(key), value, shared);
   }
   template <class T>
   void operator()(const char* key, std::optional<T>& value) {
     if (object.contains(key)) {
-      take(object.at(key), value.emplace());
+      take(object.at(key), value.emplace(), shared);
     }
   }
   template <class T>
   void unless_empty(const char* key, T& value) {
     if (object.contains(key)) {
-      take(object.at(key), value);
+      take(object.at(key), value, shared);
     }
   }
   [[nodiscard]] bool has(const char* key) const { return object.contains(key); }
 };
 
 template <class T>
-void take(const json& from, T& value) {
+void take(const json& from, T& value, const ExpressionTable& shared) {
   if constexpr (std::same_as<T, Value>) {
     value = read_value(from);
   } else if constexpr (std::same_as<T, Expression>) {
-    value = read_expression(from);
+    value = read_expression(from, shared);
   } else if constexpr (std::same_as<T, DTypes>) {
     value = read_dtypes(from);
   } else if constexpr (std::is_enum_v<T>) {
@@ -211,14 +160,14 @@ void take(const json& from, T& value) {
     from.get_to(value);
   } else if constexpr (requires { value.emplace_back(); }) {
     for (const json& item : from) {
-      take(item, value.emplace_back());
+      take(item, value.emplace_back(), shared);
     }
-  } else if constexpr (kIsVector<T>) {
+  } else if constexpr (kIsReadList<T>) {
     for (std::size_t i = 0; i < value.size(); ++i) {
-      take(from.at(i), value[i]);
+      take(from.at(i), value[i], shared);
     }
-  } else if constexpr (Listed<T>) {
-    visit(value, Reader{from});
+  } else if constexpr (Readable<T>) {
+    visit(value, Reader{from, shared});
     check(value);
   } else {
     from.get_to(value);
@@ -322,9 +271,48 @@ void check_spec(const KernelSpec& spec) {
   }
 }
 
+/// The texts behind the JSON of an embedded spec, which says how long they are: its expressions, its source, and its includes in their
+/// order.
+class Texts {
+ public:
+  Texts(const json& lengths, std::string_view texts) : lengths_(lengths), rest_(texts) {}
+  std::string_view next() {
+    const std::string_view text = rest_.substr(0, lengths_.at(next_++).get<std::size_t>());
+    rest_.remove_prefix(text.size());
+    return text;
+  }
+
+ private:
+  const json& lengths_;
+  std::string_view rest_;
+  std::size_t next_ = 0;
+};
+
+KernelSpec finish_spec(const json& j, KernelSpec spec);
+
 KernelSpec read_spec(const json& j) {
   KernelSpec spec;
-  take(j, spec);
+  take(j, spec, ExpressionTable());
+  return finish_spec(j, std::move(spec));
+}
+
+KernelSpec read_embedded(const json& j, std::string_view behind) {
+  Texts texts(j.at("texts"), behind);
+  const Result<ExpressionTable> shared = ExpressionTable::parse(texts.next());
+  if (!shared) {
+    throw BadSpec{shared.error().message};
+  }
+  KernelSpec spec;
+  take(j, spec, *shared);
+  spec.source = texts.next();
+  for (auto& [name, text] : spec.includes) {
+    text = texts.next();
+  }
+  return finish_spec(j, std::move(spec));
+}
+
+/// What has no field of its own in the JSON, and what the parts say of each other.
+KernelSpec finish_spec(const json& j, KernelSpec spec) {
   for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
     read_element(j.at("arguments").at(i).at("element"), spec.type_names, spec.arguments[i]);
   }
@@ -340,29 +328,17 @@ KernelSpec read_spec(const json& j) {
 
 }  // namespace
 
-std::string element_name(const KernelSpec& spec, const Argument& argument) {
-  const std::string element = argument.element_is_t ? type_name(spec, argument.type_parameter) : std::string(name(argument.dtype));
-  return argument.lanes == 1 ? element : fmt::format("{} x {}", element, argument.lanes);
-}
-
-std::string KernelSpec::serialize() const {
-  json j = to_json(*this);
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Argument& argument = arguments[i];
-    j["arguments"][i]["element"] =
-        argument.element_is_t ? type_name(*this, argument.type_parameter) : std::string(hone::name(argument.dtype));
+KernelSpec parse_embedded(std::string_view text) {
+  std::size_t bytes = 0;
+  const char* const end = std::from_chars(text.data(), text.data() + text.size(), bytes).ptr;
+  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()) + 1);
+  try {
+    return read_embedded(json::parse(rest.substr(0, bytes)), rest.substr(bytes));
+  } catch (const json::exception& e) {
+    throw ContractError(fmt::format("an embedded kernel is damaged: {}", e.what()));
+  } catch (const BadSpec& e) {
+    throw ContractError(fmt::format("an embedded kernel is damaged: {}", e.why));
   }
-  for (const ProblemValues& shape : shapes) {
-    json& values = j["shapes"].emplace_back(json::array());
-    for (const auto& [field, value] : shape) {
-      values.push_back(value);
-    }
-  }
-  if (judge != nullptr) {
-    j["judge"] = json::parse(judge->serialize());
-  }
-  // A source may hold bytes that are not UTF-8 (a comment in Latin-1); they are replaced rather than refused.
-  return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<KernelSpec> parse_kernel_spec(std::string_view text) {

@@ -5,67 +5,22 @@
 // summed.
 //
 // Measured, not derived, since the reference is somebody's code: it runs on inputs whose elements were moved one step of their type up or
-// down at random, and the root mean square of the differences, over a few draws, stands for the change. Such a draw is small by chance for
-// one element in some thousands: kMargin.
-//
-// Tensor cores truncate while they accumulate, which pulls partial sums towards zero: n / 24 rounding errors in one direction, as
-// tolerance.cpp has it, for the types that they take.
+// down at random, and the root mean square of the differences, over a few draws, stands for the change.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "engine/measure/bench_impl.hpp"
 #include "engine/measure/element.hpp"
+#include "engine/measure/perturbation.hpp"
 #include "engine/measure/spots.hpp"
 #include "hone/random.h"
 
 namespace hone {
 namespace {
 
-constexpr int kDraws = 4;
-constexpr double kMargin = 4.0, kWalk = 4.0, kTruncation = 1.0 / 12.0;
 constexpr double kZeroIsDue = 8.0;
 /// Inputs that provoke are not held against rounding, but against numbers that are nonsense.
 constexpr double kProvokedMargin = 4.0;
-
-/// Moves each element by one step of its type, up or down at random in magnitude, so that zeros and signs stay.
-template <class Bits>
-void perturb(std::span<std::byte> elements, Bits exponent_mask, std::uint64_t seed) {
-  for (std::size_t i = 0; i * sizeof(Bits) < elements.size(); ++i) {
-    Bits bits = 0;
-    std::memcpy(&bits, elements.data() + i * sizeof(Bits), sizeof(Bits));
-    const Bits magnitude = bits & static_cast<Bits>(~(Bits{1} << (8 * sizeof(Bits) - 1)));
-    if ((magnitude & exponent_mask) == 0 || (magnitude & exponent_mask) == exponent_mask) {
-      continue;  // zero, subnormal, infinite
-    }
-    bits = static_cast<Bits>(random_bits(seed, i) % 2 == 0 ? bits + 1 : bits - 1);
-    std::memcpy(elements.data() + i * sizeof(Bits), &bits, sizeof(Bits));
-  }
-}
-
-void perturb(DType dtype, std::span<std::byte> elements, double step, std::uint64_t seed) {
-  switch (dtype) {
-    case DType::kF16:
-      return perturb<std::uint16_t>(elements, 0x7c00, seed);
-    case DType::kBF16:
-      return perturb<std::uint16_t>(elements, 0x7f80, seed);
-    case DType::kE4M3:
-      return perturb<std::uint8_t>(elements, 0x78, seed);
-    case DType::kE5M2:
-      return perturb<std::uint8_t>(elements, 0x7c, seed);
-    default:
-      break;
-  }
-  if (is_integer(dtype)) {
-    return;
-  }
-  const std::size_t width = size_of(dtype);
-  for (std::size_t i = 0; i * width < elements.size(); ++i) {
-    const double value = measure::decode(dtype, elements.data() + i * width);
-    measure::encode(dtype, value * (random_bits(seed, i) % 2 == 0 ? 1.0 + step : 1.0 - step), elements.data() + i * width);
-  }
-}
 
 double rms_of(DType dtype, std::span<const std::byte> elements) {
   const std::size_t width = size_of(dtype), count = elements.size() / width;
@@ -107,7 +62,7 @@ Result<void> Bench::Impl::measure_sensitivity() {
   }
   largest_input_rms_ = 0.0;
   const double step = perturbation_step();
-  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+  for (std::uint64_t draw = 0; draw < measure::kDraws; ++draw) {
     HONE_TRY(add_perturbed_answer(draw, step, answers));
   }
   for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -115,7 +70,7 @@ Result<void> Bench::Impl::measure_sensitivity() {
       continue;
     }
     for (double& squares : slots_[i].sensitivity) {
-      squares = std::sqrt(squares / kDraws);
+      squares = std::sqrt(squares / measure::kDraws);
     }
     HONE_TRY(device_.upload(slots_[i].expected, std::as_bytes(std::span(answers[i]))));
     if (slots_[i].exact != nullptr) {
@@ -137,7 +92,7 @@ Result<void> Bench::Impl::add_perturbed_answer(std::uint64_t draw, double step, 
     HONE_TRY(device_.download(inputs[i], input));
     largest_input_rms_ = std::max(largest_input_rms_, rms_of(slot.element, inputs[i]));
     std::vector<std::byte> changed = inputs[i];
-    perturb(slot.element, changed, step, random_bits(draw, i));
+    measure::perturb(slot.element, changed, step, random_bits(draw, i));
     HONE_TRY(device_.upload(input, changed));
   }
   HONE_TRY(launch_reference());
@@ -164,10 +119,7 @@ Result<Comparison> Bench::Impl::compare_conditioned(const Slot& slot, const void
     HONE_TRY(measure_sensitivity());
   }
   HONE_ASSIGN(const Value length, spec_.cost.sum_length.evaluate(bindings(problem_)));
-  const double n = std::max(1.0, length.real());
-  const bool narrow = size_of(slot.element) < sizeof(float) || perturbation_step() > epsilon(DType::kF32);
-  const double accumulator = epsilon(slot.element == DType::kF64 ? DType::kF64 : DType::kF32) * (slot.element == DType::kF64 ? 2.0 : 1.0);
-  const double per_change = kMargin * (kWalk * std::sqrt(n) + (narrow ? kTruncation * n : 0.0)) * accumulator / perturbation_step();
+  const double per_change = measure::rounding_per_change(slot.element, perturbation_step(), length.real());
   const double margin = profile_ == InputProfile::kUsual ? 1.0 : kProvokedMargin;
   // Where zero is due everywhere, whatever the inputs, there is no magnitude but theirs.
   const double zero_is_due = slot.rms == 0.0 ? kZeroIsDue * epsilon(DType::kF32) : 0.0;

@@ -28,7 +28,7 @@ std::string bytes_of(const std::string& text) {
 std::string source(const std::vector<hone::KernelSpec>& specs) {
   std::string arrays, table;
   for (const auto& spec : specs) {
-    const std::string text = spec.serialize();
+    const std::string text = hone::embed(spec);
     arrays += fmt::format("constexpr unsigned char k_{}[] = {{{}}};\n", spec.name, bytes_of(text));
     table += fmt::format("    {{\"{0}\", \"{1}\", k_{0}, {2}}},\n", spec.name, spec.operation, text.size());
   }

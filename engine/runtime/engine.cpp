@@ -31,7 +31,7 @@ Engine& Engine::operator=(Engine&& other) noexcept {
 
 Engine::~Engine() {
   if (core_ != nullptr && core_->origin().is_here()) {
-    core_->end_tuning();
+    core_->end_background();
   }
 }
 

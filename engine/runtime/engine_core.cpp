@@ -56,6 +56,9 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   HONE_ASSIGN(std::unique_ptr<LaunchDevice> device, core->found_.plugin->open_to_launch(core->found_.info));
   core->device_ = shared_in_process(std::move(device), core->origin_);
   core->workspaces_ = shared_in_process(std::make_unique<Workspaces>(core->device_, options.graph_workspaces), core->origin_);
+  if (options.check_one_in > 0) {
+    HONE_TRY(core->start_checks(options));
+  }
   return core;
 }
 
@@ -107,11 +110,19 @@ Result<void> EngineCore::add_kernel(KernelSpec read) {
 
 Result<std::shared_ptr<Prepared>> EngineCore::make(const KernelSpec& spec, const Problem& problem, LaunchPlan plan) {
   const PreparedFor where{.device = device_, .memory = workspaces_, .info = &found_.info};
-  if (device_->loads_in_parallel()) {
-    return prepare(spec, problem, std::move(plan), where);
+  const bool is_default = plan.choice.source == Source::kDefault;
+  std::unique_lock lock(device_mutex_, std::defer_lock);
+  if (!device_->loads_in_parallel()) {
+    lock.lock();
   }
-  const std::lock_guard lock(device_mutex_);
-  return prepare(spec, problem, std::move(plan), where);
+  HONE_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(spec, problem, std::move(plan), where));
+  if (checks_ != nullptr && !is_default) {
+    prepared->checked = std::make_unique<CheckedLaunches>();
+    prepared->checked->checks = checks_;
+    prepared->checked->spec = &spec;
+    prepared->checked->one_in = check_one_in_;
+  }
+  return prepared;
 }
 
 Result<std::shared_ptr<Prepared>> EngineCore::load_choice(const Known& known, const KernelSpec& spec, const Problem& problem, Choice choice,
@@ -185,6 +196,14 @@ Result<std::shared_ptr<Prepared>> EngineCore::load(const Known& known, const Pro
     return standing;
   }
   const KernelSpec& spec = *chosen.spec;
+  if (const std::string configuration = text(spec.parameters, choice.configuration);
+      choice.source != Source::kDefault && is_rejected(spec.name, chosen.problem.dtype, configuration)) {
+    HONE_ASSIGN(
+        std::shared_ptr<Prepared> standard,
+        load_default(known, problem, from.get(), fmt::format("{} of {} was wrong in a check of a launch", configuration, spec.name)));
+    standard->settled = true;
+    return standard;
+  }
   Result<std::shared_ptr<Prepared>> loaded = load_choice(known, spec, chosen.problem, choice, provisional ? nullptr : from.get());
   if (!loaded && choice.source != Source::kDefault) {
     const std::string why =
@@ -282,7 +301,8 @@ Result<std::shared_ptr<Prepared>> EngineCore::stand_in(const Known& known, const
     const std::shared_ptr<const Prepared> user = code.user.lock();
     const Result<Problem> own = problem_for(*code.spec, problem);
     if (user == nullptr || !own || !same_code(*code.spec, code.shape, own->shape) ||
-        !valid_for(*code.spec, *own, found_.info, code.configuration)) {
+        !valid_for(*code.spec, *own, found_.info, code.configuration) ||
+        is_rejected(code.spec->name, own->dtype, text(code.spec->parameters, code.configuration))) {
       continue;
     }
     LaunchPlan plan;
@@ -378,7 +398,10 @@ BackgroundReport EngineCore::report() const {
   return tuner != nullptr ? tuner->report() : BackgroundReport();
 }
 
-void EngineCore::end_tuning() {
+void EngineCore::end_background() {
+  if (checks_ != nullptr) {
+    checks_->stop();
+  }
   tunes_ = false;
   std::shared_ptr<Background> ending;  // goes without the lock, which its thread may be asking for
   const std::lock_guard lock(mutex_);

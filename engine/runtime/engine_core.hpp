@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,8 +62,8 @@ class EngineCore {
   /// EngineOptions::generation, else the store's newest; 0 without a store.
   [[nodiscard]] Result<std::int64_t> store_generation() const;
   [[nodiscard]] BackgroundReport report() const;
-  /// Background tuning ends with the engine, not with what it handed out.
-  void end_tuning();
+  /// Background tuning and checks end with the engine, not with what it handed out.
+  void end_background();
   [[nodiscard]] std::size_t most_problems() const { return most_problems_; }
   /// Rises where something that was found before should be looked up again.
   [[nodiscard]] const std::atomic<std::uint64_t>& generation() const { return generation_; }
@@ -88,6 +89,10 @@ class EngineCore {
                           const Problem& problem);
   void want(const std::string& key, const std::shared_ptr<const Known>& known, const Problem& problem, const Prepared& prepared);
   Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust);
+  Result<void> start_checks(const EngineOptions& options);
+  Result<std::shared_ptr<const Prepared>> prepare_standard(const Prepared& served);
+  void reject(const Prepared& served, const LaunchCheck& found);
+  [[nodiscard]] bool is_rejected(std::string_view kernel, const DTypes& dtypes, const std::string& configuration) const;
 
   Origin origin_;
   FoundDevice found_;
@@ -100,6 +105,8 @@ class EngineCore {
   double max_error_ = 0.0;
   std::string given_;
   std::size_t most_problems_;
+  std::size_t check_one_in_ = 0;
+  std::shared_ptr<LaunchChecks> checks_;
   std::atomic<std::uint64_t> generation_{1};
   std::atomic<bool> tunes_{false};
   Problems problems_;
@@ -108,6 +115,7 @@ class EngineCore {
   std::map<std::string, KernelSpec, std::less<>> own_kernels_;
   std::vector<const KernelSpec*> own_in_order_;
   mutable std::map<std::string, std::shared_ptr<const Known>, std::less<>> names_;  ///< that were asked for
+  std::set<std::string> rejected_;                                                  ///< configurations that a check found wrong
   std::shared_ptr<Background> tuner_;
   Loader loader_;  ///< last: its thread ends before what it uses
 };

@@ -126,6 +126,24 @@ Result<void> clear_zeroed(const Prepared& prepared, void* stream, std::span<void
   return {};
 }
 
+/// A launch that is checked every so often. Of what was found wrong, the default's in its place: its arguments are the same, its workspaces
+/// are not.
+Result<void> launch_checked(const std::shared_ptr<const Prepared>& prepared, void* stream, std::span<void*> values) {
+  CheckedLaunches& checked = *prepared->checked;
+  if (const Prepared* const instead = checked.instead.load(std::memory_order_acquire)) {
+    std::array<void*, Kernel::kMostArguments> workspaces;
+    HONE_TRY(provide_workspaces(*instead, stream, workspaces, values));
+    return instead->loaded->launch(stream, values);
+  }
+  const bool is_due = checked.launches.fetch_add(1, std::memory_order_relaxed) % checked.one_in == checked.one_in - 1;
+  if (!is_due || !checked.checks->begin(prepared, stream, values)) {
+    return prepared->loaded->launch(stream, values);
+  }
+  Result<void> launched = prepared->loaded->launch(stream, values);
+  checked.checks->end(stream, values, launched.ok());
+  return launched;
+}
+
 }  // namespace
 
 Source Kernel::source() const { return prepared_->choice.source; }
@@ -162,7 +180,8 @@ Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const T
   if (prepared.clears_passed) {
     HONE_TRY(clear_zeroed(prepared, stream, values));
   }
-  return prepared.loaded->launch(stream, std::span<void* const>(values.data(), prepared.arguments.size()));
+  const std::span<void*> all(values.data(), prepared.arguments.size());
+  return prepared.checked == nullptr ? prepared.loaded->launch(stream, all) : launch_checked(prepared_, stream, all);
 }
 
 }  // namespace hone

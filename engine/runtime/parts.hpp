@@ -10,6 +10,7 @@
 
 #include "engine/device/launch_device.hpp"
 #include "engine/kernel/operation.hpp"
+#include "engine/runtime/launch_checks.hpp"
 #include "engine/store/store.hpp"
 #include "hone/engine.hpp"
 
@@ -39,6 +40,7 @@ struct EngineParts {
   std::vector<const LaunchPlugin*> devices;
   Result<KernelSpec> (*read_kernel_file)(const std::filesystem::path& file, const ReadOptions& options) = nullptr;
   Result<std::unique_ptr<Background>> (*start_background)(BackgroundRequest request) = nullptr;
+  Result<std::shared_ptr<LaunchChecks>> (*start_checks)(LaunchCheckRequest request) = nullptr;
 };
 
 /// Defined by the assembled libraries (cmake/HoneTargets.cmake generates it).

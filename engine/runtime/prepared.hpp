@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/runtime/launch_checks.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/runtime/origin.hpp"
 #include "engine/runtime/workspaces.hpp"
@@ -49,7 +50,8 @@ struct Prepared {
   std::vector<std::int64_t> extents;            ///< elements of each argument: other than LaunchArgument::elements, 0 where it has none
   std::atomic<bool> provisional{false};         ///< the store could not be asked
   bool settled = false;                         ///< tuned for this very problem: of an operation, its kernels were held against each other
-  mutable std::atomic<bool> superseded{false};  ///< the problem was tuned since
+  mutable std::atomic<bool> superseded{false};  ///< the problem was tuned since, or this was found wrong
+  std::unique_ptr<CheckedLaunches> checked;     ///< null: its launches are not checked
 };
 
 /// Where it is prepared.

@@ -18,6 +18,31 @@
 namespace hone::cpu {
 namespace {
 
+/// The device runs everything at once, in the thread that asks.
+class CpuSideStream final : public SideStream {
+ public:
+  [[nodiscard]] void* handle() const override { return nullptr; }
+  Result<void> follow(void* /*stream*/) override { return {}; }
+  Result<void> copy(void* destination, const void* source, std::size_t bytes) override {
+    if (bytes > 0) {
+      std::memcpy(destination, source, bytes);
+    }
+    return {};
+  }
+  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override {
+    if (bytes > 0) {
+      std::memset(destination, pattern, bytes);
+    }
+    return {};
+  }
+  Result<void> upload(void* destination, std::span<const std::byte> source) override {
+    return copy(destination, source.data(), source.size());
+  }
+  Result<void> download(std::span<std::byte> destination, const void* source) override {
+    return copy(destination.data(), source, destination.size());
+  }
+};
+
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(DeviceInfo info) : info_(std::move(info)), executor_(std::make_shared<Executor>(usable_cores())) {}
@@ -82,6 +107,10 @@ class CpuDevice final : public Device {
   Result<void> fill_on(void* /*stream*/, void* destination, std::size_t bytes, std::uint8_t pattern) override {
     return fill(destination, bytes, pattern);
   }
+  Result<void> copy_on(void* /*stream*/, void* destination, const void* source, std::size_t bytes) override {
+    return copy(destination, source, bytes);
+  }
+  Result<std::unique_ptr<SideStream>> side_stream() override { return std::unique_ptr<SideStream>(std::make_unique<CpuSideStream>()); }
   Result<void> synchronize() override { return {}; }
   [[nodiscard]] bool loads_in_parallel() const override { return true; }
 

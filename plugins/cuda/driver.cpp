@@ -45,6 +45,7 @@ void bind_memory_and_streams(SharedLibrary& library, DriverApi& api) {
   library.bind(api.stream_create, "cuStreamCreate");
   library.bind(api.stream_destroy, "cuStreamDestroy_v2");
   library.bind(api.stream_synchronize, "cuStreamSynchronize");
+  library.bind(api.stream_wait_event, "cuStreamWaitEvent");
   library.bind(api.stream_begin_capture, "cuStreamBeginCapture_v2");
   library.bind(api.stream_end_capture, "cuStreamEndCapture");
   library.bind(api.graph_instantiate, "cuGraphInstantiateWithFlags");

@@ -125,6 +125,7 @@ struct DriverApi {
   Status (*stream_create)(StreamHandle*, unsigned int flags);
   Status (*stream_destroy)(StreamHandle);
   Status (*stream_synchronize)(StreamHandle);
+  Status (*stream_wait_event)(StreamHandle, EventHandle, unsigned int flags);
   Status (*stream_begin_capture)(StreamHandle, int mode);
   Status (*stream_end_capture)(StreamHandle, GraphHandle*);
   // Up to graph_retain_user_object: null in a driver that lacks them.

@@ -6,6 +6,7 @@
 
 #include "plugins/cuda/device_info.hpp"
 #include "plugins/cuda/loaded_kernel.hpp"
+#include "plugins/cuda/side_stream.hpp"
 
 namespace hone::cuda {
 namespace {
@@ -193,6 +194,20 @@ Result<void> CudaLaunchDevice::keep_with_graph(void* stream, std::shared_ptr<voi
   }
   return check(status, "nothing can be kept with a graph");
 }
+
+Result<void> CudaLaunchDevice::copy_on(void* stream, void* destination, const void* source, std::size_t bytes) {
+  const auto copy = [&] {
+    return api_.memcpy_dtod_async(address_of(destination), address_of(source), bytes, static_cast<StreamHandle>(stream));
+  };
+  Status status = bytes == 0 ? status::kSuccess : copy();
+  if (status == status::kInvalidContext) {  // the thread has none
+    const ContextScope scope(*context_);
+    status = copy();
+  }
+  return check(status, "copy");
+}
+
+Result<std::unique_ptr<SideStream>> CudaLaunchDevice::side_stream() { return CudaSideStream::open(context_); }
 
 Result<void> CudaLaunchDevice::synchronize() {
   const ContextScope scope(*context_);

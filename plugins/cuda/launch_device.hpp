@@ -36,6 +36,8 @@ class CudaLaunchDevice final : public LaunchDevice {
   [[nodiscard]] bool loads_in_parallel() const override { return true; }
   [[nodiscard]] Lane lane_of(void* stream) const override;
   Result<void> keep_with_graph(void* stream, std::shared_ptr<void> object) const override;
+  Result<void> copy_on(void* stream, void* destination, const void* source, std::size_t bytes) override;
+  Result<std::unique_ptr<SideStream>> side_stream() override;
 
   [[nodiscard]] const std::shared_ptr<PrimaryContext>& context() const { return context_; }
   /// What the operations on memory run on.

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "hone/device_info.hpp"
 #include "hone/export.h"
 #include "hone/kernel_handle.hpp"
+#include "hone/launch_check.hpp"
 #include "hone/memory.hpp"
 #include "hone/problem.hpp"
 #include "hone/read_options.hpp"
@@ -66,6 +68,12 @@ struct EngineOptions {
   /// Captured launches of kernels with workspaces that find memory before the next lookup: one for each stream that a graph uses. Memory of
   /// a graph that was destroyed is used again.
   std::size_t graph_workspaces = 4;
+  /// Checks every so many launches of each problem that a tuned configuration serves (docs/checking.md): its inputs and outputs are copied
+  /// on its stream, and a thread of the engine's holds them against the default configuration's. One that is wrong is not served any more,
+  /// and warnings() says so. Launches that are captured, and those during a check, are not checked. Needs hone::engine. 0: never.
+  std::size_t check_one_in = 0;
+  /// Is told of every check, in that thread; it must not destroy the engine. What it throws becomes one of the warnings().
+  std::function<void(const LaunchCheck&)> on_check = {};
 };
 
 /// Thread-safe: lookup and compilation block only threads that request the same problem. It cannot be used in a process that
@@ -74,7 +82,8 @@ class HONE_API Engine {
  public:
   /// A missing store is not an error: every kernel then runs its default. Nor is a store that cannot be read (locked, damaged, or written
   /// by a newer Hone): readable records are used, other problems run defaults, and warnings() reports it. Errors: an
-  /// unknown or missing device; with background_tuning, a store that cannot be written; a generation that the store does not have.
+  /// unknown or missing device; with background_tuning, a store that cannot be written; with check_one_in, a device that cannot; a
+  /// generation that the store does not have.
   static Result<Engine> open(const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;

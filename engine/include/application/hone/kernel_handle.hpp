@@ -63,7 +63,8 @@ class HONE_API Kernel {
   [[nodiscard]] const Shape& tuned_shape() const;
   /// What has changed since the record was tuned (driver, compiler, ...); it is used nevertheless.
   [[nodiscard]] const std::vector<Staleness>& stale() const;
-  /// Whether the problem has been tuned in the background since: Engine::kernel then returns the winner. One atomic load.
+  /// Whether the problem has been tuned in the background since, or a check found this configuration wrong (EngineOptions::check_one_in):
+  /// Engine::kernel then returns the winner, or the default. One atomic load.
   [[nodiscard]] bool superseded() const;
 
   /// Enqueues the kernel on `stream` (a CUstream or cudaStream_t; the cpu device ignores it and runs the kernel before it returns).
