@@ -215,7 +215,7 @@ int portfolios(int argc, char** argv) {
       return add_one(arguments, arguments["add"].as<std::string>());
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
-    HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));
+    HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));
     return arguments.count("out") > 0 ? write_one(std::move(all), arguments["out"].as<std::string>()) : list(all);
   });
 }
