@@ -162,6 +162,9 @@ Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const T
   if (prepared.clears_passed) {
     HONE_TRY(clear_zeroed(prepared, stream, values));
   }
+  if (prepared.launches != nullptr) {
+    prepared.launches->add();
+  }
   return prepared.loaded->launch(stream, std::span<void* const>(values.data(), prepared.arguments.size()));
 }
 
