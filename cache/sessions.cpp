@@ -202,6 +202,19 @@ Result<bool> SqliteStore::keep_record(std::int64_t session, const RecordKey& key
   return wins;
 }
 
+Result<void> SqliteStore::release_session(std::int64_t session, double elapsed_seconds) {
+  constexpr std::string_view kDoing = "release the session";
+  const std::lock_guard lock(mutex_);
+  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+  HONE_TRY(touch_session(session, elapsed_seconds));
+  HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET owner = '' WHERE id = ? AND owner = ? AND state = 'running'"));
+  update.integer(session).text(this_owner());
+  HONE_TRY(update.run(kDoing));
+  HONE_TRY(transaction.commit(kDoing));
+  running_.erase(session);
+  return {};
+}
+
 Result<std::vector<SessionInfo>> SqliteStore::sessions() {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());

@@ -44,6 +44,7 @@ class SqliteStore final : public Store {
   Result<bool> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds,
                               std::optional<std::int64_t> compared_with) override;
   Result<bool> keep_record(std::int64_t session, const RecordKey& key, const Record& record) override;
+  Result<void> release_session(std::int64_t session, double elapsed_seconds) override;
   Result<std::vector<SessionInfo>> sessions() override;
   Result<std::vector<Parameter>> parameters_of(std::int64_t session) override;
   Result<std::vector<DeviceInfo>> devices() override;

@@ -381,15 +381,19 @@ Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subjec
   return make_problem(subject.spec, dtype, shape);
 }
 
-Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
-  Target target;
-  HONE_ASSIGN(target.problem, find_problem(arguments, subject));
-  const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : subject.recorded ? "replay" : "";
+Result<Registry::Found> find_device(const cxxopts::ParseResult& arguments, const std::string& otherwise) {
+  const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : otherwise;
   Result<Registry::Found> found = wanted.empty() ? registry().best_device() : registry().device(wanted);
   if (!found) {
     return Error{found.error().code, fmt::format("{}; hone doctor reports what was found and what is missing", found.error().message)};
   }
-  target.device = std::move(found).value();
+  return found;
+}
+
+Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
+  Target target;
+  HONE_ASSIGN(target.problem, find_problem(arguments, subject));
+  HONE_ASSIGN(target.device, find_device(arguments, subject.recorded ? "replay" : ""));
   const bool replay = target.device.info.plugin == "replay";
   if (replay != (subject.recorded != nullptr)) {
     return Error{ErrorCode::kInvalidArgument,

@@ -80,6 +80,9 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments);
 /// Deprecated names in a user's file, on stderr.
 void print_warnings(const KernelSpec& spec);
 
+/// --device, `otherwise` where it is not given, else the best that is here. Errors: it is unknown, or missing.
+Result<Registry::Found> find_device(const cxxopts::ParseResult& arguments, const std::string& otherwise = "");
+
 struct Target {
   Registry::Found device;
   Problem problem;

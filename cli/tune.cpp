@@ -11,6 +11,8 @@
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/tune_range.hpp"
+#include "cli/tune_request.hpp"
+#include "cli/tune_workload.hpp"
 #include "cli/verbs.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/store/operation_lookup.hpp"
@@ -262,25 +264,12 @@ void begin_with_shipped(TuneRequest& request, const KernelSpec& spec) {
 }
 
 Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject& subject) {
-  TuneRequest request;
-  request.strategy = arguments["strategy"].as<std::string>();
-  HONE_ASSIGN(const StrategyPlugin* const strategy, registry().strategy(request.strategy));
-  HONE_ASSIGN(request.strategy_parameters,
-              strategy_settings(*strategy,
-                                arguments.count("set") > 0 ? arguments["set"].as<std::vector<std::string>>() : std::vector<std::string>()));
-  HONE_ASSIGN(request.budget, parse_budget(arguments["budget"].as<std::string>()));
+  HONE_ASSIGN(TuneRequest request, find_search(arguments));
   HONE_ASSIGN(request.restriction, find_restriction(arguments));
-  HONE_ASSIGN(request.likely, parse_likely(arguments["likely"].as<std::string>()));
   HONE_ASSIGN(Target target, find_target(arguments, subject));
   request.device = std::move(target.device);
   request.problem = std::move(target.problem);
-  request.seed = arguments["seed"].as<std::uint64_t>();
-  request.resume = arguments.count("fresh") == 0;
-  request.transfer = arguments.count("no-transfer") == 0;
-  HONE_ASSIGN(request.measure, find_timing(arguments));
-  HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
   HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
-  request.compile_workers = arguments["compile-workers"].as<std::uint16_t>();
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
   if (::isatty(STDERR_FILENO) != 0) {
@@ -434,19 +423,14 @@ int tune(int argc, char** argv) {
   add_fix_option(options,
                  "search only configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |). The winner "
                  "becomes the record only if there is none or if it is faster; give another --store to keep it separately");
-  options.add_options()("budget", "30s, 5m, 200trials, or two joined by a comma", cxxopts::value<std::string>()->default_value("60s"),
-                        "BUDGET")("seed", "seed of the search and of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
-      "strategy", "how to search", cxxopts::value<std::string>()->default_value("auto"), "NAME")(
-      "set", "a parameter of the strategy (repeatable)", cxxopts::value<std::vector<std::string>>(), "NAME=VALUE")(
-      "likely",
-      "use of the kernel's expectations: first (likely configurations first, then all legal ones), only (likely ones only), ignore",
-      cxxopts::value<std::string>()->default_value("first"),
-      "USE")("compile-workers", "compile processes (0: one per core)", cxxopts::value<std::uint16_t>()->default_value("0"), "N")(
-      "no-transfer", "do not use the store's data from other sessions, shapes, dtypes and devices")(
-      "fresh", "start a new session even if one can be resumed");
+  add_search_options(options);
+  add_workload_options(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(check_range_options(arguments));
     HONE_TRY(load_plugins(arguments));
+    if (arguments.count("workload") > 0) {
+      return tune_workload(arguments);
+    }
     HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
     if (operation) {
       return tune_operation(arguments, *operation);

@@ -35,6 +35,17 @@ class PerThread {
     return (all != nullptr ? all : make(chunk))[at];
   }
 
+  /// Calls visit(const T&) for all that there are, also of threads that ended or never asked; those threads may be changing theirs.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (std::size_t chunk = 0; chunk < kChunks; ++chunk) {
+      const T* const all = chunks_[chunk].load(std::memory_order_acquire);
+      for (std::size_t i = 0; all != nullptr && i < kFirst << chunk; ++i) {
+        visit(all[i]);
+      }
+    }
+  }
+
  private:
   static constexpr std::size_t kFirst = 16, kChunks = 40;  ///< a chunk is twice as long as the one before
 

@@ -32,6 +32,8 @@ Engine& Engine::operator=(Engine&& other) noexcept {
 Engine::~Engine() {
   if (core_ != nullptr && core_->origin().is_here()) {
     core_->end_background();
+    const bool written = core_->write_workload().ok();  // who wants to know why not asks before
+    static_cast<void>(written);
   }
 }
 
@@ -74,6 +76,11 @@ Result<Kernel> Engine::kernel(std::string_view kernel, const DTypes& dtypes, con
 Result<void> Engine::reserve_graph_workspaces(std::size_t count) {
   HONE_TRY(core_->origin().check());
   return core_->workspaces().reserve(count);
+}
+
+Result<void> Engine::write_workload() {
+  HONE_TRY(core_->origin().check());
+  return core_->write_workload();
 }
 
 Result<std::int64_t> Engine::generation() const {

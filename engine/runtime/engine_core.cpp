@@ -52,6 +52,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
     HONE_TRY(core->start_tuner(*options.background_tuning, path, trust));
   }
   core->store_ = std::make_unique<StoreAccess>(path, trust, core->view_);
+  core->start_recording(options.record_workload);
   HONE_TRY(core->check_generation(path));
   HONE_ASSIGN(std::unique_ptr<LaunchDevice> device, core->found_.plugin->open_to_launch(core->found_.info));
   core->device_ = shared_in_process(std::move(device), core->origin_);
@@ -60,6 +61,15 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
     HONE_TRY(core->start_checks(options));
   }
   return core;
+}
+
+/// What `hone tune` finds it by: an application's own kernel by its file, where that is here, anything else by its name.
+std::string EngineCore::recorded_name(const Operation& operation) const {
+  const KernelSpec& kernel = *operation.definition;
+  const bool is_own = operation.name == kernel.name && std::ranges::find(own_in_order_, &kernel) != own_in_order_.end();
+  std::error_code failed;
+  const std::filesystem::path file = std::filesystem::absolute(kernel.file, failed);
+  return is_own && std::filesystem::is_regular_file(file, failed) ? file.string() : operation.name;
 }
 
 /// A kernel of the application's own comes before an operation, and that before a built-in kernel, of the same name.
@@ -90,6 +100,7 @@ Result<std::shared_ptr<const EngineCore::Known>> EngineCore::find(std::string_vi
   std::erase_if(known->tuned.implementations, [&](const KernelSpec* spec) {
     return is_default_forced(spec->name) || is_default_forced(operation_of(*spec)) || is_default_forced(operation.name);
   });
+  known->recorded = recorded_name(operation);
   known->operation = std::move(operation);
   names_.emplace(name, known);
   return std::shared_ptr<const Known>(std::move(known));
@@ -236,6 +247,7 @@ Result<void> EngineCore::refresh(AskedProblem& asked, const Known& known, const 
   if (!loaded) {  // what cannot be loaded leaves the stand-in in place, for good
     standing->superseded = standing->provisional = false;
   } else if (*loaded != standing) {
+    count_launches(**loaded, known, problem);
     asked.set_loaded(std::move(loaded).value());
   }
   return {};
@@ -318,6 +330,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::stand_in(const Known& known, const
     plan.arguments = std::move(arguments).value();
     if (Result<std::shared_ptr<Prepared>> made = make(*code.spec, *own, std::move(plan))) {
       (*made)->tuned_shape = code.source == Source::kDefault ? Shape() : code.shape;
+      count_launches(**made, known, problem);
       return made;
     }
   }
@@ -387,6 +400,30 @@ Result<void> EngineCore::start_tuner(const BackgroundTuning& settings, const std
                                                        }}));
   tunes_ = true;
   return {};
+}
+
+/// What stands in the way is no reason not to launch.
+void EngineCore::start_recording(const std::filesystem::path& file) {
+  if (file.empty()) {
+    return;
+  }
+  recorder_ = std::make_unique<WorkloadRecorder>(std::filesystem::absolute(file));
+  if (const Result<void> writable = recorder_->check(); !writable) {
+    store_->warn(writable.error().message);
+  }
+}
+
+/// The time is that of the record, as its session measured it: to time launches here would cost the hot path, and tell less.
+void EngineCore::count_launches(Prepared& prepared, const Known& known, const Problem& problem) const {
+  if (recorder_ == nullptr) {
+    return;
+  }
+  const Choice& choice = prepared.choice;
+  WorkloadProblem recorded{.kernel = known.recorded, .dtypes = name(problem.dtype), .shape = problem.shape};
+  if (choice.source == Source::kExact && choice.record && choice.record->measurement.median_us > 0.0) {
+    recorded.time_us = choice.record->measurement.median_us;
+  }
+  prepared.launches = recorder_->counter(recorded);
 }
 
 BackgroundReport EngineCore::report() const {

@@ -37,6 +37,7 @@ class EngineCore {
     Operation operation;
     Operation tuned;     ///< without the kernels whose default is forced: none at all where the operation's is
     std::string hashes;  ///< of the kernels' sources
+    std::string recorded;  ///< what a workload calls it
     mutable std::mutex mutex;
     mutable std::vector<LoadedCode> codes;  ///< the latest last
   };
@@ -64,6 +65,8 @@ class EngineCore {
   [[nodiscard]] BackgroundReport report() const;
   /// Background tuning and checks end with the engine, not with what it handed out.
   void end_background();
+  /// What was launched since it was written last; nothing where it is not recorded.
+  Result<void> write_workload() { return recorder_ != nullptr ? recorder_->write() : Result<void>(); }
   [[nodiscard]] std::size_t most_problems() const { return most_problems_; }
   /// Rises where something that was found before should be looked up again.
   [[nodiscard]] const std::atomic<std::uint64_t>& generation() const { return generation_; }
@@ -73,6 +76,7 @@ class EngineCore {
  private:
   explicit EngineCore(const EngineOptions& options) : most_problems_(options.most_problems), problems_(options.most_problems) {}
   Result<Operation> meaning_of(std::string_view name) const;
+  [[nodiscard]] std::string recorded_name(const Operation& operation) const;
   Result<std::shared_ptr<Prepared>> load_choice(const Known& known, const KernelSpec& spec, const Problem& problem, Choice choice,
                                                 Store* from);
   Result<std::shared_ptr<Prepared>> load_other(const OperationChoice& failed, const Known& known, const Problem& problem, Store* from,
@@ -88,6 +92,8 @@ class EngineCore {
   void load_in_background(const std::string& key, const std::shared_ptr<AskedProblem>& asked, const std::shared_ptr<const Known>& known,
                           const Problem& problem);
   void want(const std::string& key, const std::shared_ptr<const Known>& known, const Problem& problem, const Prepared& prepared);
+  void start_recording(const std::filesystem::path& file);
+  void count_launches(Prepared& prepared, const Known& known, const Problem& problem) const;
   Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust);
   Result<void> start_checks(const EngineOptions& options);
   Result<std::shared_ptr<const Prepared>> prepare_standard(const Prepared& served);
@@ -100,6 +106,7 @@ class EngineCore {
   std::shared_ptr<Workspaces> workspaces_;
   std::unique_ptr<StoreAccess> store_;
   std::unique_ptr<Libraries> libraries_;
+  std::unique_ptr<WorkloadRecorder> recorder_;  ///< null: EngineOptions::record_workload is empty
   StoreView view_;
   std::vector<std::string> force_default_;
   double max_error_ = 0.0;

@@ -180,6 +180,9 @@ Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const T
   if (prepared.clears_passed) {
     HONE_TRY(clear_zeroed(prepared, stream, values));
   }
+  if (prepared.launches != nullptr) {
+    prepared.launches->add();
+  }
   const std::span<void*> all(values.data(), prepared.arguments.size());
   return prepared.checked == nullptr ? prepared.loaded->launch(stream, all) : launch_checked(prepared_, stream, all);
 }

@@ -10,6 +10,7 @@
 #include "engine/runtime/launch_checks.hpp"
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/runtime/origin.hpp"
+#include "engine/runtime/workload_recorder.hpp"
 #include "engine/runtime/workspaces.hpp"
 #include "hone/kernel_handle.hpp"
 
@@ -39,6 +40,7 @@ struct Prepared {
   /// others.
   mutable std::array<std::atomic<std::uint64_t>, 2> fitting_types{};
   std::shared_ptr<const LoadedKernel> loaded;
+  std::shared_ptr<const LaunchCounter> launches;  ///< null: they are not counted
   std::string name;
   std::vector<Parameter> parameters;
   Problem problem;

@@ -175,6 +175,8 @@ class Store {
   /// Writes the best so far of a session that was stopped, which can still be resumed: where no record stands, or by `replaces`. Returns
   /// whether.
   virtual Result<bool> keep_record(std::int64_t session, const RecordKey& key, const Record& record) = 0;
+  /// Leaves an unfinished session to whoever resumes it next, this process included.
+  virtual Result<void> release_session(std::int64_t session, double elapsed_seconds) = 0;
   virtual Result<std::vector<SessionInfo>> sessions() = 0;
   /// The parameters of a session as its trials had them, with those values alone: of a kernel whose file is not at hand, or has changed
   /// since.

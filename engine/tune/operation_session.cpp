@@ -163,14 +163,23 @@ class OperationSession {
   // ---- the search ----------------------------------------------------------------------------------------------------------------------
 
   Result<void> search_and_decide() {
+    HONE_TRY(drop());                     // of a session that goes on: their processes need not start
     if (!one_at_a_time_ && overlaps()) {  // else each starts with its first turn
       for (const auto& entrant : entrants_) {
-        HONE_TRY(settle(*entrant, start(*entrant)));
+        HONE_TRY(entrant->out ? Result<void>() : settle(*entrant, start(*entrant)));
       }
     }
     HONE_TRY(search());
     HONE_TRY(drain());
-    return decide();
+    return common().finish ? decide() : pause();
+  }
+
+  Result<void> pause() {
+    HONE_TRY(keep_best());
+    for (const auto& entrant : entrants_) {  // also one that failed: its next part knows that
+      HONE_TRY(entrant->session->release());
+    }
+    return {};
   }
 
   [[nodiscard]] double elapsed() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -185,8 +194,8 @@ class OperationSession {
 
   [[nodiscard]] Remaining remaining() const {
     const Budget& budget = common().budget;
-    const double share = std::ranges::count(entrants_, false, &Entrant::out) > 1 ? kSeveralFinalsShare : kFinalShare;
-    return {.seconds = budget.seconds ? *budget.seconds * (1.0 - share) - elapsed() : kUnbounded,
+    const double finals = std::ranges::count(entrants_, false, &Entrant::out) > 1 ? kSeveralFinalsShare : kFinalShare;
+    return {.seconds = budget.seconds ? *budget.seconds * (common().finish ? 1.0 - finals : 1.0) - elapsed() : kUnbounded,
             .trials = budget.trials ? static_cast<double>(*budget.trials) - static_cast<double>(trials()) : kUnbounded};
   }
 

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kFix = "fix ";
 constexpr std::string_view kLikely = "likely ";
 constexpr std::string_view kOperation = "operation ";
+constexpr std::string_view kWorkload = "workload ";
 constexpr std::array<std::pair<Likely, std::string_view>, 3> kModes{
     {{Likely::kFirst, "first"}, {Likely::kOnly, "only"}, {Likely::kIgnore, "ignore"}}};
 
@@ -105,6 +106,9 @@ Result<std::string> settings_text(const TuneRequest& request) {
   }
   if (!request.operation.empty()) {
     joined += fmt::format("{}{}{}", joined.empty() ? "" : " ", kOperation, request.operation);
+  }
+  if (!request.workload.empty()) {
+    joined += fmt::format("{}{}{}", joined.empty() ? "" : " ", kWorkload, request.workload);
   }
   HONE_ASSIGN(const std::string restriction, text(request.spec.parameters, request.restriction));
   return restriction.empty() ? joined : fmt::format("{}{}{}{}", joined, joined.empty() ? "" : " ", kFix, restriction);

@@ -127,7 +127,11 @@ void TuningSession::keep_model() {
 Result<void> TuningSession::search_and_decide() {
   HONE_TRY(try_default());
   HONE_TRY(search());
-  return final_round();
+  if (request_.finish) {
+    return final_round();
+  }
+  HONE_TRY(keep_best());
+  return release();
 }
 
 Result<SessionKey> TuningSession::session_key() const {
@@ -282,7 +286,8 @@ Result<void> TuningSession::try_record() {
 }
 
 double TuningSession::search_until() const {
-  return request_.budget.seconds ? *request_.budget.seconds * (1.0 - kFinalsShare) : std::numeric_limits<double>::infinity();
+  const double finals = request_.finish ? kFinalsShare : 0.0;
+  return request_.budget.seconds ? *request_.budget.seconds * (1.0 - finals) : std::numeric_limits<double>::infinity();
 }
 
 std::size_t TuningSession::trials_left() const {

@@ -55,9 +55,13 @@ struct TuneRequest {
   /// By kernel: tried after the default and the record, before what the strategy proposes. What is not in the space is left out.
   std::map<std::string, std::vector<Configuration>> first = {};
   std::string operation = {};  ///< that the session is a part of, beside those of its other kernels; it makes a session of its own
-  bool resume = true;          ///< go on with an unfinished session of the same key
-  bool transfer = true;        ///< give the strategy what the store knows of the kernel elsewhere
-  int compile_workers = 0;     ///< 0: as many as the host has cores
+  std::string workload = {};   ///< that the session is a part of (WorkloadRequest), without blanks; it makes a session of its own
+  /// False: a part of a session. It ends with the budget, without a final round; its best so far is kept as with keep_best, and a later
+  /// request with a larger budget goes on.
+  bool finish = true;
+  bool resume = true;       ///< go on with an unfinished session of the same key
+  bool transfer = true;     ///< give the strategy what the store knows of the kernel elsewhere
+  int compile_workers = 0;  ///< 0: as many as the host has cores
   MeasureSettings measure;
   std::optional<Sanitizer> sanitizer = {};  ///< the measuring worker runs under it
   const RecordedSpace* recorded = nullptr;  ///< replay: trials are answered from here

@@ -74,6 +74,7 @@ Result<void> TuningSession::final_round() {
   HONE_ASSIGN(const std::optional<Record> stood, store_.find_record(key_, request_.spec.parameters));
   if (stood) {
     HONE_TRY(withdraw_if_wrong(trials_, *stood));
+    record_position_ = space_.index(stood->configuration);  // also what an earlier part of this session has kept
   }
   if (!best_us_) {
     HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));

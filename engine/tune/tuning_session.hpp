@@ -51,6 +51,8 @@ class TuningSession {
   /// Who stops a session does not wait for a final round: the best so far, which won the races of the search, is kept as it was measured
   /// there.
   Result<void> keep_best();
+  /// Leaves the session as it is to whoever goes on with it.
+  Result<void> release() { return store_.release_session(session_, elapsed()); }
   /// Ends the session in the store without a record: another kernel of the operation is far ahead.
   Result<void> close();
   Result<TuneReport> report();

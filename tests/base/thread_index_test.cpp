@@ -68,4 +68,19 @@ TEST_CASE("each of many threads has a place of its own") {
   }
 }
 
+TEST_CASE("what many threads have is visited, each once") {
+  constexpr int kThreads = 100;
+  PerThread<int> values;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] { ++values.here(); });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  int sum = 0;
+  values.each([&](int value) { sum += value; });
+  CHECK(sum == kThreads);
+}
+
 }  // namespace hone

@@ -387,6 +387,20 @@ TEST_CASE("a session and what it learnt carry the purpose") {
   CHECK_FALSE(must(store->resume_session(key)).has_value());
 }
 
+TEST_CASE("a session that was released can be resumed by the process that ran it") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  CHECK_FALSE(must(store->resume_session(session_key())).has_value());
+  must(store->release_session(session, 7.5));
+  const auto resumed = must(store->resume_session(session_key()));
+  REQUIRE(resumed.has_value());
+  CHECK(resumed->id == session);
+  CHECK(resumed->elapsed_seconds == 7.5);
+  CHECK_FALSE(must(store->resume_session(session_key())).has_value());
+  CHECK(store->release_session(99, 1.0).error().code == ErrorCode::kNotFound);
+}
+
 TEST_CASE("a winner that was not measured beside the record takes its place only where the intervals part") {
   Directory directory;
   auto store = must_open(directory.store());

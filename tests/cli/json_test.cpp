@@ -178,6 +178,15 @@ TEST_CASE("--json prints what docs/json.md says: of portfolios") {
   check("warm", {"warm", "row_sum", "--device", "cpu", "--store", store});
 }
 
+TEST_CASE("--json prints what docs/json.md says: of workloads") {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "calls.jsonl";
+  write(file,
+        "{\"hone_workload\": 1}\n{\"kernel\": \"copy\", \"dtype\": \"f32\", \"shape\": {\"n\": 4096}, \"count\": 3}\n"
+        "{\"kernel\": \"no_kernel\", \"shape\": {}, \"count\": 1}\n");
+  check("tune --workload", {"tune", "--workload", file, "--budget", "3trials", "--device", "cpu", "--store", directory / "S.db"});
+}
+
 TEST_CASE("--json prints what docs/json.md says: of kernels, spaces and the machine") {
   const TemporaryDirectory directory;
   check("kernels", {"kernels"});

@@ -55,6 +55,41 @@ TEST_CASE("a session that is stopped keeps its best so far where it is asked to,
   CHECK(fixture.store().sessions().value().front().state == SessionState::kRunning);
 }
 
+TEST_CASE("a part of a session keeps its best, and a larger budget goes on with it in the same process") {
+  Fixture fixture;
+  TuneRequest part = fixture.request("exhaustive", "5trials");
+  part.finish = false;
+  const TuneReport first = tune(part, fixture.store(), builtin_registry()).value();
+  CHECK(first.interrupted);
+  CHECK(total(first) == 5);
+  REQUIRE(fixture.record().has_value());
+  CHECK(fixture.record()->configuration == first.best->configuration);
+  part.budget.trials = 12;
+  const TuneReport second = tune(part, fixture.store(), builtin_registry()).value();
+  CHECK(second.session == first.session);
+  CHECK(second.resumed_trials == 5);
+  CHECK(total(second) == 12);
+  part.finish = true;
+  const TuneReport last = tune(part, fixture.store(), builtin_registry()).value();
+  CHECK(last.session == first.session);
+  CHECK_FALSE(last.interrupted);
+  CHECK(total(last) == 12);
+  const auto sessions = fixture.store().sessions().value();
+  REQUIRE(sessions.size() == 1);
+  CHECK(sessions.front().state == SessionState::kDone);
+}
+
+TEST_CASE("a session of a workload is one of its own") {
+  Fixture fixture;
+  TuneRequest request = fixture.request("exhaustive", "5trials");
+  request.finish = false;
+  const std::int64_t alone = tune(request, fixture.store(), builtin_registry()).value().session;
+  request.workload = "0123";
+  CHECK(tune(request, fixture.store(), builtin_registry()).value().session != alone);
+  request.workload.clear();
+  CHECK(tune(request, fixture.store(), builtin_registry()).value().session == alone);
+}
+
 TEST_CASE("a session gives its strategy what earlier ones of the kernel learnt, unless told not to") {
   Fixture fixture;
   CHECK(tune(fixture.request("random", "10trials"), fixture.store(), builtin_registry()).value().prior_trials == 0);

@@ -74,6 +74,10 @@ struct EngineOptions {
   std::size_t check_one_in = 0;
   /// Is told of every check, in that thread; it must not destroy the engine. What it throws becomes one of the warnings().
   std::function<void(const LaunchCheck&)> on_check = {};
+  /// Counts the launches of each problem and adds them to this file, for `hone tune --workload` (docs/workloads.md); empty: it counts
+  /// nothing. Written when the engine closes and by Engine::write_workload(). A file that cannot be written costs the counts alone:
+  /// warnings() says so. Launches under capture count once, however often the graph is launched.
+  std::filesystem::path record_workload = {};
 };
 
 /// Thread-safe: lookup and compilation block only threads that request the same problem. It cannot be used in a process that
@@ -110,6 +114,9 @@ class HONE_API Engine {
   /// Allocates spare workspaces, so that as many captured launches (EngineOptions::graph_workspaces) find one, for all kernels looked up so
   /// far. Not under capture.
   Result<void> reserve_graph_workspaces(std::size_t count);
+  /// Adds what was launched since the last time to EngineOptions::record_workload; nothing to do without that. Errors: kIo, the file cannot
+  /// be written; kInvalidArgument, it is no workload. What was counted is then kept for the next time.
+  Result<void> write_workload();
   /// The results of EngineOptions::background_tuning so far.
   [[nodiscard]] BackgroundReport background_report() const;
   /// Problems that did not prevent lookups, each once: a store that cannot be read, a winner that cannot be loaded.

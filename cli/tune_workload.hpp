@@ -1,0 +1,13 @@
+#pragma once
+// hone tune --workload: all problems of a workload under one budget.
+
+#include "cli/options.hpp"
+
+namespace hone::cli {
+
+void add_workload_options(cxxopts::Options& options);
+
+/// What --workload asks for. Errors: a file that is no workload, options of one problem beside it, nothing that could be tuned.
+Result<Output> tune_workload(const cxxopts::ParseResult& arguments);
+
+}  // namespace hone::cli

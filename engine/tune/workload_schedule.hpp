@@ -1,0 +1,59 @@
+#pragma once
+// Which problem of a workload is searched next, and for how long: the one that is expected to save the most of the workload's time.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "hone/error.hpp"
+
+namespace hone {
+
+/// How a budget is divided among the problems of a workload.
+enum class Split {
+  kGain,  ///< a first share for each, then slices for whoever is expected to gain most
+  kEven,  ///< the same for each
+};
+std::string_view name(Split split);
+/// Errors: a name that is none (the known ones are listed).
+Result<Split> parse_split(std::string_view text);
+
+/// One problem, as far as its search has come. A cost is in seconds or in trials, whatever the budget names.
+struct Contender {
+  double weight = 1.0;          ///< launches
+  std::vector<double> best_us;  ///< after each of its trials; infinite until one was right
+  double cost = 0.0;            ///< spent on it
+  bool can_go_on = true;        ///< false: nothing is left to try, or it has failed
+};
+
+struct Slice {
+  std::size_t contender = 0;
+  double cost = 0.0;
+};
+
+/// The weighted time that so much more of the search is expected to save: by the gain of the last doubling of its trials, or of an ordinary
+/// one, whichever is more, each further doubling gaining a part of the one before it (hopeful_us). So a problem that has stopped gaining
+/// expects less with each trial, and one that nobody searched cannot expect everything.
+double expected_drop(const Contender& contender, double cost);
+
+/// Looks at what the contenders have come to and at nothing else, so that it goes on where an interrupted run stopped.
+class WorkloadSchedule {
+ public:
+  /// `budget`: for the search of all contenders.
+  WorkloadSchedule(Split split, std::size_t contenders, double budget);
+
+  /// Who is next; nothing where the budget is spent or nobody can go on. Ties go by the order of contenders. Of an even split a slice is
+  /// all that the contender gets: the caller says that it cannot go on.
+  [[nodiscard]] std::optional<Slice> next(std::span<const Contender> contenders) const;
+
+ private:
+  [[nodiscard]] static std::optional<Slice> next_evenly(std::span<const Contender> contenders, double left);
+  [[nodiscard]] std::optional<Slice> next_by_gain(std::span<const Contender> contenders, double left) const;
+
+  Split split_;
+  double budget_, share_;
+};
+
+}  // namespace hone

@@ -1,0 +1,562 @@
+#include "engine/tune/workload_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "engine/base/digest.hpp"
+#include "engine/store/library_lookup.hpp"
+#include "engine/store/portfolio_lookup.hpp"
+#include "engine/tune/operation_session.hpp"
+#include "engine/tune/participants.hpp"
+
+namespace hone {
+namespace {
+
+using WorkloadClock = std::chrono::steady_clock;
+
+constexpr double kUnmeasured = std::numeric_limits<double>::infinity();
+constexpr double kFinalRounds = 0.15;         // of a budget in seconds: kept for the final rounds of all items,
+constexpr double kSecondsEach = 2.0;          // so much for each at least, whose processes start anew,
+constexpr double kMostFinalRounds = 0.3;      // and no more than this
+constexpr double kLeastForItem = 1.0;         // seconds of a final round,
+constexpr double kMostForItem = 0.2;          // and of what its item was searched for
+constexpr std::size_t kShippedProposals = 4;  // of portfolios that came with Hone, for each kernel
+constexpr std::size_t kMarkDigits = 16;
+
+/// An item that can be tuned, as far as it has come.
+struct Item {
+  Operation operation;  ///< with libraries, once it is searched
+  bool has_libraries = false;
+  std::optional<OperationChoice> before;         ///< what an application got before the run
+  std::map<std::string, std::int64_t> sessions;  ///< of this run, by kernel
+  double session_seconds = 0.0;                  ///< of the sessions, which run side by side
+  bool finished = false;
+};
+
+double seconds_since(WorkloadClock::time_point begin) { return std::chrono::duration<double>(WorkloadClock::now() - begin).count(); }
+
+bool ends_the_run(const Error& error) {
+  return error.code == ErrorCode::kCancelled || error.code == ErrorCode::kStore || error.code == ErrorCode::kIo;
+}
+
+class WorkloadSession {
+ public:
+  WorkloadSession(const WorkloadRequest& request, Store& store, const Registry& registry)
+      : request_(request),
+        store_(store),
+        registry_(registry),
+        purpose_(purpose_within(request.common.measure.max_error, request.common.measure.given.digest)),
+        libraries_(request.common.device.plugin->libraries()),
+        items_(request.items.size()),
+        contenders_(request.items.size()) {
+    report_.items.resize(request.items.size());
+    std::string all(name(request.split));
+    for (const WorkloadItem& item : request.items) {
+      all += item.operation == nullptr
+                 ? "\n?"
+                 : fmt::format("\n{} {} {}", item.operation->name, name(item.problem.dtype), text(item.problem.shape));
+    }
+    mark_ = digest(std::string_view(all)).substr(0, kMarkDigits);
+  }
+
+  Result<WorkloadReport> run() {
+    enter();
+    HONE_TRY(resume());
+    HONE_TRY(look_up_before());
+    HONE_TRY(search());
+    HONE_TRY(finish());
+    return report();
+  }
+
+ private:
+  // ---- who takes part ----
+
+  void enter() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const WorkloadItem& item = request_.items[i];
+      contenders_[i].weight = item.weight;
+      if (item.operation == nullptr) {
+        fail(i, item.why);
+        continue;
+      }
+      items_[i].operation = *item.operation;
+      std::erase_if(items_[i].operation.implementations, [&](const KernelSpec* spec) { return is_left_out(spec->name); });
+      if (items_[i].operation.implementations.empty()) {
+        fail(i, fmt::format("--without leaves no kernel of {}", item.operation->name));
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_left_out(const std::string& kernel) const {
+    return std::ranges::find(request_.without, kernel) != request_.without.end();
+  }
+
+  void fail(std::size_t i, std::string why) {
+    report_.items[i].state = ItemState::kFailed;
+    report_.items[i].why = std::move(why);
+    contenders_[i].can_go_on = false;
+  }
+
+  [[nodiscard]] bool failed(std::size_t i) const { return report_.items[i].state == ItemState::kFailed; }
+  [[nodiscard]] bool is_alone(std::size_t i) const { return items_[i].operation.implementations.size() == 1; }
+
+  /// Asking a library for its functions takes a process: not before the item's turn.
+  void add_libraries_of(std::size_t i) {
+    if (!std::exchange(items_[i].has_libraries, true)) {
+      static_cast<void>(
+          add_libraries(items_[i].operation, library_specs_, request_.common.device, request_.items[i].problem, request_.without));
+    }
+  }
+
+  // ---- what an interrupted run has left ----
+
+  /// The session of a kernel of the item in a run of this workload, without what ends it.
+  Result<TuneRequest> request_of(std::size_t i, const KernelSpec& spec) const {
+    TuneRequest own = request_.common;
+    own.spec = spec;
+    own.operation = is_alone(i) ? "" : items_[i].operation.name;
+    own.workload = mark_;
+    HONE_ASSIGN(own.problem, problem_for(spec, request_.items[i].problem));
+    return own;
+  }
+
+  [[nodiscard]] static bool is_of(const SessionInfo& session, const TuneRequest& request, const std::string& settings,
+                                  const Purpose& purpose) {
+    return session.kernel == request.spec.name && session.source_hash == request.spec.source_hash &&
+           session.dtypes == name(request.problem.dtype) && session.problem.shape == request.problem.shape &&
+           session.product == request.device.info.product && session.purpose == purpose && session.strategy == request.strategy &&
+           session.seed == request.seed && session.strategy_parameters == settings;
+  }
+
+  /// The newest session of each kernel of an item.
+  Result<std::vector<SessionInfo>> sessions_of(std::size_t i, const std::vector<SessionInfo>& all) {
+    std::vector<SessionInfo> newest;
+    for (const KernelSpec* const spec : items_[i].operation.implementations) {
+      const Result<TuneRequest> own = request_of(i, *spec);
+      if (!own) {
+        continue;
+      }
+      HONE_ASSIGN(const std::string settings, settings_text(*own));
+      const SessionInfo* last = nullptr;
+      for (const SessionInfo& session : all) {
+        if (is_of(session, *own, settings, purpose_) && (last == nullptr || session.id > last->id)) {
+          last = &session;
+        }
+      }
+      if (last != nullptr) {
+        newest.push_back(*last);
+      }
+    }
+    return newest;
+  }
+
+  void take_over(std::size_t i, const std::vector<SessionInfo>& sessions, bool finished) {
+    std::int64_t trials = 0;
+    double best = kUnmeasured;
+    for (const SessionInfo& session : sessions) {
+      items_[i].sessions[session.kernel] = session.id;
+      items_[i].session_seconds = std::max(items_[i].session_seconds, session.elapsed_seconds);
+      trials += session.trials;
+      best = std::min(best, session.best_us.value_or(kUnmeasured));
+    }
+    contenders_[i].best_us.assign(static_cast<std::size_t>(trials), best);
+    contenders_[i].can_go_on = !finished;
+    items_[i].finished = finished;
+    add_cost(i, items_[i].session_seconds);
+  }
+
+  /// Sessions that are still open say that a run was interrupted; what came before them in its order and is finished, it had finished.
+  Result<void> resume() {
+    if (!request_.common.resume) {
+      return {};
+    }
+    HONE_ASSIGN(std::vector<SessionInfo> all, store_.sessions());
+    std::erase_if(all, [&](const SessionInfo& session) { return session.strategy_parameters.find(mark_) == std::string::npos; });
+    if (all.empty()) {
+      return {};
+    }
+    std::vector<std::vector<SessionInfo>> known(items_.size());
+    std::optional<std::size_t> first_open;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (failed(i)) {
+        continue;
+      }
+      add_libraries_of(i);
+      HONE_ASSIGN(known[i], sessions_of(i, all));
+      if (std::ranges::count(known[i], SessionState::kRunning, &SessionInfo::state) > 0) {
+        first_open = first_open ? first_open : i;
+      }
+    }
+    for (std::size_t i = 0; first_open && i < items_.size(); ++i) {
+      const bool open = std::ranges::count(known[i], SessionState::kRunning, &SessionInfo::state) > 0;
+      if (open || (i < *first_open && !known[i].empty())) {
+        take_over(i, known[i], !open);
+      }
+    }
+    return {};
+  }
+
+  // ---- what an application gets ----
+
+  Result<OperationChoice> look_up(std::size_t i, Store* store) {
+    return choose(*request_.items[i].operation, request_.items[i].problem, request_.common.device.info, store, libraries_,
+                  {.purpose = purpose_});
+  }
+
+  /// The store as it was before what an interrupted run has kept; the store itself where there was none.
+  Result<std::unique_ptr<Store>> earlier_store() {
+    std::set<std::int64_t> own;
+    for (const Item& item : items_) {
+      for (const auto& [kernel, session] : item.sessions) {
+        own.insert(session);
+      }
+    }
+    if (own.empty()) {
+      return std::unique_ptr<Store>();
+    }
+    HONE_ASSIGN(const std::vector<RecordInfo> records, store_.record_history({}));
+    std::int64_t first = StoreView::kNewest;
+    for (const RecordInfo& record : records) {
+      first = own.contains(record.session) ? std::min(first, record.generation) : first;
+    }
+    return first == StoreView::kNewest
+               ? std::unique_ptr<Store>()
+               : open_store(request_.store, StoreMode::kReadOnly, Trust::kOwn, {.generation = first - 1, .approved_only = false});
+  }
+
+  Result<void> look_up_before() {
+    HONE_ASSIGN(const std::unique_ptr<Store> earlier, earlier_store());
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (failed(i)) {
+        continue;
+      }
+      Result<OperationChoice> choice = look_up(i, earlier != nullptr ? earlier.get() : &store_);
+      if (!choice && ends_the_run(choice.error())) {
+        return choice.error();
+      }
+      if (!choice) {
+        fail(i, choice.error().message);
+        continue;
+      }
+      items_[i].before = *std::move(choice);
+      if (request_.skip_tuned && items_[i].before->choice.source == Source::kExact) {
+        skip(i);
+      }
+    }
+    return {};
+  }
+
+  void skip(std::size_t i) {
+    contenders_[i].can_go_on = false;
+    ItemReport& item = report_.items[i];
+    item.state = ItemState::kSkipped;
+    item.before = served(*items_[i].before);
+    item.before->time_us = items_[i].before->choice.record ? items_[i].before->choice.record->measurement.median_us : 0.0;
+    item.after = item.before;
+  }
+
+  // ---- the search ----
+
+  [[nodiscard]] bool in_seconds() const { return request_.budget.seconds.has_value(); }
+  [[nodiscard]] bool stopped() const { return request_.common.stop.stop_requested(); }
+
+  void add_cost(std::size_t i, double seconds) {
+    report_.items[i].seconds += seconds;
+    report_.items[i].trials = static_cast<std::int64_t>(contenders_[i].best_us.size());
+    contenders_[i].cost = in_seconds() ? report_.items[i].seconds : static_cast<double>(report_.items[i].trials);
+  }
+
+  [[nodiscard]] std::int64_t trials() const {
+    std::int64_t sum = 0;
+    for (const ItemReport& item : report_.items) {
+      sum += item.trials;
+    }
+    return sum;
+  }
+  [[nodiscard]] double seconds() const {
+    double sum = 0.0;
+    for (const ItemReport& item : report_.items) {
+      sum += item.seconds;
+    }
+    return sum;
+  }
+
+  /// Of an even split each item has its final round in its slice.
+  [[nodiscard]] double search_budget(std::size_t taking_part) const {
+    if (!in_seconds()) {
+      return static_cast<double>(request_.budget.trials.value_or(0));
+    }
+    const double all = *request_.budget.seconds;
+    const double finals = std::clamp(kSecondsEach * static_cast<double>(taking_part), kFinalRounds * all, kMostFinalRounds * all);
+    return request_.split == Split::kEven ? all : all - finals;
+  }
+
+  [[nodiscard]] bool is_out_of_trials() const { return request_.budget.trials && trials() >= *request_.budget.trials; }
+
+  Result<void> search() {
+    std::size_t taking_part = 0;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      taking_part += contenders_[i].can_go_on || items_[i].finished ? 1 : 0;
+    }
+    const WorkloadSchedule schedule(request_.split, taking_part, search_budget(taking_part));
+    while (!stopped() && !is_out_of_trials()) {
+      const std::optional<Slice> slice = schedule.next(contenders_);
+      if (!slice) {
+        break;
+      }
+      HONE_TRY(search_slice(*slice));
+    }
+    return {};
+  }
+
+  Result<void> search_slice(const Slice& slice) {
+    const std::size_t i = slice.contender, before = contenders_[i].best_us.size();
+    const bool whole = request_.split == Split::kEven;
+    Budget budget;
+    if (in_seconds()) {
+      budget.seconds = items_[i].session_seconds + slice.cost;
+    }
+    if (request_.budget.trials) {
+      const auto kernels = static_cast<std::int64_t>(items_[i].operation.implementations.size());
+      const std::int64_t left = *request_.budget.trials - trials();
+      const auto wanted = in_seconds() ? left : std::max(static_cast<std::int64_t>(std::ceil(slice.cost)), 2 * kernels);
+      budget.trials = static_cast<std::int64_t>(before) + std::min(left, wanted);
+    }
+    HONE_TRY(run_session(i, budget, whole));
+    // Only what was tried can tell whether there is more to try.
+    contenders_[i].can_go_on = contenders_[i].can_go_on && !whole && contenders_[i].best_us.size() > before;
+    return {};
+  }
+
+  /// The final rounds, in the order of the items.
+  Result<void> finish() {
+    double waiting = 0.0;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      waiting += waits_for_final_round(i) ? contenders_[i].cost : 0.0;
+    }
+    for (std::size_t i = 0; i < items_.size() && !stopped(); ++i) {
+      if (!waits_for_final_round(i)) {
+        continue;
+      }
+      Budget budget{.seconds = std::nullopt, .trials = std::nullopt};
+      if (in_seconds()) {
+        const double share = (*request_.budget.seconds - seconds()) * contenders_[i].cost / waiting;
+        waiting -= contenders_[i].cost;
+        budget.seconds =
+            items_[i].session_seconds + std::clamp(share, kLeastForItem, kLeastForItem + kMostForItem * items_[i].session_seconds);
+      } else {
+        budget.trials = report_.items[i].trials;
+      }
+      HONE_TRY(run_session(i, budget, true));
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool waits_for_final_round(std::size_t i) const { return !failed(i) && !items_[i].finished && !items_[i].sessions.empty(); }
+
+  /// What an application gets without tuning, and what portfolios that came with Hone would choose: a search begins with it.
+  [[nodiscard]] std::map<std::string, std::vector<Configuration>> first_of(std::size_t i) const {
+    std::map<std::string, std::vector<Configuration>> first;
+    const OperationChoice& before = *items_[i].before;
+    if (before.choice.source != Source::kDefault) {
+      first[before.spec->name].push_back(before.choice.configuration);
+    }
+    for (const KernelSpec* const spec : items_[i].operation.implementations) {
+      const Result<Problem> problem = problem_for(*spec, request_.items[i].problem);
+      if (problem && request_.common.transfer) {
+        const auto shipped = shipped_proposals(*spec, *problem, request_.common.device.info, kShippedProposals);
+        first[spec->name].insert(first[spec->name].end(), shipped.begin(), shipped.end());
+      }
+    }
+    return first;
+  }
+
+  /// A part of the item's session, or its end; what goes wrong with the item is noted.
+  Result<void> run_session(std::size_t i, const Budget& budget, bool whole) {
+    add_libraries_of(i);
+    const bool finishing = whole && request_.split == Split::kGain;
+    tell_progress(i, finishing);
+    TuneRequest common = request_.common;
+    common.budget = budget;
+    common.first = first_of(i);
+    common.workload = mark_;
+    common.finish = whole;
+    common.resume = request_.common.resume || !items_[i].sessions.empty();
+    common.keep_best = true;
+    common.on_progress = [this, i, finishing](const Progress& progress) {
+      contenders_[i].best_us.resize(static_cast<std::size_t>(progress.trials), progress.best_us.value_or(kUnmeasured));
+      tell_progress(i, finishing);
+    };
+    const auto begin = WorkloadClock::now();
+    const Result<bool> right = is_alone(i) ? run_kernel(i, std::move(common)) : run_operation(i, std::move(common));
+    add_cost(i, seconds_since(begin));
+    if (!right) {
+      const bool ends = ends_the_run(right.error());
+      if (!ends) {
+        fail(i, right.error().message);
+      }
+      return ends && right.error().code != ErrorCode::kCancelled ? Result<void>(right.error()) : Result<void>();
+    }
+    items_[i].finished = whole && !stopped();
+    if (items_[i].finished && !*right) {
+      fail(i, "no configuration was right");
+    }
+    return {};
+  }
+
+  /// Whether something was right.
+  Result<bool> run_kernel(std::size_t i, TuneRequest common) {
+    common.spec = *items_[i].operation.implementations.front();
+    HONE_ASSIGN(common.problem, problem_for(common.spec, request_.items[i].problem));
+    HONE_ASSIGN(const TuneReport report, tune(common, store_, registry_));
+    items_[i].sessions[common.spec.name] = report.session;
+    items_[i].session_seconds = report.seconds;
+    return report.best.has_value();
+  }
+
+  Result<bool> run_operation(std::size_t i, TuneRequest common) {
+    common.problem = request_.items[i].problem;
+    const OperationRequest all{.operation = &items_[i].operation, .problem = common.problem, .common = std::move(common)};
+    HONE_ASSIGN(const OperationReport report, tune(all, store_, registry_));
+    for (const KernelReport& kernel : report.kernels) {
+      if (kernel.tuned) {
+        items_[i].sessions[kernel.spec->name] = kernel.tuned->session;
+      }
+    }
+    items_[i].session_seconds = report.seconds;
+    return report.winner.has_value();
+  }
+
+  void tell_progress(std::size_t i, bool finishing) const {
+    if (!request_.on_progress) {
+      return;
+    }
+    WorkloadProgress progress{.item = i, .finishing = finishing, .elapsed_seconds = seconds_since(start_)};
+    for (const Contender& contender : contenders_) {
+      if (!contender.best_us.empty() && std::isfinite(contender.best_us.back())) {
+        const auto first = std::ranges::find_if(contender.best_us, [](double best) { return std::isfinite(best); });
+        progress.weighted_us += contender.weight * contender.best_us.back();
+        progress.default_us += contender.weight * *first;
+      }
+    }
+    request_.on_progress(progress);
+  }
+
+  // ---- what is said of it ----
+
+  static Served served(const OperationChoice& choice) {
+    return {.source = choice.choice.source,
+            .kernel = choice.spec->name,
+            .configuration = text(choice.spec->parameters, choice.choice.configuration),
+            .time_us = 0.0};
+  }
+
+  /// As the item's session measured it last: in the final round, where it was in that. Nothing: not measured.
+  Result<std::optional<double>> time_of(std::size_t i, const KernelSpec& spec, const Configuration& configuration) {
+    const auto session = items_[i].sessions.find(spec.name);
+    if (session == items_[i].sessions.end()) {
+      return std::optional<double>();
+    }
+    HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session->second, spec.parameters));
+    const auto found = std::ranges::find(trials, configuration, &Trial::configuration);
+    const bool timed = found != trials.end() && found->outcome == Outcome::kOk;
+    return timed ? std::optional(found->measurement.median_us) : std::nullopt;
+  }
+
+  /// The default that would run without any record, where what did run could not be measured.
+  Result<std::optional<Served>> untuned(std::size_t i) {
+    HONE_ASSIGN(const OperationChoice standard, choose(*request_.items[i].operation, request_.items[i].problem, request_.common.device.info,
+                                                       nullptr, {.purpose = purpose_, .portfolios = false}));
+    HONE_ASSIGN(const std::optional<double> time, time_of(i, *standard.spec, standard.choice.configuration));
+    Served found = served(standard);
+    found.time_us = time.value_or(0.0);
+    return time ? std::optional(found) : std::nullopt;
+  }
+
+  Result<void> account(std::size_t i) {
+    ItemReport& item = report_.items[i];
+    HONE_ASSIGN(const OperationChoice now, look_up(i, &store_));
+    HONE_ASSIGN(const std::optional<double> before, time_of(i, *items_[i].before->spec, items_[i].before->choice.configuration));
+    HONE_ASSIGN(const std::optional<double> after, time_of(i, *now.spec, now.choice.configuration));
+    if (before) {
+      item.before = served(*items_[i].before);
+      item.before->time_us = *before;
+    } else {
+      HONE_ASSIGN(item.before, untuned(i));
+      item.why = item.before ? fmt::format("{} of {} served before and could not be measured: before is the default",
+                                           served(*items_[i].before).configuration, items_[i].before->spec->name)
+                             : "nothing that served before could be measured";
+    }
+    if (after) {
+      item.after = served(now);
+      item.after->time_us = *after;
+    }
+    item.state = items_[i].finished ? ItemState::kTuned : ItemState::kSearched;
+    return {};
+  }
+
+  Result<WorkloadReport> report() {
+    bool measured = false;
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      ItemReport& item = report_.items[i];
+      if (!failed(i) && !items_[i].sessions.empty()) {
+        HONE_TRY(account(i));
+      }
+      if (item.before && item.after) {
+        measured = true;
+        report_.before_us += contenders_[i].weight * item.before->time_us;
+        report_.after_us += contenders_[i].weight * item.after->time_us;
+      }
+    }
+    report_.interrupted = stopped();
+    report_.seconds = seconds();
+    if (stopped() && !measured) {
+      return Error{ErrorCode::kCancelled, "asked to stop before anything was measured"};
+    }
+    return std::move(report_);
+  }
+
+  const WorkloadRequest& request_;
+  Store& store_;
+  const Registry& registry_;
+  const Purpose purpose_;
+  Libraries libraries_;
+  std::deque<KernelSpec> library_specs_;
+  std::string mark_;  ///< of the sessions of this workload and split
+  std::vector<Item> items_;
+  std::vector<Contender> contenders_;  ///< in the same order
+  WorkloadReport report_;
+  WorkloadClock::time_point start_ = WorkloadClock::now();
+};
+
+}  // namespace
+
+std::string_view name(ItemState state) {
+  switch (state) {
+    case ItemState::kTuned:
+      return "tuned";
+    case ItemState::kSearched:
+      return "searched";
+    case ItemState::kSkipped:
+      return "skipped";
+    case ItemState::kFailed:
+      return "failed";
+    case ItemState::kNotReached:
+      break;
+  }
+  return "not reached";
+}
+
+Result<WorkloadReport> tune(const WorkloadRequest& request, Store& store, const Registry& registry) {
+  return WorkloadSession(request, store, registry).run();
+}
+
+}  // namespace hone

@@ -1,0 +1,164 @@
+#include "engine/tune/workload_schedule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace hone {
+namespace {
+
+constexpr double kWrong = std::numeric_limits<double>::infinity();
+
+/// A search whose best after n trials is known: it falls from `first` to `last`, by half of the way with each `half` trials.
+struct Curve {
+  double weight = 1.0, first = 100.0, last = 50.0, half = 8.0, cost_of_trial = 1.0;
+  [[nodiscard]] double best_us(std::size_t trials) const {
+    return last + (first - last) * std::exp2(-(static_cast<double>(trials) - 1.0) / half);
+  }
+};
+
+/// Few problems that launch often and take long to tune, many that do not matter, some that have nothing to gain.
+std::vector<Curve> uneven_workload() {
+  std::vector<Curve> curves;
+  for (int i = 0; i < 24; ++i) {
+    const bool matters = i % 8 == 3, flat = i % 3 == 1;
+    curves.push_back({.weight = matters ? 64.0 : 1.0, .first = 100.0, .last = flat ? 99.0 : 20.0, .half = matters ? 24.0 : 6.0});
+  }
+  return curves;
+}
+
+void search(Contender& contender, const Curve& curve, double cost) {
+  const auto trials = std::max<std::size_t>(1, static_cast<std::size_t>(cost / curve.cost_of_trial));
+  for (std::size_t i = 0; i < trials; ++i) {
+    contender.best_us.push_back(curve.best_us(contender.best_us.size() + 1));
+  }
+  contender.cost += static_cast<double>(trials) * curve.cost_of_trial;
+}
+
+std::vector<Contender> run(Split split, const std::vector<Curve>& curves, double budget) {
+  std::vector<Contender> contenders;
+  for (const Curve& curve : curves) {
+    contenders.push_back({.weight = curve.weight, .best_us = {}, .cost = 0.0});
+  }
+  const WorkloadSchedule schedule(split, curves.size(), budget);
+  while (const std::optional<Slice> slice = schedule.next(contenders)) {
+    REQUIRE(slice->cost > 0.0);
+    search(contenders[slice->contender], curves[slice->contender], slice->cost);
+    contenders[slice->contender].can_go_on = split == Split::kGain;
+  }
+  return contenders;
+}
+
+double weighted_us(const std::vector<Contender>& contenders) {
+  double sum = 0.0;
+  for (const Contender& contender : contenders) {
+    sum += contender.weight * contender.best_us.back();
+  }
+  return sum;
+}
+
+double cost(const std::vector<Contender>& contenders) {
+  double sum = 0.0;
+  for (const Contender& contender : contenders) {
+    sum += contender.cost;
+  }
+  return sum;
+}
+
+Contender timed(double weight, std::vector<double> best_us) {
+  const auto trials = static_cast<double>(best_us.size());
+  return {.weight = weight, .best_us = std::move(best_us), .cost = trials};
+}
+
+Contender level(double weight, std::size_t trials) { return timed(weight, std::vector<double>(trials, 100.0)); }
+
+}  // namespace
+
+TEST_CASE("a budget split by gain leaves less weighted time than the same budget split evenly") {
+  const std::vector<Curve> curves = uneven_workload();
+  for (const double budget : {240.0, 480.0, 960.0}) {
+    CAPTURE(budget);
+    const std::vector<Contender> gain = run(Split::kGain, curves, budget), even = run(Split::kEven, curves, budget);
+    CHECK(cost(gain) <= budget + 4.0);
+    CHECK(cost(even) <= budget + 4.0);
+    CHECK(weighted_us(gain) < 0.9 * weighted_us(even));
+  }
+}
+
+TEST_CASE("where all problems are alike, a split by gain is about even") {
+  const std::vector<Curve> curves(8);
+  const std::vector<Contender> gain = run(Split::kGain, curves, 240.0);
+  const auto [least, most] = std::ranges::minmax_element(gain, {}, &Contender::cost);
+  CHECK(most->cost <= 1.5 * least->cost);
+  CHECK(weighted_us(gain) <= 1.01 * weighted_us(run(Split::kEven, curves, 240.0)));
+}
+
+TEST_CASE("everybody gets a first share before anybody gets a slice") {
+  const WorkloadSchedule schedule(Split::kGain, 3, 90.0);
+  std::vector<Contender> contenders{timed(1000.0, {100.0, 50.0, 25.0}), Contender{}, Contender{}};
+  CHECK(schedule.next(contenders)->contender == 1);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(10.0));
+  contenders[1] = level(1.0, 10);
+  CHECK(schedule.next(contenders)->contender == 2);
+  contenders[2] = level(1.0, 10);
+  CHECK(schedule.next(contenders)->contender == 0);
+}
+
+TEST_CASE("a problem that has stopped gaining loses its turn, also one that weighs more") {
+  const WorkloadSchedule schedule(Split::kGain, 2, 400.0);
+  const std::vector<Contender> stopped{level(4.0, 100), timed(1.0, {100.0, 90.0, 80.0, 70.0, 50.0, 40.0, 30.0, 25.0})};
+  CHECK(schedule.next(stopped)->contender == 1);
+  const std::vector<Contender> heavier{level(100.0, 10), timed(1.0, {100.0, 90.0, 80.0, 70.0, 50.0, 40.0, 30.0, 25.0})};
+  CHECK(schedule.next(heavier)->contender == 0);
+}
+
+TEST_CASE("what is expected grows with weight, time and cost, and never exceeds what there is") {
+  CHECK(expected_drop(level(2.0, 8), 8.0) == doctest::Approx(2.0 * expected_drop(level(1.0, 8), 8.0)));
+  CHECK(expected_drop(level(1.0, 8), 16.0) > expected_drop(level(1.0, 8), 8.0));
+  CHECK(expected_drop(level(1.0, 64), 8.0) < expected_drop(level(1.0, 8), 8.0));
+  CHECK(expected_drop(level(1.0, 2), 1e9) < 100.0);
+  CHECK(expected_drop(timed(1.0, {kWrong, kWrong}), 8.0) == 0.0);
+}
+
+TEST_CASE("a problem of which nothing is right gets a few first shares and no more") {
+  const WorkloadSchedule schedule(Split::kGain, 2, 60.0);
+  std::vector<Contender> contenders{timed(1.0, std::vector<double>(10, kWrong)), level(1.0, 10)};
+  CHECK(schedule.next(contenders)->contender == 0);
+  contenders[0] = timed(1.0, std::vector<double>(30, kWrong));
+  CHECK(schedule.next(contenders)->contender == 1);
+}
+
+TEST_CASE("who cannot go on is left out, and a spent budget ends the schedule") {
+  for (const Split split : {Split::kGain, Split::kEven}) {
+    const WorkloadSchedule schedule(split, 2, 60.0);
+    std::vector<Contender> contenders{level(100.0, 10), level(1.0, 10)};
+    contenders[0].can_go_on = false;
+    CHECK(schedule.next(contenders)->contender == 1);
+    contenders[1].can_go_on = false;
+    CHECK_FALSE(schedule.next(contenders).has_value());
+    CHECK_FALSE(schedule.next(std::vector<Contender>{level(1.0, 30), level(1.0, 30)}).has_value());
+  }
+}
+
+TEST_CASE("an even split gives what one leaves to those after it, and goes on with one that was interrupted") {
+  const WorkloadSchedule schedule(Split::kEven, 3, 90.0);
+  std::vector<Contender> contenders(3);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(30.0));
+  contenders[0] = level(1.0, 10);
+  contenders[0].can_go_on = false;
+  CHECK(schedule.next(contenders)->contender == 1);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(40.0));
+  contenders[1] = level(1.0, 15);
+  CHECK(schedule.next(contenders)->contender == 1);
+  CHECK(schedule.next(contenders)->cost == doctest::Approx(25.0));
+}
+
+TEST_CASE("splits are known by name") {
+  CHECK(parse_split("even").value() == Split::kEven);
+  CHECK(parse_split(name(Split::kGain)).value() == Split::kGain);
+  CHECK(parse_split("gian").error().message.find("did you mean 'gain'") != std::string::npos);
+}
+
+}  // namespace hone
