@@ -35,8 +35,8 @@ class EngineCore {
   /// What a name means: an operation of one kernel or of several.
   struct Known {
     Operation operation;
-    Operation tuned;     ///< without the kernels whose default is forced: none at all where the operation's is
-    std::string hashes;  ///< of the kernels' sources
+    Operation tuned;       ///< without the kernels whose default is forced: none at all where the operation's is
+    std::string hashes;    ///< of the kernels' sources
     std::string recorded;  ///< what a workload calls it
     mutable std::mutex mutex;
     mutable std::vector<LoadedCode> codes;  ///< the latest last

@@ -39,7 +39,7 @@ struct CheckedLaunches {
   std::atomic<std::uint64_t> launches{0};
   enum class State : std::uint8_t { kUnprepared, kReady, kNever };
   std::atomic<State> state{State::kUnprepared};
-  std::shared_ptr<const Prepared> standard;      ///< the default's, once it is kReady
+  std::shared_ptr<const Prepared> standard;       ///< the default's, once it is kReady
   std::atomic<const Prepared*> instead{nullptr};  ///< that, once the configuration was found wrong: it is launched in its place
 };
 

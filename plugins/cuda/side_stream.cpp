@@ -58,8 +58,7 @@ Result<void> CudaSideStream::fill(void* destination, std::size_t bytes, std::uin
 Result<void> CudaSideStream::upload(void* destination, std::span<const std::byte> source) {
   const ContextScope scope(*context_);
   const BesideCaptures beside(api_);
-  HONE_TRY(check(source.empty() ? status::kSuccess
-                                : api_.memcpy_htod_async(address_of(destination), source.data(), source.size(), stream_),
+  HONE_TRY(check(source.empty() ? status::kSuccess : api_.memcpy_htod_async(address_of(destination), source.data(), source.size(), stream_),
                  "upload"));
   return check(api_.stream_synchronize(stream_), "upload");
 }
@@ -67,10 +66,9 @@ Result<void> CudaSideStream::upload(void* destination, std::span<const std::byte
 Result<void> CudaSideStream::download(std::span<std::byte> destination, const void* source) {
   const ContextScope scope(*context_);
   const BesideCaptures beside(api_);
-  HONE_TRY(check(destination.empty()
-                     ? status::kSuccess
-                     : api_.memcpy_dtoh_async(destination.data(), address_of(source), destination.size(), stream_),
-                 "download"));
+  HONE_TRY(check(
+      destination.empty() ? status::kSuccess : api_.memcpy_dtoh_async(destination.data(), address_of(source), destination.size(), stream_),
+      "download"));
   return check(api_.stream_synchronize(stream_), "download");
 }
 

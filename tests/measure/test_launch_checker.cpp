@@ -1,6 +1,4 @@
 // What a check does on a device whose streams and memory a test decides: when launches are not checked, and what is copied when.
-#include "engine/measure/launch_checker.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -9,6 +7,7 @@
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/kernel_problem.hpp"
+#include "engine/measure/launch_checker.hpp"
 
 namespace hone {
 namespace {

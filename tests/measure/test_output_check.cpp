@@ -13,7 +13,8 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
 
 template <class T>
-Comparison held(const OutputRule& rule, const std::vector<T>& actual, const std::vector<T>& standard, const std::vector<double>& slack = {}) {
+Comparison held(const OutputRule& rule, const std::vector<T>& actual, const std::vector<T>& standard,
+                const std::vector<double>& slack = {}) {
   return hold_against(rule, std::as_bytes(std::span(actual)), std::as_bytes(std::span(standard)), slack);
 }
 

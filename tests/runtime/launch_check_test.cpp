@@ -1,10 +1,11 @@
 // Checks of launches: what they find, what the engine does then, and what they leave alone.
+#include "hone/launch_check.hpp"
+
 #include <condition_variable>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
 
-#include "hone/launch_check.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone::test {
@@ -19,8 +20,9 @@ KernelSpec wrong_copy() {
   KernelSpec spec = **find_builtin_kernel("copy");
   const std::string line = "const long packets = p.n / kVec;";
   REQUIRE(contains(spec.source, line));
-  const std::string wrong = " if constexpr (c.block == 256) { if (threadIdx.x == 0 && blockIdx.x == 0) { for (long i = 0; i < p.n; ++i) "
-                            "y[i] = (float)x[i] == 42.0F ? T(1) : x[i]; } return; }";
+  const std::string wrong =
+      " if constexpr (c.block == 256) { if (threadIdx.x == 0 && blockIdx.x == 0) { for (long i = 0; i < p.n; ++i) "
+      "y[i] = (float)x[i] == 42.0F ? T(1) : x[i]; } return; }";
   spec.source.replace(spec.source.rfind(line), line.size(), line + wrong);
   spec.source_hash = "wrong_copy";
   return spec;
@@ -81,12 +83,13 @@ class Checking {
     engine_.emplace(Engine::open({.store = folder_ / "S.db",
                                   .device = "cpu",
                                   .check_one_in = one_in,
-                                  .on_check = [this, also](const LaunchCheck& found) {
-                                    findings_.add(found);
-                                    if (also != nullptr) {
-                                      also(found);
-                                    }
-                                  }})
+                                  .on_check =
+                                      [this, also](const LaunchCheck& found) {
+                                        findings_.add(found);
+                                        if (also != nullptr) {
+                                          also(found);
+                                        }
+                                      }})
                         .value());
     REQUIRE(engine_->add_kernel_spec(spec.serialize()).ok());
     x_ = engine_->memory().allocate(kElements * sizeof(float)).value();

@@ -10,10 +10,14 @@ TEST_CASE("a task is added once at a time, and whoever was refused one is told w
   std::promise<int> done;
   int ran = 0;
   Loader loader;
-  const auto again = [&] { loader.add("a", [&] { ++ran; }, [&] { done.set_value(ran); }); };
+  const auto again = [&] {
+    loader.add(
+        "a", [&] { ++ran; }, [&] { done.set_value(ran); });
+  };
   const auto work = [&] {
     ++ran;
-    loader.add("a", [&] { ran = 100; }, [] {});  // refused: this one runs
+    loader.add(
+        "a", [&] { ran = 100; }, [] {});  // refused: this one runs
   };
   loader.add("a", work, again);
   auto result = done.get_future();

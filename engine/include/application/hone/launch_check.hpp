@@ -25,7 +25,7 @@ struct LaunchCheck {
   // Of the first output that differs:
   std::string argument = {};
   std::uint64_t elements = 0, wrong = 0;
-  std::uint64_t first_wrong = 0;           ///< the index of an element,
+  std::uint64_t first_wrong = 0;          ///< the index of an element,
   double actual = 0.0, of_default = 0.0;  ///< and what it is
   /// All that as a sentence: "gemm bf16 m=64,n=64,k=64 (block=128): argument 'out': 3 of 4096 elements differ from the default's, ..."
   std::string text = {};
