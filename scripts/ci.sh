@@ -14,7 +14,7 @@ jobs=$(nproc)
 apart='^(fuzz_|package|headers)'  # entries of ctest that have a stage of their own
 # Quick ones, over the parts that handle memory of other people's making. An address sanitizer's build of all tests takes a quarter of an hour.
 sanitized=(test_base test_expression test_kernel_spec test_reader test_measure test_recorded_space test_store)
-fuzzers=(expression_fuzz kernel_spec_fuzz recorded_space_fuzz reader_fuzz npy_fuzz wire_fuzz damaged_store_fuzz)
+mapfile -t fuzzers < <(sed -n 's/^hone_add_fuzz_target(\([a-z_]*\).*/\1_fuzz/p' "$scripts/../tests/fuzz/CMakeLists.txt")
 
 configure() { [[ -e build-ci/build.ninja ]] || cmake --preset ci; }
 build_in() { cmake --build "$1" --parallel "$jobs" ${HONE_TARGETS:+--target $HONE_TARGETS} "${@:2}"; }
