@@ -11,7 +11,7 @@ source "$scripts/environment.sh"
 source "$scripts/stages.sh"
 stages=(install floor clang tidy asan tsan coverage fuzz)
 jobs=$(nproc)
-fuzzers=(expression kernel_spec recorded_space reader npy wire damaged_store)
+mapfile -t fuzzers < <(sed -n 's/^hone_add_fuzz_target(\([a-z_]*\).*/\1/p' "$scripts/../tests/fuzz/CMakeLists.txt")
 
 build_in() { cmake --build "$1" --parallel "$jobs" ${HONE_TARGETS:+--target $HONE_TARGETS} "${@:2}"; }
 
