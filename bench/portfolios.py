@@ -19,21 +19,12 @@ import random
 import statistics
 import sys
 import tempfile
-import time
 
 from vendor import cases, command
 
 WORKS = {"softmax": "softmax", "layernorm": "layernorm", "rmsnorm": "rmsnorm", "row_sum": "row_sum", "transpose": "transpose", "matmul": "gemm"}
 RESERVE_S = 20.0
 MOST_BYTES = 1 << 30
-
-
-class Deadline:
-    def __init__(self, limit_s):
-        self.end = time.monotonic() + limit_s
-
-    def left(self):
-        return self.end - time.monotonic()
 
 
 def parse_arguments():
@@ -199,7 +190,7 @@ def summaries(rows):
 
 def main():
     arguments = parse_arguments()
-    deadline = Deadline(arguments.limit)
+    deadline = command.Deadline(arguments.limit)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         hone = command.Hone(arguments.hone, arguments.store or folder / "none.db", arguments.device, ".", deadline)

@@ -20,20 +20,11 @@ import pathlib
 import shlex
 import sys
 import tempfile
-import time
 import traceback
 
 from vendor import cases, command, launch, report
 
 RESERVE_S = 25.0  # what a row takes once it is tuned: one that cannot end is not begun
-
-
-class Deadline:
-    def __init__(self, limit_s):
-        self.end = time.monotonic() + limit_s
-
-    def left(self):
-        return self.end - time.monotonic()
 
 
 def parse_arguments():
@@ -213,7 +204,7 @@ def main():
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as folder:
         arguments.scratch = pathlib.Path(folder)
-        deadline = Deadline(arguments.limit)
+        deadline = command.Deadline(arguments.limit)
         store = arguments.store or arguments.scratch / "store.db"
         sources = pathlib.Path(__file__).resolve().parent.parent / "kernels_src"
         hone = command.Hone(arguments.hone, store, arguments.device, sources, deadline)

@@ -7,9 +7,20 @@ import re
 import shlex
 import signal
 import subprocess
+import time
 import sys
 
 GRACE_S = 120.0  # what a session may take beyond its budget: the last compile, the final round
+
+
+class Deadline:
+    """When a run has to be over."""
+
+    def __init__(self, limit_s):
+        self.end = time.monotonic() + limit_s
+
+    def left(self):
+        return self.end - time.monotonic()
 
 
 def budget_seconds(text):
