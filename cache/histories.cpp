@@ -69,7 +69,9 @@ Result<std::vector<History>> SqliteStore::histories(const std::string& kernel, c
                   "coalesce(f.median_us, t.median_us) "
                   "FROM session s JOIN device d ON d.id = s.device JOIN trial t ON t.session = s.id "
                   "LEFT JOIN final_measurement f ON f.trial = t.id "
-                  "WHERE s.id IN (SELECT id FROM session WHERE kernel = ? AND id <> ? ORDER BY id DESC LIMIT ?) ORDER BY s.id DESC, t.id"));
+                  // A survey's sessions are many and short: they would take the place of those that say more.
+                  "WHERE s.id IN (SELECT id FROM session WHERE kernel = ? AND id <> ? AND strategy <> 'survey' ORDER BY id DESC LIMIT ?) "
+                  "ORDER BY s.id DESC, t.id"));
   select.text(kernel).integer(session).integer(kMostSessions);
   Gatherer gatherer(most);
   for (;;) {

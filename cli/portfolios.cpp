@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <tuple>
 
 #include "cli/operations.hpp"
 #include "cli/output.hpp"
@@ -53,8 +54,9 @@ Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult&
   if (store != nullptr) {
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
     for (const StoredPortfolio& one : stored) {
-      HONE_ASSIGN(Portfolio portfolio, parse_portfolio(one.text));
-      all.push_back({std::move(portfolio), one.generation, one.text, one.key});
+      if (Result<Portfolio> portfolio = parse_portfolio(one.text)) {  // else it is of another Hone, and does not serve
+        all.push_back({std::move(portfolio).value(), one.generation, one.text, one.key});
+      }
     }
   }
   for (const std::string& text : shipped_portfolio_texts()) {
@@ -168,6 +170,53 @@ Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string&
                 0};
 }
 
+/// From what the store has of the sessions, without a device.
+Result<Output> remake(const cxxopts::ParseResult& arguments) {
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
+  HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
+  HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
+  Output output{Json{{"portfolios", Json::array()}}, "", 0};
+  std::vector<PortfolioKey> seen;
+  for (const StoredPortfolio& one : stored) {
+    KnownPortfolio asked{{}, one.generation, one.text, one.key};
+    asked.portfolio.operation = one.key.operation;
+    asked.portfolio.dtypes = one.key.dtypes;
+    asked.portfolio.product = one.key.device;
+    const auto device =
+        std::ranges::find_if(devices, [&](const DeviceInfo& info) { return portfolio_key("", DTypes(), info).device == one.key.device; });
+    const auto is_same = [&](const PortfolioKey& key) {
+      return std::tie(key.operation, key.dtypes, key.device, key.range) ==
+             std::tie(one.key.operation, one.key.dtypes, one.key.device, one.key.range);
+    };
+    if (!is_wanted(arguments, asked) || one.key.purpose != Purpose() || device == devices.end() || std::ranges::any_of(seen, is_same)) {
+      continue;
+    }
+    seen.push_back(one.key);
+    HONE_ASSIGN(const Operation operation, operation_named(one.key.operation));
+    PortfolioRequest request;
+    request.operation = &operation;
+    HONE_ASSIGN(request.range, parse_range(*operation.definition, one.key.range));
+    HONE_ASSIGN(request.dtypes, choose_dtypes(*operation.definition, one.key.dtypes));
+    request.common.device.info = *device;
+    request.budget = {.seconds = std::nullopt, .trials = 0};
+    HONE_ASSIGN(const PortfolioReport report, tune(request, *store, registry()));
+    output.json["portfolios"].push_back({{"operation", one.key.operation},
+                                         {"dtype", one.key.dtypes},
+                                         {"product", one.key.device},
+                                         {"generation", report.generation},
+                                         {"member_count", report.portfolio.members.size()},
+                                         {"points", report.portfolio.points.size()},
+                                         {"expected_slowdown", report.portfolio.expected}});
+    output.text += fmt::format("{} {} for {} is generation {}: {} configurations, {} shapes, {:.3f}x expected\n", one.key.operation,
+                               one.key.dtypes, one.key.device, report.generation, report.portfolio.members.size(),
+                               report.portfolio.points.size(), report.portfolio.expected);
+  }
+  if (seen.empty()) {
+    return Error{ErrorCode::kNotFound, "the store has no such portfolio; hone tune OPERATION --shapes ... makes one"};
+  }
+  return output;
+}
+
 Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : "";
@@ -209,10 +258,14 @@ int portfolios(int argc, char** argv) {
   add_selection(options);
   add_store_option(options);
   options.add_options()("out", "write the portfolio as text to a file", cxxopts::value<std::string>(), "FILE")(
-      "add", "take a portfolio from a file into the store", cxxopts::value<std::string>(), "FILE");
+      "add", "take a portfolio from a file into the store", cxxopts::value<std::string>(), "FILE")(
+      "remake", "make the store's portfolios anew from its sessions: after an update of Hone, or more sessions");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     if (arguments.count("add") > 0) {
       return add_one(arguments, arguments["add"].as<std::string>());
+    }
+    if (arguments.count("remake") > 0) {
+      return remake(arguments);
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
     HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));

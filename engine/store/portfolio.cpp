@@ -5,14 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace hone {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostMembers = 64, kMostPoints = 512;  // of what is read
-constexpr double kDigits = 1e4;                              // of a slowdown: a hundredth of a percent
+constexpr std::size_t kMostMembers = 64, kMostPoints = 4096;  // of what is read
+constexpr double kDigits = 1e4;                               // of a time or a slowdown: a hundredth of a percent
+/// One for each level of a slowdown, the best first.
+constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+constexpr char kUnmeasured = '.';
 
 double rounded(double value) { return std::round(value * kDigits) / kDigits; }
 
@@ -25,11 +29,12 @@ Json axis_json(const RangeAxis& axis) {
 }
 
 Json point_json(const PortfolioPoint& point) {
-  Json slowdowns = Json::array();
+  std::string slowdowns;
   for (const std::optional<double>& slowdown : point.slowdowns) {
-    slowdowns.push_back(slowdown ? Json(rounded(*slowdown)) : Json());
+    slowdowns += slowdown ? kLevels[slowdown_level(*slowdown)] : kUnmeasured;
   }
-  return {{"shape", text(point.shape)}, {"best_us", rounded(point.best_us)}, {"slowdowns", slowdowns}};
+  return {
+      {"shape", text(point.shape)}, {"best_us", rounded(point.best_us)}, {"floor_us", rounded(point.floor_us)}, {"slowdowns", slowdowns}};
 }
 
 /// A list with one line for each element.
@@ -53,9 +58,14 @@ RangeAxis read_axis(const Json& json) {
 }
 
 PortfolioPoint read_point(const Json& json) {
-  PortfolioPoint point{parse_shape(json.at("shape").get<std::string>()).value(), json.at("best_us").get<double>(), {}};
-  for (const Json& slowdown : json.at("slowdowns")) {
-    point.slowdowns.push_back(slowdown.is_null() ? std::nullopt : std::optional(slowdown.get<double>()));
+  PortfolioPoint point{
+      parse_shape(json.at("shape").get<std::string>()).value(), json.at("best_us").get<double>(), json.at("floor_us").get<double>(), {}};
+  for (const char level : json.at("slowdowns").get_ref<const std::string&>()) {
+    const std::size_t at = kLevels.find(level);
+    if (at == std::string_view::npos && level != kUnmeasured) {
+      throw std::invalid_argument(fmt::format("'{}' is no slowdown", level));
+    }
+    point.slowdowns.push_back(level == kUnmeasured ? std::nullopt : std::optional(std::exp(level_logarithm(at))));
   }
   return point;
 }
@@ -70,7 +80,8 @@ Portfolio read(const Json& json) {
     read.range.axes.push_back(read_axis(axis));
   }
   read.rule = {json.at("rule").at("reach").get<std::vector<double>>(), json.at("rule").at("alignment").get<double>(),
-               json.at("rule").at("noise").get<double>()};
+               json.at("rule").at("noise").get<double>(), json.at("rule").at("spread").get<double>(),
+               json.at("rule").at("deviation").get<double>()};
   read.expected = json.at("expected_slowdown").get<double>();
   read.worst = json.at("worst_slowdown").get<double>();
   read.seconds = json.at("seconds").get<double>();
@@ -97,7 +108,8 @@ std::string fault(const Portfolio& portfolio) {
   }
   const auto is_positive = [](double value) { return std::isfinite(value) && value > 0.0; };
   if (portfolio.rule.reach.size() != varying || !std::ranges::all_of(portfolio.rule.reach, is_positive) ||
-      !is_positive(portfolio.rule.noise) || !std::isfinite(portfolio.rule.alignment)) {
+      !is_positive(portfolio.rule.noise) || !is_positive(portfolio.rule.spread) || !is_positive(portfolio.rule.deviation) ||
+      !std::isfinite(portfolio.rule.alignment)) {
     return "a rule that does not fit its range";
   }
   for (const PortfolioMember& member : portfolio.members) {
@@ -107,7 +119,7 @@ std::string fault(const Portfolio& portfolio) {
   }
   for (const PortfolioPoint& point : portfolio.points) {
     const bool fits = point.slowdowns.size() == portfolio.members.size() && distance(portfolio.range, point.shape) < 64.0 &&
-                      std::ranges::all_of(point.slowdowns, [&](const auto& slowdown) { return !slowdown || is_positive(*slowdown); });
+                      is_positive(point.best_us) && is_positive(point.floor_us);
     if (!fits) {
       return fmt::format("a point, {}, that does not fit its members or its range", text(point.shape));
     }
@@ -117,6 +129,16 @@ std::string fault(const Portfolio& portfolio) {
 
 }  // namespace
 
+std::size_t slowdown_level(double slowdown) {
+  const double logarithm = std::clamp(std::log(slowdown), 0.0, kMostSlowdown), most = static_cast<double>(kLevels.size() - 1);
+  return static_cast<std::size_t>(std::lround(std::sqrt(logarithm / kMostSlowdown) * most));
+}
+
+double level_logarithm(std::size_t level) {
+  const double share = static_cast<double>(level) / static_cast<double>(kLevels.size() - 1);
+  return kMostSlowdown * share * share;
+}
+
 std::string text(const Portfolio& portfolio) {
   Json head{{"operation", portfolio.operation}, {"dtypes", portfolio.dtypes}, {"product", portfolio.product}};
   head["sources"] = portfolio.sources;
@@ -124,7 +146,11 @@ std::string text(const Portfolio& portfolio) {
   head["worst_slowdown"] = rounded(portfolio.worst);
   head["seconds"] = std::round(portfolio.seconds);
   head["trials"] = portfolio.trials;
-  head["rule"] = {{"reach", portfolio.rule.reach}, {"alignment", portfolio.rule.alignment}, {"noise", portfolio.rule.noise}};
+  head["rule"] = {{"reach", portfolio.rule.reach},
+                  {"alignment", portfolio.rule.alignment},
+                  {"noise", portfolio.rule.noise},
+                  {"spread", portfolio.rule.spread},
+                  {"deviation", portfolio.rule.deviation}};
   std::string all = "{\n";
   for (const auto& [key, value] : head.items()) {
     all += fmt::format(" \"{}\": {},\n", key, value.dump());

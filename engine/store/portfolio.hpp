@@ -21,14 +21,17 @@ struct PortfolioMember {
 struct PortfolioPoint {
   Shape shape;
   double best_us = 0.0;                          ///< of all that was measured there, members or not
+  double floor_us = 0.0;                         ///< what its bytes and operations take at the best rates of all points: above 0
   std::vector<std::optional<double>> slowdowns;  ///< of each member, in times the best; none: not measured, or not legal
 };
 
 /// How quickly what is known at one shape says less of another.
 struct RuleSettings {
   std::vector<double> reach;  ///< of each axis that varies: factors of the extent, as a logarithm to the base 2, over which times change
-  double alignment = 0.5;     ///< how far apart an odd extent and a multiple of 32 are, in reaches
+  double alignment = 0.25;    ///< how far apart an odd extent and a multiple of 32 are, in reaches
   double noise = 0.02;        ///< share of the variance that the shape does not explain
+  double spread = 0.15;       ///< standard deviation of a process far from what it knows,
+  double deviation = 0.15;    ///< and of those that are chosen: what is fast somewhere near varies less
   friend bool operator==(const RuleSettings&, const RuleSettings&) = default;
 };
 
@@ -43,6 +46,12 @@ struct Portfolio {
   double seconds = 0.0;                ///< spent on it,
   std::int64_t trials = 0;             ///< and measurements made for it
 };
+
+/// What the text of a portfolio keeps of a slowdown: the logarithm, in steps that are fine near the best (4e-4) and coarse far from it; at
+/// most kMostSlowdown. The rule knows no more, so a portfolio and its text choose alike.
+inline constexpr double kMostSlowdown = 1.5;
+std::size_t slowdown_level(double slowdown);
+double level_logarithm(std::size_t level);
 
 /// JSON that people can review: one line for a member and for a point.
 std::string text(const Portfolio& portfolio);

@@ -7,13 +7,15 @@
 namespace hone {
 namespace {
 
-constexpr double kMostSlowdown = 1.5;     // as a logarithm: what is slower than that is just slow
-constexpr double kUnknown = 1.0;          // logarithm of the slowdown of a member far from where it was measured: no choice
+constexpr double kUnknown = 0.5;          // logarithm of the slowdown of a member far from where it was measured: no choice
 constexpr double kCaution = 0.3;          // of the doubt, added to what is expected: between equals what is known better is chosen
 constexpr int kAlignments = 5;            // factors of two that matter
 constexpr double kLeastDeviation = 0.01;  // no rule is surer than measurements are
 constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known of,
 constexpr double kPriorWeight = 4.0;      // as if so many predictions had been that far off
+constexpr std::size_t kNeighbours = 16;   // points of a process: those beyond them add next to nothing
+constexpr std::size_t kAround = 8;        // points, what their best takes is what to expect of the best before more is known
+constexpr double kNotMeasured = 1e9;
 constexpr double kLn2 = 0.69314718055994530942;
 
 /// The natural logarithm from basic operations: those of a C library differ between hosts in the last bit.
@@ -32,58 +34,49 @@ double logarithm(double x) {
   return 2.0 * t * sum + exponent * kLn2;
 }
 
-double log_slowdown(double slowdown) { return std::clamp(logarithm(slowdown), 0.0, kMostSlowdown); }
+double covariance(double square) { return 1.0 / (1.0 + square); }
 
-double covariance(const std::vector<double>& a, const std::vector<double>& b) {
+double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
   double square = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     square += (a[i] - b[i]) * (a[i] - b[i]);
   }
-  return 1.0 / (1.0 + square);
+  return square;
 }
 
-double product(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    sum += a[i] * b[i];
+/// A symmetric positive definite matrix of few rows, decomposed by Cholesky: matrix = L L^T.
+class Decomposed {
+ public:
+  explicit Decomposed(std::vector<std::vector<double>> matrix) : lower_(std::move(matrix)) {
+    for (std::size_t i = 0; i < lower_.size(); ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        double sum = lower_[i][j];
+        for (std::size_t k = 0; k < j; ++k) {
+          sum -= lower_[i][k] * lower_[j][k];
+        }
+        lower_[i][j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / lower_[j][j];
+      }
+    }
   }
-  return sum;
-}
 
-/// Of a symmetric positive definite matrix, by Cholesky's decomposition.
-std::vector<std::vector<double>> inverted(std::vector<std::vector<double>> matrix) {
-  const std::size_t n = matrix.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = matrix[i][j];
-      for (std::size_t k = 0; k < j; ++k) {
-        sum -= matrix[i][k] * matrix[j][k];
+  /// L^-1 x.
+  [[nodiscard]] std::vector<double> halfway(std::vector<double> x) const {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        x[i] -= lower_[i][k] * x[k];
       }
-      matrix[i][j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / matrix[j][j];
+      x[i] /= lower_[i][i];
     }
+    return x;
   }
-  std::vector<std::vector<double>> inverse(n, std::vector<double>(n, 0.0));
-  for (std::size_t column = 0; column < n; ++column) {
-    std::vector<double> x(n, 0.0);
-    for (std::size_t i = column; i < n; ++i) {
-      double sum = i == column ? 1.0 : 0.0;
-      for (std::size_t k = column; k < i; ++k) {
-        sum -= matrix[i][k] * x[k];
-      }
-      x[i] = sum / matrix[i][i];
-    }
-    for (std::size_t i = n; i-- > 0;) {
-      double sum = x[i];
-      for (std::size_t k = i + 1; k < n; ++k) {
-        sum -= matrix[k][i] * x[k];
-      }
-      x[i] = sum / matrix[i][i];
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      inverse[i][column] = x[i];
-    }
-  }
-  return inverse;
+
+ private:
+  std::vector<std::vector<double>> lower_;  ///< what is above the diagonal means nothing
+};
+
+double deviation_of(double squares, std::size_t count) {
+  squares += kPriorWeight * kPriorDeviation * kPriorDeviation;
+  return std::max(kLeastDeviation, std::sqrt(squares / (static_cast<double>(count) + kPriorWeight)));
 }
 
 }  // namespace
@@ -96,12 +89,15 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
   }
   for (const PortfolioPoint& point : portfolio.points) {
     points_.push_back(coordinates(point.shape));
+    best_.push_back(logarithm(point.best_us / point.floor_us));
   }
   for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
-    learn(portfolio, member);
+    Row& values = values_.emplace_back();
+    for (std::size_t point = 0; point < points_.size(); ++point) {
+      const std::optional<double>& slowdown = portfolio.points[point].slowdowns[member];
+      values.push_back(slowdown ? best_[point] + level_logarithm(slowdown_level(*slowdown)) : kNotMeasured);
+    }
   }
-  measure_spread();
-  try_each_point();
 }
 
 PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
@@ -118,117 +114,111 @@ PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
   return at;
 }
 
-/// A member's process knows of the points where it was measured, and expects kUnknown elsewhere.
-void PortfolioRule::learn(const Portfolio& portfolio, std::size_t member) {
-  Process process;
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (const std::optional<double>& slowdown = portfolio.points[i].slowdowns[member]) {
-      process.points.push_back(i);
-      process.values.push_back(log_slowdown(*slowdown) - kUnknown);
+std::vector<PortfolioRule::Near> PortfolioRule::nearest(const Row& at, std::size_t without) const {
+  std::vector<Near> near;
+  for (std::size_t point = 0; point < points_.size(); ++point) {
+    if (point != without) {
+      near.push_back({squared_distance(at, points_[point]), point});
     }
   }
-  const std::size_t n = process.points.size();
-  std::vector<Row> matrix(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < n; ++k) {
-      matrix[i].push_back(covariance(points_[process.points[i]], points_[process.points[k]]) + (i == k ? settings_.noise : 0.0));
+  std::ranges::sort(near, {}, [](const Near& one) { return std::pair(one.square, one.point); });
+  return near;
+}
+
+/// Of a process that knows `values` and expects `otherwise` where it knows nothing.
+PortfolioRule::Expected PortfolioRule::expect(const Row& values, double otherwise, const std::vector<Near>& near) const {
+  Row covariances, known;
+  std::vector<std::size_t> points;
+  for (const Near& one : near) {
+    if (points.size() == kNeighbours) {
+      break;
+    }
+    if (const double value = values[one.point]; value != kNotMeasured) {
+      covariances.push_back(covariance(one.square));
+      known.push_back(value - otherwise);
+      points.push_back(one.point);
     }
   }
-  process.inverse = inverted(std::move(matrix));
-  for (std::size_t i = 0; i < n; ++i) {
-    process.weights.push_back(product(process.inverse[i], process.values));
+  std::vector<Row> matrix(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      matrix[i].push_back(covariance(squared_distance(points_[points[i]], points_[points[k]])));
+    }
+    matrix[i].push_back(1.0 + settings_.noise);
   }
-  processes_.push_back(std::move(process));
+  const Decomposed decomposed(std::move(matrix));
+  known = decomposed.halfway(std::move(known));
+  covariances = decomposed.halfway(std::move(covariances));
+  double mean = otherwise, left = 1.0;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    mean += known[i] * covariances[i];
+    left -= covariances[i] * covariances[i];
+  }
+  return {mean, std::sqrt(std::max(0.0, left) + settings_.noise)};
 }
 
 /// The doubt is that of a process of deviation 1.
-Opinion PortfolioRule::opinion(std::size_t member, const Row& at) const {
-  const Process& process = processes_[member];
-  Row covariances;
-  for (const std::size_t point : process.points) {
-    covariances.push_back(covariance(at, points_[point]));
+std::vector<Opinion> PortfolioRule::opinions(const Row& at, std::size_t without) const {
+  const std::vector<Near> near = nearest(at, without);
+  const std::size_t around = std::min(kAround, near.size());
+  double usual = 0.0;
+  for (std::size_t i = 0; i < around; ++i) {
+    usual += best_[near[i].point] / static_cast<double>(around);
   }
-  double explained = 0.0;
-  for (std::size_t i = 0; i < covariances.size(); ++i) {
-    explained += covariances[i] * product(process.inverse[i], covariances);
+  const double best = expect(best_, usual, near).mean;
+  std::vector<Opinion> all;
+  for (std::size_t member = 0; member < values_.size(); ++member) {
+    const Expected own = expect(values_[member], usual + kUnknown, near);
+    all.push_back({member, own.mean - best, own.deviation});
   }
-  return {member, std::max(0.0, kUnknown + product(process.weights, covariances)),
-          std::sqrt(std::max(0.0, 1.0 - explained) + settings_.noise)};
+  return all;
 }
 
-/// What the process of a member expects at one of its points without it, by the inverse's diagonal (Rasmussen and Williams, Gaussian
-/// Processes for Machine Learning, 5.12).
-double PortfolioRule::error_without(const Process& process, std::size_t i) { return process.weights[i] / process.inverse[i][i]; }
-
-/// As opinion(), at one of the points without it.
-Opinion PortfolioRule::opinion_without(std::size_t member, std::size_t point) const {
-  const Process& process = processes_[member];
-  const auto at = std::ranges::find(process.points, point);
-  if (at == process.points.end()) {
-    return opinion(member, points_[point]);
-  }
-  const auto i = static_cast<std::size_t>(at - process.points.begin());
-  return {member, std::max(0.0, process.values[i] + kUnknown - error_without(process, i)), std::sqrt(1.0 / process.inverse[i][i])};
-}
-
-double PortfolioRule::deviation(double squares, std::size_t count) {
-  squares += kPriorWeight * kPriorDeviation * kPriorDeviation;
-  return std::max(kLeastDeviation, std::sqrt(squares / (static_cast<double>(count) + kPriorWeight)));
-}
-
-void PortfolioRule::measure_spread() {
-  double squares = 0.0, scaled = 0.0;
-  std::size_t cells = 0;
-  for (const Process& process : processes_) {
-    for (std::size_t i = 0; i < process.points.size(); ++i) {
-      const double error = error_without(process, i);
-      squares += error * error;
-      scaled += error * error * process.inverse[i][i];
-      ++cells;
+PortfolioRule::Score PortfolioRule::leave_one_out() const {
+  Score score;
+  double squares = 0.0, scaled = 0.0, chosen_squares = 0.0;
+  std::size_t cells = 0, chosen_cells = 0;
+  for (std::size_t point = 0; point < points_.size() && !values_.empty(); ++point) {
+    const std::vector<Opinion> all = opinions(points_[point], point);
+    for (const Opinion& one : all) {
+      if (const double value = values_[one.member][point]; value != kNotMeasured) {
+        const double error = value - best_[point] - one.slowdown;
+        squares += error * error;
+        scaled += error * error / (one.doubt * one.doubt);
+        ++cells;
+      }
     }
+    // What was not measured there says nothing: the best expected of the others would have been the choice.
+    const auto is_before = [&](const Opinion& one, const Opinion& other) {
+      const bool measured = values_[one.member][point] != kNotMeasured, other_measured = values_[other.member][point] != kNotMeasured;
+      return measured != other_measured ? measured : wanted(one) < wanted(other);
+    };
+    const Opinion& choice = *std::ranges::min_element(all, is_before);
+    double slowdown = std::max(0.0, choice.slowdown);
+    if (const double value = values_[choice.member][point]; value != kNotMeasured) {
+      slowdown = value - best_[point];
+      chosen_squares += (slowdown - choice.slowdown) * (slowdown - choice.slowdown) / (choice.doubt * choice.doubt);
+      ++chosen_cells;
+    }
+    score.mean += slowdown / static_cast<double>(points_.size());
+    score.worst = std::max(score.worst, slowdown);
   }
-  spread_ = deviation(scaled, cells);
-  score_.error = cells > 0 ? std::sqrt(squares / static_cast<double>(cells)) : 0.0;
+  score.error = cells > 0 ? std::sqrt(squares / static_cast<double>(cells)) : 0.0;
+  score.spread = deviation_of(scaled, cells);
+  score.deviation = deviation_of(chosen_squares, chosen_cells);
+  return score;
 }
 
-/// Each point in turn is unknown. What was not measured there counts as it is expected, and says nothing of the doubt. Times of what is
-/// fast somewhere near vary less from shape to shape than those of what is slow: the choices have a deviation of their own.
-void PortfolioRule::try_each_point() {
-  double squares = 0.0;
-  std::size_t measured = 0;
-  for (std::size_t point = 0; point < points_.size() && !processes_.empty(); ++point) {
-    Opinion choice = opinion_without(0, point);
-    for (std::size_t member = 1; member < processes_.size(); ++member) {
-      const Opinion other = opinion_without(member, point);
-      choice = wanted(other) < wanted(choice) ? other : choice;
-    }
-    const Process& process = processes_[choice.member];
-    const auto at = std::ranges::find(process.points, point);
-    double slowdown = choice.slowdown;
-    if (at != process.points.end()) {
-      slowdown = process.values[static_cast<std::size_t>(at - process.points.begin())] + kUnknown;
-      squares += (slowdown - choice.slowdown) * (slowdown - choice.slowdown) / (choice.doubt * choice.doubt);
-      ++measured;
-    }
-    score_.mean += slowdown / static_cast<double>(points_.size());
-    score_.worst = std::max(score_.worst, slowdown);
-  }
-  deviation_ = deviation(squares, measured);
-}
-
-double PortfolioRule::wanted(const Opinion& opinion) const { return opinion.slowdown + kCaution * spread_ * opinion.doubt; }
+double PortfolioRule::wanted(const Opinion& opinion) const { return opinion.slowdown + kCaution * settings_.spread * opinion.doubt; }
 
 double PortfolioRule::doubt(const Shape& shape) const { return rank(shape).front().doubt; }
 
 std::vector<Opinion> PortfolioRule::rank(const Shape& shape) const {
-  const Row at = coordinates(shape);
-  std::vector<Opinion> all;
-  for (std::size_t member = 0; member < processes_.size(); ++member) {
-    all.push_back(opinion(member, at));
-  }
+  std::vector<Opinion> all = opinions(coordinates(shape), points_.size());
   std::ranges::stable_sort(all, {}, [&](const Opinion& one) { return wanted(one); });
   for (Opinion& one : all) {
-    one.doubt *= deviation_;
+    one.slowdown = std::max(0.0, one.slowdown);
+    one.doubt *= settings_.deviation;
   }
   return all;
 }
@@ -241,7 +231,7 @@ RuleSettings fit_settings(const Portfolio& portfolio) {
   constexpr double kErrorShare = 0.25;  // the choices of a few points say little alone
   Portfolio tried = portfolio;
   const auto varying = static_cast<std::size_t>(std::ranges::count_if(portfolio.range.axes, &RangeAxis::varies));
-  tried.rule = {std::vector<double>(varying, 4.0), 0.5, 0.05};
+  tried.rule = {.reach = std::vector<double>(varying, 4.0), .alignment = 0.25, .noise = 0.05};
   const auto score = [&] {
     const PortfolioRule::Score all = PortfolioRule(tried).leave_one_out();
     return all.mean + kErrorShare * all.error;
@@ -265,6 +255,9 @@ RuleSettings fit_settings(const Portfolio& portfolio) {
     improve(tried.rule.alignment, kAlignmentWeights);
     improve(tried.rule.noise, kNoises);
   }
+  const PortfolioRule::Score fitted = PortfolioRule(tried).leave_one_out();
+  tried.rule.spread = fitted.spread;
+  tried.rule.deviation = PortfolioRule(tried).leave_one_out().deviation;
   return tried.rule;
 }
 

@@ -15,9 +15,11 @@ struct Opinion {
   double doubt = 0.0;     ///< its standard deviation
 };
 
-/// A Gaussian process over the shapes' extents and alignments for each member, over the points where it was measured; far from them it is
-/// expected to be slow. They share their settings. The rule computes with basic arithmetic alone, in a fixed order, so the same portfolio
-/// gives the same choice on every host.
+/// A Gaussian process over the shapes' extents and alignments for each member, of the points nearest to the shape where it was measured. It
+/// is one of times (their logarithms, above those of the points' floors): what one configuration takes changes smoothly from shape to
+/// shape, and so does what the best takes, which has a process of its own; how far one is behind the other does not. Far from where it was
+/// measured a member is expected to be slow. All processes share their settings. The rule computes with basic arithmetic alone, in a fixed
+/// order, so the same portfolio gives the same choice on every host.
 class PortfolioRule {
  public:
   /// Of a portfolio with at least one point.
@@ -29,40 +31,37 @@ class PortfolioRule {
   [[nodiscard]] double doubt(const Shape& shape) const;
 
   struct Score {
-    double mean = 0.0, worst = 0.0;  ///< logarithm of the slowdown of the choices
-    double error = 0.0;              ///< root of the mean square of the predictions' errors
+    double mean = 0.0, worst = 0.0;        ///< logarithm of the slowdown of the choices
+    double error = 0.0;                    ///< root of the mean square of the predictions' errors
+    double spread = 0.0, deviation = 0.0;  ///< that the rule should have: see RuleSettings
   };
-  /// Each point in turn is predicted from the others; a choice that was not measured there counts as it is expected.
-  [[nodiscard]] Score leave_one_out() const { return score_; }
+  /// Each point in turn is predicted from the others. The choice is among the members that were measured there.
+  [[nodiscard]] Score leave_one_out() const;
 
  private:
   using Row = std::vector<double>;
-  /// Of a member.
-  struct Process {
-    std::vector<std::size_t> points;  ///< where it was measured
-    Row values, weights;              ///< of these: logarithms of the slowdowns, less what is expected of what is unknown
-    std::vector<Row> inverse;         ///< of their covariance matrix
+  /// A point and how far it is, the nearest first.
+  struct Near {
+    double square = 0.0;
+    std::size_t point = 0;
   };
   [[nodiscard]] Row coordinates(const Shape& shape) const;
-  void learn(const Portfolio& portfolio, std::size_t member);
-  [[nodiscard]] Opinion opinion(std::size_t member, const Row& at) const;
-  [[nodiscard]] static double error_without(const Process& process, std::size_t i);
-  [[nodiscard]] Opinion opinion_without(std::size_t member, std::size_t point) const;
+  [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
+  struct Expected {
+    double mean = 0.0, deviation = 1.0;  ///< of a process of deviation 1
+  };
+  [[nodiscard]] Expected expect(const Row& values, double otherwise, const std::vector<Near>& near) const;
+  [[nodiscard]] std::vector<Opinion> opinions(const Row& at, std::size_t without) const;
   [[nodiscard]] double wanted(const Opinion& opinion) const;
-  [[nodiscard]] static double deviation(double squares, std::size_t count);
-  void measure_spread();
-  void try_each_point();
 
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
   std::vector<Row> points_;  ///< coordinates
-  std::vector<Process> processes_;
-  double spread_ = 0.15;     ///< deviation of all processes
-  double deviation_ = 0.15;  ///< of those that are chosen
-  Score score_;
+  Row best_;                 ///< at each point, the logarithm of its best time over its floor
+  std::vector<Row> values_;  ///< of each member, at each point: its time as best_ has it, or kNotMeasured
 };
 
-/// The settings under which the rule, each point left out in turn, chooses best.
+/// The settings under which the rule, each point left out in turn, chooses best, with the spread and the deviation that it then has.
 RuleSettings fit_settings(const Portfolio& portfolio);
 
 }  // namespace hone

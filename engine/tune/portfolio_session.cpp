@@ -12,30 +12,42 @@
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
 #include "engine/tune/portfolio_table.hpp"
+#include "engine/tune/survey.hpp"
 
 namespace hone {
 namespace {
 
 using PortfolioClock = std::chrono::steady_clock;
 
-constexpr std::size_t kFirstShapes = 5;     // spread evenly; later ones lie where the rule doubts most
-constexpr std::uint64_t kCandidates = 192;  // shapes among which the most doubtful is measured
+constexpr std::size_t kFirstShapes = 5;     // explored before anything is surveyed
+constexpr std::uint64_t kCandidates = 192;  // new shapes that are looked at for one that can be had
 // Halving a shape's trials costs the choices 2 %, halving the shapes 8 % (docs/results/portfolios-2026-11-23.md).
-constexpr double kShapes = 60.0;  // that a budget is for
+constexpr double kShapes = 60.0;  // that a budget would be for, if all were explored
 constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr std::int64_t kLeastTrials = 6;
-constexpr double kExploreShare = 0.75;                        // of a budget: the rest measures members where they were not tried
-constexpr std::size_t kNeighbours = 4;                        // shapes whose winners are tried at a new one
-constexpr int kPatienceWithShapes = 3;                        // in a row that fail
-constexpr double kLaunches = 100.0;                           // of the best configuration that a shape's session must have time for
+constexpr double kExploreShare = 0.5;       // of a budget, for sessions that find configurations: the rest is for surveys of what was found
+constexpr std::size_t kProposals = 40;      // that an exploring session begins with, at most
+constexpr std::size_t kSurveyed = 28;       // configurations that are timed at a surveyed shape, at most
+constexpr double kSurveyShare = 0.3;        // of an exploring session's seconds, that a survey may take
+constexpr double kFirstReach = 4.0;         // of a rule, before it is fitted
+constexpr double kLearnAgain = 1.5;         // times as many shapes as when it was last asked what a portfolio of them is like
+constexpr int kPatienceWithShapes = 3;      // in a row that fail
+constexpr double kLaunches = 100.0;         // of the best configuration that a shape's session must have time for,
+constexpr double kSurveyLaunches = 1000.0;  // and for a survey there: it pays where launches cost next to nothing
+constexpr double kSurveyFlops = 1e11;       // and where the reference does
 constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // of a shape before anything is known
 
-/// Of one call: what it moves and what it computes, in a common measure.
-double work_of(const KernelSpec& spec, const Problem& problem) {
-  constexpr double kFlopsForByte = 20.0;
+/// Of one call.
+Work work_of(const KernelSpec& spec, const Problem& problem) {
   const Bindings bound = bindings(problem);
   const Result<Value> bytes = spec.cost.bytes.evaluate(bound), flops = spec.cost.flops.evaluate(bound);
-  return std::max({1.0, bytes ? bytes->real() : 0.0, flops ? flops->real() / kFlopsForByte : 0.0});
+  return {bytes ? bytes->real() : 0.0, flops ? flops->real() : 0.0};
+}
+
+/// The same in a common measure.
+double amount_of(const Work& work) {
+  constexpr double kFlopsForByte = 20.0;
+  return std::max({1.0, work.bytes, work.flops / kFlopsForByte});
 }
 
 double argument_bytes(const KernelSpec& spec, const Problem& problem) {
@@ -61,6 +73,7 @@ class PortfolioSession {
     key_.statics = statics_text(*request.operation->definition, request.range);
     key_.range = text(request.range);
     about_.product = key_.device;
+    about_.rule.reach.assign(static_cast<std::size_t>(std::ranges::count_if(request.range.axes, &RangeAxis::varies)), kFirstReach);
     for (const KernelSpec* const spec : request.operation->implementations) {
       about_.sources.emplace(spec->name, spec->source_hash);
     }
@@ -98,7 +111,7 @@ class PortfolioSession {
                           is_here(session) && session.purpose == key_.purpose && distance(request_.range, shape) == 0.0;
         if (fits) {
           HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
-          table_.add(shape, *spec, trials);
+          HONE_TRY(note(shape, *spec, trials));
         }
       }
     }
@@ -108,18 +121,30 @@ class PortfolioSession {
       if (request_.resume && one.key.range == key_.range && earlier) {
         about_.seconds = earlier->seconds;
         about_.trials = earlier->trials;
+        portfolio_ = *earlier;  // to begin with: a rule takes seconds to fit
       }
     }
-    learn();
+    if (portfolio_.points.empty()) {
+      learn();
+    }
+    for (const PortfolioPoint& point : portfolio_.points) {
+      const Result<Problem> known = problem_at(point.shape);
+      rate_ = std::max(rate_, known ? amount_of(work_of(*request_.operation->definition, *known)) / point.best_us : 0.0);
+    }
+    return {};
+  }
+
+  Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
+    HONE_ASSIGN(const Problem problem, problem_at(shape));
+    table_.add(shape, work_of(*request_.operation->definition, problem), spec, trials);
     return {};
   }
 
   void learn() {
-    const Portfolio made = table_.portfolio(about_, request_.most_members);
+    portfolio_ = table_.portfolio(about_, request_.most_members);
     rule_.reset();
-    portfolio_ = made;
-    if (!made.points.empty() && !made.members.empty()) {
-      rule_.emplace(made);
+    if (!portfolio_.points.empty() && !portfolio_.members.empty()) {
+      rule_.emplace(portfolio_);
     }
   }
 
@@ -129,8 +154,13 @@ class PortfolioSession {
   [[nodiscard]] double spent() const {
     const Budget& budget = request_.budget;
     const double of_seconds = budget.seconds ? elapsed() / *budget.seconds : 0.0;
-    const double of_trials = budget.trials ? static_cast<double>(about_.trials + trials_) / static_cast<double>(*budget.trials) : 0.0;
+    const auto trials = static_cast<double>(about_.trials + trials_);
+    const double of_trials = !budget.trials ? 0.0 : *budget.trials == 0 ? 1.0 : trials / static_cast<double>(*budget.trials);
     return std::max(of_seconds, of_trials);
+  }
+  /// In seconds or in trials, as the budget is.
+  [[nodiscard]] double spent_here() const {
+    return request_.budget.seconds ? std::chrono::duration<double>(PortfolioClock::now() - start_).count() : static_cast<double>(trials_);
   }
   [[nodiscard]] bool is_over() const { return spent() >= 1.0 || exhausted_; }
 
@@ -155,7 +185,7 @@ class PortfolioSession {
   }
 
   /// Whether it fits the device's memory and a session's time, as far as one can tell from the shapes that were measured.
-  [[nodiscard]] bool affordable(const Problem& problem) const {
+  [[nodiscard]] bool affordable(const Problem& problem, double launches) const {
     const KernelSpec& spec = *request_.operation->definition;
     const auto memory = request_.common.device.info.properties.find("memory");
     constexpr double kRangeMemoryShare = 0.1;
@@ -165,40 +195,30 @@ class PortfolioSession {
     if (bytes > std::min(room, request_.most_bytes)) {
       return false;
     }
-    if (portfolio_.points.empty()) {
+    if (rate_ == 0.0) {
       const Result<Value> flops = spec.cost.flops.evaluate(bindings(problem));
       return bytes <= kFirstBytes && (!flops || flops->real() <= kFirstFlops);
     }
-    double rate = 0.0;  // work in a microsecond
-    for (const PortfolioPoint& point : portfolio_.points) {
-      const Result<Problem> known = problem_at(point.shape);
-      rate = std::max(rate, known ? work_of(spec, *known) / point.best_us : 0.0);
-    }
-    return work_of(spec, problem) / rate * kLaunches <= each().seconds.value_or(kMostEach) * 1e6;
+    return amount_of(work_of(spec, problem)) / rate_ * launches <= each().seconds.value_or(kMostEach) * 1e6;
   }
 
-  /// At the beginning what fills the range evenly, then the most doubtful of many. Nothing where none is left.
-  [[nodiscard]] std::optional<Shape> next() {
-    std::optional<Shape> most_wanted;
-    double most = -1.0;
-    const bool even = table_.rows().size() < kFirstShapes || !rule_;
-    for (std::uint64_t i = 0; i < kCandidates; ++i) {
-      Shape shape = draw(request_.range, even ? i : drawn_ + i);
+  [[nodiscard]] bool is_cheap(const Problem& problem) const {
+    const Result<Value> flops = request_.operation->definition->cost.flops.evaluate(bindings(problem));
+    return affordable(problem, kSurveyLaunches) && (!flops || flops->real() <= kSurveyFlops);
+  }
+
+  /// The next of a sequence that fills the range evenly. Nothing where none is left.
+  [[nodiscard]] std::optional<Shape> next(bool surveyed) {
+    for (std::uint64_t looked_at = 0; looked_at < kCandidates;) {
+      Shape shape = draw(request_.range, drawn_++);
+      const bool is_new = !table_.holds(shape) && !refused_.contains(text(shape));
+      looked_at += is_new || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
       const Result<Problem> problem = problem_at(shape);
-      if (table_.holds(shape) || refused_.contains(text(shape)) || !problem || !affordable(*problem)) {
-        continue;
-      }
-      if (even) {
+      if (is_new && problem && (surveyed ? is_cheap(*problem) : affordable(*problem, kLaunches))) {
         return shape;
       }
-      const Opinion opinion = rule_->rank(shape).front();
-      if (const double wanted = opinion.doubt + opinion.slowdown; wanted > most) {
-        most = wanted;
-        most_wanted = std::move(shape);
-      }
     }
-    drawn_ += kCandidates;
-    return most_wanted;
+    return std::nullopt;
   }
 
   [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const {
@@ -223,95 +243,112 @@ class PortfolioSession {
 
   using First = std::map<std::string, std::vector<Configuration>>;
 
-  void add_first(First& first, const PortfolioMember& member, const Problem& problem) const {
-    if (const std::optional<Configuration> configuration = legal(member, problem)) {
-      std::vector<Configuration>& own = first[member.kernel];
-      if (std::ranges::find(own, *configuration) == own.end()) {
-        own.push_back(*configuration);
-      }
+  /// Whether it is legal for the problem.
+  bool add_first(First& first, const PortfolioMember& member, const Problem& problem) const {
+    const std::optional<Configuration> configuration = legal(member, problem);
+    if (configuration) {
+      first[member.kernel].push_back(*configuration);
     }
+    return configuration.has_value();
   }
 
-  /// What a new shape's session begins with: the members, best expected first, and what won at the shapes next to it.
-  [[nodiscard]] First proposals(const Shape& shape, const Problem& problem) const {
+  /// What is worth a trial at a shape: what was fast near it.
+  [[nodiscard]] First proposals(const Shape& shape, const Problem& problem, std::size_t most) const {
     First first;
-    if (rule_) {
-      for (const Opinion& opinion : rule_->rank(shape)) {
-        add_first(first, portfolio_.members[opinion.member], problem);
-      }
-    }
-    std::vector<PortfolioTable::Row> rows = table_.rows();
-    std::ranges::stable_sort(rows, {}, [&](const PortfolioTable::Row& row) { return shape_distance(row.shape, shape); });
-    for (std::size_t i = 0; i < std::min(kNeighbours, rows.size()); ++i) {
-      const auto best = std::ranges::min_element(rows[i].slowdowns, {}, [](const auto& cell) { return cell.second; });
-      add_first(first, table_.columns()[best->first], problem);
-    }
-    return first;
-  }
-
-  /// The legal members that were not measured at a point.
-  [[nodiscard]] First missing(const PortfolioPoint& point, const Problem& problem) const {
-    First first;
-    for (std::size_t i = 0; i < point.slowdowns.size(); ++i) {
-      if (!point.slowdowns[i]) {
-        add_first(first, portfolio_.members[i], problem);
+    std::size_t taken = 0;
+    for (const std::size_t column : table_.promising(shape, portfolio_.points.empty() ? about_ : portfolio_)) {
+      if (taken < most) {
+        taken += add_first(first, table_.columns()[column], problem) ? 1 : 0;
       }
     }
     return first;
-  }
-
-  static std::size_t count(const First& first) {
-    std::size_t sum = 0;
-    for (const auto& [kernel, configurations] : first) {
-      sum += configurations.size();
-    }
-    return sum;
-  }
-
-  /// The measured shape where most members are missing.
-  Result<bool> fill_gaps() {
-    First most;
-    Shape shape;
-    for (const PortfolioPoint& point : portfolio_.points) {
-      HONE_ASSIGN(const Problem problem, problem_at(point.shape));
-      First own = missing(point, problem);
-      if (count(own) > count(most) && !revisited_.contains(text(point.shape))) {
-        most = std::move(own);
-        shape = point.shape;
-      }
-    }
-    if (most.empty()) {
-      return false;
-    }
-    revisited_.insert(text(shape));
-    Budget budget = each();
-    const auto kernels = static_cast<std::int64_t>(request_.operation->implementations.size());
-    budget.trials = static_cast<std::int64_t>(count(most)) + 2 * kernels;
-    HONE_TRY(measure(shape, std::move(most), budget, true));
-    return true;
   }
 
   Result<void> step() {
-    if (spent() >= kExploreShare && table_.rows().size() >= kFirstShapes) {
-      HONE_ASSIGN(const bool filled, fill_gaps());
-      if (filled) {
-        return {};
-      }
-      revisited_.clear();
+    const bool explores = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
+    std::optional<Shape> shape = next(!explores);
+    if (!shape && !explores) {
+      shape = next(false);
     }
-    const std::optional<Shape> shape = next();
     if (!shape) {
       exhausted_ = ++empty_turns_ >= kPatienceWithShapes;
       return {};
     }
+    if (!explores) {
+      HONE_ASSIGN(const bool done, survey(*shape));
+      if (done) {
+        return {};
+      }
+    }
+    const double before = spent_here();
     HONE_ASSIGN(const Problem problem, problem_at(*shape));
-    return measure(*shape, proposals(*shape, problem), each(), false);
+    const Result<void> done = measure(*shape, proposals(*shape, problem, kProposals), each());
+    explored_ += spent_here() - before;
+    return done;
   }
 
-  Result<void> measure(const Shape& shape, First first, const Budget& budget, bool again) {
-    if (request_.on_progress) {
-      request_.on_progress({table_.rows().size(), shape, again, elapsed(), portfolio_.expected});
+  /// Times what is promising at a shape. False where that cannot be had, and nothing is known of the shape.
+  Result<bool> survey(const Shape& shape) {
+    HONE_ASSIGN(const Problem problem, problem_at(shape));
+    tell(shape, true);
+    std::size_t most = kSurveyed;
+    if (request_.budget.trials) {
+      most = static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - about_.trials - trials_, 1, kSurveyed));
     }
+    const First all = proposals(shape, problem, most);
+    bool measured = false;
+    for (const auto& [kernel, configurations] : all) {
+      const KernelSpec& spec = *kernel_named(kernel);
+      HONE_ASSIGN(const Problem own, problem_for(spec, problem));
+      auto [one, is_new] = surveys_.try_emplace(kernel);
+      if (is_new) {
+        one->second = std::make_unique<Survey>(request_.common, spec, store_);
+      }
+      const double seconds = kSurveyShare * each().seconds.value_or(kMostEach) * static_cast<double>(configurations.size()) / kSurveyed;
+      const Result<std::vector<Trial>> trials = one->second->measure(own, configurations, seconds);
+      if (!trials) {
+        const ErrorCode code = trials.error().code;
+        if (code == ErrorCode::kCancelled || code == ErrorCode::kStore || code == ErrorCode::kIo) {
+          return trials.error();
+        }
+        continue;  // a session there says what it is, to whom it belongs
+      }
+      trials_ += static_cast<std::int64_t>(trials->size());
+      if (std::ranges::none_of(*trials, [](const Trial& trial) { return trial.outcome == Outcome::kOk; })) {
+        continue;  // the shape's doing, more likely than all of theirs
+      }
+      HONE_TRY(note(shape, spec, *trials));
+      measured = true;
+    }
+    if (measured) {
+      ++report_.measured;
+      failures_in_a_row_ = empty_turns_ = 0;
+      noted(shape);
+    }
+    return measured;
+  }
+
+  void tell(const Shape& shape, bool surveyed) {
+    if (request_.on_progress) {
+      request_.on_progress({table_.rows().size(), shape, surveyed, elapsed(), portfolio_.expected});
+    }
+  }
+
+  /// A shape was measured.
+  void noted(const Shape& shape) {
+    const std::vector<PortfolioTable::Row> rows = table_.rows();
+    const auto row = std::ranges::find(rows, shape, &PortfolioTable::Row::shape);
+    const Result<Problem> problem = problem_at(shape);
+    if (row != rows.end() && problem) {
+      rate_ = std::max(rate_, amount_of(work_of(*request_.operation->definition, *problem)) / row->best_us);
+    }
+    if (static_cast<double>(rows.size()) >= kLearnAgain * static_cast<double>(portfolio_.points.size())) {
+      learn();
+    }
+  }
+
+  Result<void> measure(const Shape& shape, First first, const Budget& budget) {
+    tell(shape, false);
     TuneRequest common = request_.common;
     common.budget = budget;
     common.first = std::move(first);
@@ -323,7 +360,7 @@ class PortfolioSession {
     if (done) {
       failures_in_a_row_ = empty_turns_ = 0;
       ++report_.measured;
-      learn();
+      noted(shape);
       return {};
     }
     const ErrorCode code = done.error().code;
@@ -341,8 +378,7 @@ class PortfolioSession {
   Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session) {
     HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session, spec.parameters));
     trials_ += static_cast<std::int64_t>(trials.size());
-    table_.add(shape, spec, trials);
-    return {};
+    return note(shape, spec, trials);
   }
 
   Result<void> measure_one(const Shape& shape, TuneRequest one) {
@@ -367,6 +403,7 @@ class PortfolioSession {
   // ---- the end ----
 
   Result<PortfolioReport> finish() {
+    learn();
     if (portfolio_.members.empty()) {
       if (stopped()) {
         return cancelled_early();
@@ -448,8 +485,11 @@ class PortfolioSession {
   Portfolio portfolio_;  ///< of what is known now
   std::optional<PortfolioRule> rule_;
   PortfolioReport report_;
-  std::set<std::string> refused_, revisited_;
-  std::uint64_t drawn_ = kCandidates;
+  std::set<std::string> refused_;
+  std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
+  std::uint64_t drawn_ = 0;
+  double rate_ = 0.0;        ///< the most work in a microsecond, of all shapes that were measured
+  double explored_ = 0.0;    ///< of spent_here(): by sessions
   std::int64_t trials_ = 0;  ///< of this run
   int failures_in_a_row_ = 0, empty_turns_ = 0;
   bool exhausted_ = false;

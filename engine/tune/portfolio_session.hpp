@@ -14,7 +14,7 @@ namespace hone {
 struct PortfolioProgress {
   std::size_t shapes = 0;  ///< measured so far
   Shape shape;             ///< that is measured now
-  bool again = false;      ///< for what was not measured there before
+  bool surveyed = false;   ///< what was found elsewhere is timed there; else a session searches
   double elapsed_seconds = 0.0;
   double expected = 1.0;  ///< slowdown of the choices, so far
 };
@@ -24,9 +24,9 @@ struct PortfolioRequest {
   ShapeRange range;                      ///< of the operation's definition
   DTypes dtypes;
   TuneRequest common;         ///< what holds for every session: all but spec, problem and budget
-  Budget budget;              ///< of all shapes together, earlier runs included
+  Budget budget;              ///< of all shapes together, earlier runs included; of 0 trials: the portfolio of what the store knows
   double seconds_each = 0.0;  ///< for a shape; 0: a part of the budget
-  std::size_t most_members = 32;
+  std::size_t most_members = 48;
   double most_bytes = 1 << 30;  ///< of a shape's arguments
   bool resume = true;           ///< what earlier runs of the range spent counts
   std::function<void(const PortfolioProgress&)> on_progress;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFailed = 8.0;      // times the best
 constexpr double kUncovered = 1.5;   // logarithm of the slowdown where no member was measured
-constexpr double kGain = 0.002;      // of the mean logarithm: what a member must bring
+constexpr double kGain = 0.0005;     // of the mean logarithm: what a member must bring
 constexpr double kContender = 1.15;  // times the best: what is slower everywhere is no member
 constexpr double kTie = 1e-9;
 
@@ -26,6 +26,9 @@ bool is_wrong(const Trial& trial) {
   return trial.outcome == Outcome::kWrongResult || trial.outcome == Outcome::kRace || trial.outcome == Outcome::kIllegalAccess ||
          trial.outcome == Outcome::kDeadlock;
 }
+
+/// As the text has it, so that a portfolio and its text are of one mind.
+double rounded(double us) { return std::round(us * 1e4) / 1e4; }
 
 std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows, const std::set<std::size_t>& wrong, std::size_t columns) {
   std::vector<bool> fast(columns);
@@ -53,10 +56,10 @@ std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
   return place->second;
 }
 
-void PortfolioTable::add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
+void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec& spec, const std::vector<Trial>& trials) {
   const auto [times, added] = times_.emplace(text(shape), std::map<std::size_t, std::optional<double>>());
   if (added) {
-    shapes_.push_back(shape);
+    shapes_.emplace_back(shape, work);
   }
   for (const Trial& trial : trials) {
     const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
@@ -69,34 +72,49 @@ void PortfolioTable::add(const Shape& shape, const KernelSpec& spec, const std::
 
 std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
   std::vector<Row> all;
-  for (const Shape& shape : shapes_) {
-    Row row{shape, 0.0, {}};
+  std::vector<Work> works;
+  Work rates;  // in a microsecond
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [shape, work] : shapes_) {
+    Row row{shape, 0.0, 0.0, {}};
     const auto& times = times_.at(text(shape));
     for (const auto& [column, time] : times) {
       row.best_us = time && (row.best_us == 0.0 || *time < row.best_us) ? *time : row.best_us;
     }
+    if (row.best_us == 0.0) {
+      continue;
+    }
     for (const auto& [column, time] : times) {
-      row.slowdowns[column] = time && row.best_us > 0.0 ? *time / row.best_us : kFailed;
+      row.slowdowns[column] = time ? *time / row.best_us : kFailed;
     }
-    if (row.best_us > 0.0) {
-      all.push_back(std::move(row));
-    }
+    least = std::min(least, row.best_us);
+    rates = {std::max(rates.bytes, work.bytes / row.best_us), std::max(rates.flops, work.flops / row.best_us)};
+    all.push_back(std::move(row));
+    works.push_back(work);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].floor_us =
+        least + (rates.bytes > 0.0 ? works[i].bytes / rates.bytes : 0.0) + (rates.flops > 0.0 ? works[i].flops / rates.flops : 0.0);
   }
   return all;
 }
 
 std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std::size_t most) const {
-  std::vector<std::size_t> left = contenders(all, wrong_, columns_.size()), chosen;
-  std::vector<double> reached(all.size(), kUncovered);
-  std::vector<std::size_t> counts(columns_.size());
-  for (const Row& row : all) {
-    for (const auto& [column, slowdown] : row.slowdowns) {
-      ++counts[column];
+  struct Cell {
+    std::size_t row = 0;
+    double slowdown = 0.0;  ///< a logarithm
+  };
+  std::vector<std::vector<Cell>> cells(columns_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const auto& [column, slowdown] : all[i].slowdowns) {
+      cells[column].push_back({i, std::log(slowdown)});
     }
   }
+  std::vector<std::size_t> left = contenders(all, wrong_, columns_.size()), chosen;
+  std::vector<double> reached(all.size(), kUncovered);
   const auto is_before = [&](std::size_t a, std::size_t b) {
-    return counts[a] != counts[b]
-               ? counts[a] > counts[b]
+    return cells[a].size() != cells[b].size()
+               ? cells[a].size() > cells[b].size()
                : std::pair(columns_[a].kernel, columns_[a].configuration) < std::pair(columns_[b].kernel, columns_[b].configuration);
   };
   std::ranges::sort(left, is_before);
@@ -105,9 +123,8 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
     double most_gain = kGain * static_cast<double>(all.size());
     for (auto at = left.begin(); at != left.end(); ++at) {
       double gain = 0.0;
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        const auto cell = all[i].slowdowns.find(*at);
-        gain += cell == all[i].slowdowns.end() ? 0.0 : std::max(0.0, reached[i] - std::log(cell->second));
+      for (const Cell& cell : cells[*at]) {
+        gain += std::max(0.0, reached[cell.row] - cell.slowdown);
       }
       if (gain > most_gain + kTie) {
         most_gain = gain;
@@ -117,14 +134,27 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
     if (best == left.end()) {
       break;
     }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto cell = all[i].slowdowns.find(*best);
-      reached[i] = cell == all[i].slowdowns.end() ? reached[i] : std::min(reached[i], std::log(cell->second));
+    for (const Cell& cell : cells[*best]) {
+      reached[cell.row] = std::min(reached[cell.row], cell.slowdown);
     }
     chosen.push_back(*best);
     left.erase(best);
   }
   return chosen;
+}
+
+std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about) const {
+  const std::vector<Row> all = rows();
+  const std::vector<std::size_t> able = contenders(all, wrong_, columns_.size());
+  Portfolio whole = about;
+  fill(whole, all, able);
+  std::vector<std::size_t> order;
+  if (!whole.points.empty()) {
+    for (const Opinion& opinion : PortfolioRule(whole).rank(shape)) {
+      order.push_back(able[opinion.member]);
+    }
+  }
+  return order;
 }
 
 void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const {
@@ -134,7 +164,7 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
     portfolio.members.push_back(columns_[column]);
   }
   for (const Row& row : all) {
-    PortfolioPoint point{row.shape, row.best_us, {}};
+    PortfolioPoint point{row.shape, rounded(row.best_us), rounded(row.floor_us), {}};
     for (const std::size_t column : chosen) {
       const auto cell = row.slowdowns.find(column);
       point.slowdowns.push_back(cell == row.slowdowns.end() ? std::nullopt : std::optional(cell->second));
@@ -157,22 +187,30 @@ Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
 }
 
 void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
+  constexpr std::size_t kFolds = 16;
   const std::vector<Row> all = rows();
+  const std::size_t folds = std::min(kFolds, all.size());
   double sum = 0.0, worst = 0.0;
-  for (std::size_t left_out = 0; left_out < all.size() && all.size() > 1; ++left_out) {
-    std::vector<Row> others = all;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
+  for (std::size_t fold = 0; fold < folds && folds > 1; ++fold) {
+    std::vector<Row> others, left_out;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      (i % folds == fold ? left_out : others).push_back(all[i]);
+    }
     const std::vector<std::size_t> chosen = choose(others, most);
     Portfolio without = portfolio;
     fill(without, others, chosen);
-    if (chosen.empty()) {
-      continue;
+    const PortfolioRule rule(without);
+    for (const Row& row : left_out) {
+      if (chosen.empty()) {
+        continue;
+      }
+      const std::vector<Opinion> ranked = rule.rank(row.shape);
+      const auto choice = std::ranges::find_if(ranked, [&](const Opinion& one) { return row.slowdowns.contains(chosen[one.member]); });
+      const double slowdown =
+          choice == ranked.end() ? ranked.front().slowdown : std::min(kUncovered, std::log(row.slowdowns.at(chosen[choice->member])));
+      sum += slowdown;
+      worst = std::max(worst, slowdown);
     }
-    const Opinion opinion = PortfolioRule(without).rank(all[left_out].shape).front();
-    const auto measured = all[left_out].slowdowns.find(chosen[opinion.member]);
-    const double slowdown = measured == all[left_out].slowdowns.end() ? opinion.slowdown : std::log(measured->second);
-    sum += slowdown;
-    worst = std::max(worst, slowdown);
   }
   portfolio.expected = std::exp(sum / static_cast<double>(std::max<std::size_t>(1, all.size())));
   portfolio.worst = std::exp(worst);

@@ -13,16 +13,22 @@
 
 namespace hone {
 
+/// What one call at a shape moves and computes, as Cost says.
+struct Work {
+  double bytes = 0.0, flops = 0.0;
+};
+
 class PortfolioTable {
  public:
   struct Row {
     Shape shape;
     double best_us = 0.0;                     ///< 0: nothing was right
+    double floor_us = 0.0;                    ///< the least time of all rows, and what the work takes at the best rates of all rows
     std::map<std::size_t, double> slowdowns;  ///< by column; what failed counts as kFailed times the best
   };
 
   /// Measurements of a kernel at a shape, in the order of the range's axes; later ones take the place of earlier ones.
-  void add(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials);
+  void add(const Shape& shape, const Work& work, const KernelSpec& spec, const std::vector<Trial>& trials);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
   /// The shapes at which something was right, in the order in which they were measured.
@@ -32,10 +38,12 @@ class PortfolioTable {
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
   /// more than a member is worth. Ties go to what was measured more often, then by name.
   [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows(), most); }
+  /// The columns that could be members, what a rule of all of them with these settings expects to be fast at the shape first.
+  [[nodiscard]] std::vector<std::size_t> promising(const Shape& shape, const Portfolio& about) const;
   /// The members, their slowdowns and the rule; `about` has all else.
   [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
-  /// What is to be expected of such a portfolio at a new shape: each shape in turn has no part in it, neither in its rule nor in which
-  /// configurations are members. A choice that was not measured there counts as the rule expects it.
+  /// What is to be expected of such a portfolio at a new shape: each shape in turn (of many, a part of them) has no part in it, neither in
+  /// its rule nor in which configurations are members. The choice is among those that were measured there.
   void judge(Portfolio& portfolio, std::size_t most) const;
 
  private:
@@ -46,7 +54,7 @@ class PortfolioTable {
   std::vector<PortfolioMember> columns_;
   std::map<std::string, std::size_t> places_;                                  ///< of a column
   std::map<std::string, std::map<std::size_t, std::optional<double>>> times_;  ///< by shape and column, in us; none: it failed
-  std::vector<Shape> shapes_;
+  std::vector<std::pair<Shape, Work>> shapes_;
   std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
 };
 

@@ -35,6 +35,8 @@ class MeasuringWorker {
   [[nodiscard]] std::size_t bytes() const;
   /// Several, on fresh inputs and timed in turns.
   wire::Message finals(const wire::Message& request);
+  /// Moves on to the problem of `request`, and times its candidates there as long as they have time. Needs no make_bench() before it.
+  wire::Message survey(const wire::Message& request);
 
  private:
   MeasuringWorker(WorkerChannel& channel, const DeviceInfo& info) : channel_(channel), lock_(info) {}
@@ -89,6 +91,11 @@ class MeasuringWorker {
   Result<std::size_t> load_contenders(std::vector<Contender>& contenders);
   Result<std::size_t> validate_contenders(std::vector<Contender>& contenders, double repeat_seconds);
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
+  // measuring_survey.cpp
+  Result<void> move_to(const wire::Message& request);
+  void survey_one(const wire::Message& candidate, std::optional<double> incumbent_us, TrialReply& reply);
+
+  // measuring_finals.cpp
   /// False if the round broke off: one of the trials then says at whom.
   bool time_finals(const std::vector<Bench::Finalist>& finalists, const std::vector<std::size_t>& places, double seconds_each, bool graphs,
                    std::vector<Trial>& trials, bool& fatal);

@@ -123,6 +123,25 @@ Result<FinalsResult> read_finals(const Message& message) {
   return result;
 }
 
+Result<SurveyResult> read_survey(const Message& message) {
+  Fields fields(message);
+  SurveyResult result;
+  if (fields.has("error")) {
+    HONE_TRY(read_error(message.at("error"), result.error.emplace()));
+    return result;
+  }
+  result.fatal = fields.boolean("fatal");
+  const Message& entries = fields.array("results");
+  if (fields.error()) {
+    return *fields.error();
+  }
+  for (const Message& entry : entries) {
+    HONE_TRY(fill_from(entry, result.trials.emplace_back()));
+    HONE_TRY(check_timed(result.trials.back()));
+  }
+  return result;
+}
+
 Result<CompileResult> read_compile(const Message& message) {
   Fields fields(message);
   CompileResult result;

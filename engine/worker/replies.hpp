@@ -45,6 +45,14 @@ struct FinalsResult {
 };
 Result<FinalsResult> read_finals(const Message& message);
 
+/// One entry for each candidate that was reached, the last maybe the one that broke the device.
+struct SurveyResult {
+  std::optional<Error> error;  ///< the problem cannot be had at all
+  std::vector<Trial> trials;
+  bool fatal = false;
+};
+Result<SurveyResult> read_survey(const Message& message);
+
 struct CompileResult {
   std::vector<Result<Compiled>> results;
   double seconds = 0.0;

@@ -128,6 +128,9 @@ class Worker {
       const Result<void> ready = measuring_->make_bench(request);
       return ready ? Message{{"ready", true}, {"bytes", measuring_->bytes()}} : failure(ready.error());
     }
+    if (operation == "survey") {
+      return measuring_->survey(request);
+    }
     return operation == "trial" ? measuring_->trial(request) : measuring_->finals(request);
   }
 

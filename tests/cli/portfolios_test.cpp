@@ -81,6 +81,15 @@ TEST_CASE("a range is measured, goes on where it stopped, and serves shapes that
   const Ended copied = run({"portfolios", "row_sum", "--dtype", "f32", "--store", other, "--out", directory / "Q.json", "--json"});
   REQUIRE_MESSAGE(copied.exit == 0, copied.err);
   CHECK(contents(directory / "Q.json") == contents(file));
+
+  // Made anew of the same sessions it is the same, but for its generation.
+  const Ended remade = run({"portfolios", "row_sum", "--remake", "--store", store, "--json"});
+  REQUIRE_MESSAGE(remade.exit == 0, remade.err);
+  REQUIRE(remade.json()["portfolios"].size() == 1);
+  CHECK(remade.json()["portfolios"][0]["generation"] > more.json()["generation"]);
+  CHECK(remade.json()["portfolios"][0]["points"] == more.json()["points"]);
+  CHECK(best_of(store, "rows=37,cols=99").json()["config"] == best.json()["config"]);
+  CHECK(tells(run({"portfolios", "softmax", "--remake", "--store", store}), "the store has no such portfolio"));
 }
 
 TEST_CASE("what a range cannot be is said") {

@@ -36,10 +36,10 @@ class PortfolioFixture {
     few = text(spec.parameters, space.at(0));
     many = text(spec.parameters, space.at(space.size() - 1));
     made.members = {{spec.name, few}, {spec.name, many}};
-    made.rule = {{4.0}, 0.0, 0.01};
+    made.rule = {.reach = {4.0}, .alignment = 0.0, .noise = 0.01};
     for (const std::int64_t rows : {1, 16, 64, 256, 1024, 4096}) {
       const bool is_few = rows < 128;
-      made.points.push_back({{{"rows", rows}, {"cols", 64}}, 5.0, {is_few ? 1.0 : 2.0, is_few ? 2.0 : 1.0}});
+      made.points.push_back({{{"rows", rows}, {"cols", 64}}, 5.0, 5.0, {is_few ? 1.0 : 2.0, is_few ? 2.0 : 1.0}});
     }
   }
 

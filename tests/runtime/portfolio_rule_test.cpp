@@ -23,9 +23,9 @@ Portfolio crossing_portfolio() {
     const double ahead = std::abs(std::log2(static_cast<double>(rows) / 256.0)) * 0.1;
     const std::vector<std::optional<double>> slowdowns =
         rows < 256 ? std::vector<std::optional<double>>{1.0, 1.0 + ahead} : std::vector<std::optional<double>>{1.0 + ahead, 1.0};
-    made.points.push_back({{{"rows", rows}, {"cols", 64}}, 10.0, slowdowns});
+    made.points.push_back({{{"rows", rows}, {"cols", 64}}, 10.0, 10.0, slowdowns});
   }
-  made.rule = {{2.0}, 0.0, 0.01};
+  made.rule = {.reach = {2.0}, .alignment = 0.0, .noise = 0.01};
   return made;
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("what was the best far away, and was measured nowhere else, is no choi
 
 TEST_CASE("settings are chosen by leaving points out") {
   Portfolio portfolio = crossing_portfolio();
-  portfolio.rule = {{0.5}, 2.0, 0.2};
+  portfolio.rule = {.reach = {0.5}, .alignment = 2.0, .noise = 0.2};
   const double before = PortfolioRule(portfolio).leave_one_out().mean;
   portfolio.rule = fit_settings(portfolio);
   CHECK(PortfolioRule(portfolio).leave_one_out().mean <= before);
@@ -127,8 +127,9 @@ TEST_CASE("a text that contradicts itself is no portfolio") {
     return !parse_portfolio(bad).ok();
   };
   CHECK(refused("\"config\"", "\"configuration\""));
-  CHECK(refused("\"slowdowns\":[1.0,", "\"slowdowns\":[1.0,1.0,"));
-  CHECK(refused("\"slowdowns\":[1.0,", "\"slowdowns\":[-1.0,"));
+  CHECK(refused("\"slowdowns\":\"A", "\"slowdowns\":\"AA"));
+  CHECK(refused("\"slowdowns\":\"A", "\"slowdowns\":\"?"));
+  CHECK(refused("\"floor_us\":10.0", "\"floor_us\":0.0"));
   CHECK(refused("[[1,65536]]", "[[65536,1]]"));
   CHECK(refused("[[1,65536]]", "[]"));
   CHECK(refused("\"reach\":[2.0]", "\"reach\":[]"));

@@ -53,6 +53,7 @@ void read_as_anything(const wire::Message& message) {
   static_cast<void>(wire::read_done(message));
   static_cast<void>(wire::read_trial(message));
   static_cast<void>(wire::read_finals(message));
+  static_cast<void>(wire::read_survey(message));
   static_cast<void>(wire::read_compile(message));
   static_cast<void>(wire::read_reading(message));
 }

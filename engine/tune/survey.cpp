@@ -1,0 +1,208 @@
+#include "engine/tune/survey.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "engine/base/cores.hpp"
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/tune/evaluator.hpp"
+#include "engine/worker/compile_pool.hpp"
+#include "engine/worker/worker.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kSurveyStart = 60.0;  // to open a device that others use
+constexpr double kSurveyStage = 5.0, kSurveyReference = 60.0, kSurveyTurn = 600.0;
+constexpr double kSurveyExpected = 4.0;          // times what the worker expects of a piece of timing
+constexpr std::chrono::milliseconds kPoll{500};  // that a request to stop may wait
+
+/// Many shapes matter more here than the last percent of one.
+MeasureSettings survey_settings(MeasureSettings settings) {
+  settings.minimum_samples = std::min(settings.minimum_samples, 7);
+  settings.maximum_samples = std::min(settings.maximum_samples, 21);
+  settings.target_relative_ci = std::max(settings.target_relative_ci, 0.02);
+  settings.maximum_seconds = std::min(settings.maximum_seconds, 0.05);
+  return settings;
+}
+
+RequestLimits survey_limits() {
+  return {.stage = [](const wire::Stage& stage) {
+    return stage.kind == wire::Stage::Kind::kWaiting ? kSurveyTurn
+           : stage.kind == wire::Stage::Kind::kReference
+               ? kSurveyReference
+               : std::min(stage.within.value_or(kSurveyReference), kSurveyStage + kSurveyExpected * stage.expected);
+  }};
+}
+
+}  // namespace
+
+Survey::Survey(const TuneRequest& common, const KernelSpec& spec, Store& store) : common_(common), spec_(spec), store_(store) {}
+
+CompiledKey Survey::key_of(const Problem& problem, const std::string& configuration) const {
+  return compiled_key(spec_, problem, configuration, common_.device.info);
+}
+
+wire::Message Survey::setup(const Problem& problem) const {
+  return {{"op", "setup"},
+          {"shared_by", 1},
+          {"device", wire::to_message(common_.device.info)},
+          {"plugin", common_.device.plugin->file().string()},
+          {"spec", spec_.serialize()},
+          {"problem", wire::to_message(problem)},
+          {"settings", wire::to_message(survey_settings(common_.measure))},
+          {"seed", common_.seed}};
+}
+
+Result<void> Survey::start(const Problem& problem) {
+  if (worker_ && worker_->is_sound()) {
+    return {};
+  }
+  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
+  HONE_ASSIGN(worker_, WorkerProcess::spawn(context_, executable));
+  wire::Message message = setup(problem);
+  message["measure"] = true;
+  message["generation"] = generation_++;
+  std::optional<Result<wire::Done>> answer;
+  worker_->request<wire::Done>(message, RequestLimits::all(kSurveyStart), wire::read_done,
+                               [&answer](Result<wire::Done> reply) { answer = std::move(reply); });
+  while (!answer) {
+    context_.restart();
+    context_.run_one();
+  }
+  HONE_ASSIGN(const wire::Done done, *std::move(answer));
+  return done.error ? Result<void>(*done.error) : Result<void>();
+}
+
+/// Returns the trials of those that cannot be compiled.
+Result<std::vector<Trial>> Survey::compile(const Problem& problem, const std::vector<Configuration>& candidates) {
+  std::vector<Proposal> missing;
+  for (const Configuration& candidate : candidates) {
+    HONE_ASSIGN(const auto known, store_.find_compiled(key_of(problem, text(spec_.parameters, candidate))));
+    if (!known) {
+      missing.push_back({missing.size(), candidate});
+    }
+  }
+  std::vector<Trial> failed;
+  if (missing.empty()) {
+    return failed;
+  }
+  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
+  const int cores = common_.compile_workers > 0 ? common_.compile_workers : static_cast<int>(usable_cores());
+  const int workers = std::min(cores, static_cast<int>(missing.size()));
+  Result<void> kept;
+  CompilePool pool(context_, executable, spec_.parameters, setup(problem), workers, [&](const CompilePool::Done& done) {
+    if (!done.compiled) {
+      Trial& trial = failed.emplace_back();
+      trial.configuration = done.proposal.configuration;
+      trial.outcome = done.failure;
+      trial.detail = done.compiled.error().message;
+      trial.seconds.compile = done.seconds;
+      return;
+    }
+    const Result<void> put = store_.put_compiled(key_of(problem, text(spec_.parameters, done.proposal.configuration)), *done.compiled);
+    kept = kept ? put : kept;
+  });
+  pool.submit(std::move(missing));
+  while (pool.pending() > 0 && kept && !common_.stop.stop_requested()) {
+    if (pool.broken()) {
+      return *pool.broken();
+    }
+    context_.restart();
+    context_.run_one_for(kPoll);
+  }
+  HONE_TRY(kept);
+  return failed;
+}
+
+Result<wire::SurveyResult> Survey::ask(const wire::Message& message) {
+  std::optional<Result<wire::SurveyResult>> answer;
+  worker_->request<wire::SurveyResult>(message, survey_limits(), wire::read_survey,
+                                       [&answer](Result<wire::SurveyResult> reply) { answer = std::move(reply); });
+  while (!answer && !common_.stop.stop_requested()) {
+    context_.restart();
+    context_.run_one_for(kPoll);
+  }
+  if (!answer) {
+    worker_.reset();
+    return cancelled();
+  }
+  return *std::move(answer);
+}
+
+Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::vector<Configuration>& candidates, double seconds) {
+  const auto begin = std::chrono::steady_clock::now();
+  HONE_ASSIGN(const std::optional<Compiled> reference, store_.find_compiled(key_of(problem, "reference")));
+  if (!reference) {
+    return Error{ErrorCode::kUnavailable, spec_.name + ": the store has no compiled reference; a session of the kernel leaves one there"};
+  }
+  HONE_ASSIGN(std::vector<Trial> trials, compile(problem, candidates));
+  std::vector<Configuration> left;
+  std::ranges::copy_if(candidates, std::back_inserter(left), [&](const Configuration& candidate) {
+    return std::ranges::find(trials, candidate, &Trial::configuration) == trials.end();
+  });
+  while (!left.empty()) {
+    HONE_TRY(start(problem));
+    wire::Message entries = wire::Message::array();
+    for (const Configuration& candidate : left) {
+      const std::string configuration = text(spec_.parameters, candidate);
+      HONE_ASSIGN(const std::optional<Compiled> compiled, store_.find_compiled(key_of(problem, configuration)));
+      if (!compiled) {
+        return cancelled();
+      }
+      entries.push_back({{"configuration", configuration}, {"compiled", wire::to_message(*compiled)}});
+    }
+    const Result<wire::SurveyResult> reply = ask({{"op", "survey"},
+                                                  {"problem", wire::to_message(problem)},
+                                                  {"reference", wire::to_message(*reference)},
+                                                  {"candidates", std::move(entries)},
+                                                  {"seconds", seconds}});
+    if (reply && reply->error) {
+      return *reply->error;
+    }
+    std::vector<Trial> reached;
+    if (reply) {
+      reached = reply->trials;
+      if (reply->fatal) {
+        worker_.reset();
+      }
+    } else {
+      const std::optional<std::size_t> culprit = worker_ ? worker_->stage().finalist : std::nullopt;
+      worker_.reset();
+      if (!culprit || *culprit >= left.size()) {
+        return reply.error();
+      }
+      // What was timed before it went down with the process: the others are asked again.
+      std::swap(left.front(), left[*culprit]);
+      Trial& trial = reached.emplace_back();
+      trial.outcome = reply.error().code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
+      trial.detail = reply.error().message;
+    }
+    const bool goes_on = !reply || reply->fatal;
+    const std::size_t count = std::min(reached.size(), left.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      reached[i].configuration = left[i];
+      trials.push_back(std::move(reached[i]));
+    }
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(count));
+    if (!goes_on) {
+      break;
+    }
+  }
+  HONE_TRY(keep(problem, trials, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()));
+  return trials;
+}
+
+Result<void> Survey::keep(const Problem& problem, std::vector<Trial>& trials, double seconds) {
+  const RecordKey key = record_key(spec_, problem, common_.device.info, purpose_within(common_.measure.max_error));
+  HONE_ASSIGN(const std::int64_t session, store_.begin_session({key, "survey", "", common_.seed}, text(common_.budget)));
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    trials[i].position = i;
+    HONE_TRY(store_.add_trial(session, spec_.parameters, trials[i], seconds));
+  }
+  HONE_TRY(store_.finish_session(session, key, std::nullopt, seconds));
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,80 @@
+// A worker's survey: configurations that were found right at one problem, timed at another. Validation is short: one run is held against
+// the reference, and what is timed is looked at as always.
+#include <algorithm>
+
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/worker/measuring_worker.hpp"
+#include "engine/worker/stopwatch.hpp"
+#include "engine/worker/trial_reply.hpp"
+
+namespace hone {
+
+using wire::Message;
+
+Message MeasuringWorker::survey(const Message& request) {
+  if (const Result<void> moved = move_to(request); !moved) {
+    return {{"error", wire::to_message(moved.error())}};
+  }
+  const double seconds = request.at("seconds");
+  const Stopwatch watch;
+  std::optional<double> incumbent_us;
+  Message results = Message::array();
+  bool fatal = false;
+  for (const Message& candidate : request.at("candidates")) {
+    if (fatal || (!results.empty() && watch.seconds() >= seconds)) {
+      break;
+    }
+    channel_.charge(results.size());
+    TrialReply reply;
+    survey_one(candidate, incumbent_us, reply);
+    const Measurement& measured = reply.trial.measurement;
+    if (reply.trial.outcome == Outcome::kOk && !measured.raced_out) {
+      incumbent_us = std::min(measured.median_us, incumbent_us.value_or(measured.median_us));
+    }
+    fatal = reply.fatal;
+    results.push_back(wire::to_message(reply.trial));
+  }
+  channel_.charge(std::nullopt);
+  return {{"results", std::move(results)}, {"fatal", fatal}};
+}
+
+Result<void> MeasuringWorker::move_to(const Message& request) {
+  channel_.charge(std::nullopt);
+  stage_ = "making the buffers";
+  channel_.stage(stage_);
+  bench_.reset();  // two problems may not fit
+  problem_ = wire::problem_from(request.at("problem"));
+  reference_ = wire::compiled_from(request.at("reference"));
+  HONE_ASSIGN(bench_, Bench::create(*device_, spec_, problem_, reference_, InputProfile::kUsual, settings_.max_error));
+  watch_reference(*bench_, problem_);
+  next_seed();
+  HONE_TRY(draw());
+  if (!process_) {
+    process_ = ProcessState::now(watches_threads_);
+  }
+  return {};
+}
+
+void MeasuringWorker::survey_one(const Message& candidate, std::optional<double> incumbent_us, TrialReply& reply) {
+  const Configuration configuration = configuration_from(candidate);
+  const Compiled compiled = wire::compiled_from(candidate.at("compiled"));
+  stage_ = "validating";
+  channel_.stage(stage_);
+  const auto kernel = prepare(compiled, configuration, reply);
+  if (!kernel) {
+    return;
+  }
+  const Stopwatch watch;
+  const bool stays = !incumbent_us || look(configuration, *kernel, *incumbent_us, reply);
+  const bool right = stays && check(*bench_, configuration, *kernel, input_seed_, "", reply, Runs::kOne);
+  reply.trial.seconds.validate = watch.seconds();
+  if (right) {
+    time(configuration, *kernel, incumbent_us, reply);
+  }
+  audit(reply);
+  if (!has_time(reply.trial.outcome)) {
+    reply.trial.measurement = {};
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,117 @@
+// Configurations timed at one shape after another, on the cpu device.
+#include "engine/tune/survey.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/reader/kernel_file.hpp"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Right everywhere for small n. Beyond 100, mode=2 is wrong and mode=3 writes where nothing is.
+constexpr const char* kModes = R"cuda(#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(0, 1, 2, 3) int mode = 0; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, 64L)}, .block = {64}}; }
+template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T)}; }
+template <class T> REFERENCE(p.n) void modes_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
+template <class T, Config c> KERNEL void modes(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  const long i = (long)blockIdx.x * 64 + threadIdx.x;
+  if (c.mode == 3 && p.n > 100) *(volatile int*)8 = 1;
+  if (i < p.n) y[i] = T((c.mode == 2 && p.n > 100 ? 3.0f : 2.0f) * (float)x[i]);
+}
+)cuda";
+
+class SurveyFixture {
+ public:
+  SurveyFixture() : folder_(fs::temp_directory_path() / ("hone_survey_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "modes.cu") << kModes;
+    request.spec = read_kernel_file(folder_ / "modes.cu").value();
+    request.device = builtin_registry().device("cpu").value();
+    request.budget = {.seconds = std::nullopt, .trials = 1};
+    request.problem = problem(64);
+    store = open_store(folder_ / "store.db", StoreMode::kReadWrite).value();
+  }
+  ~SurveyFixture() {
+    store.reset();
+    fs::remove_all(folder_);
+  }
+
+  [[nodiscard]] Problem problem(std::int64_t n) const { return make_problem(request.spec, DType::kF32, {{"n", n}}).value(); }
+  static std::vector<Configuration> modes(std::vector<std::int64_t> values) {
+    std::vector<Configuration> all;
+    for (const std::int64_t value : values) {
+      all.push_back({{Value(value)}});
+    }
+    return all;
+  }
+
+  TuneRequest request;
+  std::unique_ptr<Store> store;
+
+ private:
+  fs::path folder_;
+};
+
+Outcome outcome_of(const std::vector<Trial>& trials, std::int64_t mode) {
+  const auto found = std::ranges::find(trials, Configuration{{Value(mode)}}, &Trial::configuration);
+  REQUIRE(found != trials.end());
+  return found->outcome;
+}
+
+}  // namespace
+
+TEST_CASE("a survey needs the reference that a session leaves") {
+  SurveyFixture fixture;
+  Survey survey(fixture.request, fixture.request.spec, *fixture.store);
+  const auto refused = survey.measure(fixture.problem(64), SurveyFixture::modes({0}), 10.0);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("a survey times candidates at one shape after another, and who fails there is charged alone") {
+  SurveyFixture fixture;
+  REQUIRE(tune(fixture.request, *fixture.store, builtin_registry()).ok());
+  Survey survey(fixture.request, fixture.request.spec, *fixture.store);
+  const auto small = survey.measure(fixture.problem(32), SurveyFixture::modes({1, 3}), 100.0);
+  REQUIRE_MESSAGE(small.ok(), small.error().message);
+  CHECK(small->size() == 2);
+  CHECK(has_time(outcome_of(*small, 1)));
+  CHECK(has_time(outcome_of(*small, 3)));
+
+  const auto large = survey.measure(fixture.problem(200), SurveyFixture::modes({0, 2, 3, 1}), 100.0);
+  REQUIRE_MESSAGE(large.ok(), large.error().message);
+  CHECK(large->size() == 4);
+  CHECK(has_time(outcome_of(*large, 0)));
+  CHECK(has_time(outcome_of(*large, 1)));
+  CHECK_FALSE(has_time(outcome_of(*large, 2)));
+  CHECK(outcome_of(*large, 3) == Outcome::kIllegalAccess);
+
+  std::size_t surveys = 0;
+  for (const SessionInfo& session : fixture.store->sessions().value()) {
+    surveys += session.strategy == "survey" ? 1 : 0;
+  }
+  CHECK(surveys == 2);
+  // They say too little of a problem each to stand for what searches have learnt.
+  CHECK(fixture.store->histories("modes", fixture.request.spec.parameters, 0, 100).value().size() == 1);
+}
+
+TEST_CASE("a survey without time measures one candidate") {
+  SurveyFixture fixture;
+  REQUIRE(tune(fixture.request, *fixture.store, builtin_registry()).ok());
+  Survey survey(fixture.request, fixture.request.spec, *fixture.store);
+  const auto trials = survey.measure(fixture.problem(48), SurveyFixture::modes({1, 0}), 0.0);
+  REQUIRE_MESSAGE(trials.ok(), trials.error().message);
+  REQUIRE(trials->size() == 1);
+  CHECK(trials->front().configuration == SurveyFixture::modes({1}).front());
+}
+
+}  // namespace hone
