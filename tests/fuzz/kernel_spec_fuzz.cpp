@@ -67,7 +67,7 @@ void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Conf
   }
   static_cast<void>(hone::reference_options(spec));
   static_cast<void>(hone::compile_options(spec, configuration));
-  const std::string text = hone::text(spec.parameters, configuration);
+  static_cast<void>(hone::text(spec.parameters, configuration));
   const auto arguments = hone::launch_arguments(spec, problem, configuration);
   if (arguments) {
     for (const hone::LaunchArgument& argument : *arguments) {
