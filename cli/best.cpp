@@ -22,32 +22,38 @@ Result<std::string> fixed_in(const Record& record, Store& store) {
   return session == sessions.end() ? std::string() : restriction_text(*session);
 }
 
-Json record_json(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed) {
-  const Record& record = *choice.record;
-  Json stale = Json::array();
-  for (const Staleness& change : staleness(record, target.device.info)) {
-    stale.push_back({{"what", change.what}, {"then", change.then}, {"now", change.now}});
-  }
+/// What was chosen, without the reasons.
+Json choice_json(const Subject& subject, const Target& target, const Choice& choice) {
   return {{"kernel", subject.spec.name},
           {"device", target.device.info.id},
           {"product", target.device.info.product},
           {"dtype", name(target.problem.dtype)},
           {"shape", json(target.problem.shape)},
           {"source", name(choice.source)},
-          {"tuned_shape", json(record.problem.shape)},
-          {"config", json(subject.spec.parameters, record.configuration)},
-          {"time_us", record.measurement.median_us},
-          {"ci95_us", {record.measurement.ci95_low_us, record.measurement.ci95_high_us}},
-          {"default_us", record.default_us},
-          {"session", record.session},
-          {"fix", fixed},
-          {"trials", record.trials},
-          {"created_at", record.created_at},
-          {"record", record.id},
-          {"state", name(record.state)},
-          {"generation", record.generation},
-          {"code", name(record.code)},
-          {"stale", stale}};
+          {"config", json(subject.spec.parameters, choice.configuration)}};
+}
+
+Json record_json(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed) {
+  const Record& record = *choice.record;
+  Json stale = Json::array();
+  for (const Staleness& change : staleness(record, target.device.info)) {
+    stale.push_back({{"what", change.what}, {"then", change.then}, {"now", change.now}});
+  }
+  Json best = choice_json(subject, target, choice);
+  best.update({{"tuned_shape", json(record.problem.shape)},
+               {"time_us", record.measurement.median_us},
+               {"ci95_us", {record.measurement.ci95_low_us, record.measurement.ci95_high_us}},
+               {"default_us", record.default_us},
+               {"session", record.session},
+               {"fix", fixed},
+               {"trials", record.trials},
+               {"created_at", record.created_at},
+               {"record", record.id},
+               {"state", name(record.state)},
+               {"generation", record.generation},
+               {"code", name(record.code)},
+               {"stale", stale}});
+  return best;
 }
 
 std::string_view code_text(const Record& record) {
@@ -83,14 +89,9 @@ std::string record_text(const Subject& subject, const Target& target, const Choi
 }
 
 Json predicted_json(const Subject& subject, const Target& target, const Choice& choice) {
-  return {{"kernel", subject.spec.name},
-          {"device", target.device.info.id},
-          {"product", target.device.info.product},
-          {"dtype", name(target.problem.dtype)},
-          {"shape", json(target.problem.shape)},
-          {"source", name(choice.source)},
-          {"config", json(subject.spec.parameters, choice.configuration)},
-          {"prediction", json(*choice.prediction)}};
+  Json best = choice_json(subject, target, choice);
+  best["prediction"] = json(*choice.prediction);
+  return best;
 }
 
 }  // namespace

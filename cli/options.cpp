@@ -227,9 +227,12 @@ Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments) {
   return parse_restriction(without_blanks(fmt::format("{}", fmt::join(given, ","))));
 }
 
-void add_timing_option(cxxopts::Options& options) {
+void add_timing_options(cxxopts::Options& options) {
+  const MeasureSettings usual;
   options.add_options()("graph-below", "kernels faster than this are timed as calls of a graph, if the device has graphs; 0: never",
-                        cxxopts::value<double>()->default_value(fmt::format("{}", MeasureSettings().graph_below_us)), "MICROSECONDS");
+                        cxxopts::value<double>()->default_value(fmt::format("{}", usual.graph_below_us)), "MICROSECONDS")(
+      "timing-seconds", "how long one configuration is timed at most, where its times vary too much to end earlier",
+      cxxopts::value<double>()->default_value(fmt::format("{}", usual.maximum_seconds)), "SECONDS");
 }
 
 void add_accuracy_option(cxxopts::Options& options) {
@@ -312,12 +315,18 @@ std::string given_text(const Given& given) {
 }
 
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
+  constexpr double kMostTimingSeconds = 3600.0;
   const double below = arguments["graph-below"].as<double>();
   if (!(below >= 0.0)) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("--graph-below is a time in microseconds, or 0 for never; it cannot be {}", below)};
   }
-  return MeasureSettings{.graph_below_us = below};
+  const double seconds = arguments["timing-seconds"].as<double>();
+  if (!(seconds > 0.0 && seconds <= kMostTimingSeconds)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--timing-seconds is a time above 0 and up to {}; it cannot be {}", kMostTimingSeconds, seconds)};
+  }
+  return MeasureSettings{.maximum_seconds = seconds, .graph_below_us = below};
 }
 
 void print_warnings(const KernelSpec& spec) {

@@ -62,8 +62,8 @@ Result<Shape> with_given_fields(Shape shape, const KernelSpec& spec, const Given
 Json given_json(const Given& given);
 std::string given_text(const Given& given);
 
-/// --graph-below: up to which time calls are timed as a graph.
-void add_timing_option(cxxopts::Options& options);
+/// --graph-below, --timing-seconds: up to which time calls are timed as a graph, and how long a configuration is timed.
+void add_timing_options(cxxopts::Options& options);
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments);
 
 /// -I, -D, --flag, --cuda-include: what a kernel file is read and compiled with.

@@ -66,7 +66,7 @@ int run(int argc, char** argv) {
   add_store_option(options);
   add_plugin_option(options);
   add_config_option(options, "the winner, or the default");
-  add_timing_option(options);
+  add_timing_options(options);
   add_accuracy_option(options);
   add_given_options(options);
   options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");

@@ -416,7 +416,7 @@ int tune(int argc, char** argv) {
   add_without_option(options);
   add_store_option(options);
   add_plugin_option(options);
-  add_timing_option(options);
+  add_timing_options(options);
   add_accuracy_option(options);
   add_given_options(options);
   add_range_options(options);

@@ -164,7 +164,7 @@ int verify(int argc, char** argv) {
       "N")("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "update", "replace slower records by the faster configuration, and stale ones by their new measurement");
   add_store_option(options);
-  add_timing_option(options);
+  add_timing_options(options);
   add_plugin_option(options);
   add_flag_options(options);
   options.parse_positional({"name"});

@@ -34,6 +34,8 @@ stage_clang() {
 stage_tidy() {
   : "clang-tidy over all sources (.clang-tidy), those of a target together: their headers are read once"
   cmake --preset clang -B build-tidy -DHONE_UNITY_BUILD=ON
+  # Headers and portfolios that the build embeds are sources, too.
+  cmake --build build-tidy --target $(ninja -C build-tidy -t targets all | sed -n 's/^\([^/].*\.cpp\): CUSTOM_COMMAND$/\1/p' | grep -v ^generated/)
   local folders='(engine|plugins|search|cache|cli|tests|bench)/'
   run-clang-tidy-19 -quiet -p build-tidy -j "$jobs" -header-filter="/$folders.*\.(hpp|cpp)\$" "^$PWD/(build-tidy/)?${HONE_FILES:-$folders}.*\.(cpp|cxx)\$" 2>/dev/null
 }

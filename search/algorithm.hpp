@@ -18,7 +18,7 @@ namespace hone::search {
 /// A running algorithm: a coroutine, suspended while it waits for outcomes.
 class Steps {
  public:
-  struct promise_type {
+  struct promise_type {  // NOLINT(readability-identifier-naming): the language's name
     Steps get_return_object() { return Steps(std::coroutine_handle<promise_type>::from_promise(*this)); }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }

@@ -162,14 +162,14 @@ class Parser {
     if (token == "true" || token == "false") {
       return Expression::constant(token == "true");
     }
-    const char* end = token.data() + token.size();
+    const char *const begin = token.data(), *const end = begin + token.size();
     if (token[0] == 'r') {
       double real = 0;
-      const auto read = std::from_chars(token.data() + 1, end, real);
+      const auto read = std::from_chars(begin + 1, end, real);
       return read.ec == std::errc{} && read.ptr == end ? Result<Expression>(Expression::constant(real)) : bad(token);
     }
     std::int64_t integer = 0;
-    const auto read = std::from_chars(token.data(), end, integer);
+    const auto read = std::from_chars(begin, end, integer);
     return read.ec == std::errc{} && read.ptr == end ? Result<Expression>(Expression::constant(integer)) : bad(token);
   }
 

@@ -33,12 +33,17 @@ template <class T>
 concept Readable = requires(T& value, Reader& reader) {
   visit(value, reader);
 };
+/// Lists that are read item by item, which texts need not be.
 template <class T>
-constexpr bool kIsReadList = false;
+constexpr bool kIsList = false;
 template <class T>
-constexpr bool kIsReadList<std::vector<T>> = true;
+constexpr bool kIsList<std::vector<T>> = true;
+template <>
+constexpr bool kIsList<std::vector<std::string>> = false;
+template <class T>
+constexpr bool kIsArray = false;
 template <std::size_t N>
-constexpr bool kIsReadList<std::array<Expression, N>> = true;
+constexpr bool kIsArray<std::array<Expression, N>> = true;
 
 constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
@@ -156,13 +161,11 @@ void take(const json& from, T& value, const ExpressionTable& shared) {
     value = read_enum(from, last(T{}));
   } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
     value = read_whole<T>(from);
-  } else if constexpr (std::same_as<T, std::vector<std::string>>) {
-    from.get_to(value);
-  } else if constexpr (requires { value.emplace_back(); }) {
+  } else if constexpr (kIsList<T>) {
     for (const json& item : from) {
       take(item, value.emplace_back(), shared);
     }
-  } else if constexpr (kIsReadList<T>) {
+  } else if constexpr (kIsArray<T>) {
     for (std::size_t i = 0; i < value.size(); ++i) {
       take(from.at(i), value[i], shared);
     }

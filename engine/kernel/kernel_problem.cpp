@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <span>
 
@@ -30,25 +31,37 @@ void add_sizes(const DTypes& dtypes, Bindings& bound) {
   }
 }
 
+/// The arrays that the caller passes, and their elements. One whose extent does not depend on the problem alone is left out.
+void for_each_array(const KernelSpec& spec, const Bindings& bound, const std::function<void(const Argument&, double)>& use) {
+  for (const Argument& argument : spec.arguments) {
+    if (argument.direction == Direction::kScalar || argument.direction == Direction::kWorkspace) {
+      continue;
+    }
+    if (const Result<Value> elements = argument.extent.evaluate(bound)) {
+      use(argument, elements->real());
+    }
+  }
+}
+
 }  // namespace
 
-/// Elements of the largest argument; 0 if an extent does not depend on the problem alone. Doubles, so that nothing overflows.
 double largest_argument(const KernelSpec& spec, const Problem& problem) {
-  Bindings bound;
+  Bindings bound;  // of doubles, so that nothing overflows: make_problem() asks before it accepts a shape
   for (const auto& [extent, value] : problem.shape) {
     bound.emplace("p." + extent, static_cast<double>(value));
   }
   add_sizes(problem.dtype, bound);
   double largest = 0.0;
-  for (const Argument& argument : spec.arguments) {
-    if (argument.direction == Direction::kScalar || argument.direction == Direction::kWorkspace) {
-      continue;
-    }
-    if (const Result<Value> extent = argument.extent.evaluate(bound)) {
-      largest = std::max(largest, extent->real());
-    }
-  }
+  for_each_array(spec, bound, [&](const Argument& /*argument*/, double elements) { largest = std::max(largest, elements); });
   return largest;
+}
+
+double argument_bytes(const KernelSpec& spec, const Problem& problem) {
+  double bytes = 0.0;
+  for_each_array(spec, bindings(problem), [&](const Argument& argument, double elements) {
+    bytes += elements * static_cast<double>(size_of(argument.element(problem.dtype)));
+  });
+  return bytes;
 }
 
 namespace {

@@ -38,8 +38,10 @@ Result<DTypes> choose_dtypes(const KernelSpec& spec, std::string_view text);
 /// p.NAME and sizeof(T) (of several types sizeof(In), ...), for expressions of this problem.
 Bindings bindings(const Problem& problem);
 
-/// Elements of the largest argument that the caller passes.
+/// Elements of the largest argument that the caller passes; 0 if no extent depends on the problem alone.
 double largest_argument(const KernelSpec& spec, const Problem& problem);
+/// Bytes of all arrays that the caller passes.
+double argument_bytes(const KernelSpec& spec, const Problem& problem);
 /// The text of a condition of `valid` on the Problem alone that refuses it; empty if there is none.
 std::string refusal(const KernelSpec& spec, const Problem& problem);
 

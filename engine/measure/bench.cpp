@@ -97,9 +97,9 @@ std::vector<measure::GuardedArena::Payload> Bench::Impl::argument_payloads(std::
 
 /// Of each slot the original, then the answer. What lies before them has another length in each process: nobody finds them by counting.
 std::vector<measure::GuardedArena::Payload> Bench::Impl::own_payloads() {
-  static const std::uint64_t kDrawn = std::random_device{}();
+  static const std::uint64_t drawn = std::random_device{}();
   constexpr std::size_t kUnit = 256, kMostUnits = 4096;
-  std::vector<measure::GuardedArena::Payload> made{{kUnit * (1 + random_bits(kDrawn, slots_.size()) % kMostUnits), kOwnPattern, 1}};
+  std::vector<measure::GuardedArena::Payload> made{{kUnit * (1 + random_bits(drawn, slots_.size()) % kMostUnits), kOwnPattern, 1}};
   own_owners_ = {{slots_.empty() ? nullptr : slots_.data(), true}};
   for (const Slot& slot : slots_) {
     if (slot.is_output() && slot.is(Direction::kInOut)) {

@@ -219,16 +219,16 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
   HONE_TRY(ready_for_timing());
   HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
   HONE_TRY(fit_workspaces(counts));
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kNone;
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kUnlimited;
   const Clock::time_point warming = Clock::now();
   Subject timed = subject(kernel, configuration, std::move(counts));
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
   // The incumbent of a short kernel was timed in a graph, and a warm-up run is not.
   const double alone_us = limit_us < settings.graph_below_us * settings.race_margin && has_graphs_ ? kAloneUs : 0.0;
-  const bool hopeless = timed.warmup_us < kNone && timed.warmup_us > kHopeless * limit_us + alone_us;
+  const bool hopeless = timed.warmup_us < kUnlimited && timed.warmup_us > kHopeless * limit_us + alone_us;
   if (!hopeless) {
-    HONE_TRY(select_timing_method(timed, settings, incumbent_us.value_or(kNone)));
+    HONE_TRY(select_timing_method(timed, settings, incumbent_us.value_or(kUnlimited)));
   }
   readings = device_.readings();
   std::vector<std::vector<double>> samples(1);

@@ -239,7 +239,7 @@ std::vector<std::string> included_headers(std::string_view text, char bracket) {
   const std::string code = without_comments(text);
   const char close = bracket == '<' ? '>' : bracket;
   std::vector<std::string> headers;
-  for (std::size_t at = code.find("#"); at != std::string::npos; at = code.find("#", at + 1)) {
+  for (std::size_t at = code.find('#'); at != std::string::npos; at = code.find('#', at + 1)) {
     PlainReader reader(code, at + 1);
     if (reader.word() != "include" || !reader.next_is(bracket)) {
       continue;

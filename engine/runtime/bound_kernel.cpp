@@ -85,6 +85,7 @@ BoundKernel::BoundKernel(std::shared_ptr<const Core> core) : core_(std::move(cor
 Result<KernelView> BoundKernel::find(std::span<const std::int64_t> extents) const { return core_->find(extents, true); }
 Result<KernelView> BoundKernel::find_at_once(std::span<const std::int64_t> extents) const { return core_->find(extents, false); }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the public interface says so
 Result<BoundKernel> Engine::bind(std::string_view kernel, const DTypes& dtypes, std::vector<std::string> extents, const Shape& fixed) {
   HONE_TRY(core_->origin().check());
   if (extents.size() > BoundKernel::kMostExtents) {

@@ -177,7 +177,7 @@ class Check {
     request.sanitizer = std::move(*sanitizer);
     std::vector<Trial> trials;
     // The log does not tell whose finding it holds: one configuration goes at a time.
-    const Result<void> done = evaluate(request, sample, 1, [&](Trial trial) {
+    Result<void> done = evaluate(request, sample, 1, [&](Trial trial) {
       explain(trial, problem, plugin.finding(logs.news()));
       trials.push_back(std::move(trial));
     });

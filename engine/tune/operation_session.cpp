@@ -1,17 +1,15 @@
 #include "engine/tune/operation_session.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 
 #include "engine/base/cores.hpp"
-#include "engine/measure/measure.hpp"
 #include "engine/store/operation_lookup.hpp"
-#include "engine/tune/tuning_session.hpp"
-#include "engine/tune/turns.hpp"
+#include "engine/tune/entrants.hpp"
+#include "engine/tune/kernel_final.hpp"
 
 namespace hone {
 namespace {
@@ -22,47 +20,21 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kTick = 0.01;                // seconds between looks at the kernels that wait for their turn
 constexpr double kFinalShare = 0.1;           // of a budget in seconds, kept for the final round of one kernel,
 constexpr double kSeveralFinalsShare = 0.15;  // and of several
-constexpr double kDuelMargin = 1.05;          // of two winners that are timed in turns
-constexpr int kDuelRounds = 3;
-constexpr double kDuelSeconds = 0.1;  // for a kernel in a round
-constexpr double kSlice = 0.03;       // of a budget in seconds: the least that a turn lasts
-constexpr double kLongSlice = 0.15;   // where processes end with a turn
+constexpr double kSlice = 0.03;               // of a budget in seconds: the least that a turn lasts
+constexpr double kLongSlice = 0.15;           // where processes end with a turn
 constexpr std::size_t kSliceTrials = 4;
 constexpr std::size_t kAhead = 4;      // proposals compiled for a kernel that waits for its turn
 constexpr double kBufferFactor = 4.0;  // of the arguments' bytes: answers, guard bands, what stands by
 constexpr double kMemoryShare = 0.5;
-
-/// A kernel that is legal here.
-struct Entrant {
-  std::size_t place = 0;  ///< in the report
-  TuneRequest request;
-  std::unique_ptr<TuningSession> session;
-  bool out = false;   ///< gets no more turns, and is in no final round
-  bool done = false;  ///< gets no more turns
-  double turn_seconds = 0.0;
-  std::size_t turn_trials = 0;
-  std::optional<Measurement> measured;  ///< of its winner, beside the others'
-};
-
-double timed_us(const Trial& trial) { return trial.outcome == Outcome::kOk ? trial.measurement.median_us : kUnbounded; }
-
-double bytes_of(const KernelSpec& spec, const Problem& problem) {
-  const Bindings bound = bindings(problem);
-  double bytes = 0.0;
-  for (const Argument& argument : spec.arguments) {
-    const Result<Value> extent = argument.extent.evaluate(bound);
-    const bool counts = argument.direction != Direction::kScalar && argument.direction != Direction::kWorkspace && extent.ok();
-    bytes += counts ? extent->real() * static_cast<double>(size_of(argument.element(problem.dtype))) : 0.0;
-  }
-  return bytes;
-}
 
 class OperationSession {
  public:
   OperationSession(const OperationRequest& request, Store& store) : request_(request), store_(store) {}
 
   Result<OperationReport> run(const Registry& registry) {
-    HONE_TRY(enter());
+    HONE_TRY(entrants_.enter(
+        request_, store_, [this](const std::string& kernel, const Progress& progress) { note_progress(kernel, progress); },
+        report_.kernels));
     HONE_TRY(open(registry));
     const Result<void> done = search_and_decide();
     const bool cancelled = !done && done.error().code == ErrorCode::kCancelled;
@@ -84,42 +56,6 @@ class OperationSession {
 
   // ---- who takes part ------------------------------------------------------------------------------------------------------------------
 
-  Result<void> enter() {
-    for (const KernelSpec* const spec : request_.operation->implementations) {
-      report_.kernels.push_back({.spec = spec, .part = Part::kIllegal, .why = {}, .tuned = {}, .best_us = {}});
-      Result<Problem> problem = problem_for(*spec, request_.problem);
-      if (!problem) {
-        report_.kernels.back().why = problem.error().message;
-        continue;
-      }
-      auto entrant = std::make_unique<Entrant>();
-      entrant->place = report_.kernels.size() - 1;
-      entrant->request = common();
-      entrant->request.spec = *spec;
-      entrant->request.operation = request_.operation->name;
-      entrant->request.problem = *std::move(problem);
-      entrant->request.on_progress = [this, kernel = spec->name](const Progress& progress) { note_progress(kernel, progress); };
-      Result<LikelySpace> spaces = likely_space_of(entrant->request);
-      if (!spaces) {
-        report_.kernels.back().why = spaces.error().message;
-        continue;
-      }
-      entrant->session = std::make_unique<TuningSession>(entrant->request, store_, *std::move(spaces));
-      entrants_.push_back(std::move(entrant));
-    }
-    return entrants_.empty() ? Result<void>(nobody()) : Result<void>();
-  }
-
-  [[nodiscard]] Error nobody() const {
-    std::vector<std::string> reasons;
-    for (const KernelReport& kernel : report_.kernels) {
-      reasons.push_back(fmt::format("{}: {}", kernel.spec->name, kernel.why));
-    }
-    return {ErrorCode::kEmptySpace,
-            fmt::format("no kernel of {} can be tuned for {} {} on {}: {}", request_.operation->name, name(request_.problem.dtype),
-                        text(request_.problem.shape), common().device.info.id, fmt::join(reasons, "; "))};
-  }
-
   Result<void> open(const Registry& registry) {
     for (const auto& entrant : entrants_) {
       HONE_TRY(entrant->session->open(registry));
@@ -127,11 +63,8 @@ class OperationSession {
     }
     start_ = Clock::now();
     const auto memory = common().device.info.properties.find("memory");
-    double bytes = 0.0;
-    for (const auto& entrant : entrants_) {
-      bytes += kBufferFactor * bytes_of(entrant->request.spec, entrant->request.problem);
-    }
-    one_at_a_time_ = memory != common().device.info.properties.end() && bytes > kMemoryShare * static_cast<double>(memory->second);
+    one_at_a_time_ = memory != common().device.info.properties.end() &&
+                     kBufferFactor * entrants_.argument_bytes() > kMemoryShare * static_cast<double>(memory->second);
     return {};
   }
 
@@ -184,44 +117,18 @@ class OperationSession {
 
   [[nodiscard]] double elapsed() const { return earlier_seconds_ + std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-  [[nodiscard]] std::size_t trials() const {
-    std::size_t sum = 0;
-    for (const auto& entrant : entrants_) {
-      sum += entrant->session->trials().size();
-    }
-    return sum;
-  }
-
   [[nodiscard]] Remaining remaining() const {
     const Budget& budget = common().budget;
-    const double finals = std::ranges::count(entrants_, false, &Entrant::out) > 1 ? kSeveralFinalsShare : kFinalShare;
+    const double finals = entrants_.alive() > 1 ? kSeveralFinalsShare : kFinalShare;
     return {.seconds = budget.seconds ? *budget.seconds * (common().finish ? 1.0 - finals : 1.0) - elapsed() : kUnbounded,
-            .trials = budget.trials ? static_cast<double>(*budget.trials) - static_cast<double>(trials()) : kUnbounded};
+            .trials = budget.trials ? static_cast<double>(*budget.trials) - static_cast<double>(entrants_.trials()) : kUnbounded};
   }
 
   [[nodiscard]] bool is_over() const { return remaining().seconds <= 0.0 || remaining().trials <= 0.0; }
 
-  [[nodiscard]] std::vector<Runner> runners() const {
-    std::vector<Runner> all;
-    for (const auto& entrant : entrants_) {
-      Runner& runner = all.emplace_back();
-      double seconds = 0.0;
-      for (const Trial& trial : entrant->session->trials()) {
-        runner.times_us.push_back(timed_us(trial));
-        seconds += trial.seconds.total() - trial.seconds.compile;
-      }
-      runner.seconds = seconds / std::max(1.0, static_cast<double>(runner.times_us.size()));
-      if (entrant->turn_trials > 0) {
-        runner.seconds = std::max(runner.seconds, entrant->turn_seconds / static_cast<double>(entrant->turn_trials));
-      }
-      runner.can_go_on = !entrant->out && !entrant->done;
-    }
-    return all;
-  }
-
   [[nodiscard]] std::size_t first_share() const {
     double slowest = 0.0;
-    for (const Runner& runner : runners()) {
+    for (const Runner& runner : entrants_.runners()) {
       slowest = std::max(slowest, runner.seconds);
     }
     return Turns::first_share(entrants_.size(), whole_budget(), slowest);
@@ -260,13 +167,13 @@ class OperationSession {
   Result<void> drop() {
     const std::size_t share = first_share();
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
-      Entrant& entrant = *entrants_[i];
+      Entrant& entrant = entrants_[i];
       if (entrant.out) {
         continue;
       }
       if (std::optional<Error> error = entrant.session->default_error()) {
         HONE_TRY(settle(entrant, *std::move(error)));
-      } else if (entrant.session->trials().size() >= share && Turns::is_far_behind(i, runners(), remaining())) {
+      } else if (entrant.session->trials().size() >= share && Turns::is_far_behind(i, entrants_.runners(), remaining())) {
         entrant.out = true;
         of(entrant).part = Part::kBehind;
         if (entrant.session->started()) {
@@ -294,8 +201,8 @@ class OperationSession {
     if (waiting != nullptr) {
       return waiting;
     }
-    const std::optional<std::size_t> next = Turns::next(runners(), remaining());
-    return next ? entrants_[*next].get() : nullptr;
+    const std::optional<std::size_t> next = Turns::next(entrants_.runners(), remaining());
+    return next ? &entrants_[*next] : nullptr;
   }
 
   /// Looks after all while the next one is not ready.
@@ -307,7 +214,7 @@ class OperationSession {
 
   /// All compile ahead; who has the turn gets the most of it.
   void share_compilers(const Entrant* active) {
-    const auto alive = static_cast<std::size_t>(std::ranges::count(entrants_, false, &Entrant::out));
+    const auto alive = entrants_.alive();
     const auto cores = common().compile_workers > 0 ? static_cast<std::size_t>(common().compile_workers) : usable_cores();
     const bool all_begin = active == nullptr || active->session->trials().empty();
     for (const auto& entrant : entrants_) {
@@ -357,7 +264,7 @@ class OperationSession {
     HONE_TRY(settle(entrant, run_turn(entrant, before)));
     entrant.turn_seconds += elapsed() - begin;
     entrant.turn_trials += entrant.session->trials().size() - before;
-    tell_rivals();
+    entrants_.tell_rivals();
     return {};
   }
 
@@ -389,7 +296,7 @@ class OperationSession {
         break;
       }
       HONE_TRY(session.take(kTick));
-      tell_rivals();
+      entrants_.tell_rivals();
       feed_others(&entrant);
     }
     return finish_turn(entrant, whole);
@@ -409,25 +316,6 @@ class OperationSession {
     return {};
   }
 
-  [[nodiscard]] std::optional<double> best_beside(const Entrant* left_out) const {
-    std::optional<double> best;
-    for (const auto& entrant : entrants_) {
-      const std::optional<double>& own = entrant->session->best_us();
-      if (entrant.get() != left_out && own && (!best || *own < *best)) {
-        best = own;
-      }
-    }
-    return best;
-  }
-
-  void tell_rivals() {
-    for (const auto& entrant : entrants_) {
-      if (const std::optional<double> best = best_beside(entrant.get()); best && !entrant->out) {
-        entrant->session->set_rival(*best);
-      }
-    }
-  }
-
   Result<void> drain() {
     for (const auto& entrant : entrants_) {
       if (!entrant->out && entrant->session->started()) {
@@ -437,11 +325,10 @@ class OperationSession {
     return {};
   }
 
-  // ---- the final rounds
-  // ------------------------------------------------------------------------------------------------------------------
+  // ---- the final rounds ----------------------------------------------------------------------------------------------------------------
 
   Result<void> decide() {
-    const std::optional<double> best = best_beside(nullptr);
+    const std::optional<double> best = entrants_.best_us();
     std::vector<Entrant*> finalists;
     for (const auto& entrant : entrants_) {
       const std::optional<double>& own = entrant->session->best_us();
@@ -457,7 +344,6 @@ class OperationSession {
         finalists.push_back(entrant.get());
       }
     }
-    HONE_TRY(duel(finalists));
     return crown(finalists);
   }
 
@@ -473,64 +359,41 @@ class OperationSession {
     return {};
   }
 
-  /// Times winners that lie close together in turns, and in the same way.
-  Result<void> duel(const std::vector<Entrant*>& finalists) {
-    double best = kUnbounded;
-    bool graphs = false;
-    for (const Entrant* const entrant : finalists) {
-      best = std::min(best, entrant->measured->median_us);
-      graphs = graphs || entrant->measured->by_graph;
-    }
-    std::vector<Entrant*> close;
-    std::ranges::copy_if(finalists, std::back_inserter(close),
-                         [&](const Entrant* entrant) { return entrant->measured->median_us <= kDuelMargin * best; });
-    if (close.size() < 2 || one_at_a_time_) {
-      return {};
-    }
-    std::vector<std::vector<double>> samples(close.size());
-    for (int round = 0; round < kDuelRounds; ++round) {
-      for (std::size_t i = 0; i < close.size(); ++i) {
-        const Result<std::vector<Trial>> timed =
-            close[i]->session->evaluator().time_again({*close[i]->session->winner()}, kDuelSeconds, graphs);
-        if (!timed) {
-          return timed.error().code == ErrorCode::kCancelled ? Result<void>(timed.error())
-                                                             : Result<void>();  // as the final rounds had them
-        }
-        for (const Trial& trial : *timed) {
-          const auto& of_round = trial.measurement.samples_us;
-          samples[i].insert(samples[i].end(), of_round.begin(), of_round.end());
-        }
-      }
-    }
-    for (std::size_t i = 0; i < close.size(); ++i) {
-      if (!samples[i].empty()) {
-        const bool by_graph = close[i]->measured->by_graph || graphs;
-        close[i]->measured = summarize(std::move(samples[i]));
-        close[i]->measured->by_graph = by_graph;
-        of(*close[i]).best_us = close[i]->measured->median_us;
-      }
-    }
-    return {};
-  }
-
-  /// The fastest; of those that cannot be told from it the kernel that serves the problem already.
+  /// The fastest of the kernels' winners becomes what serves the operation.
   Result<void> crown(const std::vector<Entrant*>& finalists) {
-    const auto fastest = std::ranges::min_element(finalists, {}, [](const Entrant* entrant) { return entrant->measured->median_us; });
-    if (fastest == finalists.end()) {
+    if (finalists.empty()) {
       return {};
     }
     const RecordKey key =
-        operation_key(request_.operation->name, request_.problem, common().device.info, entrants_.front()->session->key().purpose);
+        operation_key(request_.operation->name, request_.problem, common().device.info, entrants_.front().session->key().purpose);
     HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key));
-    const Entrant* winner = *fastest;
-    for (const Entrant* const entrant : finalists) {
-      const bool serves =
-          standing && standing->kernel == entrant->request.spec.name && standing->source_hash == entrant->request.spec.source_hash;
-      winner = serves && entrant->measured->ci95_low_us <= (*fastest)->measured->ci95_high_us ? entrant : winner;
+    std::vector<KernelFinalist> timed;
+    for (Entrant* const entrant : finalists) {
+      const KernelSpec& spec = entrant->request.spec;
+      const bool serves = standing && standing->kernel == spec.name && standing->source_hash == spec.source_hash;
+      timed.push_back({.measured = *entrant->measured, .serves_already = serves, .time_again = [entrant](double seconds, bool graphs) {
+                         return samples_again(*entrant, seconds, graphs);
+                       }});
     }
-    of(*winner).part = Part::kWon;
-    report_.winner = winner->place;
-    return keep(key, *winner);
+    if (!one_at_a_time_) {
+      HONE_TRY(time_in_turns(timed));
+    }
+    for (std::size_t i = 0; i < finalists.size(); ++i) {
+      of(*finalists[i]).best_us = timed[i].measured.median_us;
+    }
+    const Entrant& winner = *finalists[*pick(timed)];
+    of(winner).part = Part::kWon;
+    report_.winner = winner.place;
+    return keep(key, winner);
+  }
+
+  static Result<std::vector<double>> samples_again(Entrant& entrant, double seconds, bool graphs) {
+    HONE_ASSIGN(const std::vector<Trial> timed, entrant.session->evaluator().time_again({*entrant.session->winner()}, seconds, graphs));
+    std::vector<double> samples;
+    for (const Trial& trial : timed) {
+      samples.insert(samples.end(), trial.measurement.samples_us.begin(), trial.measurement.samples_us.end());
+    }
+    return samples;
   }
 
   Result<void> keep(const RecordKey& key, const Entrant& winner) {
@@ -564,38 +427,31 @@ class OperationSession {
     return standing ? Result<void>() : keep(key, *best);
   }
 
-  // ---- what is said of it
-  // ----------------------------------------------------------------------------------------------------------------
+  // ---- what is said of it --------------------------------------------------------------------------------------------------------------
 
   void note_progress(const std::string& kernel, const Progress& progress) const {
     if (common().on_progress) {
       Progress all = progress;
       all.kernel = kernel;
-      all.trials = static_cast<std::int64_t>(trials());
+      all.trials = static_cast<std::int64_t>(entrants_.trials());
       all.elapsed_seconds = elapsed();
-      all.default_us = default_us();
-      all.best_us = best_beside(nullptr);
+      all.default_us = entrants_.default_us();
+      all.best_us = entrants_.best_us();
       common().on_progress(all);
     }
   }
 
-  /// What would run untuned: of the first kernel that is legal.
-  [[nodiscard]] std::optional<double> default_us() const {
-    const Trial* const standard = entrants_.front()->session->default_trial();
-    return standard != nullptr && standard->outcome == Outcome::kOk ? std::optional(standard->measurement.median_us) : std::nullopt;
-  }
-
   Result<OperationReport> report() {
     report_.seconds = elapsed();
-    report_.trials = static_cast<std::int64_t>(trials());
-    report_.default_us = default_us().value_or(0.0);
+    report_.trials = static_cast<std::int64_t>(entrants_.trials());
+    report_.default_us = entrants_.default_us().value_or(0.0);
     for (const auto& entrant : entrants_) {
       HONE_ASSIGN(of(*entrant).tuned, entrant->session->report());
       for (const std::string& note : of(*entrant).tuned->notes) {
         report_.notes.push_back(fmt::format("{}: {}", entrant->request.spec.name, note));
       }
     }
-    const auto& standard = of(*entrants_.front()).tuned->default_measured;
+    const auto& standard = of(entrants_.front()).tuned->default_measured;
     report_.default_us = standard ? standard->measurement.median_us : report_.default_us;
     if (report_.winner) {
       report_.speedup = report_.default_us / report_.kernels[*report_.winner].best_us.value_or(kUnbounded);
@@ -606,7 +462,7 @@ class OperationSession {
   const OperationRequest& request_;
   Store& store_;
   OperationReport report_;
-  std::vector<std::unique_ptr<Entrant>> entrants_;
+  Entrants entrants_;
   double earlier_seconds_ = 0.0;
   Clock::time_point start_ = Clock::now();
   bool one_at_a_time_ = false;  ///< memory holds the buffers of one kernel

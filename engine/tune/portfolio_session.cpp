@@ -50,17 +50,6 @@ double amount_of(const Work& work) {
   return std::max({1.0, work.bytes, work.flops / kFlopsForByte});
 }
 
-double argument_bytes(const KernelSpec& spec, const Problem& problem) {
-  const Bindings bound = bindings(problem);
-  double bytes = 0.0;
-  for (const Argument& argument : spec.arguments) {
-    const Result<Value> extent = argument.extent.evaluate(bound);
-    const bool counts = argument.direction != Direction::kScalar && argument.direction != Direction::kWorkspace && extent.ok();
-    bytes += counts ? extent->real() * static_cast<double>(size_of(argument.element(problem.dtype))) : 0.0;
-  }
-  return bytes;
-}
-
 class PortfolioSession {
  public:
   PortfolioSession(const PortfolioRequest& request, Store& store, const Registry& registry)
@@ -355,7 +344,7 @@ class PortfolioSession {
     common.keep_best = false;
     common.on_progress = nullptr;
     HONE_ASSIGN(common.problem, problem_at(shape));
-    const Result<void> done =
+    Result<void> done =
         request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common)) : measure_all(shape, std::move(common));
     if (done) {
       failures_in_a_row_ = empty_turns_ = 0;

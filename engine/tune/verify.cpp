@@ -98,7 +98,7 @@ class Verification {
     HONE_ASSIGN(usable_, take_code());
     const bool makeable = usable_ && can_be_made();
     HONE_TRY(gather(**space));
-    const Result<void> tried = try_all();
+    Result<void> tried = try_all();
     if (!tried) {
       const ErrorCode code = tried.error().code;
       if (code == ErrorCode::kCancelled || code == ErrorCode::kUnavailable || code == ErrorCode::kStore) {

@@ -53,7 +53,7 @@ std::vector<std::string> environment_of(const WorkerCommand& command) {
     }
   }
   for (const auto& [variable, value] : command.environment) {
-    variables.push_back(variable + "=" + value);
+    variables.push_back(fmt::format("{}={}", variable, value));
   }
   return variables;
 }

@@ -21,9 +21,9 @@ bool is_executable(const std::filesystem::path& file) {
 std::filesystem::path own_folder() {
   Dl_info info{};
   std::error_code failed;
-  static const char kOwn = 0;
+  static const char own = 0;
   // Of a program the name is what it was called by, which is no path where PATH led to it.
-  if (::dladdr(&kOwn, &info) != 0 && info.dli_fname != nullptr && std::filesystem::path(info.dli_fname).is_absolute()) {
+  if (::dladdr(&own, &info) != 0 && info.dli_fname != nullptr && std::filesystem::path(info.dli_fname).is_absolute()) {
     if (const auto file = std::filesystem::canonical(info.dli_fname, failed); !failed) {
       return file.parent_path();
     }

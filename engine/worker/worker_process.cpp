@@ -89,7 +89,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     const bool ended = ::waitpid(pid, &status, WNOHANG) == pid;
     ::kill(-pid, SIGKILL);
     boost::system::error_code ignored;
-    socket.close(ignored);
+    static_cast<void>(socket.close(ignored));
     timer.cancel();
     drain_errors();
     if (!ended) {
@@ -239,7 +239,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
       keep_errors(static_cast<std::size_t>(count));
     }
     boost::system::error_code ignored;
-    errors.close(ignored);
+    static_cast<void>(errors.close(ignored));
   }
 
   void expire(double allowed) {

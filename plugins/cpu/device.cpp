@@ -18,23 +18,27 @@
 namespace hone::cpu {
 namespace {
 
+Result<void> copy_bytes(void* destination, const void* source, std::size_t bytes) {
+  if (bytes > 0) {  // neither pointer may be null otherwise
+    std::memcpy(destination, source, bytes);
+  }
+  return {};
+}
+
+Result<void> fill_bytes(void* destination, std::size_t bytes, std::uint8_t pattern) {
+  if (bytes > 0) {
+    std::memset(destination, pattern, bytes);
+  }
+  return {};
+}
+
 /// The device runs everything at once, in the thread that asks.
 class CpuSideStream final : public SideStream {
  public:
   [[nodiscard]] void* handle() const override { return nullptr; }
   Result<void> follow(void* /*stream*/) override { return {}; }
-  Result<void> copy(void* destination, const void* source, std::size_t bytes) override {
-    if (bytes > 0) {
-      std::memcpy(destination, source, bytes);
-    }
-    return {};
-  }
-  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override {
-    if (bytes > 0) {
-      std::memset(destination, pattern, bytes);
-    }
-    return {};
-  }
+  Result<void> copy(void* destination, const void* source, std::size_t bytes) override { return copy_bytes(destination, source, bytes); }
+  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override { return fill_bytes(destination, bytes, pattern); }
   Result<void> upload(void* destination, std::span<const std::byte> source) override {
     return copy(destination, source.data(), source.size());
   }
@@ -56,18 +60,8 @@ class CpuDevice final : public Device {
   Result<void> download(std::span<std::byte> destination, const void* source) override {
     return copy(destination.data(), source, destination.size());
   }
-  Result<void> copy(void* destination, const void* source, std::size_t bytes) override {
-    if (bytes > 0) {
-      std::memcpy(destination, source, bytes);
-    }
-    return {};
-  }
-  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override {
-    if (bytes > 0) {
-      std::memset(destination, pattern, bytes);
-    }
-    return {};
-  }
+  Result<void> copy(void* destination, const void* source, std::size_t bytes) override { return copy_bytes(destination, source, bytes); }
+  Result<void> fill(void* destination, std::size_t bytes, std::uint8_t pattern) override { return fill_bytes(destination, bytes, pattern); }
 
   Result<void> randomize(void* destination, DType dtype, std::size_t count, std::uint64_t seed) override {
     cpu::randomize(executor_->pool, destination, dtype, count, seed);

@@ -13,11 +13,11 @@ std::string with_dynamic_shared(std::string_view text) {
     return result;
   }
   // extern __shared__ [__align__(16) | alignas(16)] TYPE NAME [ ] ;
-  static const std::regex kDeclaration(
+  static const std::regex declaration(
       R"(extern\s+__shared__\s+((?:__align__|alignas)\s*\([^)]*\)\s*)?([A-Za-z_][A-Za-z0-9_:<>, ]*?)\s+([A-Za-z_][A-Za-z0-9_]*)\s*\[\s*\]\s*;)");
   std::smatch found;
   std::string made;
-  while (std::regex_search(result, found, kDeclaration)) {
+  while (std::regex_search(result, found, declaration)) {
     const std::string whole = found[0];
     made += found.prefix();
     made += fmt::format("{0}* {1} = static_cast<{0}*>(hone_dynamic_shared());", found[2].str(), found[3].str());

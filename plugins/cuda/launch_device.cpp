@@ -27,7 +27,9 @@ class CudaBuffer final : public Buffer {
   CudaBuffer(const CudaBuffer&) = delete;
   CudaBuffer& operator=(const CudaBuffer&) = delete;
 
-  [[nodiscard]] void* address() const override { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_)); }
+  [[nodiscard]] void* address() const override {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address_));  // NOLINT(performance-no-int-to-ptr): the driver's are numbers
+  }
   [[nodiscard]] std::size_t bytes() const override { return bytes_; }
 
  private:

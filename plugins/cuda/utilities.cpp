@@ -135,8 +135,9 @@ Result<void> Utilities::launch(KernelHandle kernel, StreamHandle stream, std::si
 }
 
 Result<void> Utilities::reset(StreamHandle stream) {
-  static const Summary kEmpty{};  // outlives the copy
-  if (const Status status = context_->api().memcpy_htod_async(summary_, &kEmpty, sizeof(Summary), stream); status != status::kSuccess) {
+  static const Summary empty_summary{};  // outlives the copy
+  if (const Status status = context_->api().memcpy_htod_async(summary_, &empty_summary, sizeof(Summary), stream);
+      status != status::kSuccess) {
     return driver_error(context_->api(), status, "the device's results cannot be reset");
   }
   return {};

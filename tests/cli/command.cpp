@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -25,7 +27,7 @@ std::vector<std::string> merged(const Environment& extra) {
     }
   }
   for (const auto& [name, value] : extra) {
-    variables.push_back(name + "=" + value);
+    variables.push_back(fmt::format("{}={}", name, value));
   }
   return variables;
 }
@@ -40,6 +42,15 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 constexpr const char* kHone = HONE_BINARY_DIR "/bin/hone";
+
+/// With times that are taken in a fraction of the usual one, which no test depends on.
+Arguments in_short(Arguments arguments) {
+  const bool takes_times = !arguments.empty() && (arguments.front() == "tune" || arguments.front() == "verify");
+  if (takes_times && std::ranges::find(arguments, "--timing-seconds") == arguments.end()) {
+    arguments.insert(arguments.end(), {"--timing-seconds", "0.02"});
+  }
+  return arguments;
+}
 
 pid_t start(const std::string& program, const Arguments& arguments, const Environment& extra, const std::string& out,
             const std::string& err) {
@@ -78,7 +89,7 @@ Ended run_program(const std::string& program, const Arguments& arguments, const 
 
 }  // namespace
 
-Ended run(const Arguments& arguments, const Environment& extra) { return run_program(kHone, arguments, extra); }
+Ended run(const Arguments& arguments, const Environment& extra) { return run_program(kHone, in_short(arguments), extra); }
 
 Ended run_shell(const std::string& script, const Environment& extra) {
   Environment all = extra;
@@ -87,7 +98,7 @@ Ended run_shell(const std::string& script, const Environment& extra) {
 }
 
 Running::Running(const Arguments& arguments, const std::string& out, const std::string& err)
-    : pid_(start(kHone, arguments, {}, out, err)) {}
+    : pid_(start(kHone, in_short(arguments), {}, out, err)) {}
 
 Running::~Running() { kill_and_reap(); }
 

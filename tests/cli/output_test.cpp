@@ -132,8 +132,8 @@ TEST_CASE("nothing usable is no success") {
 }
 
 TEST_CASE("an amount that no memory holds is refused") {
-  const Ended ended =
-      run({"compare", "--spaces", HONE_SOURCE_DIR "/tests/package/toy.json", "--strategy", "random", "--repeats", "1000000000"});
+  const std::string space = HONE_SOURCE_DIR "/tests/package/toy.json";
+  const Ended ended = run({"compare", "--spaces", space, "--strategy", "random", "--repeats", "1000000000"});
   CHECK(ended.exit == 2);
   CHECK(ended.err.find("--repeats is a number from 1 to 100000; it cannot be 1000000000") != std::string::npos);
 }

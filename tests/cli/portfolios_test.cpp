@@ -7,16 +7,19 @@
 namespace hone::test {
 namespace {
 
-const std::string kRange = "rows=1..64,cols=16..256";
+const std::string kDoubled = HONE_SOURCE_DIR "/tests/cli/doubled.cu";
 
-Ended make_portfolio(const std::string& store, const Arguments& more) {
-  Arguments arguments{"tune", "row_sum", "--device", "cpu", "--shapes", kRange, "--largest", "1MiB", "--store", store, "--json"};
+Ended make_portfolio(const std::string& kernel, const std::string& range, const std::string& store, const Arguments& more) {
+  Arguments arguments{"tune", kernel, "--device", "cpu", "--shapes", range, "--largest", "1MiB", "--store", store, "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run(arguments);
 }
 
-Ended best_of(const std::string& store, const std::string& shape) {
-  return run({"best", "row_sum", "--device", "cpu", "--shape", shape, "--store", store, "--json"});
+/// `verb` for the sums of rows of a shape that nobody tuned.
+Ended of_row_sum(const std::string& verb, const std::string& store, const Arguments& more = {}) {
+  Arguments arguments{verb, "row_sum", "--device", "cpu", "--shape", "rows=3,cols=20", "--store", store, "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
 }
 
 bool tells(const Ended& ended, const std::string& what) {
@@ -26,37 +29,42 @@ bool tells(const Ended& ended, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("a range is measured, goes on where it stopped, and serves shapes that nobody tuned") {
+TEST_CASE("a range is measured, and goes on where it stopped") {
   const TemporaryDirectory directory;
-  const std::string store = directory / "S.db", file = directory / "P.json";
-  const Ended first = make_portfolio(store, {"--budget", "20trials"});
-  REQUIRE_MESSAGE(first.exit == 0, first.err);
-  CHECK(first.json()["trials"] >= 20);
-  CHECK(first.json()["points"] >= 3);
-  CHECK(first.json()["code_bytes"] > 0.0);
-  const std::size_t points = first.json()["points"];
-  const Ended again = make_portfolio(store, {"--budget", "20trials"});
-  REQUIRE_MESSAGE(again.exit == 0, again.err);
-  CHECK(again.json()["measured_now"] == 0);
-  const Ended more = make_portfolio(store, {"--budget", "32trials", "--out", file});
-  REQUIRE_MESSAGE(more.exit == 0, more.err);
-  CHECK(more.json()["trials"] >= 32);
-  CHECK(more.json()["measured_now"] > 0);
-  CHECK(more.json()["points"] >= points);
-  CHECK(more.json()["generation"] > first.json()["generation"]);
+  const auto made = [&](const std::string& budget) {
+    const Ended ended = make_portfolio(kDoubled, "rows=1..64,cols=16..256", directory / "S.db", {"--budget", budget});
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    return ended.json();
+  };
+  const nlohmann::json first = made("20trials");
+  CHECK(first["trials"] >= 20);
+  CHECK(first["points"] >= 3);
+  CHECK(first["code_bytes"] > 0.0);
+  CHECK(made("20trials")["measured_now"] == 0);
+  const nlohmann::json more = made("32trials");
+  CHECK(more["trials"] >= 32);
+  CHECK(more["measured_now"] > 0);
+  CHECK(more["points"] >= first["points"]);
+  CHECK(more["generation"] > first["generation"]);
+}
 
-  const Ended best = best_of(store, "rows=37,cols=99");
+TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, where its code is made ahead of time") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json", range = "rows=1..4,cols=16..32";
+  const Ended made = make_portfolio("row_sum", range, store, {"--budget", "12trials", "--out", file});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+
+  const Ended best = of_row_sum("best", store);
   REQUIRE_MESSAGE(best.exit == 0, best.err);
   CHECK(best.json()["source"] == "predicted");
   CHECK(best.json()["prediction"]["slowdown"] >= 1.0);
   CHECK(best.json()["prediction"]["doubt"] > 0.0);
-  CHECK(best.json()["prediction"]["generation"] == more.json()["generation"]);
-  const Ended ran = run({"run", "row_sum", "--device", "cpu", "--shape", "rows=37,cols=99", "--store", store, "--json"});
+  CHECK(best.json()["prediction"]["generation"] == made.json()["generation"]);
+  const Ended ran = of_row_sum("run", store);
   REQUIRE_MESSAGE(ran.exit == 0, ran.err);
   CHECK(ran.json()["source"] == "predicted");
   CHECK(ran.json()["config"] == best.json()["config"]);
-  const Ended exported =
-      run({"export", "row_sum", "--device", "cpu", "--shape", "rows=37,cols=99", "--store", store, "--out", directory / "plans", "--json"});
+  const Ended exported = of_row_sum("export", store, {"--out", directory / "plans"});
   REQUIRE_MESSAGE(exported.exit == 0, exported.err);
   CHECK(exported.json()["source"] == "predicted");
 
@@ -65,18 +73,18 @@ TEST_CASE("a range is measured, goes on where it stopped, and serves shapes that
   const Ended added = run({"portfolios", "--add", file, "--store", other, "--json"});
   REQUIRE_MESSAGE(added.exit == 0, added.err);
   CHECK(added.json()["current"] == true);
-  CHECK(best_of(other, "rows=37,cols=99").json()["config"] == best.json()["config"]);
+  CHECK(of_row_sum("best", other).json()["config"] == best.json()["config"]);
   const Ended warm = run({"warm", "row_sum", "--device", "cpu", "--store", other, "--json"});
   REQUIRE_MESSAGE(warm.exit == 0, warm.err);
   REQUIRE(warm.json()["portfolios"].size() == 1);
   CHECK(warm.json()["portfolios"][0]["compiled"] == warm.json()["portfolios"][0]["member_count"]);
-  CHECK(warm.json()["portfolios"][0]["member_count"] == more.json()["members"].size());
+  CHECK(warm.json()["portfolios"][0]["member_count"] == made.json()["members"].size());
   CHECK(run({"warm", "row_sum", "--device", "cpu", "--store", other, "--json"}).json()["portfolios"][0]["compiled"] == 0);
   CHECK(run({"warm", "softmax", "--device", "cpu", "--store", other, "--json"}).json()["portfolios"].empty());
 
   const nlohmann::json listed = run({"portfolios", "row_sum", "--store", other, "--json"}).json();
   REQUIRE(!listed["portfolios"].empty());
-  CHECK(listed["portfolios"][0]["range"] == kRange);
+  CHECK(listed["portfolios"][0]["range"] == range);
   CHECK(listed["portfolios"][0]["current"] == true);
   const Ended copied = run({"portfolios", "row_sum", "--dtype", "f32", "--store", other, "--out", directory / "Q.json", "--json"});
   REQUIRE_MESSAGE(copied.exit == 0, copied.err);
@@ -135,15 +143,15 @@ TEST_CASE("--out writes the one portfolio that is meant, and none whose purpose 
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", file = directory / "P.json";
   const auto made = [&](const std::string& range, const Arguments& more = {}) {
-    Arguments all{"tune", "row_sum", "--device", "cpu", "--shapes", range, "--budget", "8trials", "--store", store, "--json"};
+    Arguments all{"--budget", "6trials"};
     all.insert(all.end(), more.begin(), more.end());
-    const Ended ended = run(all);
+    const Ended ended = make_portfolio(kDoubled, range, store, all);
     REQUIRE_MESSAGE(ended.exit == 0, ended.err);
     return ended.json()["generation"].get<std::int64_t>();
   };
   const std::int64_t small = made("rows=1..8,cols=16"), large = made("rows=64,cols=16..32");
   const auto out = [&](const Arguments& more) {
-    Arguments all{"portfolios", "row_sum", "--dtype", "f32", "--store", store, "--out", file};
+    Arguments all{"portfolios", "doubled", "--store", store, "--out", file};
     all.insert(all.end(), more.begin(), more.end());
     return run(all);
   };
@@ -187,11 +195,10 @@ template <class T, Config c> KERNEL void small(IN(p.n) const T* x, OUT(p.n) T* y
 TEST_CASE("what was measured on another share of a product is no part of a portfolio") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";
-  const Ended tuned = run({"tune", "row_sum", "--device", "cpu", "--shape", "rows=8,cols=32", "--budget", "3trials", "--store", store});
+  const Ended tuned = run({"tune", kDoubled, "--device", "cpu", "--shape", "rows=8,cols=32", "--budget", "3trials", "--store", store});
   REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
   const auto measured_now = [&](const std::string& of) {
-    const Ended made =
-        run({"tune", "row_sum", "--device", "cpu", "--shapes", "rows=8,cols=32", "--budget", "4trials", "--store", of, "--json"});
+    const Ended made = make_portfolio(kDoubled, "rows=8,cols=32", of, {"--budget", "4trials"});
     REQUIRE_MESSAGE(made.exit == 0, made.err);
     return made.json()["measured_now"].get<int>();
   };

@@ -15,7 +15,7 @@
 namespace hone::test {
 namespace {
 
-constexpr int kBudget = 24;
+constexpr int kBudget = 12;
 
 /// The rows of a query, columns joined by '|'. Empty while there is no store or no schema yet.
 std::vector<std::string> query(const std::string& store, const std::string& sql) {
@@ -68,7 +68,7 @@ TEST_CASE("a killed session goes on where it was: no trial is lost or repeated")
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";
   const Arguments command{"tune",     "softmax",  "--device", "cpu", "--dtype", "f32", "--shape", "rows=32,cols=256",
-                          "--budget", "24trials", "--seed",   "1",   "--store", store, "--json"};
+                          "--budget", "12trials", "--seed",   "1",   "--store", store, "--json"};
   const int moments = std::getenv("HONE_LONG_TESTS") != nullptr ? 10 : 4;
   std::vector<std::string> before;
   int kills = 0;
@@ -108,13 +108,11 @@ TEST_CASE("kill -9 at random moments loses no trial and repeats none") {
   const std::string store = directory / "S.db";
   const int kills = std::getenv("HONE_LONG_TESTS") != nullptr ? 200 : 8;
   constexpr int kTrials = 300;
+  const std::string space = HONE_SOURCE_DIR "/bench/spaces/copy.NVIDIA_H200.json.gz";
   const auto command = [&](int seed) {
-    return Arguments{"tune",       HONE_SOURCE_DIR "/bench/spaces/copy.NVIDIA_H200.json.gz",
-                     "--strategy", "random",
-                     "--budget",   std::to_string(kTrials) + "trials",
-                     "--seed",     std::to_string(seed),
-                     "--store",    store,
-                     "--json"};
+    return Arguments{
+        "tune",    space, "--strategy", "random", "--budget", std::to_string(kTrials) + "trials", "--seed", std::to_string(seed),
+        "--store", store, "--json"};
   };
   const auto done = [&](int seed) {
     return query(store, "SELECT state FROM session WHERE seed = '" + std::to_string(seed) + "'") == std::vector<std::string>{"done"};

@@ -7,11 +7,16 @@
 #include "tests/cli/command.hpp"
 
 namespace hone::test {
+namespace {
+
+const std::string kHostile = HONE_SOURCE_DIR "/tests/cli/hostile.cu";
+
+}  // namespace
 
 TEST_CASE("a session survives every way a configuration can fail, and counts each as what it was") {
   const TemporaryDirectory directory;
-  const Ended ended = run({"tune", HONE_SOURCE_DIR "/tests/cli/hostile.cu", "--device", "cpu", "--strategy", "exhaustive", "--budget",
-                           "100trials", "--store", directory / "S.db", "--json"});
+  const Ended ended = run(
+      {"tune", kHostile, "--device", "cpu", "--strategy", "exhaustive", "--budget", "100trials", "--store", directory / "S.db", "--json"});
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   const auto report = ended.json();
   const auto& trials = report["outcomes"];
@@ -24,7 +29,7 @@ TEST_CASE("a session survives every way a configuration can fail, and counts eac
   CHECK(trials["wrong_result"] == 2);  // a wrong factor and an element left out
   CHECK(report["best"]["config"]["behaviour"] == 0);
   // What the compiler minds is told, not the line before it that says where.
-  const Ended told = run({"sessions", "1", "--kernel", HONE_SOURCE_DIR "/tests/cli/hostile.cu", "--store", directory / "S.db"});
+  const Ended told = run({"sessions", "1", "--kernel", kHostile, "--store", directory / "S.db"});
   CHECK(told.out.find("error: static assertion failed: this configuration does not compile") != std::string::npos);
 }
 
@@ -55,7 +60,7 @@ TEST_CASE("finalists that crash and hang are named and dropped, and the next bes
 }
 
 TEST_CASE("run reports a failing configuration with its outcome and exit code 2") {
-  const Ended ended = run({"run", HONE_SOURCE_DIR "/tests/cli/hostile.cu", "--device", "cpu", "--config", "behaviour=7", "--json"});
+  const Ended ended = run({"run", kHostile, "--device", "cpu", "--config", "behaviour=7", "--json"});
   CHECK(ended.exit == 2);
   CHECK(ended.json()["outcome"] == "wrong_result");
   CHECK_FALSE(ended.json()["detail"].get<std::string>().empty());

@@ -10,9 +10,12 @@ namespace hone::test {
 namespace {
 
 const std::string kFirstLine = "{\"hone_workload\": 1}\n";
-const std::string kWideRows = R"({"kernel": "row_sum", "dtype": "f32", "shape": {"rows": 64, "cols": 512}, "count": 900})"
+const std::string kDoubledRows = HONE_SOURCE_DIR "/tests/cli/doubled.cu";
+const std::string kWideRows = R"({"kernel": ")" + kDoubledRows +
+                              R"(", "dtype": "f32", "shape": {"rows": 64, "cols": 512}, "count": 900})"
                               "\n";
-const std::string kFewRows = R"({"kernel": "row_sum", "dtype": "f32", "shape": {"rows": 8, "cols": 16}, "count": 2})"
+const std::string kFewRows = R"({"kernel": ")" + kDoubledRows +
+                             R"(", "dtype": "f32", "shape": {"rows": 8, "cols": 16}, "count": 2})"
                              "\n";
 const std::string kSmallProduct = R"({"kernel": "matmul", "dtype": "f32", "shape": {"m": 8, "n": 16, "k": 32}, "count": 3})"
                                   "\n";
@@ -37,11 +40,11 @@ std::size_t sessions_in(const std::string& store) {
 
 TEST_CASE("the problems of a workload share a budget, and each has a record afterwards") {
   const TemporaryDirectory directory;
-  const std::string store = directory / "S.db", file = directory / "calls.jsonl";
+  const std::string file = directory / "calls.jsonl";
   write(file, kFirstLine + kWideRows + kFewRows + kSmallProduct);
   for (const std::string split : {"gain", "even"}) {
     CAPTURE(split);
-    const Ended ended = run(tune_workload(file, directory / (split + ".db"), {"--budget", "36trials", "--split", split}));
+    const Ended ended = run(tune_workload(file, directory / (split + ".db"), {"--budget", "20trials", "--split", split}));
     REQUIRE_MESSAGE(ended.exit == 0, ended.err);
     const nlohmann::json report = ended.json();
     CHECK(report["split"] == split);
@@ -62,8 +65,8 @@ TEST_CASE("the problems of a workload share a budget, and each has a record afte
     CHECK(report["weighted_after_us"].get<double>() == doctest::Approx(after));
     CHECK(report["gain"].get<double>() == doctest::Approx(before / after));
     CHECK(shares == doctest::Approx(1.0));
-    CHECK(trials <= 36);
-    const Ended best = run({"best", "row_sum", "--dtype", "f32", "--shape", "rows=64,cols=512", "--device", "cpu", "--store",
+    CHECK(trials <= 20);
+    const Ended best = run({"best", kDoubledRows, "--dtype", "f32", "--shape", "rows=64,cols=512", "--device", "cpu", "--store",
                             directory / (split + ".db"), "--json"});
     CHECK(best.json()["source"] == "exact");
   }

@@ -1,4 +1,6 @@
 // Alone in its binary: after a fault nothing on the device works in this process any more.
+#include <bit>
+
 #include "gpu.hpp"
 
 using namespace test;
@@ -10,7 +12,7 @@ TEST_CASE_FIXTURE(Gpu, "an illegal access is kDevice, names itself, and stays") 
   const auto loaded = load("template <Config c> KERNEL void k(int* y) { y[threadIdx.x] = 1; }", pass);
   REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
   const auto buffer = allocate(64);
-  void* nowhere = reinterpret_cast<void*>(std::uintptr_t{1} << 44);
+  void* nowhere = std::bit_cast<void*>(std::uintptr_t{1} << 44);
   require((*loaded)->launch(nullptr, std::array<void*, 1>{&nowhere}));
   const auto ran = device->synchronize();
   REQUIRE_FALSE(ran.ok());

@@ -149,8 +149,8 @@ struct Truth {
 };
 
 const Truth& truth() {
-  static const Truth kTruth;
-  return kTruth;
+  static const Truth known;
+  return known;
 }
 
 /// The sound bytes with all damages of the input.

@@ -67,7 +67,7 @@ void plan(const KernelSpec& spec, const hone::Problem& problem, const hone::Conf
   }
   static_cast<void>(hone::reference_options(spec));
   static_cast<void>(hone::compile_options(spec, configuration));
-  const std::string text = hone::text(spec.parameters, configuration);
+  static_cast<void>(hone::text(spec.parameters, configuration));
   const auto arguments = hone::launch_arguments(spec, problem, configuration);
   if (arguments) {
     for (const hone::LaunchArgument& argument : *arguments) {
@@ -105,14 +105,14 @@ void check_likely(const KernelSpec& spec, const hone::Problem& problem, const ho
 }
 
 void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool with_space) {
-  static const hone::DeviceInfo kDevice = device();
+  static const hone::DeviceInfo info = device();
   static_cast<void>(hone::plan_reference(spec, problem));
-  plan(spec, problem, hone::default_configuration(spec), kDevice);
+  plan(spec, problem, hone::default_configuration(spec), info);
   if (!with_space) {
     return;
   }
   hone::Bindings fixed = hone::bindings(problem);
-  fixed.merge(hone::bindings(kDevice));
+  fixed.merge(hone::bindings(info));
   const auto space = SearchSpace::build(spec.parameters, spec.constraints, fixed);
   if (!space) {
     require(!space.error().message.empty(), "an error says what is wrong");
@@ -125,9 +125,9 @@ void check_problem(const KernelSpec& spec, const hone::Problem& problem, bool wi
     const hone::Configuration configuration = space->at(settled);
     const auto back = space->index(configuration);
     require(back.has_value() && *back == settled, "a position's configuration has that position");
-    require(hone::valid_for(spec, problem, kDevice, configuration), "what the space holds is valid",
+    require(hone::valid_for(spec, problem, info, configuration), "what the space holds is valid",
             hone::text(spec.parameters, configuration));
-    plan(spec, problem, configuration, kDevice);
+    plan(spec, problem, configuration, info);
   }
 }
 

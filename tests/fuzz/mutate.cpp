@@ -150,6 +150,20 @@ void mutate_text(Random& random, std::span<const std::string_view> words, json& 
   text = std::string(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
+void mutate_value(Random& random, std::span<const std::string_view> words, json& chosen) {
+  if (chosen.is_array() && !chosen.empty()) {
+    mutate_array(random, chosen);
+  } else if (chosen.is_object() && !chosen.empty()) {
+    mutate_object(random, words, chosen);
+  } else if (chosen.is_number()) {
+    mutate_number(random, chosen);
+  } else if (chosen.is_string()) {
+    mutate_text(random, words, chosen);
+  } else {
+    chosen = awkward_value(random, words);
+  }
+}
+
 }  // namespace
 
 std::uint64_t Random::operator()() {
@@ -210,16 +224,8 @@ void mutate_json(Random& random, std::span<const std::string_view> words, json& 
       for (std::size_t depth = random.one_in(8) ? 400 : 1 + random.below(8); depth-- > 0;) {
         chosen = random.one_in(2) ? json::array({std::move(chosen)}) : json{{"a", std::move(chosen)}};
       }
-    } else if (chosen.is_array() && !chosen.empty()) {
-      mutate_array(random, chosen);
-    } else if (chosen.is_object() && !chosen.empty()) {
-      mutate_object(random, words, chosen);
-    } else if (chosen.is_number()) {
-      mutate_number(random, chosen);
-    } else if (chosen.is_string()) {
-      mutate_text(random, words, chosen);
     } else {
-      chosen = awkward_value(random, words);
+      mutate_value(random, words, chosen);
     }
   }
 }

@@ -6,14 +6,14 @@
 
 #include "engine/plugin/plugin_loader.hpp"
 
-extern "C" {
+extern "C" {  // NOLINTBEGIN(readability-identifier-naming): names of C
 struct place {
   const char* what;
   std::size_t offset, size;
 };
 extern const place layout_of_abi2[], layout_of_today[];
 extern const std::size_t layout_of_abi2_count, layout_of_today_count;
-}
+}  // NOLINTEND(readability-identifier-naming)
 
 namespace {
 

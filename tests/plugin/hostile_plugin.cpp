@@ -25,7 +25,7 @@ std::string given() {
 bool is(const char* way) { return given() == way; }
 
 void crash() {
-  volatile int* const nowhere = nullptr;
+  volatile int* volatile nowhere = nullptr;  // a store to what is known to be null may be left out
   *nowhere = 1;
 }
 
@@ -138,7 +138,7 @@ void misbehave(const std::string& function) {
 
 struct Constructed {
   Constructed() { misbehave("constructor"); }
-} const constructed;
+} const kConstructed;
 
 struct Instance {
   std::uint64_t next = 0, size = 0, asked = 0;
@@ -236,18 +236,18 @@ hone_device device() {
 
 extern "C" __attribute__((visibility("default"))) const hone_plugin* hone_plugin_entry() {
   misbehave("entry");
-  static const hone_strategy kStrategy = strategy();
-  static const hone_strategy* const kStrategies[] = {&kStrategy};
-  static hone_device kDevice = device();
-  static const hone_device* const kDevices[] = {&kDevice};
+  static const hone_strategy own_strategy = strategy();
+  static const hone_strategy* const all_strategies[] = {&own_strategy};
+  static hone_device own_device = device();
+  static const hone_device* const all_devices[] = {&own_device};
   static hone_plugin plugin{};
   plugin.struct_size = sizeof plugin;
   plugin.abi = HONE_PLUGIN_ABI;
   plugin.name = "hostile";
   plugin.version = "1";
-  plugin.strategies = kStrategies;
+  plugin.strategies = all_strategies;
   plugin.strategy_count = 1;
-  plugin.devices = kDevices;
+  plugin.devices = all_devices;
   plugin.device_count = 1;
   return &plugin;
 }

@@ -111,8 +111,8 @@ std::int32_t compile(void*, const hone_compile_request* request, const hone_comp
 
 constexpr std::uintptr_t kFar = std::uintptr_t{1} << 60;
 
-std::byte* near(const void* address) { return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) - kFar); }
-void* far(void* address) { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) + kFar); }
+std::byte* near(const void* address) { return const_cast<std::byte*>(static_cast<const std::byte*>(address)) - kFar; }
+void* far(void* address) { return static_cast<std::byte*>(address) + kFar; }
 
 std::int32_t open(const hone_device_info*, void** device, hone_message*) {
   *device = new int(0);  // how many allocations there are

@@ -96,7 +96,7 @@ TEST_CASE("a bound kernel, and what was kept of it, go on when the engine is gon
     const BoundKernel sum = bound();
     REQUIRE(sum(64)->launch(nullptr, std::span<const float>(x), std::span(y)).ok());
     CHECK(y[0] == 32.0F);
-    const BoundKernel copy = sum;
+    const BoundKernel copy = sum;  // NOLINT(performance-unnecessary-copy-initialization): the copy is what is tested
     kept = **copy(32);
   }
   REQUIRE(kept->launch(nullptr, std::span<const float>(x).first(32), std::span(y)).ok());
@@ -107,7 +107,7 @@ TEST_CASE("beyond its limit an engine loads anew what it let go, and what was ke
   Engine engine = Engine::open({.store = "/nonexistent/hone.db", .device = "cpu", .most_problems = 4}).value();
   const BoundKernel softmax = engine.bind("softmax", DType::kF32, {"rows", "cols"}).value();
   const Kernel kept = **softmax(3, 5);
-  for (std::int64_t rows = 4; rows < 24; ++rows) {
+  for (std::int64_t rows = 4; rows < 11; ++rows) {
     CHECK((*softmax(rows, 5))->problem().shape.front().second == rows);
   }
   CHECK((*softmax(3, 5))->problem() == kept.problem());
@@ -148,7 +148,8 @@ TEST_CASE("one kernel is launched by several threads at once, workspaces and all
   for (int t = 1; t <= 4; ++t) {
     threads.emplace_back([&, t] {
       std::vector<float> memory(4096 + 8), result(8);
-      auto* const x = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 15) / 16 * 16);
+      float* const x =
+          memory.data() + (4 - reinterpret_cast<std::uintptr_t>(memory.data()) / sizeof(float) % 4) % 4;  // aligned to 16 bytes
       alignas(16) std::array<float, 4> y{};
       std::fill_n(x, 4096, static_cast<float>(t));
       for (int i = 0; i < 50; ++i) {

@@ -77,7 +77,7 @@ class Findings {
 /// An engine that checks, with a store in which `block` won, and arrays for copy.
 class Checking {
  public:
-  explicit Checking(int block, std::size_t one_in = 1, std::function<void(const LaunchCheck&)> also = nullptr) {
+  explicit Checking(int block, std::size_t one_in = 1, const std::function<void(const LaunchCheck&)>& also = nullptr) {
     const KernelSpec spec = wrong_copy();
     store_record(folder_ / "S.db", spec, {{"n", kElements}}, block);
     engine_.emplace(Engine::open({.store = folder_ / "S.db",

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 #include <thread>
@@ -65,7 +66,7 @@ class StreamDevice final : public LaunchDevice {
   DeviceInfo info_;
 };
 
-void* stream(std::uintptr_t number) { return reinterpret_cast<void*>(number); }
+void* stream(std::uintptr_t number) { return std::bit_cast<void*>(number); }
 
 struct WorkspaceFixture {
   std::shared_ptr<StreamDevice> device = std::make_shared<StreamDevice>();

@@ -60,22 +60,22 @@ void read_as_anything(const wire::Message& message) {
 
 /// One of the message's values, at any depth, becomes another.
 void mutate(wire::Message& message, std::mt19937& random) {
-  static const std::vector<wire::Message> kOthers{nullptr,
-                                                  true,
-                                                  -1,
-                                                  std::numeric_limits<std::int64_t>::min(),
-                                                  std::numeric_limits<std::uint64_t>::max(),
-                                                  std::nan(""),
-                                                  std::numeric_limits<double>::infinity(),
-                                                  -0.5,
-                                                  1e300,
-                                                  "",
-                                                  "no outcome",
-                                                  "\xff\xfe",
-                                                  wire::Message::array(),
-                                                  wire::Message::object(),
-                                                  wire::Message::array({nullptr, "x", -3}),
-                                                  wire::Message::binary({0, 1, 2})};
+  static const std::vector<wire::Message> others{nullptr,
+                                                 true,
+                                                 -1,
+                                                 std::numeric_limits<std::int64_t>::min(),
+                                                 std::numeric_limits<std::uint64_t>::max(),
+                                                 std::nan(""),
+                                                 std::numeric_limits<double>::infinity(),
+                                                 -0.5,
+                                                 1e300,
+                                                 "",
+                                                 "no outcome",
+                                                 "\xff\xfe",
+                                                 wire::Message::array(),
+                                                 wire::Message::object(),
+                                                 wire::Message::array({nullptr, "x", -3}),
+                                                 wire::Message::binary({0, 1, 2})};
   if (message.is_structured() && !message.empty() && random() % 4 != 0) {
     auto child = message.begin();
     std::advance(child, static_cast<std::ptrdiff_t>(random() % message.size()));
@@ -86,7 +86,7 @@ void mutate(wire::Message& message, std::mt19937& random) {
     }
     return;
   }
-  message = kOthers[random() % kOthers.size()];
+  message = others[random() % others.size()];
 }
 
 }  // namespace
