@@ -61,6 +61,12 @@ class OperationSession {
       HONE_TRY(entrant->session->open(registry));
       earlier_seconds_ = std::max(earlier_seconds_, entrant->session->elapsed());
     }
+    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key()));
+    serving_ = &entrants_.front();
+    for (const auto& entrant : entrants_) {
+      const KernelSpec& spec = entrant->request.spec;
+      serving_ = standing && standing->kernel == spec.name && standing->source_hash == spec.source_hash ? entrant.get() : serving_;
+    }
     start_ = Clock::now();
     const auto memory = common().device.info.properties.find("memory");
     one_at_a_time_ = memory != common().device.info.properties.end() &&
@@ -124,7 +130,10 @@ class OperationSession {
             .trials = budget.trials ? static_cast<double>(*budget.trials) - static_cast<double>(entrants_.trials()) : kUnbounded};
   }
 
-  [[nodiscard]] bool is_over() const { return remaining().seconds <= 0.0 || remaining().trials <= 0.0; }
+  [[nodiscard]] bool is_spent() const { return remaining().seconds <= 0.0 || remaining().trials <= 0.0; }
+  /// Whether what serves without this session was tried: nothing may take its place before, however short the budget.
+  [[nodiscard]] bool knows_serving() const { return serving_->out || serving_->done || serving_->session->tried_what_serves(); }
+  [[nodiscard]] bool is_over() const { return is_spent() && knows_serving(); }
 
   [[nodiscard]] std::size_t first_share() const {
     double slowest = 0.0;
@@ -187,6 +196,9 @@ class OperationSession {
 
   /// First those that have not had their first share: of these one that is ready.
   Entrant* choose() {
+    if (is_spent()) {
+      return serving_;
+    }
     const std::size_t share = first_share();
     Entrant* waiting = nullptr;
     for (const auto& entrant : entrants_) {
@@ -271,8 +283,8 @@ class OperationSession {
   [[nodiscard]] std::size_t turn_trials(const Entrant& entrant) const {
     const std::size_t share = first_share(), has = entrant.session->trials().size();
     const std::size_t wanted = has < share ? share - has : kSliceTrials;
-    const double left = remaining().trials;
-    return left < static_cast<double>(wanted) ? static_cast<std::size_t>(std::max(0.0, left)) : wanted;
+    const double left = std::max(remaining().trials, &entrant == serving_ && !knows_serving() ? 1.0 : 0.0);
+    return left < static_cast<double>(wanted) ? static_cast<std::size_t>(left) : wanted;
   }
 
   Result<void> run_turn(Entrant& entrant, std::size_t before) {
@@ -364,9 +376,7 @@ class OperationSession {
     if (finalists.empty()) {
       return {};
     }
-    const RecordKey key =
-        operation_key(request_.operation->name, request_.problem, common().device.info, entrants_.front().session->key().purpose);
-    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key));
+    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key()));
     std::vector<KernelFinalist> timed;
     for (Entrant* const entrant : finalists) {
       const KernelSpec& spec = entrant->request.spec;
@@ -384,7 +394,7 @@ class OperationSession {
     const Entrant& winner = *finalists[*pick(timed)];
     of(winner).part = Part::kWon;
     report_.winner = winner.place;
-    return keep(key, winner);
+    return keep(winner);
   }
 
   static Result<std::vector<double>> samples_again(Entrant& entrant, double seconds, bool graphs) {
@@ -396,18 +406,25 @@ class OperationSession {
     return samples;
   }
 
-  Result<void> keep(const RecordKey& key, const Entrant& winner) {
+  [[nodiscard]] RecordKey key() const {
+    return operation_key(request_.operation->name, request_.problem, common().device.info, entrants_.front().session->key().purpose);
+  }
+
+  Result<void> keep(const Entrant& winner) {
     OperationRecord record;
     record.kernel = winner.request.spec.name;
     record.source_hash = winner.request.spec.source_hash;
     record.session = winner.session->session();
-    return store_.put_operation_record(key, record);
+    return store_.put_operation_record(key(), record);
   }
 
   /// Of a session that was asked to stop: each kernel's best so far, and which is the fastest where nothing is known yet.
   Result<void> keep_best() {
     report_.interrupted = true;
     const Entrant* best = nullptr;
+    if (!knows_serving()) {
+      return {};  // a kernel with a record would take its place, however slow
+    }
     for (const auto& entrant : entrants_) {
       const std::optional<double>& own = entrant->session->best_us();
       of(*entrant).best_us = own;
@@ -422,9 +439,8 @@ class OperationSession {
     }
     of(*best).part = Part::kWon;
     report_.winner = best->place;
-    const RecordKey key = operation_key(request_.operation->name, request_.problem, common().device.info, best->session->key().purpose);
-    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key));
-    return standing ? Result<void>() : keep(key, *best);
+    HONE_ASSIGN(const std::optional<OperationRecord> standing, store_.find_operation_record(key()));
+    return standing ? Result<void>() : keep(*best);
   }
 
   // ---- what is said of it --------------------------------------------------------------------------------------------------------------
@@ -465,6 +481,7 @@ class OperationSession {
   Entrants entrants_;
   double earlier_seconds_ = 0.0;
   Clock::time_point start_ = Clock::now();
+  Entrant* serving_ = nullptr;  ///< whose record the store has for the problem, else who serves where nothing was measured
   bool one_at_a_time_ = false;  ///< memory holds the buffers of one kernel
   std::optional<Error> first_failure_;
 };

@@ -251,6 +251,11 @@ const Trial* TuningSession::default_trial() const {
   return nullptr;
 }
 
+bool TuningSession::tried_what_serves() const {
+  return default_trial() != nullptr &&
+         (!record_position_ || std::ranges::find(trials_, *record_position_, &Trial::position) != trials_.end());
+}
+
 Result<void> TuningSession::try_default() {
   if (default_trial() == nullptr) {
     HONE_TRY(submit_first());

@@ -65,6 +65,8 @@ class TuningSession {
   [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
   [[nodiscard]] const std::optional<double>& best_us() const { return best_us_; }
   [[nodiscard]] const Trial* default_trial() const;
+  /// Whether the default and the record that the store has for the problem were tried.
+  [[nodiscard]] bool tried_what_serves() const;
   [[nodiscard]] double elapsed() const { return earlier_seconds_ + (evaluator_ ? evaluator_->elapsed() : 0.0); }
   /// The winner of the final round, as it was measured there.
   [[nodiscard]] const std::optional<Trial>& winner() const { return winner_; }

@@ -92,6 +92,22 @@ TEST_CASE("tune searches all kernels of an operation and says what became of eac
   CHECK(exported.json()["kernel"] == winner);
 }
 
+TEST_CASE("however short the budget, nothing takes the place of what serves before that was measured beside it") {
+  const TemporaryDirectory directory;
+  for (const std::string budget : {"0.001s", "1trials"}) {
+    const std::string store = directory / (budget + ".db");
+    const Ended untuned = run({"run", "matmul", "--device", "cpu", "--dtype", "f32", "--shape", "m=1,n=48,k=64", "--store", store,
+                               "--config", "default", "--json"});
+    REQUIRE_MESSAGE(untuned.exit == 0, untuned.err);
+    const Ended tuned = run({"tune", "matmul", "--device", "cpu", "--dtype", "f32", "--shape", "m=1,n=48,k=64", "--budget", budget,
+                             "--store", store, "--json"});
+    REQUIRE_MESSAGE(tuned.exit == 0, tuned.err);
+    const nlohmann::json report = tuned.json();
+    CHECK(report["default_us"] > 0.0);
+    CHECK(of_kernel(report, untuned.json()["kernel"])["tuned"]["trials"] >= 1);
+  }
+}
+
 TEST_CASE("a session of an operation is resumed where it was") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db";

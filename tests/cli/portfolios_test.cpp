@@ -94,9 +94,9 @@ TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, w
   const Ended remade = run({"portfolios", "row_sum", "--remake", "--store", store, "--json"});
   REQUIRE_MESSAGE(remade.exit == 0, remade.err);
   REQUIRE(remade.json()["portfolios"].size() == 1);
-  CHECK(remade.json()["portfolios"][0]["generation"] > more.json()["generation"]);
-  CHECK(remade.json()["portfolios"][0]["points"] == more.json()["points"]);
-  CHECK(best_of(store, "rows=37,cols=99").json()["config"] == best.json()["config"]);
+  CHECK(remade.json()["portfolios"][0]["generation"] > made.json()["generation"]);
+  CHECK(remade.json()["portfolios"][0]["points"] == made.json()["points"]);
+  CHECK(of_row_sum("best", store).json()["config"] == best.json()["config"]);
   CHECK(tells(run({"portfolios", "softmax", "--remake", "--store", store}), "the store has no such portfolio"));
 }
 
