@@ -3,8 +3,8 @@
 #   scripts/check_all.sh              all stages
 #   scripts/check_all.sh tidy tsan    these alone
 #   scripts/check_all.sh --list       their names
-# HONE_FUZZ_SECONDS (default 120) is the time of each fuzz target; HONE_TARGETS and HONE_TESTS are as in ci.sh, HONE_FILES='engine/tune/' are the
-# sources that clang-tidy reads.
+# HONE_FUZZ_SECONDS (default 120) is the time of each fuzz target; HONE_TARGETS and HONE_TESTS are as in ci.sh, HONE_FILES='engine/tune/' is the
+# folder that clang-tidy reads.
 set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$scripts/environment.sh"
@@ -37,7 +37,9 @@ stage_tidy() {
   # Headers and portfolios that the build embeds are sources, too.
   cmake --build build-tidy --target $(ninja -C build-tidy -t targets all | sed -n 's/^\([^/].*\.cpp\): CUSTOM_COMMAND$/\1/p' | grep -v ^generated/)
   local folders='(engine|plugins|search|cache|cli|tests|bench)/'
-  run-clang-tidy-19 -quiet -p build-tidy -j "$jobs" -header-filter="/$folders.*\.(hpp|cpp)\$" "^$PWD/(build-tidy/)?${HONE_FILES:-$folders}.*\.(cpp|cxx)\$" 2>/dev/null
+  local sources="$PWD/(build-tidy/)?${HONE_FILES:-$folders}.*\.(cpp|cxx)"
+  grep -qE "\"file\": \"$sources\"" build-tidy/compile_commands.json || { echo "error: no source matches '${HONE_FILES:-$folders}'" && return 1; }
+  run-clang-tidy-19 -quiet -p build-tidy -j "$jobs" -header-filter="/$folders.*\.(hpp|cpp)\$" "^$sources\$" 2>/dev/null
 }
 stage_asan() {
   : "all tests under the address and undefined-behaviour sanitizers"

@@ -23,7 +23,7 @@ def measure(build, out):
     if not GCOVR.exists():
         raise SystemExit("no gcovr here: run scripts/install_checkers.sh coverage")
     filters = [argument for folder in FOLDERS for argument in ("--filter", f"{folder}/")]
-    subprocess.run([str(GCOVR), "--root", str(ROOT), "--object-directory", str(build), *filters, "--gcov-ignore-parse-errors=all", "--merge-mode-functions=merge-use-line-min",
+    subprocess.run([str(GCOVR), "--root", str(ROOT), "--object-directory", str(build), *filters, "--gcov-ignore-parse-errors=all", "--merge-mode-functions=merge-use-line-min", "--merge-lines",
                     "--exclude-unreachable-branches", "--exclude-throw-branches", "-j", "2", "--json-summary", str(out), str(build)], check=True, cwd=ROOT)
     return json.loads(out.read_text())["files"]
 

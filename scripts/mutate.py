@@ -80,7 +80,7 @@ MUTATIONS = [
              [(DIGEST, r"\Z", "namespace hone {\nstd::size_t mutant(const std::vector<std::string>& all);\nstd::size_t mutant(const std::vector<std::string>& all) {\n"
                "  std::size_t sum = 0;\n  for (const auto one : all) {\n    sum += one.size();\n  }\n  return sum;\n}\n}  // namespace hone\n"),
               (DIGEST, r"#include <fmt/format.h>\n", "#include <fmt/format.h>\n\n#include <string>\n#include <vector>\n")],
-             environment={"HONE_FILES": "engine/base/digest"}),
+             environment={"HONE_FILES": "engine/base/"}),
 ]
 
 

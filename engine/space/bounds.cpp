@@ -89,10 +89,10 @@ Bounds compare(Operator op, const Bounds& a, const Bounds& b) {
 }
 
 Bounds logic(Operator op, std::span<const Bounds> of) {
-  const bool and_ = op == Operator::kLogicalAnd;
-  const bool may = and_ ? of[0].may_hold() && of[1].may_hold() : of[0].may_hold() || of[1].may_hold();
-  const bool must = and_ ? of[0].must_hold() && of[1].must_hold() : of[0].must_hold() || of[1].must_hold();
-  const bool reaches_second = and_ ? of[0].may_hold() : !of[0].must_hold();
+  const bool is_and = op == Operator::kLogicalAnd;
+  const bool may = is_and ? of[0].may_hold() && of[1].may_hold() : of[0].may_hold() || of[1].may_hold();
+  const bool must = is_and ? of[0].must_hold() && of[1].must_hold() : of[0].must_hold() || of[1].must_hold();
+  const bool reaches_second = is_and ? of[0].may_hold() : !of[0].must_hold();
   Bounds result = truth(!must, may);
   result.fails = of[0].fails || (reaches_second && of[1].fails);
   return result;

@@ -50,7 +50,7 @@ class Parser : private ConditionScanner {
     if (!at_end()) {
       fail("an operator or the end was expected");
     }
-    limit(result, kMostNodes);
+    result = limit(std::move(result), kMostNodes);
     if (result.node().depth > Expression::kDeepest) {
       fail(fmt::format("more than {} nested operators; split the constraint", Expression::kDeepest));
     }
@@ -83,7 +83,7 @@ class Parser : private ConditionScanner {
     }
   }
 
-  const Expression& limit(const Expression& e, std::size_t most) const {
+  Expression limit(Expression e, std::size_t most) const {
     if (e.node().size > most) {
       fail("the constraint is too large (abs, min, max and ** repeat their operands) or lists too many values; split it");
     }
@@ -92,7 +92,7 @@ class Parser : private ConditionScanner {
 
   Expression conditional() {
     const Level level(*this);
-    const Expression first = either();
+    Expression first = either();
     if (!take_word("if")) {
       return first;
     }
@@ -229,7 +229,7 @@ class Parser : private ConditionScanner {
   }
 
   Expression power() {
-    const Expression base = primary();
+    Expression base = primary();
     if (!take("**")) {
       return base;
     }
@@ -241,7 +241,7 @@ class Parser : private ConditionScanner {
     for (std::int64_t i = 0; i < exponent.node().value.integer(); ++i) {
       product = operation({"*", Operator::kMultiply}, product, base);
     }
-    return limit(product, kMostRepeated);
+    return limit(std::move(product), kMostRepeated);
   }
 
   Expression primary() {

@@ -43,7 +43,7 @@ class KeyTable {
 
   /// The key's number, and whether it is new.
   std::pair<std::uint32_t, bool> insert(const std::uint64_t* key) {
-    if (2 * (size_ + 1) > places_.size()) {
+    if (2 * (std::size_t{size_} + 1) > places_.size()) {
       grow();
     }
     std::size_t place = hash_range(std::span(key, width_)) & (places_.size() - 1);

@@ -5,7 +5,7 @@
 
 namespace hone::space {
 
-LazyTree::LazyTree(const Terms& terms, const std::vector<Step>& walk, std::vector<TermId> conditions)
+LazyTree::LazyTree(const Terms& terms, const std::vector<Step>& walk, const std::vector<TermId>& conditions)
     : level_of_(walk.size()), checks_(walk.size() + 1) {
   for (std::size_t level = 0; level < walk.size(); ++level) {
     level_of_[walk[level].parameter] = level;

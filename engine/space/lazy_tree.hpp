@@ -21,7 +21,7 @@ struct Step {
 class LazyTree {
  public:
   /// `parameters` must outlive the tree.
-  LazyTree(const Terms& terms, const std::vector<Step>& walk, std::vector<TermId> conditions);
+  LazyTree(const Terms& terms, const std::vector<Step>& walk, const std::vector<TermId>& conditions);
 
   /// Whether all conditions hold.
   [[nodiscard]] bool holds(std::span<const std::uint16_t> digits) const;

@@ -213,10 +213,10 @@ bool Program::holds(Node node, const Inputs& in) const {
 }
 
 Bounds Program::logic(const Instruction& it, const Inputs& in, std::uint64_t& read) const {
-  const bool or_ = it.op == Operator::kLogicalOr;
+  const bool is_or = it.op == Operator::kLogicalOr;
   const Bounds first = range(it.operands[0], in, read);
-  if (!first.fails && (or_ ? first.must_hold() : !first.may_hold())) {
-    return or_ ? kTrue : kFalse;
+  if (!first.fails && (is_or ? first.must_hold() : !first.may_hold())) {
+    return is_or ? kTrue : kFalse;
   }
   const Bounds both[] = {first, range(it.operands[1], in, read)};
   return bounds_of(it.op, both, false);

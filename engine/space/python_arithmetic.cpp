@@ -123,7 +123,7 @@ Expression PythonArithmetic::floor_divide(const Expression& a, const Expression&
 }
 
 Expression PythonArithmetic::remainder(const Expression& a, const Expression& b) const {
-  const Expression truncated = make(Operator::kRemainder, a, b);
+  Expression truncated = make(Operator::kRemainder, a, b);
   const bool of_reals = is_real(a) || is_real(b);  // only ever compared with 0
   if (of_reals || (bounds(a).low >= 0 && bounds(b).low >= 0)) {
     return truncated;

@@ -191,7 +191,10 @@ struct SearchSpace::Impl {
       return digits;
     }
     space::LazyTree::Found found = product.lazy->next(product.walk, diagrams, digits, kSettleSteps);
-    return found.digits ? std::move(*found.digits) : product.witness;
+    if (found.digits) {
+      return *std::move(found.digits);
+    }
+    return product.witness;
   }
 };
 

@@ -62,7 +62,7 @@ Result<Parameter> make_parameter(const std::string& where, const std::string& na
 
 /// The values of a T1 parameter: a list, or the text of one.
 Json t1_values(const Json& parameter) {
-  const Json values = parameter.value("Values", Json());
+  Json values = parameter.value("Values", Json());
   if (!values.is_string()) {
     return values;
   }

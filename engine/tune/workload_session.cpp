@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "engine/base/digest.hpp"
-#include "engine/store/library_lookup.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
 #include "engine/tune/participants.hpp"
+#include "engine/tune/workload_account.hpp"
 
 namespace hone {
 namespace {
@@ -35,9 +35,9 @@ constexpr std::size_t kMarkDigits = 16;
 struct Item {
   Operation operation;  ///< with libraries, once it is searched
   bool has_libraries = false;
-  std::optional<OperationChoice> before;         ///< what an application got before the run
-  std::map<std::string, std::int64_t> sessions;  ///< of this run, by kernel
-  double session_seconds = 0.0;                  ///< of the sessions, which run side by side
+  std::optional<OperationChoice> before;  ///< what an application got before the run
+  ItemSessions sessions;                  ///< of this run
+  double session_seconds = 0.0;           ///< of the sessions, which run side by side
   bool finished = false;
 };
 
@@ -53,8 +53,7 @@ class WorkloadSession {
       : request_(request),
         store_(store),
         registry_(registry),
-        purpose_(purpose_within(request.common.measure.max_error, request.common.measure.given.digest)),
-        libraries_(request.common.device.plugin->libraries()),
+        account_(request, store),
         items_(request.items.size()),
         contenders_(request.items.size()) {
     report_.items.resize(request.items.size());
@@ -147,7 +146,7 @@ class WorkloadSession {
       HONE_ASSIGN(const std::string settings, settings_text(*own));
       const SessionInfo* last = nullptr;
       for (const SessionInfo& session : all) {
-        if (is_of(session, *own, settings, purpose_) && (last == nullptr || session.id > last->id)) {
+        if (is_of(session, *own, settings, account_.purpose()) && (last == nullptr || session.id > last->id)) {
           last = &session;
         }
       }
@@ -206,39 +205,19 @@ class WorkloadSession {
 
   // ---- what an application gets ----
 
-  Result<OperationChoice> look_up(std::size_t i, Store* store) {
-    return choose(*request_.items[i].operation, request_.items[i].problem, request_.common.device.info, store, libraries_,
-                  {.purpose = purpose_});
-  }
-
-  /// The store as it was before what an interrupted run has kept; the store itself where there was none.
-  Result<std::unique_ptr<Store>> earlier_store() {
-    std::set<std::int64_t> own;
+  Result<void> look_up_before() {
+    std::set<std::int64_t> own;  // what an interrupted run has kept is not what was there before
     for (const Item& item : items_) {
       for (const auto& [kernel, session] : item.sessions) {
         own.insert(session);
       }
     }
-    if (own.empty()) {
-      return std::unique_ptr<Store>();
-    }
-    HONE_ASSIGN(const std::vector<RecordInfo> records, store_.record_history({}));
-    std::int64_t first = StoreView::kNewest;
-    for (const RecordInfo& record : records) {
-      first = own.contains(record.session) ? std::min(first, record.generation) : first;
-    }
-    return first == StoreView::kNewest
-               ? std::unique_ptr<Store>()
-               : open_store(request_.store, StoreMode::kReadOnly, Trust::kOwn, {.generation = first - 1, .approved_only = false});
-  }
-
-  Result<void> look_up_before() {
-    HONE_ASSIGN(const std::unique_ptr<Store> earlier, earlier_store());
+    HONE_ASSIGN(const std::unique_ptr<Store> earlier, account_.store_before(own));
     for (std::size_t i = 0; i < items_.size(); ++i) {
       if (failed(i)) {
         continue;
       }
-      Result<OperationChoice> choice = look_up(i, earlier != nullptr ? earlier.get() : &store_);
+      Result<OperationChoice> choice = account_.look_up(request_.items[i], earlier != nullptr ? *earlier : store_);
       if (!choice && ends_the_run(choice.error())) {
         return choice.error();
       }
@@ -258,7 +237,7 @@ class WorkloadSession {
     contenders_[i].can_go_on = false;
     ItemReport& item = report_.items[i];
     item.state = ItemState::kSkipped;
-    item.before = served(*items_[i].before);
+    item.before = WorkloadAccount::served(*items_[i].before);
     item.before->time_us = items_[i].before->choice.record ? items_[i].before->choice.record->measurement.median_us : 0.0;
     item.after = item.before;
   }
@@ -452,63 +431,13 @@ class WorkloadSession {
 
   // ---- what is said of it ----
 
-  static Served served(const OperationChoice& choice) {
-    return {.source = choice.choice.source,
-            .kernel = choice.spec->name,
-            .configuration = text(choice.spec->parameters, choice.choice.configuration),
-            .time_us = 0.0};
-  }
-
-  /// As the item's session measured it last: in the final round, where it was in that. Nothing: not measured.
-  Result<std::optional<double>> time_of(std::size_t i, const KernelSpec& spec, const Configuration& configuration) {
-    const auto session = items_[i].sessions.find(spec.name);
-    if (session == items_[i].sessions.end()) {
-      return std::optional<double>();
-    }
-    HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session->second, spec.parameters));
-    const auto found = std::ranges::find(trials, configuration, &Trial::configuration);
-    const bool timed = found != trials.end() && found->outcome == Outcome::kOk;
-    return timed ? std::optional(found->measurement.median_us) : std::nullopt;
-  }
-
-  /// The default that would run without any record, where what did run could not be measured.
-  Result<std::optional<Served>> untuned(std::size_t i) {
-    HONE_ASSIGN(const OperationChoice standard, choose(*request_.items[i].operation, request_.items[i].problem, request_.common.device.info,
-                                                       nullptr, {.purpose = purpose_, .portfolios = false}));
-    HONE_ASSIGN(const std::optional<double> time, time_of(i, *standard.spec, standard.choice.configuration));
-    Served found = served(standard);
-    found.time_us = time.value_or(0.0);
-    return time ? std::optional(found) : std::nullopt;
-  }
-
-  Result<void> account(std::size_t i) {
-    ItemReport& item = report_.items[i];
-    HONE_ASSIGN(const OperationChoice now, look_up(i, &store_));
-    HONE_ASSIGN(const std::optional<double> before, time_of(i, *items_[i].before->spec, items_[i].before->choice.configuration));
-    HONE_ASSIGN(const std::optional<double> after, time_of(i, *now.spec, now.choice.configuration));
-    if (before) {
-      item.before = served(*items_[i].before);
-      item.before->time_us = *before;
-    } else {
-      HONE_ASSIGN(item.before, untuned(i));
-      item.why = item.before ? fmt::format("{} of {} served before and could not be measured: before is the default",
-                                           served(*items_[i].before).configuration, items_[i].before->spec->name)
-                             : "nothing that served before could be measured";
-    }
-    if (after) {
-      item.after = served(now);
-      item.after->time_us = *after;
-    }
-    item.state = items_[i].finished ? ItemState::kTuned : ItemState::kSearched;
-    return {};
-  }
-
   Result<WorkloadReport> report() {
     bool measured = false;
     for (std::size_t i = 0; i < items_.size(); ++i) {
       ItemReport& item = report_.items[i];
       if (!failed(i) && !items_[i].sessions.empty()) {
-        HONE_TRY(account(i));
+        HONE_TRY(account_.account(request_.items[i], *items_[i].before, items_[i].sessions, item));
+        item.state = items_[i].finished ? ItemState::kTuned : ItemState::kSearched;
       }
       if (item.before && item.after) {
         measured = true;
@@ -527,8 +456,7 @@ class WorkloadSession {
   const WorkloadRequest& request_;
   Store& store_;
   const Registry& registry_;
-  const Purpose purpose_;
-  Libraries libraries_;
+  WorkloadAccount account_;
   std::deque<KernelSpec> library_specs_;
   std::string mark_;  ///< of the sessions of this workload and split
   std::vector<Item> items_;

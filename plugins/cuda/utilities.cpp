@@ -14,7 +14,7 @@
 
 namespace hone {
 namespace embedded {
-extern const std::string_view cuda_utility_cu;
+extern const std::string_view cuda_utility_cu;  // NOLINT(readability-identifier-naming): as the build names it
 }
 
 namespace cuda {

@@ -11,7 +11,7 @@ using namespace hone::test;
 
 namespace {
 
-constexpr int kTrials = 40;
+constexpr int kOldTrials = 40;
 const auto kReleased = static_cast<std::uint32_t>(cache::migrations().size());
 
 /// The rows that a Hone of `version` left: two sessions, trials with samples, a final round, a record, code, and from version 2 on a model.
@@ -90,7 +90,7 @@ void make_old_store(const fs::path& file, std::uint32_t version) {
   replace(sql, "'DEVICE'", "'" + device_digest + "'");
   replace(sql, "PROPERTIES", properties);
   replace(sql, "(SESSION)", std::string("(") + kSessionColumns + ")");
-  replace(sql, "TRIALS", std::to_string(kTrials));
+  replace(sql, "TRIALS", std::to_string(kOldTrials));
   replace(sql, "'A'", "'" + code.digest + "'");
   sql += "PRAGMA application_id = " + std::to_string(cache::kApplicationId) + "; PRAGMA user_version = " + std::to_string(version);
   raw_sql(file, "PRAGMA foreign_keys = ON; BEGIN;" + sql + "; COMMIT");
@@ -115,11 +115,11 @@ std::string contents(const fs::path& file, const fs::path& columns_of) {
 void check_readable(Store& store, std::uint32_t version) {
   const auto sessions = must(store.sessions());
   REQUIRE(sessions.size() == 2);
-  CHECK(sessions[0].trials == kTrials / 2);
+  CHECK(sessions[0].trials == kOldTrials / 2);
   CHECK(sessions[0].purpose == Purpose());
-  CHECK(must(store.trials(1, parameters())).size() == kTrials / 2);
+  CHECK(must(store.trials(1, parameters())).size() == kOldTrials / 2);
   const auto finalists = must(store.trials(2, parameters()));
-  REQUIRE(finalists.size() == kTrials / 2);
+  REQUIRE(finalists.size() == kOldTrials / 2);
   CHECK(finalists.front().final_round);
   CHECK(finalists.front().measurement.samples_us == std::vector<double>{10.0});
   CHECK(finalists.front().measurement.by_graph == (version >= 3));
@@ -189,7 +189,7 @@ TEST_CASE("the trials of a session that is deleted go with it, also after an upg
   make_old_store(directory.store(), kReleased - 1);
   must_open(directory.store());
   raw_sql(directory.store(), "PRAGMA foreign_keys = ON; DELETE FROM session WHERE id = 1");
-  CHECK(raw_sql(directory.store(), "SELECT count(*) FROM trial") == std::to_string(kTrials / 2));
+  CHECK(raw_sql(directory.store(), "SELECT count(*) FROM trial") == std::to_string(kOldTrials / 2));
 }
 
 TEST_CASE("a process that dies in the middle of an upgrade leaves the old store") {

@@ -59,7 +59,7 @@ TEST_CASE("processes that write and read one store at once see no error") {
       auto store = open_store(directory.store(), StoreMode::kReadWrite);
       auto reader = open_store(directory.store(), StoreMode::kReadOnly);
       for (int i = 0; i < kTrials; ++i) {
-        if (!store || !reader || !add(**store, session, static_cast<Count>(writer * kTrials + i)) ||
+        if (!store || !reader || !add(**store, session, static_cast<Count>(writer) * kTrials + static_cast<Count>(i)) ||
             !(*reader)->trials(session, parameters())) {
           return 1;
         }
@@ -82,7 +82,8 @@ TEST_CASE("threads share one store") {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 20; ++i) {
-        const bool fine = add(*store, session, static_cast<Count>(100 * t + i)) && store->trials(session, parameters()).ok();
+        const bool fine =
+            add(*store, session, Count{100} * static_cast<Count>(t) + static_cast<Count>(i)) && store->trials(session, parameters()).ok();
         failures += fine ? 0 : 1;
       }
     });

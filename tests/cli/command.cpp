@@ -43,6 +43,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 constexpr const char* kHone = HONE_BINARY_DIR "/bin/hone";
 
+/// Of a process that may be killed: with coverage it would leave its counts, and with them those of all others, half written.
+const Environment kUncounted{{"GCOV_PREFIX", "/dev/null"}};
+
 /// With times that are taken in a fraction of the usual one, which no test depends on.
 Arguments in_short(Arguments arguments) {
   const bool takes_times = !arguments.empty() && (arguments.front() == "tune" || arguments.front() == "verify");
@@ -98,7 +101,7 @@ Ended run_shell(const std::string& script, const Environment& extra) {
 }
 
 Running::Running(const Arguments& arguments, const std::string& out, const std::string& err)
-    : pid_(start(kHone, in_short(arguments), {}, out, err)) {}
+    : pid_(start(kHone, in_short(arguments), kUncounted, out, err)) {}
 
 Running::~Running() { kill_and_reap(); }
 

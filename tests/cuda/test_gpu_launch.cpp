@@ -387,7 +387,7 @@ TEST_CASE_FIXTURE(Gpu, "a tensor map copies a box to shared memory, with zeros b
   std::vector<int> expected(32, 0);
   for (int row = 0; row < 2; ++row) {
     for (int column = 0; column < 6; ++column) {
-      expected[static_cast<std::size_t>(row * 8 + column)] = 100 + (row + 1) * 12 + 4 + column;
+      expected[8 * static_cast<std::size_t>(row) + static_cast<std::size_t>(column)] = 100 + (row + 1) * 12 + 4 + column;
     }
   }
   CHECK(download<int>(*y) == expected);

@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(Gpu, "comparison finds what is wrong, and where") {
 
 TEST_CASE_FIXTURE(Gpu, "comparison: the rms sets a floor, equal infinities pass, NaN never does") {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-  const auto run = [&](std::vector<double> actual, std::vector<double> expected, Tolerance tolerance) {
+  const auto run = [&](const std::vector<double>& actual, const std::vector<double>& expected, Tolerance tolerance) {
     const auto a = upload(actual), e = upload(expected);
     const auto result = device->compare(a->address(), DType::kF64, static_cast<const double*>(e->address()), actual.size(), tolerance);
     REQUIRE_MESSAGE(result.ok(), result.error().message);

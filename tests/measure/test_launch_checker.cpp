@@ -192,7 +192,7 @@ TEST_CASE_FIXTURE(CheckFixture, "what differs is rejected once, and not checked 
 }
 
 TEST_CASE_FIXTURE(CheckFixture, "captured launches are not checked") {
-  launch_until([&] { return found.size() >= 1; }, served);
+  launch_until([&] { return !found.empty(); }, served);
   device->captures = true;
   for (int i = 0; i < 100; ++i) {
     CHECK_FALSE(launch(served));

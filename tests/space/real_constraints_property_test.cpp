@@ -19,11 +19,11 @@ constexpr std::uint64_t kRealSpaces = 60;
 class Kernel {
  public:
   Kernel(std::uint64_t seed, std::size_t combinations) : random_(seed) {
-    static const std::vector<std::vector<std::int64_t>> kLists{
+    static const std::vector<std::vector<std::int64_t>> lists{
         powers_of_two(1024), powers_of_two(32),    counting(1, 10),       counting(0, 4), {0, 1},
         {16, 32, 64, 128},   {32, 40, 48, 56, 64}, {1, 2, 3, 4, 6, 8, 12}};
     for (std::size_t size = 1; parameters.size() < 12;) {
-      const auto& values = kLists[pick(kLists.size())];
+      const auto& values = lists[pick(lists.size())];
       if (size * values.size() > combinations) {
         break;
       }
