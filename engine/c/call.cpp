@@ -27,15 +27,8 @@ constexpr std::array<const char*, 17> kStatusNames{
     "success", "invalid argument", "not found", "bad kernel", "empty space", "i/o",       "store",    "unavailable",   "compile",
     "launch",  "device",           "timeout",   "plugin",     "cancelled",   "contract",  "out of memory", "internal"};
 
-}  // namespace
-
-hone_status report(hone_error** error, const Error& failure) noexcept {
-  static_assert(static_cast<int>(ErrorCode::kInvalidArgument) + 1 == HONE_ERROR_INVALID_ARGUMENT &&
-                static_cast<int>(ErrorCode::kCancelled) + 1 == HONE_ERROR_CANCELLED);
-  return fail(error, static_cast<hone_status>(failure.code) + 1, nullptr, failure.message);
-}
-
-hone_status report_exception(hone_error** error, const char* function) noexcept {
+/// Of the exception that is being handled.
+hone_status fail_by_exception(hone_error** error, const char* function) noexcept {
   try {
     throw;
   } catch (const ContractError& broken) {
@@ -46,6 +39,22 @@ hone_status report_exception(hone_error** error, const char* function) noexcept 
     return fail(error, HONE_ERROR_INTERNAL, function, other.what());
   } catch (...) {
     return fail(error, HONE_ERROR_INTERNAL, function, "an exception of an unknown type");
+  }
+}
+
+}  // namespace
+
+hone_status call_work(hone_error** error, const char* function, Result<void> (*work)(const void*), const void* context) noexcept {
+  static_assert(static_cast<int>(ErrorCode::kInvalidArgument) + 1 == HONE_ERROR_INVALID_ARGUMENT &&
+                static_cast<int>(ErrorCode::kCancelled) + 1 == HONE_ERROR_CANCELLED);
+  try {
+    if (error != nullptr) {
+      *error = nullptr;
+    }
+    const Result<void> done = work(context);
+    return done ? HONE_SUCCESS : fail(error, static_cast<hone_status>(done.error().code) + 1, nullptr, done.error().message);
+  } catch (...) {
+    return fail_by_exception(error, function);
   }
 }
 

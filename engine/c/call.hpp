@@ -27,22 +27,13 @@ struct hone_texts {
 
 namespace hone::c {
 
-hone_status report(hone_error** error, const Error& failure) noexcept;
-/// Of the exception that is being handled.
-hone_status report_exception(hone_error** error, const char* function) noexcept;
+/// Runs `work(context)` for a function of the interface.
+hone_status call_work(hone_error** error, const char* function, Result<void> (*work)(const void*), const void* context) noexcept;
 
-/// Runs `work`, which returns a Result<void>, for a function of the interface.
+/// The same of a lambda that returns a Result<void>: the frame is compiled once.
 template <class Work>
 hone_status call(hone_error** error, const char* function, const Work& work) noexcept {
-  try {
-    if (error != nullptr) {
-      *error = nullptr;
-    }
-    const Result<void> done = work();
-    return done ? HONE_SUCCESS : report(error, done.error());
-  } catch (...) {
-    return report_exception(error, function);
-  }
+  return call_work(error, function, [](const void* context) -> Result<void> { return (*static_cast<const Work*>(context))(); }, &work);
 }
 
 /// Throws ContractError.
