@@ -244,8 +244,9 @@ std::string export_text(const Subject& subject, const LaunchPlan& plan, const st
 Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Selection selected,
                           Store* store) {
   if (arguments.count("header") > 0 && target.device.info.plugin != "cuda") {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("--header is for what the CUDA driver launches; code of {} is launched by Hone alone",
-                                                          target.device.info.plugin)};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("--header is for what the CUDA driver launches; code of {} is launched by Hone alone", target.device.info.plugin)};
   }
   HONE_ASSIGN(const LaunchPlan plan, make_launch_plan(subject.spec, target.problem, std::move(selected.choice), target.device, store));
   const fs::path folder = arguments["out"].as<std::string>();

@@ -17,8 +17,8 @@ std::string c_literal(std::string_view text) {
   std::string literal = "\"";
   for (const char character : text) {
     literal += character == '"' || character == '\\' || character == '?' ? fmt::format("\\{}", character)
-               : static_cast<unsigned char>(character) < ' ' ? fmt::format("\\{:03o}", static_cast<unsigned char>(character))
-                                                             : std::string(1, character);
+               : static_cast<unsigned char>(character) < ' '             ? fmt::format("\\{:03o}", static_cast<unsigned char>(character))
+                                                                         : std::string(1, character);
   }
   return literal + "\"";
 }
@@ -163,7 +163,8 @@ std::string pass_line(const PassLaunch& pass, std::size_t function, const std::s
 
 std::string c_identifier(std::string_view name) {
   std::string identifier(name);
-  std::ranges::replace_if(identifier, [](unsigned char character) { return std::isalnum(character) == 0; }, '_');
+  std::ranges::replace_if(
+      identifier, [](unsigned char character) { return std::isalnum(character) == 0; }, '_');
   return identifier;
 }
 

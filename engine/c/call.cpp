@@ -23,9 +23,9 @@ hone_status fail(hone_error** error, hone_status status, const char* function, s
   return status;
 }
 
-constexpr std::array<const char*, 17> kStatusNames{
-    "success", "invalid argument", "not found", "bad kernel", "empty space", "i/o",       "store",    "unavailable",   "compile",
-    "launch",  "device",           "timeout",   "plugin",     "cancelled",   "contract",  "out of memory", "internal"};
+constexpr std::array<const char*, 17> kStatusNames{"success", "invalid argument", "not found", "bad kernel",    "empty space", "i/o",
+                                                   "store",   "unavailable",      "compile",   "launch",        "device",      "timeout",
+                                                   "plugin",  "cancelled",        "contract",  "out of memory", "internal"};
 
 /// Of the exception that is being handled.
 hone_status fail_by_exception(hone_error** error, const char* function) noexcept {
@@ -100,7 +100,7 @@ void hone_error_free(hone_error* error) {
 }
 const char* hone_status_name(hone_status status) {
   return status >= 0 && static_cast<std::size_t>(status) < c::kStatusNames.size() ? c::kStatusNames[static_cast<std::size_t>(status)]
-                                                                                   : "unknown";
+                                                                                  : "unknown";
 }
 
 const char* hone_version(void) { return HONE_VERSION; }

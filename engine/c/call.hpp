@@ -33,7 +33,8 @@ hone_status call_work(hone_error** error, const char* function, Result<void> (*w
 /// The same of a lambda that returns a Result<void>: the frame is compiled once.
 template <class Work>
 hone_status call(hone_error** error, const char* function, const Work& work) noexcept {
-  return call_work(error, function, [](const void* context) -> Result<void> { return (*static_cast<const Work*>(context))(); }, &work);
+  return call_work(
+      error, function, [](const void* context) -> Result<void> { return (*static_cast<const Work*>(context))(); }, &work);
 }
 
 /// Throws ContractError.

@@ -118,10 +118,7 @@ hone_status hone_engine_open(const hone_engine_options* options, hone_engine** e
 void hone_engine_close(hone_engine* engine) { delete engine; }
 
 hone_status hone_engine_add_kernel_spec(hone_engine* engine, const char* json, hone_error** error) {
-  return c::call(error, __func__, [&] {
-    return c::need(engine, "engine")
-        .engine.add_kernel_spec(c::need_text(json, "json"));
-  });
+  return c::call(error, __func__, [&] { return c::need(engine, "engine").engine.add_kernel_spec(c::need_text(json, "json")); });
 }
 
 hone_status hone_engine_device(const hone_engine* engine, hone_engine_device_info* info, hone_error** error) {
@@ -178,9 +175,7 @@ hone_status hone_engine_write_workload(hone_engine* engine, hone_error** error) 
 }
 
 hone_status hone_engine_reserve_graph_workspaces(hone_engine* engine, size_t count, hone_error** error) {
-  return c::call(error, __func__, [&] {
-    return c::need(engine, "engine").engine.reserve_graph_workspaces(count);
-  });
+  return c::call(error, __func__, [&] { return c::need(engine, "engine").engine.reserve_graph_workspaces(count); });
 }
 
 hone_status hone_engine_background_report(const hone_engine* engine, hone_background_report* report, hone_texts** failures,

@@ -101,8 +101,8 @@ hone_status hone_kernel_setting_named(const hone_kernel* kernel, const char* nam
     c::need(name, "name");
     const auto found = std::ranges::find(prepared.parameters, name, &Parameter::name);
     if (found == prepared.parameters.end()) {
-      return Error{ErrorCode::kNotFound, fmt::format("{} has no parameter '{}': its configuration is {}", prepared.name, name,
-                                                     prepared.configuration)};
+      return Error{ErrorCode::kNotFound,
+                   fmt::format("{} has no parameter '{}': its configuration is {}", prepared.name, name, prepared.configuration)};
     }
     c::write_setting(prepared, static_cast<std::size_t>(found - prepared.parameters.begin()), setting);
     return {};

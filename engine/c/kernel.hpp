@@ -6,9 +6,7 @@
 
 namespace hone::c {
 
-inline const Kernel& kernel_of(const hone_kernel* kernel) {
-  return need(reinterpret_cast<const Kernel*>(kernel), "kernel");
-}
+inline const Kernel& kernel_of(const hone_kernel* kernel) { return need(reinterpret_cast<const Kernel*>(kernel), "kernel"); }
 inline const hone_kernel* view_of(const Kernel& kernel) { return reinterpret_cast<const hone_kernel*>(&kernel); }
 inline hone_kernel* owned(Kernel kernel) { return reinterpret_cast<hone_kernel*>(new Kernel(std::move(kernel))); }
 

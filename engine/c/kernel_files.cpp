@@ -62,8 +62,7 @@ hone_status hone_engine_add_kernel_file(hone_engine* engine, const char* file, c
                                         hone_error** error) {
   return c::call(error, __func__, [&] {
     hone_engine& known = c::need(engine, "engine");
-    return known.engine.add_kernel_file(c::need_text(file, "file"),
-                                        {c::texts_of(flags, flag_count, "flags")});
+    return known.engine.add_kernel_file(c::need_text(file, "file"), {c::texts_of(flags, flag_count, "flags")});
   });
 }
 

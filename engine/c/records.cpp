@@ -103,14 +103,12 @@ hone_status hone_records_set_state(const char* store, const int64_t* ids, size_t
                                                                 : fmt::format("{} is no state of a record (HONE_RECORD_...)", state)};
     }
     HONE_ASSIGN(const std::unique_ptr<Store> opened, c::open_existing(store, StoreMode::kReadWrite));
-    return c::give(
-        opened->set_record_state({records.begin(), records.end()}, static_cast<RecordState>(state), c::text_or_empty(reason)),
-        generation);
+    return c::give(opened->set_record_state({records.begin(), records.end()}, static_cast<RecordState>(state), c::text_or_empty(reason)),
+                   generation);
   });
 }
 
-hone_status hone_records_roll_back(const char* store, int64_t to_generation, const char* reason, int64_t* generation,
-                                   hone_error** error) {
+hone_status hone_records_roll_back(const char* store, int64_t to_generation, const char* reason, int64_t* generation, hone_error** error) {
   return c::call(error, __func__, [&]() -> Result<void> {
     HONE_ASSIGN(const std::unique_ptr<Store> opened, c::open_existing(store, StoreMode::kReadWrite));
     return c::give(opened->roll_back(to_generation, c::text_or_empty(reason)), generation);

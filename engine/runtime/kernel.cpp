@@ -41,8 +41,8 @@ bool accepts(DType dtype, bool scalar, Passed passed) {
 
 std::string type_text(Passed passed) {
   using Kind = Passed::Kind;
-  const std::string element = passed.kind == Kind::kNamed ? std::string(hone::name(static_cast<DType>(passed.size)))
-                              : passed.kind == Kind::kBoolean    ? "bool"
+  const std::string element = passed.kind == Kind::kNamed      ? std::string(hone::name(static_cast<DType>(passed.size)))
+                              : passed.kind == Kind::kBoolean  ? "bool"
                               : passed.kind == Kind::kReal     ? (passed.size == 4   ? "float"
                                                                   : passed.size == 8 ? "double"
                                                                                      : "long double")

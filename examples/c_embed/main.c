@@ -7,7 +7,6 @@
  * With 0 seconds it tunes nothing, and launches what an earlier run found. A program with CUDA code of its own passes its
  * own pointers and stream; this one uses Hone's. */
 #include <hone/hone.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

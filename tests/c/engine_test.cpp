@@ -121,7 +121,8 @@ TEST_CASE("c: what is wrong in a text is said with its name, and a flag reaches 
   std::string text = kScale;
   text.replace(text.find("block = 4"), 9, "block = MOST");
   CHECK(hone_engine_add_kernel_source(engine.get(), "scale.cu", text.c_str(), nullptr, 0, &failure) == HONE_ERROR_BAD_KERNEL);
-  CHECK_MESSAGE(hone_engine_add_kernel_source(engine.get(), "scale.cu", text.c_str(), flags, 1, &failure) == HONE_SUCCESS, failure.message());
+  CHECK_MESSAGE(hone_engine_add_kernel_source(engine.get(), "scale.cu", text.c_str(), flags, 1, &failure) == HONE_SUCCESS,
+                failure.message());
 }
 
 TEST_CASE("c: memory is moved, filled and copied, and nothing is no error") {

@@ -93,12 +93,15 @@ int cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, void* module, const c
   *bytes = sizeof constant;
   return module == NULL ? kNotFound : note("cuModuleGetGlobal_v2", " %s", symbol);
 }
-int cuFuncSetAttribute(void* function, int which, int value) { return note("cuFuncSetAttribute", " %s %d %d", (char*)function, which, value); }
+int cuFuncSetAttribute(void* function, int which, int value) {
+  return note("cuFuncSetAttribute", " %s %d %d", (char*)function, which, value);
+}
 
 int cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* address, const uint64_t* size, const uint64_t* stride_bytes,
                            const uint32_t* box, const uint32_t* element_strides, int interleave, int swizzle, int l2, int fill) {
   memset(map, 0x5A, 128);
-  return note("cuTensorMapEncodeTiled", " aligned %d type %d rank %u first %u size %" PRIu64 " stride %" PRIu64 " box %u,%u steps %u %d %d %d %d",
+  return note("cuTensorMapEncodeTiled",
+              " aligned %d type %d rank %u first %u size %" PRIu64 " stride %" PRIu64 " box %u,%u steps %u %d %d %d %d",
               (uintptr_t)map % 64 == 0, type, rank, *(unsigned char*)address, size[0], stride_bytes[0], box[0], box[1], element_strides[0],
               interleave, swizzle, l2, fill);
 }
@@ -122,8 +125,8 @@ int cuLaunchKernelEx(const launch_config* config, void* function, void** paramet
   char attributes[256] = "";
   for (uint32_t i = 0; i < config->attribute_count; ++i) {
     const attribute* const one = &config->attributes[i];
-    snprintf(attributes + strlen(attributes), sizeof attributes - strlen(attributes), " %d=%u,%u,%u", (int)one->id, one->value[0], one->value[1],
-             one->value[2]);
+    snprintf(attributes + strlen(attributes), sizeof attributes - strlen(attributes), " %d=%u,%u,%u", (int)one->id, one->value[0],
+             one->value[1], one->value[2]);
   }
   const int failed = note("cuLaunchKernelEx", " %s grid %u,%u,%u block %u,%u,%u shared %u stream %d attributes%s", (char*)function,
                           config->grid[0], config->grid[1], config->grid[2], config->block[0], config->block[1], config->block[2],

@@ -12,7 +12,8 @@ bool is_right(hone_engine* engine, const hone_kernel* softmax) {
   std::vector<float> output(15, -1.0F);
   const CBuffer x = allocate(engine, 60), y = allocate(engine, 60);
   REQUIRE(hone_upload(engine, hone_buffer_address(x.get()), input.data(), 60, nullptr) == HONE_SUCCESS);
-  const hone_argument arguments[] = {{hone_buffer_address(x.get()), 60, HONE_TYPE_F32, 0}, {hone_buffer_address(y.get()), 0, HONE_TYPE_ANY, 0}};
+  const hone_argument arguments[] = {{hone_buffer_address(x.get()), 60, HONE_TYPE_F32, 0},
+                                     {hone_buffer_address(y.get()), 0, HONE_TYPE_ANY, 0}};
   Failure failure;
   REQUIRE_MESSAGE(hone_launch(softmax, nullptr, arguments, 2, &failure) == HONE_SUCCESS, failure.message());
   REQUIRE(hone_download(engine, output.data(), hone_buffer_address(y.get()), 60, nullptr) == HONE_SUCCESS);
@@ -171,8 +172,10 @@ TEST_CASE("c: arguments that do not fit are refused before anything is launched"
     CHECK_MESSAGE(failure.says(why), failure.message());
   };
   refused({{from, 60, HONE_TYPE_F32, 0}}, "softmax takes 2 arguments; 1 were passed");
-  refused({{from, 60, HONE_TYPE_F32, 0}, {to, 60, HONE_TYPE_F64, 0}}, "argument 1 (y): f64* was passed; its type in the kernel file is f32*");
-  refused({{from, 60, HONE_TYPE_F32, 0}, {to, 56, HONE_TYPE_F32, 0}}, "argument 1 (y): the span holds 14 elements of f32; the kernel has 15");
+  refused({{from, 60, HONE_TYPE_F32, 0}, {to, 60, HONE_TYPE_F64, 0}},
+          "argument 1 (y): f64* was passed; its type in the kernel file is f32*");
+  refused({{from, 60, HONE_TYPE_F32, 0}, {to, 56, HONE_TYPE_F32, 0}},
+          "argument 1 (y): the span holds 14 elements of f32; the kernel has 15");
   refused({{nullptr, 0, HONE_TYPE_F32, 0}, {to, 60, HONE_TYPE_F32, 0}}, "argument 0 (x): a null pointer was passed");
   refused({{static_cast<char*>(from) + 4, 0, HONE_TYPE_ANY, 0}, {to, 60, HONE_TYPE_F32, 0}}, "not aligned to 16 bytes");
   refused({{from, 60, 18, 0}, {to, 60, HONE_TYPE_F32, 0}}, "argument 0 (x): 18 is no HONE_TYPE");
@@ -186,7 +189,8 @@ TEST_CASE("c: a scalar is passed by its address, with its size, and its type is 
   const std::vector<hone_extent> shape{{"m", 16}, {"n", 16}, {"k", 16}};
   hone_kernel* found = nullptr;
   Failure failure;
-  REQUIRE_MESSAGE(hone_kernel_find(engine.get(), "gemm", "f32", shape.data(), shape.size(), &found, &failure) == HONE_SUCCESS, failure.message());
+  REQUIRE_MESSAGE(hone_kernel_find(engine.get(), "gemm", "f32", shape.data(), shape.size(), &found, &failure) == HONE_SUCCESS,
+                  failure.message());
   const CKernel gemm(found);
   std::vector<hone_argument> arguments;
   std::vector<CBuffer> buffers;

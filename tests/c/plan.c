@@ -1,6 +1,5 @@
 /* A plan with all that one can have, written by hand, and what the driver is told of it (fake_cuda.c). */
 #include <hone/plan.h>
-
 #include <stdlib.h>
 
 static const uint64_t kCode[] = {0x464c457f};
@@ -17,8 +16,8 @@ static const hone_plan_pass kPasses[] = {{0, {2, 3, 4}, {128, 1, 1}, {16, 1, 1},
                                          {1, {1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 1, 0, 2, kPlain}};
 static const hone_plan_constant kConstants[] = {{"weights", 8, 0}};
 static const hone_plan_tensor_map kMaps[] = {{0, 7, 2, 3, 2, {4, 2, 0, 0, 0}, {8, 2, 0, 0, 0}, {32, 0, 0, 0, 0}, 4}};
-static const hone_plan kPlan = {"kernel", "f32",     "n=16",     "block=128", "sm_90a", kCode, sizeof kCode, kProblem, 4, 2, 2, 1, 1,
-                                kArguments, kFunctions, kPasses, kConstants, kMaps};
+static const hone_plan kPlan = {"kernel", "f32", "n=16", "block=128", "sm_90a",   kCode,      sizeof kCode, kProblem,   4,
+                                2,        2,     1,      1,           kArguments, kFunctions, kPasses,      kConstants, kMaps};
 
 int main(void) {
   hone_plan_driver driver;

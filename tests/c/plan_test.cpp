@@ -100,7 +100,8 @@ TEST_CASE("plan: an exported softmax is launched by a C program that needs the d
   const auto& pass = plan["passes"][0];
   CHECK(says(log, "cuModuleLoadData ELF"));
   CHECK(says(log, "cuModuleGetFunction " + pass["symbol"].get<std::string>() + "\n"));
-  CHECK(says(log, "grid " + pass["grid"][0].dump() + ",1,1 block " + pass["block"][0].dump() + ",1,1 shared " + pass["shared_bytes"].dump()));
+  CHECK(
+      says(log, "grid " + pass["grid"][0].dump() + ",1,1 block " + pass["block"][0].dump() + ",1,1 shared " + pass["shared_bytes"].dump()));
 }
 
 TEST_CASE("plan: a header is for what the driver launches") {

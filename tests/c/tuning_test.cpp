@@ -21,8 +21,8 @@ hone_tuning_info told(const hone_tuning* tuning) {
   return info;
 }
 
-hone_status tune(hone_engine* engine, const char* kernel, const std::vector<hone_extent>& shape, const hone_tuning_options& options, CTuning& to,
-                 Failure& failure) {
+hone_status tune(hone_engine* engine, const char* kernel, const std::vector<hone_extent>& shape, const hone_tuning_options& options,
+                 CTuning& to, Failure& failure) {
   hone_tuning* made = nullptr;
   const hone_status status = hone_tune(engine, kernel, "f32", shape.data(), shape.size(), &options, &made, &failure);
   to.reset(made);

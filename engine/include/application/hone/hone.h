@@ -27,7 +27,7 @@
  * Processes. In a process that was forked from the one that opened an engine, every call on it is HONE_ERROR_UNAVAILABLE; handles may be
  * freed there. Open an engine after the fork.
  *
- * Libraries. libhone has all functions. */
+ * Libraries. libhone has all functions. libhone-runtime, for NVIDIA GPUs, has those without "libhone" in their comment. */
 #ifndef HONE_HONE_H
 #define HONE_HONE_H
 
@@ -158,20 +158,20 @@ typedef void (*hone_check_callback)(void* data, const hone_launch_check* check);
 
 typedef struct hone_engine_options {
   size_t size;
-  const char* store;          /* NULL: $HONE_STORE, or hone/store.db of the data directory */
-  const char* device;         /* "cuda:0", "cpu"; NULL: the best present */
-  int32_t trust_store;        /* launch the code in the store whoever made it: for a store that comes with the application */
-  int32_t approved_only;      /* use only records that were approved or pinned */
-  double max_error;           /* use winners tuned under this accuracy bound; 0: none */
-  const char* given;          /* use winners tuned on given arrays: the digest that `hone tune --input` prints */
-  const int64_t* generation;  /* records as they were served in this generation of the store; NULL: as they are */
+  const char* store;                /* NULL: $HONE_STORE, or hone/store.db of the data directory */
+  const char* device;               /* "cuda:0", "cpu"; NULL: the best present */
+  int32_t trust_store;              /* launch the code in the store whoever made it: for a store that comes with the application */
+  int32_t approved_only;            /* use only records that were approved or pinned */
+  double max_error;                 /* use winners tuned under this accuracy bound; 0: none */
+  const char* given;                /* use winners tuned on given arrays: the digest that `hone tune --input` prints */
+  const int64_t* generation;        /* records as they were served in this generation of the store; NULL: as they are */
   const char* const* force_default; /* kernels and operations that run their default; "all" means every one */
   size_t force_default_count;
   const hone_background_tuning* background_tuning; /* NULL: none. Needs hone-worker and a store that can be written */
   size_t most_problems;                            /* kept loaded; 0: 4096 */
-  int64_t graph_workspaces; /* captured launches that find workspaces before the next lookup; 0: 4, negative: none */
-  size_t check_one_in;      /* checks every so many launches of each problem (docs/checking.md); 0: never */
-  hone_check_callback on_check; /* is told of every check; may be NULL */
+  int64_t graph_workspaces;                        /* captured launches that find workspaces before the next lookup; 0: 4, negative: none */
+  size_t check_one_in;                             /* checks every so many launches of each problem (docs/checking.md); 0: never */
+  hone_check_callback on_check;                    /* is told of every check; may be NULL */
   void* on_check_data;
   const char* record_workload; /* a file to which the launches of each problem are added (docs/workloads.md); NULL: none */
 } hone_engine_options;
@@ -182,11 +182,12 @@ HONE_API hone_status hone_engine_open(const hone_engine_options* options, hone_e
 /* Kernels and bound kernels of the engine may outlive it; buffers may not. Background tuning ends with it. */
 HONE_API void hone_engine_close(hone_engine* engine);
 
-/* Makes a kernel file known by its kernel's name, and as an implementation of the operation that it names. `flags`: compiler options,
- * "-Iinclude", "-DNAME=1". Needs libclang. */
+/* Makes a kernel file known by its name, that of the file, and as an implementation of the operation that it names. `flags`: compiler
+ * options, "-Iinclude", "-DNAME=1". Needs libclang, and libhone. */
 HONE_API hone_status hone_engine_add_kernel_file(hone_engine* engine, const char* file, const char* const* flags, size_t flag_count,
                                                  hone_error** error);
-/* The same of a kernel file's text. `name` stands for the file in messages: "scale.cu". Headers beside it are found with -I alone. */
+/* The same of a kernel file's text. `name` is what the file would be called: "scale.cu" of the kernel `scale`. Headers of its own are found
+ * with -I alone. libhone. */
 HONE_API hone_status hone_engine_add_kernel_source(hone_engine* engine, const char* name, const char* text, const char* const* flags,
                                                    size_t flag_count, hone_error** error);
 /* The same of what `hone kernels FILE --spec` wrote, which needs no libclang. */
@@ -309,22 +310,22 @@ HONE_API const char* hone_source_name(int32_t source);
 /* Texts of these live as long as a handle of the kernel. */
 typedef struct hone_kernel_info {
   size_t size;
-  const char* kernel;         /* its name: of an operation, that of the one that was chosen */
-  const char* dtypes;         /* "bf16" */
-  const char* configuration;  /* "block=256,vec=4" */
-  const char* why;            /* why existing records were skipped, or "" */
-  int32_t source;             /* HONE_SOURCE_... */
-  int32_t superseded;         /* as hone_kernel_superseded */
-  size_t setting_count;       /* for hone_kernel_setting, */
-  size_t extent_count;        /* hone_kernel_extent, */
-  size_t tuned_extent_count;  /* hone_kernel_tuned_extent, */
-  size_t stale_count;         /* hone_kernel_stale, */
-  size_t argument_count;      /* hone_kernel_argument */
-  double slowdown;            /* of HONE_SOURCE_PREDICTED: the time, in times what a search of this shape would find; else 0 */
-  double doubt;               /* how far off that may be, as a share of it: one standard deviation */
-  int64_t portfolio;          /* the portfolio's generation, in its store */
-  int32_t portfolio_shipped;  /* it came with Hone */
-  int32_t wants_tuning;       /* the shape is worth a search of its own */
+  const char* kernel;        /* its name: of an operation, that of the one that was chosen */
+  const char* dtypes;        /* "bf16" */
+  const char* configuration; /* "block=256,vec=4" */
+  const char* why;           /* why existing records were skipped, or "" */
+  int32_t source;            /* HONE_SOURCE_... */
+  int32_t superseded;        /* as hone_kernel_superseded */
+  size_t setting_count;      /* for hone_kernel_setting, */
+  size_t extent_count;       /* hone_kernel_extent, */
+  size_t tuned_extent_count; /* hone_kernel_tuned_extent, */
+  size_t stale_count;        /* hone_kernel_stale, */
+  size_t argument_count;     /* hone_kernel_argument */
+  double slowdown;           /* of HONE_SOURCE_PREDICTED: the time, in times what a search of this shape would find; else 0 */
+  double doubt;              /* how far off that may be, as a share of it: one standard deviation */
+  int64_t portfolio;         /* the portfolio's generation, in its store */
+  int32_t portfolio_shipped; /* it came with Hone */
+  int32_t wants_tuning;      /* the shape is worth a search of its own */
 } hone_kernel_info;
 HONE_API hone_status hone_kernel_describe(const hone_kernel* kernel, hone_kernel_info* info, hone_error** error);
 /* Whether the problem was tuned since, or a check found this configuration wrong: a new lookup finds something else. One atomic load; 0 of
@@ -365,14 +366,14 @@ enum { HONE_ROLE_IN = 0, HONE_ROLE_OUT = 1, HONE_ROLE_INOUT = 2, HONE_ROLE_SCALA
 typedef struct hone_argument_info {
   size_t size;
   const char* name;
-  int32_t role;   /* HONE_ROLE_... */
-  hone_type type; /* HONE_TYPE_... */
+  int32_t role;     /* HONE_ROLE_... */
+  hone_type type;   /* HONE_TYPE_... */
   int64_t elements; /* 1 of a scalar */
   uint64_t bytes;
 } hone_argument_info;
 HONE_API hone_status hone_kernel_argument(const hone_kernel* kernel, size_t index, hone_argument_info* info, hone_error** error);
 
-/* ---- Tuning ---- */
+/* ---- Tuning: libhone ---- */
 
 /* A request to stop, which any thread may make; one may stop several sessions. */
 typedef struct hone_stop hone_stop;
@@ -395,13 +396,13 @@ typedef int32_t (*hone_progress_callback)(void* data, const hone_progress* progr
 
 typedef struct hone_tuning_options {
   size_t size;
-  double seconds;       /* 0: no limit. Neither this nor trials: 60 */
-  int64_t trials;       /* 0: no limit */
-  uint64_t seed;        /* of the search and of the inputs */
-  const char* strategy; /* NULL: "auto" */
-  int64_t compile_workers; /* processes; 0: one for each core */
-  int32_t fresh;           /* begin a new session even if one can be resumed */
-  int32_t no_transfer;     /* do not use what the store knows of other shapes, dtypes and devices */
+  double seconds;                     /* 0: no limit. Neither this nor trials: 60 */
+  int64_t trials;                     /* 0: no limit */
+  uint64_t seed;                      /* of the search and of the inputs */
+  const char* strategy;               /* NULL: "auto" */
+  int64_t compile_workers;            /* processes; 0: one for each core */
+  int32_t fresh;                      /* begin a new session even if one can be resumed */
+  int32_t no_transfer;                /* do not use what the store knows of other shapes, dtypes and devices */
   hone_progress_callback on_progress; /* may be NULL */
   void* on_progress_data;
   const hone_stop* stop; /* may be NULL; must live until the session has ended */
@@ -421,28 +422,28 @@ HONE_API void hone_tuning_free(hone_tuning* tuning);
 /* Texts live as long as the hone_tuning. */
 typedef struct hone_tuning_info {
   size_t size;
-  int32_t found;              /* whether a configuration was right */
-  int32_t interrupted;        /* it was stopped: times are those of the search, not of a final round */
-  const char* kernel;         /* the winner's: of an operation, the one that won */
-  const char* configuration;  /* the winner, "block=256,vec=4" */
-  const char* first_failure;  /* of a trial, or "" */
-  int64_t session;            /* for `hone sessions` */
-  int64_t trials;             /* earlier runs of the session included */
-  int64_t wrong;              /* of these, with any other outcome than ok and too_slow */
-  double seconds;             /* over all runs of the session */
-  double default_us;          /* of the default configuration, in the same final round; 0: not measured */
-  double best_us;             /* of the winner: the median, */
-  double best_low_us;         /* and the 95 % confidence interval of that */
+  int32_t found;             /* whether a configuration was right */
+  int32_t interrupted;       /* it was stopped: times are those of the search, not of a final round */
+  const char* kernel;        /* the winner's: of an operation, the one that won */
+  const char* configuration; /* the winner, "block=256,vec=4" */
+  const char* first_failure; /* of a trial, or "" */
+  int64_t session;           /* for `hone sessions` */
+  int64_t trials;            /* earlier runs of the session included */
+  int64_t wrong;             /* of these, with any other outcome than ok and too_slow */
+  double seconds;            /* over all runs of the session */
+  double default_us;         /* of the default configuration, in the same final round; 0: not measured */
+  double best_us;            /* of the winner: the median, */
+  double best_low_us;        /* and the 95 % confidence interval of that */
   double best_high_us;
-  double speedup;             /* default_us / best_us */
-  int32_t record_kept;        /* an earlier record that was not measured beside the winner and is not clearly slower remains */
+  double speedup;      /* default_us / best_us */
+  int32_t record_kept; /* an earlier record that was not measured beside the winner and is not clearly slower remains */
   int32_t reserved;
 } hone_tuning_info;
 HONE_API hone_status hone_tuning_describe(const hone_tuning* tuning, hone_tuning_info* info, hone_error** error);
 /* What people should know of the kernel. Lives as long as the hone_tuning; not to be freed. */
 HONE_API const hone_texts* hone_tuning_notes(const hone_tuning* tuning);
 
-/* ---- Records of a store (docs/records.md). `store` NULL: $HONE_STORE, or hone/store.db of the data directory. ---- */
+/* ---- Records of a store (docs/records.md): libhone. `store` NULL: $HONE_STORE, or hone/store.db of the data directory. ---- */
 
 typedef struct hone_records hone_records;
 

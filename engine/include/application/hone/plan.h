@@ -460,8 +460,9 @@ static inline int hone_plan_launch_pass(hone_plan_loaded* loaded, void* stream, 
     attributes[config.attribute_count++].value[0] = 1;
   }
   error = loaded->driver.launch(&config, loaded->functions[pass->function], parameters, NULL);
-  return error == 0 ? 0 : hone_plan_fail(&loaded->driver, error, loaded->message, sizeof loaded->message, "launch",
-                                          loaded->plan->functions[pass->function].symbol);
+  return error == 0 ? 0
+                    : hone_plan_fail(&loaded->driver, error, loaded->message, sizeof loaded->message, "launch",
+                                     loaded->plan->functions[pass->function].symbol);
 }
 
 /* Enqueues all passes on `stream` (a CUstream; NULL is the default one). `arguments`: where each value is, in the order of the kernel file,
