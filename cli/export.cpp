@@ -4,6 +4,7 @@
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/plan_header.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/selection.hpp"
@@ -228,7 +229,7 @@ std::string stem(const KernelSpec& spec, const Target& target) {
 }
 
 std::string export_text(const Subject& subject, const LaunchPlan& plan, const std::string& origin, const fs::path& code,
-                        const fs::path& json) {
+                        const fs::path& json, const fs::path& header) {
   std::string lines = fmt::format("{} ({})\n", text(subject.spec.parameters, plan.choice.configuration), origin);
   if (plan.choice.source == Source::kNearest) {
     lines += fmt::format("this shape is not tuned; using the record of the nearest shape, {}\n", text(plan.choice.record->problem.shape));
@@ -236,11 +237,17 @@ std::string export_text(const Subject& subject, const LaunchPlan& plan, const st
   if (plan.choice.prediction) {
     lines += prediction_text(*plan.choice.prediction);
   }
-  return lines + fmt::format("{} ({} bytes)\n{}\n", code.string(), plan.code.artifact->bytes.size(), json.string());
+  lines += fmt::format("{} ({} bytes)\n{}\n", code.string(), plan.code.artifact->bytes.size(), json.string());
+  return header.empty() ? lines : lines + header.string() + "\n";
 }
 
 Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Selection selected,
                           Store* store) {
+  if (arguments.count("header") > 0 && target.device.info.plugin != "cuda") {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("--header is for what the CUDA driver launches; code of {} is launched by Hone alone", target.device.info.plugin)};
+  }
   HONE_ASSIGN(const LaunchPlan plan, make_launch_plan(subject.spec, target.problem, std::move(selected.choice), target.device, store));
   const fs::path folder = arguments["out"].as<std::string>();
   std::error_code failed;
@@ -255,7 +262,14 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
   HONE_TRY(write_file(code, std::span<const std::byte>(plan.code.artifact->bytes)));
   HONE_TRY(write_file(file, text));
   json["file"] = file.string();
-  return Output{std::move(json), export_text(subject, plan, selected.origin, code, file)};
+  fs::path header;
+  if (arguments.count("header") > 0) {
+    header = folder / (name + ".h");
+    const PlanSubject exported{.spec = &subject.spec, .problem = &target.problem, .device = &target.device.info};
+    HONE_TRY(write_file(header, plan_header(exported, plan, c_identifier(name))));
+    json["header"] = header.string();
+  }
+  return Output{std::move(json), export_text(subject, plan, selected.origin, code, file, header)};
 }
 
 }  // namespace
@@ -273,7 +287,8 @@ int export_plan(int argc, char** argv) {
   add_config_option(options, "the winner");
   options.add_options()("arch", "instead of --device: an architecture, which need not be on this machine, e.g. sm_90a",
                         cxxopts::value<std::string>(), "NAME")("trust", "also export code that someone else put into the store")(
-      "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR");
+      "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR")(
+      "header", "also write a C header with code and plan, which hone/plan.h launches with the CUDA driver alone");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_serving_subject(arguments, true));

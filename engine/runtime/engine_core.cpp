@@ -380,6 +380,22 @@ Result<void> EngineCore::check_generation(const std::filesystem::path& path) con
   return {};
 }
 
+/// What was found of the problem gives way to its record.
+void EngineCore::supersede(const std::string& key) {
+  if (const auto asked = problems_.find(key)) {
+    const std::lock_guard lock(asked->loading);
+    if (const auto loaded = asked->loaded()) {
+      loaded->superseded = true;
+    }
+  }
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+void EngineCore::note_tuned(const Known& known, const Problem& problem) {
+  store_->look_again();
+  supersede(key_of(known, problem));
+}
+
 Result<void> EngineCore::start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust) {
   if (engine_parts().start_background == nullptr) {
     return Error{ErrorCode::kUnavailable, "background tuning needs hone::engine: this program links hone::runtime"};
@@ -389,15 +405,7 @@ Result<void> EngineCore::start_tuner(const BackgroundTuning& settings, const std
                                                        .device = found_,
                                                        .store = path,
                                                        .trust = trust,
-                                                       .tuned = [this](const std::string& key) {
-                                                         if (const auto asked = problems_.find(key)) {
-                                                           const std::lock_guard lock(asked->loading);
-                                                           if (const auto loaded = asked->loaded()) {
-                                                             loaded->superseded = true;
-                                                           }
-                                                         }
-                                                         generation_.fetch_add(1, std::memory_order_release);
-                                                       }}));
+                                                       .tuned = [this](const std::string& key) { supersede(key); }}));
   tunes_ = true;
   return {};
 }

@@ -63,6 +63,8 @@ class EngineCore {
   /// EngineOptions::generation, else the store's newest; 0 without a store.
   [[nodiscard]] Result<std::int64_t> store_generation() const;
   [[nodiscard]] BackgroundReport report() const;
+  /// This process has tuned the problem: later lookups find its record.
+  void note_tuned(const Known& known, const Problem& problem);
   /// Background tuning and checks end with the engine, not with what it handed out.
   void end_background();
   /// What was launched since it was written last; nothing where it is not recorded.
@@ -94,6 +96,7 @@ class EngineCore {
   void want(const std::string& key, const std::shared_ptr<const Known>& known, const Problem& problem, const Prepared& prepared);
   void start_recording(const std::filesystem::path& file);
   void count_launches(Prepared& prepared, const Known& known, const Problem& problem) const;
+  void supersede(const std::string& key);
   Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust);
   Result<void> start_checks(const EngineOptions& options);
   Result<std::shared_ptr<const Prepared>> prepare_standard(const Prepared& served);

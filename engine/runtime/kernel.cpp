@@ -23,6 +23,9 @@ bool accepts(DType dtype, bool scalar, Passed passed) {
   if (passed.pointer == scalar) {
     return false;
   }
+  if (passed.kind == Kind::kNamed) {
+    return dtype == static_cast<DType>(passed.size);
+  }
   const bool whole = is_integer(dtype), packed = dtype == DType::kI4x2 || dtype == DType::kU4x2;
   const bool has_cpp_type = whole ? !packed : dtype == DType::kF32 || dtype == DType::kF64;
   const Kind kind = dtype == DType::kBool         ? Kind::kBoolean
@@ -38,7 +41,8 @@ bool accepts(DType dtype, bool scalar, Passed passed) {
 
 std::string type_text(Passed passed) {
   using Kind = Passed::Kind;
-  const std::string element = passed.kind == Kind::kBoolean    ? "bool"
+  const std::string element = passed.kind == Kind::kNamed      ? std::string(hone::name(static_cast<DType>(passed.size)))
+                              : passed.kind == Kind::kBoolean  ? "bool"
                               : passed.kind == Kind::kReal     ? (passed.size == 4   ? "float"
                                                                   : passed.size == 8 ? "double"
                                                                                      : "long double")
@@ -46,7 +50,7 @@ std::string type_text(Passed passed) {
                               : passed.kind == Kind::kUnsigned ? fmt::format("uint{}_t", 8 * passed.size)
                               : passed.size == 0               ? "void"
                                                                : fmt::format("a class of {} bytes", passed.size);
-  return passed.span ? fmt::format("std::span<{}>", element) : element + (passed.pointer ? "*" : "");
+  return passed.span && passed.kind != Kind::kNamed ? fmt::format("std::span<{}>", element) : element + (passed.pointer ? "*" : "");
 }
 
 Result<void> check_type(const Prepared& prepared, std::size_t position, Passed passed) {
@@ -150,7 +154,7 @@ Source Kernel::source() const { return prepared_->choice.source; }
 const std::optional<Prediction>& Kernel::prediction() const { return prepared_->choice.prediction; }
 const std::string& Kernel::implementation() const { return prepared_->name; }
 const Configuration& Kernel::configuration() const { return prepared_->choice.configuration; }
-std::string Kernel::configuration_text() const { return text(prepared_->parameters, prepared_->choice.configuration); }
+std::string Kernel::configuration_text() const { return prepared_->configuration; }
 const Problem& Kernel::problem() const { return prepared_->problem; }
 const Shape& Kernel::tuned_shape() const { return prepared_->tuned_shape; }
 const std::vector<Staleness>& Kernel::stale() const { return prepared_->stale; }

@@ -50,6 +50,8 @@ Result<std::shared_ptr<Prepared>> prepare(const KernelSpec& spec, const Problem&
   prepared->parameters = spec.parameters;
   prepared->problem = problem;
   prepared->choice = std::move(plan.choice);
+  prepared->configuration = text(spec.parameters, prepared->choice.configuration);
+  prepared->dtypes = hone::name(problem.dtype);
   prepared->arguments = std::move(plan.arguments);
   describe_arguments(*prepared);
   HONE_TRY(where.memory->note(prepared->workspace_bytes));

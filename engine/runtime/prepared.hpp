@@ -44,6 +44,7 @@ struct Prepared {
   std::string name;
   std::vector<Parameter> parameters;
   Problem problem;
+  std::string configuration, dtypes;  ///< as texts
   Choice choice;
   std::string why;
   Shape tuned_shape;

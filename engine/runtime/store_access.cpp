@@ -12,17 +12,21 @@ constexpr std::chrono::seconds kPause{5};
 
 StoreAccess::StoreAccess(std::filesystem::path path, Trust trust, const StoreView& view)
     : path_(std::move(path)), trust_(trust), view_(view) {
+  look_again();
+}
+
+void StoreAccess::look_again() {
+  const std::lock_guard lock(mutex_);
   std::error_code ignored;
-  if (std::filesystem::exists(path_, ignored)) {
+  if (!is_there_ && std::filesystem::exists(path_, ignored)) {
+    is_there_ = true;
     open();
-  } else {
-    path_.clear();
   }
 }
 
 std::shared_ptr<Store> StoreAccess::get() {
   const std::lock_guard lock(mutex_);
-  if (path_.empty() || Clock::now() < retry_at_) {
+  if (!is_there_ || Clock::now() < retry_at_) {
     return nullptr;
   }
   if (store_ == nullptr) {
@@ -33,7 +37,7 @@ std::shared_ptr<Store> StoreAccess::get() {
 
 bool StoreAccess::is_away() const {
   const std::lock_guard lock(mutex_);
-  return !path_.empty() && Clock::now() < retry_at_;
+  return is_there_ && Clock::now() < retry_at_;
 }
 
 void StoreAccess::note_failure(const std::string& message) {

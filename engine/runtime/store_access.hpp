@@ -23,6 +23,8 @@ class StoreAccess {
   std::shared_ptr<Store> get();
   /// Whether it failed a moment ago: what is looked up now may be found later.
   [[nodiscard]] bool is_away() const;
+  /// This process has made a store, where there was none.
+  void look_again();
   /// What a lookup failed with: the store is left alone for some seconds.
   void note_failure(const std::string& message);
 
@@ -35,7 +37,8 @@ class StoreAccess {
   void open();
 
   mutable std::mutex mutex_;
-  std::filesystem::path path_;  ///< empty: there is no store
+  std::filesystem::path path_;
+  bool is_there_ = false;
   Trust trust_ = Trust::kOwn;
   StoreView view_;
   std::shared_ptr<Store> store_;

@@ -94,6 +94,41 @@ run(${COMPILER} -std=c++20 ${sanitizing} ${flags} ${SOURCE}/examples/embed/main.
 run(${WORK}/by_pkg_config ${store} 32 256 cpu)
 expect("${output}" "\"source\": \"exact\"")
 
+# A C program needs a C compiler, which links it, too.
+set(c_flags -std=c99 -Wall -Wextra -Wpedantic -Werror)
+run(${C_COMPILER} ${c_flags} ${sanitizing} ${flags} ${SOURCE}/examples/c_embed/main.c -o ${WORK}/c_by_pkg_config ${libraries} -lm -Wl,-rpath,${libdir})
+run(${CMAKE_COMMAND} -E env --unset=HONE_WORKER ${WORK}/c_by_pkg_config ${WORK}/C.db 32 256 0.5 cpu)
+expect("${output}" "\"source\": \"exact\"")
+file(COPY ${SOURCE}/examples/c_embed DESTINATION ${WORK})
+run(${CMAKE_COMMAND} -S ${WORK}/c_embed -B ${WORK}/c_embed-build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
+  -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_C_FLAGS=${sanitize} -DCMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} --build ${WORK}/c_embed-build)
+run(${WORK}/c_embed-build/tuned_softmax_c ${WORK}/C.db 32 256 0 cpu)
+expect("${output}" "\"source\": \"exact\"")
+# What only launches has the functions that launch; there is no device for it here.
+file(WRITE ${WORK}/launcher.c "#include <hone/hone.h>
+#include <stdio.h>
+int main(void) {
+  hone_engine* engine = NULL;
+  hone_kernel* kernel = NULL;
+  hone_error* error = NULL;
+  const hone_status opened = hone_engine_open(NULL, &engine, &error);
+  if (opened == HONE_SUCCESS && hone_kernel_find(engine, \"copy\", \"f32\", NULL, 0, &kernel, NULL) == HONE_SUCCESS) {
+    hone_launch(kernel, NULL, NULL, 0, NULL);
+  }
+  printf(\"%s: %s\\n\", hone_status_name(opened), hone_error_message(error));
+  hone_error_free(error);
+  hone_kernel_free(kernel);
+  hone_engine_close(engine);
+  return 0;
+}
+")
+run(${PKG_CONFIG} --libs hone-runtime)
+separate_arguments(runtime_libraries UNIX_COMMAND "${output}")
+run(${C_COMPILER} ${c_flags} ${sanitizing} ${flags} ${WORK}/launcher.c -o ${WORK}/launcher ${runtime_libraries} -Wl,-rpath,${libdir})
+run(${WORK}/launcher)
+expect("${output}" "success|no NVIDIA driver|cuda")
+
 # Kernel sources are installed with all that they include.
 run(${prefix}/bin/hone kernels ${prefix}/share/hone/kernels/gemm/gemm.cu --json)
 expect("${output}" "gemm")

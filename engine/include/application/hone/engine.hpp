@@ -130,6 +130,7 @@ class HONE_API Engine {
   [[nodiscard]] Memory& memory();
 
  private:
+  friend class Access;
   explicit Engine(std::shared_ptr<EngineCore> core);
   std::shared_ptr<EngineCore> core_;
 };

@@ -25,7 +25,8 @@ namespace detail {
 
 /// The type of a passed argument, as far as it can be compared with a dtype.
 struct Passed {
-  enum class Kind : std::uint8_t { kOther, kReal, kSigned, kUnsigned, kBoolean };
+  /// kNamed: a caller in another language named the dtype, which `size` holds.
+  enum class Kind : std::uint8_t { kOther, kReal, kSigned, kUnsigned, kBoolean, kNamed };
   bool pointer = false;
   bool span = false;         ///< a pointer with a known number of bytes
   Kind kind = Kind::kOther;  ///< of the pointee; classes and void are kOther
@@ -90,6 +91,7 @@ class HONE_API Kernel {
   static constexpr std::size_t kMostArguments = 32;
 
  private:
+  friend class Access;
   friend class EngineCore;
   friend class BoundKernel;
   using Passed = detail::Passed;
@@ -138,8 +140,7 @@ class HONE_API Kernel {
   }
 
   /// Differs between lists of types: what was checked once need not be checked again (FNV-1a).
-  template <std::size_t N>
-  static constexpr std::uint64_t signature(const std::array<Passed, N>& kinds) {
+  static constexpr std::uint64_t signature(std::span<const Passed> kinds) {
     std::uint64_t hash = 14695981039346656037ULL;
     for (const Passed& kind : kinds) {
       const auto bits = static_cast<std::uint64_t>(kind.size) << 8 | static_cast<std::uint64_t>(kind.kind) << 2 |
