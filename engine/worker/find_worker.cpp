@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -7,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "engine/base/own_folder.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -15,20 +15,6 @@ namespace {
 bool is_executable(const std::filesystem::path& file) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
-}
-
-/// Of what holds this code: the shared library, or the program that was linked with the static one.
-std::filesystem::path own_folder() {
-  Dl_info info{};
-  std::error_code failed;
-  static const char kOwn = 0;
-  // Of a program the name is what it was called by, which is no path where PATH led to it.
-  if (::dladdr(&kOwn, &info) != 0 && info.dli_fname != nullptr && std::filesystem::path(info.dli_fname).is_absolute()) {
-    if (const auto file = std::filesystem::canonical(info.dli_fname, failed); !failed) {
-      return file.parent_path();
-    }
-  }
-  return {};
 }
 
 /// Beside it, and where an installed one is from bin, lib and lib/<architecture>.
