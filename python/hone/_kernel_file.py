@@ -11,7 +11,7 @@ import types
 from typing import Any, Sequence
 
 from . import _core
-from ._engine import Engine, default_engine
+from ._engine import Engine
 from ._tune import TuneResult, space, tune
 
 
@@ -22,17 +22,31 @@ class KernelFile:
         self.path, self.flags = os.path.abspath(path), list(flags)
         if not os.path.exists(self.path):
             raise FileNotFoundError(f"no kernel file {self.path}")
-        self._made: dict[tuple, _core.Kernel] = {}
-        self._names: dict[int, tuple[Engine, str]] = {}
+        self._made: dict[str, _core.Kernel] = {}
+        self._engines: dict[str, tuple[Engine, str]] = {}  # a kernel of the file's name may be another one in the engines of others
+        self._process = os.getpid()
         self.__name__ = pathlib.Path(self.path).stem
         self.__doc__ = None
 
     def kernel(self, *arrays: Any, engine: Engine | None = None, device: str | None = None, **options: Any) -> _core.Kernel:
-        """As hone.kernel, of this file."""
-        engine = engine or default_engine(device or (_core.device_of(arrays[0]) if arrays else None))
-        if id(engine) not in self._names:
-            self._names[id(engine)] = engine, engine.add_kernel_file(self.path, self.flags)
-        return engine.kernel(self._names[id(engine)][1], *arrays, **options)
+        """As hone.kernel, of this file; engine: None: one of its own for each device, with the usual store."""
+        if engine is not None:
+            return engine.kernel(engine.add_kernel_file(self.path, self.flags), *arrays, **options)
+        engine, name = self._engine(device or (_core.device_of(arrays[0]) if arrays else None))
+        return engine.kernel(name, *arrays, **options)
+
+    def _engine(self, device: str | None) -> tuple[Engine, str]:
+        if self._process != os.getpid():  # engines do not survive a fork
+            self._forget()
+        if (device or "") not in self._engines:
+            engine = Engine(device=device)
+            self._engines[device or ""] = engine, engine.add_kernel_file(self.path, self.flags)
+        return self._engines[device or ""]
+
+    def _forget(self) -> None:
+        self._made.clear()
+        self._engines.clear()
+        self._process = os.getpid()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Launches on the current stream, as hone.Kernel does. With a function it is a decorator: the function's name, documentation and
@@ -41,10 +55,11 @@ class KernelFile:
             return self._decorate(arguments[0])
         if not arguments:
             raise TypeError(f"{self.__name__}: pass the first array by position")
-        engine = default_engine(_core.device_of(arguments[0]))
-        made = self._made.get(id(engine))
+        device = _core.device_of(arguments[0])
+        made = self._made.get(device) if self._process == os.getpid() else None
         if made is None:
-            made = self._made[id(engine)] = self.kernel(engine=engine)
+            made = self.kernel(device=device)
+            self._made[device] = made
         return made(*arguments, **keywords)
 
     def _decorate(self, function: types.FunctionType) -> "KernelFile":
@@ -56,8 +71,7 @@ class KernelFile:
 
     def tune(self, **options: Any) -> TuneResult:
         """hone.tune of this file."""
-        self._made.clear()
-        self._names.clear()
+        self._forget()
         return tune(self.path, flags=self.flags, **options)
 
     def space(self, **options: Any) -> _core.Space:

@@ -28,12 +28,21 @@ bool add_factors(const Expression& expression, const std::vector<std::string>& n
   }
 }
 
+/// The branch that is left of conditions which are known.
+Expression taken_branch(Expression expression) {
+  while (expression.node().op == Operator::kSelect && expression.node().operands[0].is_constant()) {
+    const Expression::Node& node = expression.node();
+    expression = Expression(node.operands[node.operands[0].node().value.boolean() ? 1 : 2]);
+  }
+  return expression;
+}
+
 ArgumentRule make_rule(const Argument& argument, const std::vector<std::string>& names, const Bindings& fixed) {
   ArgumentRule rule{.argument = argument};
   rule.name = PyUnicode_InternFromString(argument.name.c_str());
   rule.scalar = argument.direction == Direction::kScalar;
   rule.output = argument.direction == Direction::kOut;
-  const Expression extent = argument.extent.substitute(fixed);
+  const Expression extent = taken_branch(argument.extent.substitute(fixed));
   rule.optional = argument.direction == Direction::kIn && extent.is_constant() && !argument.extent.is_constant();
   std::vector<Factor> factors;
   if (!rule.scalar && !rule.optional && add_factors(extent, names, factors)) {
