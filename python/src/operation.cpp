@@ -53,6 +53,25 @@ bool may_stand_for(const Tensor& tensor, DType dtype) {
   return foreign && bytes && tensor.element_bytes == size_of(dtype);
 }
 
+/// The defaults of all fields but one.
+Shape other_fields(const KernelSpec& spec, const std::string& field) {
+  Shape shape;
+  for (const ProblemField& one : spec.problem) {
+    if (one.name != field) {
+      shape.emplace_back(one.name, one.default_value);
+    }
+  }
+  return shape;
+}
+
+/// Whether shapes can tell a field: it is a factor of an array's extent. Other fields that are compiled in choose what is computed.
+bool is_factor(const KernelSpec& spec, const std::string& field) {
+  const ArgumentRules rules = make_rules(spec, {field}, bindings({.dtype = spec.dtypes.front(), .shape = other_fields(spec, field)}));
+  return std::ranges::any_of(rules.rules, [](const ArgumentRule& rule) {
+    return rule.factors && std::ranges::any_of(*rule.factors, [](const Factor& factor) { return factor.extent == 0; });
+  });
+}
+
 std::string device_text(const Tensor& tensor) {
   return tensor.device == kCpuDevice ? "cpu" : fmt::format("cuda:{}", tensor.device_index);
 }
@@ -110,7 +129,7 @@ Result<std::unique_ptr<Operation>> Operation::make(std::shared_ptr<EngineHolder>
   Bindings bindings;
   for (const ProblemField& field : spec.problem) {
     const auto at = std::ranges::find(given, field.name, &Shape::value_type::first);
-    if (at == given.end() && field.kind == FieldKind::kExtent) {
+    if (at == given.end() && field.kind == FieldKind::kExtent && (!field.is_static() || is_factor(spec, field.name))) {
       made->extent_names_.push_back(field.name);
       made->extent_keys_.push_back(PyUnicode_InternFromString(field.name.c_str()));
       continue;
