@@ -15,7 +15,7 @@ from ._strategy import Strategy
 
 # What is asked for rarely is imported when it is.
 _LATER = {
-    "tune": "_tune", "compare": "_tune", "space": "_tune", "TuneResult": "_tune", "Comparison": "_tune",
+    "tune": "_tune", "tune_workload": "_tune", "compare": "_tune", "space": "_tune", "TuneResult": "_tune", "Comparison": "_tune",
     "Table": "_tables", "sessions": "_tables", "trials": "_tables", "records": "_tables", "kernels": "_tables", "strategies": "_tables",
     "devices": "_tables", "configurations": "_tables",
     "verb": "_verbs",

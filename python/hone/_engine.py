@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+import weakref
 from typing import Any
 
 from . import _core
+from ._errors import Error
 
 _default: dict[str, "Engine"] = {}
 _lock = threading.Lock()
@@ -47,6 +50,8 @@ class Engine(_core.Engine):
         self._options = given
         self._files: list[tuple[str, list[str]]] = []
         self._is_default = False
+        if given.get("record_workload") is not None:
+            _written_at_exit.add(self)
 
     def add_kernel_file(self, file: str | os.PathLike, flags: list[str] | None = None) -> str:
         """Makes a kernel file known by its name, which is returned. Needs libclang. `flags`: "-Iinclude", "-DNAME=1", "--use_fast_math"."""
@@ -106,6 +111,18 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+_written_at_exit: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+@atexit.register
+def _write_workloads() -> None:
+    """Python may end without closing engines."""
+    for engine in list(_written_at_exit):
+        try:
+            engine.write_workload()
+        except Error:
+            pass  # an engine of another process, or a file that cannot be written: as when an engine closes
 
 
 def kernel(name: str, *arrays: Any, dtype: str | None = None, device: str | None = None, engine: Engine | None = None,

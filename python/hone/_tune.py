@@ -167,6 +167,18 @@ def tune(kernel: str | os.PathLike, *, dtype: str | None = None, shape: Mapping[
     return TuneResult(report, text, shown.curve, report.get("store"))
 
 
+def tune_workload(workload: str | os.PathLike, *, budget: str = "60s", store: str | os.PathLike | None = None, device: str | None = None,
+                  **rest: Any) -> dict:
+    """Tunes the problems of a workload file with one budget, where it saves most time (docs/workloads.md).
+
+    rest: other options of `hone tune --workload`: split, skip_tuned=True, strategy, seed. Returns what --json prints: weighted_before_us,
+    weighted_after_us, gain, items, ... Raises hone.Error.
+    """
+    report, _, _ = run("tune", workload=workload, budget=budget, store=store, device=device, **rest)
+    forget_default_engines()
+    return report
+
+
 def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -8,6 +8,7 @@
 #include "python/src/verbs.hpp"
 
 NB_MODULE(_core, module) {
+  nanobind::set_leak_warnings(false);  // engines that a program keeps to its end are no mistake
   module.attr("__version__") = HONE_VERSION;
   hone::python::bind_space(module);
   hone::python::bind_strategy(module);

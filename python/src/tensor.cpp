@@ -52,7 +52,7 @@ const dlpack::ExchangeTable* exchange_of(PyTypeObject* type) {
   const void* table = capsule != nullptr ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : nullptr;
   PyErr_Clear();
   Py_XDECREF(capsule);
-  Py_INCREF(type);
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
   known.push_back({type, usable(static_cast<const dlpack::ExchangeTable*>(table))});
   return known.back().table;
 }
@@ -181,6 +181,12 @@ PyObject* member(PyObject* of, std::initializer_list<const char*> path) {
   return of;
 }
 
+/// object.name(), without Python's own helper, which its stable interface lacks.
+PyObject* call_method(PyObject* object, PyObject* name) {
+  PyObject* const arguments[] = {object};
+  return PyObject_VectorcallMethod(name, arguments, 1, nullptr);
+}
+
 PyObject* called(PyObject* function, PyObject* argument) {
   PyObject* const result = function == nullptr   ? nullptr
                            : argument == nullptr ? PyObject_CallNoArgs(function)
@@ -296,7 +302,7 @@ bool TensorReader::read_buffer(PyObject* array, Tensor& tensor) {
 }
 
 bool TensorReader::read_dlpack(PyObject* array, Tensor& tensor) {
-  PyObject* const place = PyObject_CallMethodNoArgs(array, names().dlpack_device);
+  PyObject* const place = call_method(array, names().dlpack_device);
   long device = kCpuDevice, index = 0;
   const bool placed = place != nullptr && PyArg_ParseTuple(place, "ll", &device, &index) != 0;
   Py_XDECREF(place);
@@ -317,7 +323,7 @@ bool TensorReader::read_dlpack(PyObject* array, Tensor& tensor) {
     Py_DECREF(keywords);
     Py_DECREF(number);
   } else {
-    capsule = PyObject_CallMethodNoArgs(array, names().dlpack);
+    capsule = call_method(array, names().dlpack);
   }
   if (capsule == nullptr) {
     return false;
