@@ -17,13 +17,14 @@ bool is_executable(const std::filesystem::path& file) {
   return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
 }
 
-/// Beside it, and where an installed one is from bin, lib and lib/<architecture>.
+/// Beside it, where an installed one is from bin, lib and lib/<architecture>, and where a Python package has it.
 void add_places(const std::filesystem::path& folder, std::vector<std::filesystem::path>& places) {
   if (folder.empty()) {
     return;
   }
   const std::filesystem::path installed = std::filesystem::path("libexec") / "hone" / "hone-worker", above = folder.parent_path();
-  for (const auto& place : {folder / "hone-worker", above / "bin" / "hone-worker", above / installed, above.parent_path() / installed}) {
+  for (const auto& place : {folder / "hone-worker", above / "bin" / "hone-worker", above / installed, above.parent_path() / installed,
+                            folder / "bin" / "hone-worker"}) {
     places.push_back(place);
   }
 }

@@ -142,6 +142,14 @@ nb::dict prepare(Operation& operation, const nb::args& arguments, const nb::kwar
   return describe(*kernel);
 }
 
+double time_launches(Operation& operation, std::size_t count, const nb::args& arguments, const nb::kwargs& keywords) {
+  const std::optional<double> seconds = operation.time_launches(count, arguments.ptr(), keywords.ptr());
+  if (!seconds) {
+    throw nb::python_error();
+  }
+  return *seconds;
+}
+
 /// "cpu" or "cuda:0": where an array lies.
 std::string device_of_array(const nb::handle& array) {
   TensorReader reader;
@@ -208,6 +216,9 @@ void bind_engine(nb::module_& module) {
       .def_prop_ro("device", device_of);
   nb::class_<Operation>(module, "Kernel", nb::type_slots(kCallable), nb::is_weak_referenceable(), nb::dynamic_attr(), kKernelDoc)
       .def("prepare", prepare, kPrepareDoc)
+      .def("time_launches", time_launches,
+           "time_launches(count, *arguments): seconds that the host spends on each of `count` launches as C++ makes them. What a call costs "
+           "beyond that is Python's.")
       .def_prop_ro("engine", &Operation::engine)
       .def("__repr__", [](const nb::handle& self) { return in_python("kernel_text", self); })
       .def("_repr_html_", [](const nb::handle& self) { return in_python("kernel_html", self); })

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
@@ -423,16 +424,38 @@ bool Operation::prepare(PyObject* arguments, PyObject* keywords, bool launches, 
   return bind(call) && infer_extents(call) && (!launches || (make_outputs(call) && fill(call)));
 }
 
+Result<void> Operation::launch(const Call& call) const {
+  HONE_ASSIGN(const KernelView view, call.bound->kernel.find({call.extents.data(), extent_names_.size()}));
+  return view->launch_dynamic(call.stream, {call.values.data(), rules_.rules.size()});
+}
+
+std::optional<double> Operation::time_launches(std::size_t count, PyObject* arguments, PyObject* keywords) {
+  Call call;
+  if (!prepare(arguments, keywords, true, call)) {
+    return {};
+  }
+  PyThreadState* const state = PyEval_SaveThread();
+  const auto begin = std::chrono::steady_clock::now();
+  Result<void> launched;
+  for (std::size_t i = 0; i < count && launched; ++i) {
+    launched = launch(call);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  PyEval_RestoreThread(state);
+  if (!launched) {
+    fail(launched.error());
+    return {};
+  }
+  return seconds / static_cast<double>(std::max<std::size_t>(count, 1));
+}
+
 PyObject* Operation::call(PyObject* arguments, PyObject* keywords) {
   Call call;
   if (!prepare(arguments, keywords, true, call)) {
     return nullptr;
   }
   PyThreadState* const state = PyEval_SaveThread();
-  Result<void> launched = [&]() -> Result<void> {
-    HONE_ASSIGN(const KernelView view, call.bound->kernel.find({call.extents.data(), extent_names_.size()}));
-    return view->launch_dynamic(call.stream, {call.values.data(), rules_.rules.size()});
-  }();
+  const Result<void> launched = launch(call);
   PyEval_RestoreThread(state);
   if (!launched) {
     fail(launched.error());

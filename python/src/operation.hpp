@@ -36,6 +36,9 @@ class Operation {
   PyObject* call(PyObject* arguments, PyObject* keywords);
   /// The kernel that a call with these arguments would launch; nothing, with a Python exception.
   std::optional<Kernel> find(PyObject* arguments, PyObject* keywords);
+  /// Seconds that the host spends on each of `count` launches of a call with these arguments, as C++ makes them: the lookup and the launch.
+  /// Nothing, with a Python exception.
+  std::optional<double> time_launches(std::size_t count, PyObject* arguments, PyObject* keywords);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& dtype() const { return dtype_; }
@@ -66,6 +69,7 @@ class Operation {
   bool bind(Call& call);
   bool prepare(PyObject* arguments, PyObject* keywords, bool launches, Call& call);
   bool fill(Call& call) const;
+  Result<void> launch(const Call& call) const;
 
   std::shared_ptr<EngineHolder> engine_;
   std::string name_, dtype_, fixed_;
