@@ -55,14 +55,14 @@ def cpp_microseconds(kernel, synchronize, *arguments, **keywords) -> float:
 
 
 class PlainDlpack:
-    """An array that has __dlpack__ and not the exchange table."""
+    """An array that has __dlpack__ and not the exchange table. Its methods are what a framework in C costs: Tensor.__dlpack__ of PyTorch, which
+    is Python, takes 3 us by itself."""
 
     def __init__(self, tensor):
-        self.tensor = tensor
-        self.__dlpack_device__ = tensor.__dlpack_device__
+        from torch.utils.dlpack import to_dlpack
 
-    def __dlpack__(self, stream=None):
-        return self.tensor.__dlpack__(stream=stream) if stream is not None else self.tensor.__dlpack__()
+        place = tensor.__dlpack_device__()
+        self.__class__ = type("Array", (), {"__dlpack__": lambda self, stream=None: to_dlpack(tensor), "__dlpack_device__": lambda self: place})
 
 
 def calls(device: str) -> dict:

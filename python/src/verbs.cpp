@@ -20,6 +20,22 @@ namespace nb = nanobind;
 namespace hone::python {
 namespace {
 
+/// What Python keeps of this thread, for as long as it lives; without the GIL.
+class PythonThread {
+ public:
+  PythonThread() : ensured_(PyGILState_Ensure()), saved_(PyEval_SaveThread()) {}
+  PythonThread(const PythonThread&) = delete;
+  PythonThread& operator=(const PythonThread&) = delete;
+  ~PythonThread() {
+    PyEval_RestoreThread(saved_);
+    PyGILState_Release(ensured_);
+  }
+
+ private:
+  PyGILState_STATE ensured_;
+  PyThreadState* saved_;
+};
+
 /// A verb in a thread of its own, so that Python's thread can take its progress and Ctrl-C.
 class VerbThread {
  public:
@@ -28,15 +44,15 @@ class VerbThread {
     if (wants_progress) {
       embedding.on_progress = [this](const Progress& progress) {
         const std::lock_guard lock(mutex_);
-        progress_.push_back(progress);
-        changed_.notify_one();
+        progress_.push_back(progress);  // looked at every moment: waking Python for each trial would cost a strategy in Python its turn
       };
     }
     thread_ = std::thread([this, &embedding, arguments = std::move(arguments)]() mutable {
+      const PythonThread attached;  // else each call of a strategy would make and destroy what Python keeps of a thread
       Result<cli::Output> output = cli::run_embedded(embedding, std::move(arguments));
       const std::lock_guard lock(mutex_);
       output_ = std::move(output);
-      changed_.notify_one();
+      ended_.notify_one();
     });
   }
   VerbThread(const VerbThread&) = delete;
@@ -49,12 +65,12 @@ class VerbThread {
 
   void stop() { source_.request_stop(); }
 
-  /// Waits a moment for news. Whether the verb has ended.
+  /// Waits a moment; `news`: what came meanwhile. Whether the verb has ended.
   bool wait(std::deque<Progress>& news) {
     constexpr std::chrono::milliseconds kMoment{50};
     const nb::gil_scoped_release released;
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kMoment, [&] { return output_.has_value() || !progress_.empty(); });
+    ended_.wait_for(lock, kMoment, [&] { return output_.has_value(); });
     news.swap(progress_);
     return output_.has_value();
   }
@@ -64,7 +80,7 @@ class VerbThread {
  private:
   std::stop_source source_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable ended_;
   std::deque<Progress> progress_;
   std::optional<Result<cli::Output>> output_;
   std::thread thread_;
