@@ -13,6 +13,14 @@ from ._engine import Engine, default_engine, kernel
 from ._errors import BadKernel, CompileError, Error, InvalidArgument, NotFound, Unavailable
 from ._strategy import Strategy
 
+TYPE_CHECKING = False  # as typing has it, without importing that
+if TYPE_CHECKING:
+    from . import kernel_tuner, torch
+    from ._kernel_file import KernelFile, kernel_file, kernel_source
+    from ._tables import Table, configurations, devices, kernels, records, sessions, strategies, trials
+    from ._tune import Comparison, TuneResult, compare, space, tune, tune_workload
+    from ._verbs import verb
+
 # What is asked for rarely is imported when it is.
 _LATER = {
     "tune": "_tune", "tune_workload": "_tune", "compare": "_tune", "space": "_tune", "TuneResult": "_tune", "Comparison": "_tune",

@@ -32,10 +32,16 @@ def scaled_add(tmp_path):
 
 
 def pytest_collection_modifyitems(items):
-    """The cpu device needs a compiler."""
-    if shutil.which("g++") is None and shutil.which("c++") is None:
-        for item in items:
+    """The cpu device needs a compiler; what takes seconds is asked for."""
+    for item in items:
+        if shutil.which("g++") is None and shutil.which("c++") is None:
             item.add_marker(pytest.mark.skip(reason="no C++ compiler for the cpu device"))
+        if item.get_closest_marker("long") and os.environ.get("HONE_LONG_TESTS") != "1":
+            item.add_marker(pytest.mark.skip(reason="takes long: set HONE_LONG_TESTS=1"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: runs with HONE_LONG_TESTS=1 alone")
 
 
 def pytest_sessionfinish(session, exitstatus):

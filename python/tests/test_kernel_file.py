@@ -38,6 +38,7 @@ def test_a_decorated_function_gives_name_and_documentation(scaled_add):
             "..."
 
 
+@pytest.mark.long
 def test_a_kernel_file_is_tuned_and_then_found(scaled_add):
     function = hone.kernel_file(scaled_add)
     result = function.tune(n=4096, device="cpu", budget="4trials")

@@ -18,6 +18,7 @@ def test_the_store_is_a_set_of_tables(session):
         trials.column("blocks")
 
 
+@pytest.mark.long
 def test_tables_are_what_pandas_takes(session):
     pandas = pytest.importorskip("pandas")
     trials = hone.trials(session)

@@ -27,17 +27,20 @@ def test_a_session_returns_a_result_that_shows_itself():
     assert not result.interrupted
 
 
+@pytest.mark.long
 def test_an_operation_is_tuned_by_its_name():
     result = hone.tune("matmul", m=8, n=16, k=8, device="cpu", budget="10trials")
     assert result.kernel == "gemm" and result.best_us > 0 and result.session
     assert len(result.trials) == result._session_report()["trials"]
 
 
+@pytest.mark.long
 def test_the_search_can_be_kept_to_values():
     result = hone.tune("softmax", **PROBLEM, device="cpu", budget="3trials", fix={"block": [64, 128], "online": True})
     assert {row["block"] for row in result.trials} <= {64, 128} and all(row["online"] for row in result.trials)
 
 
+@pytest.mark.long
 def test_arrays_take_the_place_of_drawn_inputs():
     x = np.zeros((4, 16), np.float32)
     result = hone.tune("softmax", device="cpu", budget="2trials", inputs={"x": x}, expect={"y": np.full((4, 16), 1 / 16, np.float32)})
@@ -54,6 +57,7 @@ def test_what_cannot_be_is_refused(options, error):
     assert isinstance(raised.value, (error, hone.InvalidArgument)) and str(raised.value)
 
 
+@pytest.mark.long
 def test_progress_is_shown_on_demand(capsys):
     hone.tune("softmax", **PROBLEM, device="cpu", budget="3trials", progress=True)
     assert "[########" in capsys.readouterr().err
@@ -80,6 +84,7 @@ def test_a_notebook_gets_a_bar(monkeypatch):
     assert Handle.shown and "<progress value='1.000'" in Handle.shown[-1]
 
 
+@pytest.mark.long
 def test_other_threads_run_while_it_tunes():
     counted = 0
     done = threading.Event()
@@ -98,6 +103,7 @@ def test_other_threads_run_while_it_tunes():
     assert counted > 20
 
 
+@pytest.mark.long
 def test_sessions_run_at_once_in_threads(tmp_path):
     results = {}
 
@@ -130,6 +136,7 @@ def test_ctrl_c_keeps_the_best_so_far():
     assert out.strip() == "stopped ['interrupted'] 1"
 
 
+@pytest.mark.long
 def test_a_progress_function_that_raises_ends_the_session(monkeypatch):
     def fail(self, event):
         raise ZeroDivisionError
