@@ -15,8 +15,8 @@ namespace hone::cli {
 
 /// What a program that runs a verb gives it.
 struct Embedding {
-  Registry registry;                                       ///< as make_registry(), perhaps with more strategies
-  std::stop_token stop = {};                               ///< in place of Ctrl-C
+  Registry registry;                                      ///< as make_registry(), perhaps with more strategies
+  std::stop_token stop = {};                              ///< in place of Ctrl-C
   std::function<void(const Progress&)> on_progress = {};  ///< of `tune`, in the thread of the verb
 };
 

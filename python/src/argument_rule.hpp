@@ -26,9 +26,9 @@ struct Factor {
 
 struct ArgumentRule {
   Argument argument;
-  PyObject* name = nullptr;                ///< interned; lives as long as the process
-  bool scalar = false, output = false;     ///< an input else
-  bool optional = false;                   ///< the fields of the problem say that the kernel does not read it
+  PyObject* name = nullptr;                         ///< interned; lives as long as the process
+  bool scalar = false, output = false;              ///< an input else
+  bool optional = false;                            ///< the fields of the problem say that the kernel does not read it
   std::optional<std::vector<Factor>> factors = {};  ///< p.rows * p.cols; nothing where the extent is another expression
 
   /// What the shape says of extents that are unknown. Leading axes are folded: (batch, rows, cols) is (batch * rows, cols). False: it

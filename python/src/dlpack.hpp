@@ -1,5 +1,6 @@
 #pragma once
-// The parts of DLPack's ABI that are read here (https://dmlc.github.io/dlpack): DLTensor, the two managed tensors, the exchange table of 1.3.
+// The parts of DLPack's ABI that are read here (https://dmlc.github.io/dlpack): DLTensor, the two managed tensors, the exchange table
+// of 1.3.
 
 #include <cstdint>
 

@@ -208,17 +208,20 @@ void bind_engine(nb::module_& module) {
       .def("warnings", [](const EngineHolder& holder) { return holder.engine.warnings(); })
       .def("generation", [](const EngineHolder& holder) { return value_or_raise(holder.engine.generation()); })
       .def("write_workload", [](EngineHolder& holder) { check(unlocked([&] { return holder.engine.write_workload(); })); })
-      .def("reserve_graph_workspaces", [](EngineHolder& holder, std::size_t count) { check(holder.engine.reserve_graph_workspaces(count)); })
-      .def("background_report", [](const EngineHolder& holder) {
-        const BackgroundReport report = holder.engine.background_report();
-        return nb::make_tuple(report.waiting, report.tuned, report.failures);
-      })
+      .def("reserve_graph_workspaces",
+           [](EngineHolder& holder, std::size_t count) { check(holder.engine.reserve_graph_workspaces(count)); })
+      .def("background_report",
+           [](const EngineHolder& holder) {
+             const BackgroundReport report = holder.engine.background_report();
+             return nb::make_tuple(report.waiting, report.tuned, report.failures);
+           })
       .def_prop_ro("device", device_of);
   nb::class_<Operation>(module, "Kernel", nb::type_slots(kCallable), nb::is_weak_referenceable(), nb::dynamic_attr(), kKernelDoc)
       .def("prepare", prepare, kPrepareDoc)
-      .def("time_launches", time_launches,
-           "time_launches(count, *arguments): seconds that the host spends on each of `count` launches as C++ makes them. What a call costs "
-           "beyond that is Python's.")
+      .def(
+          "time_launches", time_launches,
+          "time_launches(count, *arguments): seconds that the host spends on each of `count` launches as C++ makes them. What a call costs "
+          "beyond that is Python's.")
       .def_prop_ro("engine", &Operation::engine)
       .def("__repr__", [](const nb::handle& self) { return in_python("kernel_text", self); })
       .def("_repr_html_", [](const nb::handle& self) { return in_python("kernel_html", self); })

@@ -34,18 +34,20 @@ DynamicArgument passed(DType dtype, T number) {
 
 DynamicArgument from_real(DType dtype, double number) {
   switch (dtype) {
-    case DType::kF32: return passed(dtype, static_cast<float>(number));
-    case DType::kF64: return passed(dtype, number);
-    case DType::kF16: return passed(dtype, narrow(number, 5, 10));
-    default: return passed(dtype, narrow(number, 8, 7));
+    case DType::kF32:
+      return passed(dtype, static_cast<float>(number));
+    case DType::kF64:
+      return passed(dtype, number);
+    case DType::kF16:
+      return passed(dtype, narrow(number, 5, 10));
+    default:
+      return passed(dtype, narrow(number, 8, 7));
   }
 }
 
 DynamicArgument from_whole(DType dtype, std::int64_t number) { return passed(dtype, number); }  // its low bytes come first
 
-bool is_real(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16;
-}
+bool is_real(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16; }
 
 }  // namespace
 

@@ -48,7 +48,8 @@ std::string text_of(PyObject* key) {
 
 /// A tensor whose elements have a type that its framework lacks: its bytes are taken for what the kernel has.
 bool may_stand_for(const Tensor& tensor, DType dtype) {
-  const bool foreign = dtype == DType::kBF16 || dtype == DType::kE4M3 || dtype == DType::kE5M2 || dtype == DType::kI4x2 || dtype == DType::kU4x2;
+  const bool foreign =
+      dtype == DType::kBF16 || dtype == DType::kE4M3 || dtype == DType::kE5M2 || dtype == DType::kI4x2 || dtype == DType::kU4x2;
   const bool bytes = !tensor.dtype || *tensor.dtype == DType::kU16 || *tensor.dtype == DType::kU8 || *tensor.dtype == DType::kI16 ||
                      *tensor.dtype == DType::kI8;
   return foreign && bytes && tensor.element_bytes == size_of(dtype);
@@ -73,9 +74,7 @@ bool is_factor(const KernelSpec& spec, const std::string& field) {
   });
 }
 
-std::string device_text(const Tensor& tensor) {
-  return tensor.device == kCpuDevice ? "cpu" : fmt::format("cuda:{}", tensor.device_index);
-}
+std::string device_text(const Tensor& tensor) { return tensor.device == kCpuDevice ? "cpu" : fmt::format("cuda:{}", tensor.device_index); }
 
 }  // namespace
 
@@ -100,7 +99,7 @@ struct Operation::Call {
   std::vector<PyObject*> made;  ///< outputs that the call allocated, in the order of the rules; owned
   std::array<std::int64_t, BoundKernel::kMostExtents> extents;
   std::array<DynamicArgument, kMost> values;
-  PyObject* out = nullptr;  ///< as passed
+  PyObject* out = nullptr;        ///< as passed
   const Bound* bound = nullptr;   ///< by the arrays' dtypes
   const Tensor* first = nullptr;  ///< whose framework's stream is the launch's
   void* stream = nullptr;
@@ -139,8 +138,8 @@ Result<std::unique_ptr<Operation>> Operation::make(std::shared_ptr<EngineHolder>
     bindings["p." + field.name] = Value(made->fixed_shape_.back().second);
   }
   if (made->extent_names_.size() > BoundKernel::kMostExtents) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{} has {} extents; fix all but {} by keyword", name, made->extent_names_.size(),
-                                                          BoundKernel::kMostExtents)};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} has {} extents; fix all but {} by keyword", name, made->extent_names_.size(), BoundKernel::kMostExtents)};
   }
   made->rules_ = make_rules(spec, made->extent_names_, bindings);
   const std::string& id = engine->engine.device_info().id;
@@ -220,15 +219,16 @@ bool Operation::collect(PyObject* arguments, PyObject* keywords, Call& call) con
 bool Operation::check_place(const Call& call, std::size_t i) const {
   const Tensor& tensor = call.tensors[i];
   const ArgumentRule& rule = rules_.rules[i];
-  const bool here = device_kind_ == kCpuDevice ? tensor.device == kCpuDevice || tensor.device == kCudaHostDevice
-                                               : (tensor.device == kCudaDevice && tensor.device_index == device_index_) ||
-                                                     tensor.device == kCudaManagedDevice;
+  const bool here = device_kind_ == kCpuDevice
+                        ? tensor.device == kCpuDevice || tensor.device == kCudaHostDevice
+                        : (tensor.device == kCudaDevice && tensor.device_index == device_index_) || tensor.device == kCudaManagedDevice;
   if (!here) {
-    return invalid(fmt::format("{}: {} lies on {}, and this kernel was made for {}", name_, rule.argument.name, device_text(tensor), device()));
+    return invalid(
+        fmt::format("{}: {} lies on {}, and this kernel was made for {}", name_, rule.argument.name, device_text(tensor), device()));
   }
   if (!tensor.contiguous) {
-    return invalid(fmt::format("{}: {} of shape {} is not contiguous; pass a contiguous copy of it", name_, rule.argument.name,
-                               tensor.shape_text()));
+    return invalid(
+        fmt::format("{}: {} of shape {} is not contiguous; pass a contiguous copy of it", name_, rule.argument.name, tensor.shape_text()));
   }
   if (tensor.readonly && (rule.output || rule.argument.direction == Direction::kInOut)) {
     return invalid(fmt::format("{}: {} is read-only, and the kernel writes it", name_, rule.argument.name));
@@ -329,7 +329,8 @@ bool Operation::make_outputs(Call& call) const {
       continue;
     }
     if (!rule.factors) {
-      return fail(PyExc_TypeError, fmt::format("{}: pass {}= for an output of {} elements", name_, rule.argument.name, rule.argument.extent.text()));
+      return fail(PyExc_TypeError,
+                  fmt::format("{}: pass {}= for an output of {} elements", name_, rule.argument.name, rule.argument.extent.text()));
     }
     // As an input of the same extents, with all of its axes; else one axis for each factor.
     std::size_t like = 0;
@@ -348,7 +349,8 @@ bool Operation::make_outputs(Call& call) const {
     while (call.given[source] == nullptr) {
       ++source;
     }
-    PyObject* const made = allocate_like(call.given[like < rules_.inputs ? like : source], shape, rule.argument.element(call.bound->dtypes));
+    PyObject* const made =
+        allocate_like(call.given[like < rules_.inputs ? like : source], shape, rule.argument.element(call.bound->dtypes));
     if (made == nullptr) {
       return false;
     }

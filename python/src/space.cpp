@@ -22,9 +22,12 @@ nb::object value_of(const Parameter& parameter, const Value& value) {
     return nb::cast(text(parameter, value));
   }
   switch (value.kind()) {
-    case Value::Kind::kBoolean: return nb::cast(value.boolean());
-    case Value::Kind::kReal: return nb::cast(value.real());
-    default: return nb::cast(value.integer());
+    case Value::Kind::kBoolean:
+      return nb::cast(value.boolean());
+    case Value::Kind::kReal:
+      return nb::cast(value.real());
+    default:
+      return nb::cast(value.integer());
   }
 }
 
@@ -193,35 +196,55 @@ nb::dict to_python(const std::vector<Parameter>& parameters, const Configuration
 void bind_space(nb::module_& module) {
   nb::class_<Space>(module, "Space", "The valid configurations of a kernel for a problem, by position: never a list.")
       .def_ro("name", &Space::name)
-      .def_prop_ro("size", [](const Space& space) { return to_python(space.legal->size()); },
-                   "the number of positions; of valid configurations where `exact`, else an upper bound")
-      .def_prop_ro("likely_size", [](const Space& space) {
-        return to_python(space.likely != nullptr ? space.likely->likely()->size() : space.legal->size());
-      }, "of these, how many meet what the kernel's author expects")
-      .def_prop_ro("cartesian", [](const Space& space) { return to_python(space.legal->cartesian()); }, "all combinations of values")
+      .def_prop_ro(
+          "size", [](const Space& space) { return to_python(space.legal->size()); },
+          "the number of positions; of valid configurations where `exact`, else an upper bound")
+      .def_prop_ro(
+          "likely_size",
+          [](const Space& space) { return to_python(space.likely != nullptr ? space.likely->likely()->size() : space.legal->size()); },
+          "of these, how many meet what the kernel's author expects")
+      .def_prop_ro(
+          "cartesian", [](const Space& space) { return to_python(space.legal->cartesian()); }, "all combinations of values")
       .def_prop_ro("exact", [](const Space& space) { return space.legal->exact(); })
       .def_prop_ro("parameters", parameters, "{parameter: [values]}")
-      .def("at", [](const Space& space, const nb::handle& position) {
-        return to_python(space.legal->parameters(), space.legal->at(checked(space, position)));
-      }, nb::arg("position"), "The configuration at a position, as {parameter: value}. Raises IndexError.")
+      .def(
+          "at",
+          [](const Space& space, const nb::handle& position) {
+            return to_python(space.legal->parameters(), space.legal->at(checked(space, position)));
+          },
+          nb::arg("position"), "The configuration at a position, as {parameter: value}. Raises IndexError.")
       .def("index", index, nb::arg("configuration"), "The position of a configuration; None if it is not valid. Raises KeyError.")
-      .def("digits", [](const Space& space, const nb::handle& position) {
-        return nb::tuple(nb::cast(space.legal->digits(checked(space, position))));
-      }, nb::arg("position"), "The places of a configuration's values in their lists.")
-      .def("from_digits", [](const Space& space, const Digits& digits) {
-        return optional_position(digits.size() == space.legal->parameters().size() ? space.legal->index(std::span<const std::uint16_t>(digits)) : std::nullopt);
-      }, nb::arg("digits"), "The position of such places; None if the configuration is not valid.")
-      .def("nearest", [](const Space& space, const Digits& digits) { return to_python(space.legal->nearest(digits)); }, nb::arg("digits"),
-           "The position of the valid configuration nearest to places that need not be valid.")
+      .def(
+          "digits",
+          [](const Space& space, const nb::handle& position) { return nb::tuple(nb::cast(space.legal->digits(checked(space, position)))); },
+          nb::arg("position"), "The places of a configuration's values in their lists.")
+      .def(
+          "from_digits",
+          [](const Space& space, const Digits& digits) {
+            return optional_position(digits.size() == space.legal->parameters().size()
+                                         ? space.legal->index(std::span<const std::uint16_t>(digits))
+                                         : std::nullopt);
+          },
+          nb::arg("digits"), "The position of such places; None if the configuration is not valid.")
+      .def(
+          "nearest", [](const Space& space, const Digits& digits) { return to_python(space.legal->nearest(digits)); }, nb::arg("digits"),
+          "The position of the valid configuration nearest to places that need not be valid.")
       .def("sample", sample, nb::arg("count"), nb::arg("seed") = 0, nb::arg("likely") = false,
            "Up to `count` distinct positions, uniform; `likely`: of those that meet the author's expectations.")
-      .def("neighbours", [](const Space& space, const nb::handle& position, bool adjacent) {
-        return positions(space.legal->neighbours(checked(space, position), adjacent ? Neighbourhood::kAdjacent : Neighbourhood::kHamming));
-      }, nb::arg("position"), nb::arg("adjacent") = false,
-           "Valid configurations that differ in one parameter; `adjacent`: by one step in its list of values.")
-      .def("is_likely", [](const Space& space, const nb::handle& position) {
-        return space.likely == nullptr || space.likely->to_likely(checked(space, position)).has_value();
-      }, nb::arg("position"))
+      .def(
+          "neighbours",
+          [](const Space& space, const nb::handle& position, bool adjacent) {
+            return positions(
+                space.legal->neighbours(checked(space, position), adjacent ? Neighbourhood::kAdjacent : Neighbourhood::kHamming));
+          },
+          nb::arg("position"), nb::arg("adjacent") = false,
+          "Valid configurations that differ in one parameter; `adjacent`: by one step in its list of values.")
+      .def(
+          "is_likely",
+          [](const Space& space, const nb::handle& position) {
+            return space.likely == nullptr || space.likely->to_likely(checked(space, position)).has_value();
+          },
+          nb::arg("position"))
       .def("broken", broken, nb::arg("position"), "The texts of the expectations that a configuration breaks.");
   module.def("describe_space", described, nb::arg("json"), nb::arg("name"));
   module.def("kernel_space", of_kernel, nb::arg("arguments"));

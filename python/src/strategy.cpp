@@ -55,8 +55,8 @@ class PythonRunner final : public plugin_host::StrategyRunner {
         nb::list observations;
         for (const Observation& observation : prior.observations) {
           observations.append(Told{observation.position, std::string(hone::name(observation.outcome)),
-                                   has_time(observation.outcome) ? std::optional(observation.time_us) : std::nullopt, observation.cost_seconds,
-                                   observation.compile_seconds});
+                                   has_time(observation.outcome) ? std::optional(observation.time_us) : std::nullopt,
+                                   observation.cost_seconds, observation.compile_seconds});
         }
         priors.append(nb::make_tuple(prior.device, prior.dtype, prior.shape, observations));
       }
@@ -133,9 +133,11 @@ void add_strategy(Registry& registry, const nb::object& type) {
 
 void bind_strategy(nb::module_& module) {
   nb::class_<Told>(module, "Observation", "The outcome of a trial, as Strategy.tell gets it.")
-      .def_prop_ro("position", [](const Told& told) { return to_python(told.position); }, "the position in the space")
+      .def_prop_ro(
+          "position", [](const Told& told) { return to_python(told.position); }, "the position in the space")
       .def_ro("outcome", &Told::outcome, "'ok', 'too_slow', 'wrong_result', 'compile_error', ...")
-      .def_prop_ro("time_us", [](const Told& told) { return told.time_us; }, "median time in microseconds; None without one")
+      .def_prop_ro(
+          "time_us", [](const Told& told) { return told.time_us; }, "median time in microseconds; None without one")
       .def_ro("cost_seconds", &Told::cost_seconds, "what the trial cost")
       .def_ro("compile_seconds", &Told::compile_seconds, "of these, compiling")
       .def("__repr__", [](const Told& told) {

@@ -27,7 +27,7 @@ struct Tensor {
   std::int32_t device = kCpuDevice, device_index = 0;
   int axes = 0;
   std::array<std::int64_t, kMostAxes> shape;  ///< the first `axes` of them
-  std::optional<DType> dtype = {};  ///< nothing: bytes without a meaning here, such as NumPy's void and uint16 for bf16
+  std::optional<DType> dtype = {};            ///< nothing: bytes without a meaning here, such as NumPy's void and uint16 for bf16
   std::size_t element_bytes = 0;
   bool contiguous = true, readonly = false;
 

@@ -89,8 +89,8 @@ class VerbThread {
 nb::object optional_number(const std::optional<double>& number) { return number ? nb::cast(*number) : nb::none(); }
 
 nb::tuple to_python(const Progress& progress) {
-  return nb::make_tuple(progress.trials, progress.elapsed_seconds, std::string(name(progress.last_outcome)), optional_number(progress.default_us),
-                        optional_number(progress.best_us), progress.kernel);
+  return nb::make_tuple(progress.trials, progress.elapsed_seconds, std::string(name(progress.last_outcome)),
+                        optional_number(progress.default_us), optional_number(progress.best_us), progress.kernel);
 }
 
 nb::tuple run_verb(std::vector<std::string> arguments, const nb::object& progress, const std::vector<nb::object>& strategies) {
@@ -139,7 +139,8 @@ std::vector<std::string> verb_names() {
 }  // namespace
 
 void bind_verbs(nb::module_& module) {
-  module.def("run_verb", run_verb, nb::arg("arguments"), nb::arg("progress").none() = nb::none(), nb::arg("strategies") = std::vector<nb::object>(),
+  module.def("run_verb", run_verb, nb::arg("arguments"), nb::arg("progress").none() = nb::none(),
+             nb::arg("strategies") = std::vector<nb::object>(),
              "Runs a verb of the command: (JSON text, text for people, exit code). `progress` is called with (trials, seconds, outcome, "
              "default_us, best_us, kernel) after each trial, in this thread. Raises hone.Error; after Ctrl-C, KeyboardInterrupt.");
   module.def("verb_names", verb_names, "The names of all verbs.");
