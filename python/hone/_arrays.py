@@ -24,4 +24,7 @@ def allocate(like, shape: tuple[int, ...], dtype: str):
     if framework == "cupy":
         with like.device:
             return sys.modules["cupy"].empty(shape, name)
+    if framework in ("jax", "jaxlib"):
+        made = sys.modules["jax"].numpy.empty(shape, name, device=like.device)
+        return made.block_until_ready()  # nobody else knows it yet
     raise TypeError(f"pass out=: Hone does not know how to make an array of {framework}")

@@ -265,6 +265,12 @@ bool TensorReader::read(PyObject* array, Tensor& tensor) {
   }
   if (PyObject_CheckBuffer(array) != 0) {
     if (read_buffer(array, tensor)) {
+      // JAX's buffers are read-only, and what DLPack gives is not.
+      Tensor writable;
+      if (tensor.readonly && PyObject_HasAttr(array, names().dlpack) != 0 && read_dlpack(array, writable)) {
+        tensor = writable;
+      }
+      PyErr_Clear();
       return true;
     }
     PyErr_Clear();  // a type that the buffer protocol has no letter for: the interfaces below may have

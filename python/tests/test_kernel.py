@@ -149,6 +149,20 @@ def test_arrays_come_by_dlpack_by_an_interface_and_by_the_buffer_protocol(x):
     np.testing.assert_allclose(hone.kernel("softmax", row, rows=1)(row, made), softmax(np.arange(40.0)), atol=1e-6)
 
 
+def test_arrays_of_jax_are_read_and_made(x):
+    jax = pytest.importorskip("jax")
+    given = jax.numpy.asarray(x)
+    k = hone.kernel("softmax", given)
+    made = k(given)
+    assert isinstance(made, jax.Array)
+    np.testing.assert_allclose(made, softmax(x), atol=1e-6)
+    out = jax.numpy.zeros_like(given)
+    assert k(given, out=out) is out
+    np.testing.assert_allclose(out, softmax(x), atol=1e-6)
+    short = k(given.astype(jax.numpy.bfloat16))
+    assert short.dtype == jax.numpy.bfloat16
+
+
 def test_arrays_are_released_after_a_call(x):
     k = hone.kernel("softmax", x)
     before = sys.getrefcount(x)
