@@ -3,8 +3,8 @@
 
     bench/python_calls.py [--device cuda:0] [--json FILE]
 
-Needs the package; PyTorch for its lines and for any GPU. On a GPU, launches go out in batches that are shorter than the driver's queue, so that
-the host never waits for the device. On the cpu device the launch itself runs the kernel: there the arrays are empty, and nothing runs.
+Needs the package and PyTorch. On a GPU, launches go out in batches that are shorter than the driver's queue, so the host never waits for
+the device. On the cpu device the launch itself runs the kernel: there the arrays are empty, and nothing runs.
 """
 
 import argparse
@@ -55,14 +55,16 @@ def cpp_microseconds(kernel, synchronize, *arguments, **keywords) -> float:
 
 
 class PlainDlpack:
-    """An array that has __dlpack__ and not the exchange table. Its methods are what a framework in C costs: Tensor.__dlpack__ of PyTorch, which
-    is Python, takes 3 us by itself."""
+    """An array that has __dlpack__ and not the exchange table. Its methods are what a framework in C costs: Tensor.__dlpack__ of PyTorch is
+    Python, and takes 3 us by itself."""
 
     def __init__(self, tensor):
         from torch.utils.dlpack import to_dlpack
 
         place = tensor.__dlpack_device__()
-        self.__class__ = type("Array", (), {"__dlpack__": lambda self, stream=None: to_dlpack(tensor), "__dlpack_device__": lambda self: place})
+        self.__class__ = type(
+            "Array", (), {"__dlpack__": lambda self, stream=None: to_dlpack(tensor), "__dlpack_device__": lambda self: place}
+        )
 
 
 def calls(device: str) -> dict:
@@ -90,8 +92,11 @@ def calls(device: str) -> dict:
         rows = torch.randn(4, 256, device=device)
         out = torch.empty_like(rows)
         softmax = hone.kernel("softmax", rows)
-        compare = {"softmax_out_us": lambda: softmax(rows, out=out), "softmax_op_us": lambda: ops.softmax(rows),
-                   "torch_softmax_us": lambda: torch.softmax(rows, -1)}
+        compare = {
+            "softmax_out_us": lambda: softmax(rows, out=out),
+            "softmax_op_us": lambda: ops.softmax(rows),
+            "torch_softmax_us": lambda: torch.softmax(rows, -1),
+        }
         for name, call in compare.items():
             call()
             found[name] = microseconds(call, synchronize)
@@ -116,8 +121,9 @@ def asks() -> dict:
 
 def import_ms() -> float:
     code = "import time; begin = time.perf_counter(); import hone; print((time.perf_counter() - begin) * 1e3)"
-    return statistics.median(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-                             for _ in range(7))
+    return statistics.median(
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(7)
+    )
 
 
 def main() -> None:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A transformer block in PyTorch before and after hone.torch.replace: its results, and the time of a step.
 
-    bench/torch_block.py [--device cuda:0] [--dtype bf16] [--tokens 4096] [--width 1024] [--heads 16] [--tune 30s] [--store S.db] [--json FILE]
+    bench/torch_block.py [--device cuda:0] [--dtype bf16] [--tokens 4096] [--width 1024] [--tune 30s] [--store S.db] [--json FILE]
 
-Times are medians of a step, measured in turns with PyTorch's: eager, under torch.compile, and as a CUDA graph (on a GPU). --tune spends a budget
-on the block's own problems first (hone.torch.trace).
+Times are medians of a step, measured in turns with PyTorch's: eager, under torch.compile, and as a CUDA graph (on a GPU). --tune spends a
+budget on the block's own problems first (hone.torch.trace).
 """
 
 import argparse

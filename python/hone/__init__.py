@@ -23,15 +23,43 @@ if TYPE_CHECKING:
 
 # What is asked for rarely is imported when it is.
 _LATER = {
-    "tune": "_tune", "tune_workload": "_tune", "compare": "_tune", "space": "_tune", "TuneResult": "_tune", "Comparison": "_tune",
-    "Table": "_tables", "sessions": "_tables", "trials": "_tables", "records": "_tables", "kernels": "_tables", "strategies": "_tables",
-    "devices": "_tables", "configurations": "_tables",
+    "tune": "_tune",
+    "tune_workload": "_tune",
+    "compare": "_tune",
+    "space": "_tune",
+    "TuneResult": "_tune",
+    "Comparison": "_tune",
+    "Table": "_tables",
+    "sessions": "_tables",
+    "trials": "_tables",
+    "records": "_tables",
+    "kernels": "_tables",
+    "strategies": "_tables",
+    "devices": "_tables",
+    "configurations": "_tables",
     "verb": "_verbs",
-    "kernel_file": "_kernel_file", "kernel_source": "_kernel_file", "KernelFile": "_kernel_file",
+    "kernel_file": "_kernel_file",
+    "kernel_source": "_kernel_file",
+    "KernelFile": "_kernel_file",
 }
 
-__all__ = ["BadKernel", "CompileError", "Engine", "Error", "InvalidArgument", "Kernel", "NotFound", "Observation", "Space", "Strategy",
-           "Unavailable", "__version__", "default_engine", "kernel", *_LATER]
+__all__ = [
+    "BadKernel",
+    "CompileError",
+    "Engine",
+    "Error",
+    "InvalidArgument",
+    "Kernel",
+    "NotFound",
+    "Observation",
+    "Space",
+    "Strategy",
+    "Unavailable",
+    "__version__",
+    "default_engine",
+    "kernel",
+    *_LATER,
+]
 
 
 def __getattr__(name: str):

@@ -5,9 +5,23 @@ from __future__ import annotations
 import sys
 
 _NAMES = {
-    "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64", "i32": "int32", "i8": "int8", "u8": "uint8", "i16": "int16",
-    "u16": "uint16", "u32": "uint32", "i64": "int64", "u64": "uint64", "bool": "bool", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
-    "i4x2": "uint8", "u4x2": "uint8",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f64": "float64",
+    "i32": "int32",
+    "i8": "int8",
+    "u8": "uint8",
+    "i16": "int16",
+    "u16": "uint16",
+    "u32": "uint32",
+    "i64": "int64",
+    "u64": "uint64",
+    "bool": "bool",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "i4x2": "uint8",
+    "u4x2": "uint8",
 }
 
 

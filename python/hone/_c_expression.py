@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import ast
 
-_BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Mod: "%", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
-           ast.BitXor: "^"}
+_BINARY = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Mod: "%",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+}
 _COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
@@ -41,7 +50,7 @@ def _write(node: ast.expr, names: dict[str, str]) -> str:
         if isinstance(node.op, ast.FloorDiv):
             return f"(({left}) / ({right}))"
         if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant) and node.right.value in (1, 2, 3, 4):
-            return "(" + " * ".join([f"({left})"] * node.right.value) + ")"
+            return "(" + " * ".join([f"({left})"] * int(node.right.value)) + ")"
         if type(node.op) in _BINARY:
             return f"(({left}) {_BINARY[type(node.op)]} ({right}))"
     if isinstance(node, ast.Compare):

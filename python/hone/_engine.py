@@ -6,7 +6,7 @@ import atexit
 import os
 import threading
 import weakref
-from typing import Any
+from typing import Any, Sequence
 
 from . import _core
 from ._errors import Error
@@ -39,8 +39,17 @@ class Engine(_core.Engine):
     """
 
     def __init__(self, store: str | os.PathLike | None = None, device: str | None = None, **options: Any):
-        known = {"trust_store", "max_error", "generation", "approved_only", "force_default", "record_workload", "check_one_in",
-                 "background_budget", "graph_workspaces"}
+        known = {
+            "trust_store",
+            "max_error",
+            "generation",
+            "approved_only",
+            "force_default",
+            "record_workload",
+            "check_one_in",
+            "background_budget",
+            "graph_workspaces",
+        }
         if unknown := set(options) - known:
             raise TypeError(f"Engine has no option {', '.join(sorted(unknown))} (options: store, device, {', '.join(sorted(known))})")
         given = dict(options, store=None if store is None else os.fspath(store), device=device)
@@ -53,10 +62,10 @@ class Engine(_core.Engine):
         if given.get("record_workload") is not None:
             _written_at_exit.add(self)
 
-    def add_kernel_file(self, file: str | os.PathLike, flags: list[str] | None = None) -> str:
+    def add_kernel_file(self, file: str | os.PathLike, flags: Sequence[str] = ()) -> str:
         """Makes a kernel file known by its name, which is returned. Needs libclang. `flags`: "-Iinclude", "-DNAME=1", "--use_fast_math"."""
-        name = super().add_kernel_file(os.fspath(file), flags or [])
-        self._files.append((os.path.abspath(file), flags or []))
+        name = super().add_kernel_file(os.fspath(file), list(flags))
+        self._files.append((os.path.abspath(file), list(flags)))
         return name
 
     def kernel(self, name: str, *arrays: Any, dtype: str | None = None, **fields: Any) -> _core.Kernel:
@@ -125,8 +134,9 @@ def _write_workloads() -> None:
             pass  # an engine of another process, or a file that cannot be written: as when an engine closes
 
 
-def kernel(name: str, *arrays: Any, dtype: str | None = None, device: str | None = None, engine: Engine | None = None,
-           **fields: Any) -> _core.Kernel:
+def kernel(
+    name: str, *arrays: Any, dtype: str | None = None, device: str | None = None, engine: Engine | None = None, **fields: Any
+) -> _core.Kernel:
     """A kernel ("softmax") or operation ("matmul"), ready to be called: k = hone.kernel("softmax", x); k(x, out=y).
 
     arrays: what it will be called with, in the order of its arguments (hone.tables.kernels() lists them): inputs, outputs, scalars. Shapes,

@@ -13,8 +13,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def definition_list(title: str, values: Mapping[str, Any]) -> str:
-    rows = "".join(f"<tr><th style='text-align:left'>{escape(str(key))}</th><td style='text-align:left'>{escape(_text(value))}</td></tr>"
-                   for key, value in values.items() if value not in (None, "", [], {}))
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(str(key))}</th><td style='text-align:left'>{escape(_text(value))}</td></tr>"
+        for key, value in values.items()
+        if value not in (None, "", [], {})
+    )
     return f"<div><b>{escape(title)}</b><table>{rows}</table></div>"
 
 
@@ -27,7 +30,7 @@ def _text(value: Any) -> str:
 
 
 def curve(points: Sequence[tuple[float, float]], default_us: float | None, width: int = 480, height: int = 140) -> str:
-    """The best time so far over the seconds of a session, as a step curve; the default's time is dashed. Empty with fewer than two points."""
+    """The best time so far over a session's seconds, as steps; the default's time is dashed. Empty with fewer than two points."""
     if len(points) < 2:
         return ""
     pad = 34
@@ -52,7 +55,9 @@ def curve(points: Sequence[tuple[float, float]], default_us: float | None, width
         _, y = at(0, default_us)
         dashed = f"<line x1='{pad}' x2='{width - pad}' y1='{y:.1f}' y2='{y:.1f}' stroke='gray' stroke-dasharray='4 3'/>"
     text = "font-family='sans-serif' font-size='10' fill='gray'"
-    return (f"<svg width='{width}' height='{height}' xmlns='http://www.w3.org/2000/svg'>{dashed}"
-            f"<polyline points='{' '.join(steps)}' fill='none' stroke='#1f77b4' stroke-width='1.5'/>"
-            f"<text x='{pad}' y='{height - 4}' {text}>0 s</text><text x='{width - pad - 24}' y='{height - 4}' {text}>{last:.1f} s</text>"
-            f"<text x='2' y='{pad / 2 + 4}' {text}>{high:.3g}</text><text x='2' y='{height - pad}' {text}>{low:.3g}</text></svg>")
+    return (
+        f"<svg width='{width}' height='{height}' xmlns='http://www.w3.org/2000/svg'>{dashed}"
+        f"<polyline points='{' '.join(steps)}' fill='none' stroke='#1f77b4' stroke-width='1.5'/>"
+        f"<text x='{pad}' y='{height - 4}' {text}>0 s</text><text x='{width - pad - 24}' y='{height - 4}' {text}>{last:.1f} s</text>"
+        f"<text x='2' y='{pad / 2 + 4}' {text}>{high:.3g}</text><text x='2' y='{height - pad}' {text}>{low:.3g}</text></svg>"
+    )

@@ -16,7 +16,7 @@ from ._tune import TuneResult, space, tune
 
 
 class KernelFile:
-    """A kernel file that can be called with arrays on any device, tuned, and looked into. Made by hone.kernel_file and hone.kernel_source."""
+    """A kernel file that can be called with arrays on any device, tuned, and looked into: see hone.kernel_file and hone.kernel_source."""
 
     def __init__(self, path: str | os.PathLike, flags: Sequence[str] = ()):
         self.path, self.flags = os.path.abspath(path), list(flags)

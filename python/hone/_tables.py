@@ -72,7 +72,7 @@ def _flat(row: dict, *nested: str) -> dict:
 
 
 def sessions(store: str | os.PathLike | None = None) -> Table:
-    """The sessions of a store (None: the usual one), one a row: session, state, kernel, dtype, shape, best_us, seconds, ... (docs/json.md)."""
+    """The sessions of a store (None: the usual one): session, state, kernel, dtype, shape, best_us, seconds, ... (docs/json.md)."""
     return Table(verb("sessions", store=store)["sessions"])
 
 

@@ -90,8 +90,9 @@ class TuneResult:
         if self.best_us:
             rows.append(["best", self.best_us, self.best])
         head = f"{self.report.get('operation', self.kernel)} {self.report['dtype']} {self.report['shape']} on {self.device}"
-        return (f"<div><b>{head}</b>: {self.speedup:.2f}x{table(['', 'us', 'configuration'], rows)}"
-                f"{curve(self.curve, self.default_us)}</div>")
+        return (
+            f"<div><b>{head}</b>: {self.speedup:.2f}x{table(['', 'us', 'configuration'], rows)}{curve(self.curve, self.default_us)}</div>"
+        )
 
 
 def _strategies(strategy: str | type | Sequence) -> tuple[list[str], list[type]]:
@@ -120,11 +121,24 @@ def _arrays(folder: str, given: Mapping[str, Any] | None) -> list[str]:
     return words
 
 
-def tune(kernel: str | os.PathLike, *, dtype: str | None = None, shape: Mapping[str, int | str | bool] | None = None,
-         device: str | None = None, budget: str = "60s", strategy: str | type[Strategy] = "auto", settings: Mapping[str, float] | None = None,
-         seed: int = 0, store: str | os.PathLike | None = None, fix: Mapping[str, Any] | str | None = None, progress: bool | None = None,
-         inputs: Mapping[str, Any] | None = None, expect: Mapping[str, Any] | None = None, flags: Sequence[str] = (),
-         **rest: Any) -> TuneResult:
+def tune(
+    kernel: str | os.PathLike,
+    *,
+    dtype: str | None = None,
+    shape: Mapping[str, int | str | bool] | None = None,
+    device: str | None = None,
+    budget: str = "60s",
+    strategy: str | type[Strategy] = "auto",
+    settings: Mapping[str, float] | None = None,
+    seed: int = 0,
+    store: str | os.PathLike | None = None,
+    fix: Mapping[str, Any] | str | None = None,
+    progress: bool | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    expect: Mapping[str, Any] | None = None,
+    flags: Sequence[str] = (),
+    **rest: Any,
+) -> TuneResult:
     """Searches the configurations of a kernel for a problem on a device and stores the winner.
 
         result = hone.tune("softmax", dtype="bf16", rows=4096, cols=1024, budget="20s")
@@ -145,19 +159,52 @@ def tune(kernel: str | os.PathLike, *, dtype: str | None = None, shape: Mapping[
     The GIL is released. After Ctrl-C the best so far is stored and KeyboardInterrupt raised. Raises hone.Error: InvalidArgument, NotFound,
     BadKernel, Unavailable, ...
     """
-    known = {"fresh", "max_error", "no_transfer", "likely", "with_", "without", "compile_workers", "graph_below", "plugin", "include", "define",
-             "cuda_include"}
+    known = {
+        "fresh",
+        "max_error",
+        "no_transfer",
+        "likely",
+        "with_",
+        "without",
+        "compile_workers",
+        "graph_below",
+        "plugin",
+        "include",
+        "define",
+        "cuda_include",
+    }
     extents = {**(shape or {}), **{name: rest.pop(name) for name in list(rest) if name not in known}}
     names, own = _strategies(strategy)
-    fixed = fix if isinstance(fix, str) or not fix else ",".join(
-        f"{name}={'|'.join(_value(one) for one in (values if isinstance(values, (list, tuple)) else [values]))}" for name, values in fix.items())
+    fixed = (
+        fix
+        if isinstance(fix, str) or not fix
+        else ",".join(
+            f"{name}={'|'.join(_value(one) for one in (values if isinstance(values, (list, tuple)) else [values]))}"
+            for name, values in fix.items()
+        )
+    )
     shown = Progress(os.path.basename(os.fspath(kernel)), budget, progress)
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         try:
-            report, text, _ = run("tune", os.fspath(kernel), progress=shown, strategies=own, dtype=dtype, shape=_shape_text(extents), device=device,
-                                  budget=budget, strategy=names[0], set=[f"{name}={value}" for name, value in (settings or {}).items()],
-                                  seed=seed, store=store, fix=fixed or None, input=_arrays(folder, inputs), expect=_arrays(folder, expect),
-                                  **_flags(flags), **rest)
+            report, text, _ = run(
+                "tune",
+                os.fspath(kernel),
+                progress=shown,
+                strategies=own,
+                dtype=dtype,
+                shape=_shape_text(extents),
+                device=device,
+                budget=budget,
+                strategy=names[0],
+                set=[f"{name}={value}" for name, value in (settings or {}).items()],
+                seed=seed,
+                store=store,
+                fix=fixed or None,
+                input=_arrays(folder, inputs),
+                expect=_arrays(folder, expect),
+                **_flags(flags),
+                **rest,
+            )
         except BaseException:
             shown.close()
             raise
@@ -167,8 +214,9 @@ def tune(kernel: str | os.PathLike, *, dtype: str | None = None, shape: Mapping[
     return TuneResult(report, text, shown.curve, report.get("store"))
 
 
-def tune_workload(workload: str | os.PathLike, *, budget: str = "60s", store: str | os.PathLike | None = None, device: str | None = None,
-                  **rest: Any) -> dict:
+def tune_workload(
+    workload: str | os.PathLike, *, budget: str = "60s", store: str | os.PathLike | None = None, device: str | None = None, **rest: Any
+) -> dict:
     """Tunes the problems of a workload file with one budget, where it saves most time (docs/workloads.md).
 
     rest: other options of `hone tune --workload`: split, skip_tuned=True, strategy, seed. Returns what --json prints: weighted_before_us,
@@ -211,8 +259,15 @@ class Comparison:
         return f"<pre>{escape(self._text)}</pre>"
 
 
-def compare(strategies: Sequence[str | type[Strategy]], spaces: str | os.PathLike, *, budgets: Sequence[int] | None = None, repeats: int = 100,
-            seed: int = 0, **rest: Any) -> Comparison:
+def compare(
+    strategies: Sequence[str | type[Strategy]],
+    spaces: str | os.PathLike,
+    *,
+    budgets: Sequence[int] | None = None,
+    repeats: int = 100,
+    seed: int = 0,
+    **rest: Any,
+) -> Comparison:
     """Scores strategies on recorded spaces, without a GPU: how good their best is after each budget (docs/comparing.md).
 
     strategies: names ("auto", "bayesian:initial=8") and subclasses of hone.Strategy. Those in Python take turns with the GIL.
@@ -221,13 +276,29 @@ def compare(strategies: Sequence[str | type[Strategy]], spaces: str | os.PathLik
     rest: other options of `hone compare`: batch, jobs, unit, transfer, report.
     """
     names, own = _strategies(list(strategies))
-    report, text, _ = run("compare", strategies=own, strategy=names, spaces=spaces, repeats=repeats, seed=seed,
-                          budgets=",".join(str(one) for one in budgets) if budgets else None, **rest)
+    report, text, _ = run(
+        "compare",
+        strategies=own,
+        strategy=names,
+        spaces=spaces,
+        repeats=repeats,
+        seed=seed,
+        budgets=",".join(str(one) for one in budgets) if budgets else None,
+        **rest,
+    )
     return Comparison(report, text)
 
 
-def space(kernel: str | os.PathLike | Mapping[str, Sequence], constraints: Sequence[str] = (), *, dtype: str | None = None,
-          device: str | None = None, fix: str | None = None, name: str = "space", **shape: int | str | bool) -> _core.Space:
+def space(
+    kernel: str | os.PathLike | Mapping[str, Sequence],
+    constraints: Sequence[str] = (),
+    *,
+    dtype: str | None = None,
+    device: str | None = None,
+    fix: str | None = None,
+    name: str = "space",
+    **shape: int | str | bool,
+) -> _core.Space:
     """A search space, built without listing it.
 
         hone.space("softmax", rows=512, cols=2048)                                   # of a kernel or a kernel file, for a problem
@@ -239,7 +310,9 @@ def space(kernel: str | os.PathLike | Mapping[str, Sequence], constraints: Seque
     import json
 
     if isinstance(kernel, Mapping):
-        text = json.dumps({"name": name, "parameters": {key: list(values) for key, values in kernel.items()}, "constraints": list(constraints)})
+        text = json.dumps(
+            {"name": name, "parameters": {key: list(values) for key, values in kernel.items()}, "constraints": list(constraints)}
+        )
         return _core.describe_space(text, name)
     path = os.fspath(kernel)
     if path.endswith(".json"):

@@ -31,7 +31,7 @@ def run(name: str, *words: str, progress: Callable | None = None, strategies: Se
 
 
 def verb(name: str, *words: str, **given: Any) -> dict:
-    """What `hone NAME WORDS --option=value ... --json` prints, as a dict (docs/json.md): hone.verb("best", "softmax", shape="rows=8,cols=8").
+    """What `hone NAME WORDS --option=value ... --json` prints: hone.verb("best", "softmax", shape="rows=8,cols=8"); docs/json.md.
 
     Raises hone.Error where the command fails.
     """

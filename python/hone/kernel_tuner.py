@@ -6,7 +6,6 @@ What differs is listed in docs/python.md.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 import pathlib
 import re
@@ -21,26 +20,65 @@ from ._tune import tune
 from ._verbs import run
 
 _STRATEGIES = {
-    None: "exhaustive", "brute_force": "exhaustive", "random_sample": "random", "bayes_opt": "bayesian", "diff_evo": "differential_evolution",
-    "firefly_algorithm": "particle_swarm", "pso": "particle_swarm", "greedy_ils": "greedy_ils", "greedy_mls": "local_search",
-    "ordered_greedy_mls": "local_search", "mls": "local_search", "basinhopping": "dual_annealing", "minimize": "local_search",
-    "dual_annealing": "dual_annealing", "simulated_annealing": "simulated_annealing", "genetic_algorithm": "genetic_algorithm",
+    None: "exhaustive",
+    "brute_force": "exhaustive",
+    "random_sample": "random",
+    "bayes_opt": "bayesian",
+    "diff_evo": "differential_evolution",
+    "firefly_algorithm": "particle_swarm",
+    "pso": "particle_swarm",
+    "greedy_ils": "greedy_ils",
+    "greedy_mls": "local_search",
+    "ordered_greedy_mls": "local_search",
+    "mls": "local_search",
+    "basinhopping": "dual_annealing",
+    "minimize": "local_search",
+    "dual_annealing": "dual_annealing",
+    "simulated_annealing": "simulated_annealing",
+    "genetic_algorithm": "genetic_algorithm",
 }
 _FIXED = 1000003  # of the generated Problem: no small problem has it, so that only the arguments' own sizes are run
-_REFUSED = {"smem_args": "dynamic shared memory", "texmem_args": "textures", "observers": "observers", "objective": "other objectives than time",
-            "objectives": "other objectives than time", "simulation_mode": "simulation (hone.tune(FILE) and hone.compare replay caches)"}
+_REFUSED = {
+    "smem_args": "dynamic shared memory",
+    "texmem_args": "textures",
+    "observers": "observers",
+    "objective": "other objectives than time",
+    "objectives": "other objectives than time",
+    "simulation_mode": "simulation (hone.tune(FILE) and hone.compare replay caches)",
+}
 
 
-def tune_kernel(kernel_name: str, kernel_source: str, problem_size: int | str | Sequence, arguments: Sequence[Any],
-                tune_params: Mapping[str, Sequence], grid_div_x: Sequence[str] | None = None, grid_div_y: Sequence[str] | None = None,
-                grid_div_z: Sequence[str] | None = None, restrictions: Sequence[str] | str | None = None,
-                answer: Sequence[Any] | None = None, atol: float | None = 1e-6, verify: Callable | None = None, verbose: bool = False,
-                lang: str | None = None, device: int | str = 0, cmem_args: Mapping[str, Any] | None = None, compiler: str | None = None,
-                compiler_options: Sequence[str] | None = None, defines: Mapping[str, Any] | None = None, iterations: int | None = None,
-                block_size_names: Sequence[str] | None = None, quiet: bool = False, strategy: str | None = None,
-                strategy_options: Mapping[str, Any] | None = None, cache: str | None = None,
-                metrics: Mapping[str, Callable | str] | None = None, seed: int | None = None, store: str | os.PathLike | None = None,
-                **rest: Any) -> tuple[list[dict], dict]:
+def tune_kernel(
+    kernel_name: str,
+    kernel_source: str,
+    problem_size: int | str | Sequence,
+    arguments: Sequence[Any],
+    tune_params: Mapping[str, Sequence],
+    grid_div_x: Sequence[str] | None = None,
+    grid_div_y: Sequence[str] | None = None,
+    grid_div_z: Sequence[str] | None = None,
+    restrictions: Sequence[str] | str | None = None,
+    answer: Sequence[Any] | None = None,
+    atol: float | None = 1e-6,
+    verify: Callable | None = None,
+    verbose: bool = False,
+    lang: str | None = None,
+    device: int | str = 0,
+    cmem_args: Mapping[str, Any] | None = None,
+    compiler: str | None = None,
+    compiler_options: Sequence[str] | None = None,
+    defines: Mapping[str, Any] | None = None,
+    iterations: int | None = None,
+    block_size_names: Sequence[str] | None = None,
+    quiet: bool = False,
+    strategy: str | None = None,
+    strategy_options: Mapping[str, Any] | None = None,
+    cache: str | None = None,
+    metrics: Mapping[str, Callable | str] | None = None,
+    seed: int | None = None,
+    store: str | os.PathLike | None = None,
+    **rest: Any,
+) -> tuple[list[dict], dict]:
     """Tunes a CUDA kernel as Kernel Tuner's function of that name does; returns (results, environment).
 
     Each result has the parameters and `time` in milliseconds, or the outcome as a text where the configuration failed. Every
@@ -52,20 +90,48 @@ def tune_kernel(kernel_name: str, kernel_source: str, problem_size: int | str | 
     _refuse(lang, verify, cmem_args, rest)
     options = dict(strategy_options or {})
     names = list(block_size_names or ["block_size_x", "block_size_y", "block_size_z"])
-    job = _Job(kernel_name, kernel_source, problem_size, arguments, tune_params, [grid_div_x, grid_div_y, grid_div_z],
-               [restrictions] if isinstance(restrictions, str) else list(restrictions or []), names, dict(defines or {}), atol)
+    job = _Job(
+        kernel_name,
+        kernel_source,
+        problem_size,
+        arguments,
+        tune_params,
+        [grid_div_x, grid_div_y, grid_div_z],
+        [restrictions] if isinstance(restrictions, str) else list(restrictions or []),
+        names,
+        dict(defines or {}),
+        atol,
+    )
     where = device if isinstance(device, str) else _device(device)
     flags = [one for one in compiler_options or [] if not one.startswith("-std")]
     checked = job.answers(answer, where, flags)
     path = job.write(checked)
-    budget = ",".join(part for part in (f"{options.pop('max_fevals')}trials" if "max_fevals" in options else "",
-                                        f"{options.pop('time_limit')}s" if "time_limit" in options else "") if part)
+    budget = ",".join(
+        part
+        for part in (
+            f"{options.pop('max_fevals')}trials" if "max_fevals" in options else "",
+            f"{options.pop('time_limit')}s" if "time_limit" in options else "",
+        )
+        if part
+    )
     if strategy not in _STRATEGIES:
         raise InvalidArgument(f"Hone has no counterpart of the strategy {strategy!r}; known here: {', '.join(map(str, _STRATEGIES))}")
     space = _core.kernel_space([str(path), f"--device={where}", *(f"--flag={flag}" for flag in flags)])
-    result = tune(path, device=where, budget=budget or f"{space.size}trials", strategy=_STRATEGIES[strategy], seed=seed or 0, store=store,
-                  inputs=job.inputs(), expect=checked, flags=flags, progress=False if quiet else None, likely="ignore", max_error=1e-12,
-                  no_transfer=True)
+    result = tune(
+        path,
+        device=where,
+        budget=budget or f"{space.size}trials",
+        strategy=_STRATEGIES[strategy],
+        seed=seed or 0,
+        store=store,
+        inputs=job.inputs(),
+        expect=checked,
+        flags=flags,
+        progress=False if quiet else None,
+        likely="ignore",
+        max_error=1e-12,
+        no_transfer=True,
+    )
     results = [job.result(row, metrics) for row in result.trials]
     if cache is not None:
         file = cache if cache.endswith((".json", ".json.gz")) else cache + ".json"
@@ -74,9 +140,17 @@ def tune_kernel(kernel_name: str, kernel_source: str, problem_size: int | str | 
         for one in results:
             print(", ".join(f"{name}={value}" for name, value in one.items()))
     if not quiet and result.best_us is not None:
-        print(f"best performing configuration: {', '.join(f'{n}={v}' for n, v in job.named(result.best).items())}, time={result.best_us / 1e3:.5f}ms")
-    return results, {"device_name": result.report["product"], "best_config": job.named(result.best or {}), "session": result.session,
-                     "store": result.report["store"]}
+        print(
+            "best performing configuration: "
+            + ", ".join(f"{name}={value}" for name, value in job.named(result.best or {}).items())
+            + f", time={result.best_us / 1e3:.5f}ms"
+        )
+    return results, {
+        "device_name": result.report["product"],
+        "best_config": job.named(result.best or {}),
+        "session": result.session,
+        "store": result.report["store"],
+    }
 
 
 def _refuse(lang: str | None, verify: Callable | None, cmem_args: Any, rest: Mapping[str, Any]) -> None:
@@ -109,7 +183,9 @@ class _Job:
             raise InvalidArgument(f"tune_params: {wrong[0]} has values that are no numbers; Hone defines macros from numbers")
         self.fields = {key: f"c.p_{key}" for key in self.parameters}
         if functions := [one for one in restrictions if not isinstance(one, str)]:
-            raise InvalidArgument(f"restrictions: {functions[0]!r} is a function; write it as a text, such as \"block_size_x * tile <= 1024\"")
+            raise InvalidArgument(
+                f'restrictions: {functions[0]!r} is a function; write it as a text, such as "block_size_x * tile <= 1024"'
+            )
         self.restrictions, self.defines = restrictions, defines
         self.declared = self._declaration()
         self.grid, self.block = self._geometry(problem_size, grid_div, block_names)
@@ -186,22 +262,40 @@ class _Job:
         return path
 
     def _text(self, checked: Mapping[str, Any]) -> str:
-        lines = [f"// {self.name}, as it was given to tune_kernel.", "#include <hone/kernel.h>", f"struct Problem {{ long fixed = {_FIXED}; }};",
-                 "struct Config {"]
+        lines = [
+            f"// {self.name}, as it was given to tune_kernel.",
+            "#include <hone/kernel.h>",
+            f"struct Problem {{ long fixed = {_FIXED}; }};",
+            "struct Config {",
+        ]
         for name, values in self.parameters.items():
-            kind = "bool" if all(isinstance(one, bool) for one in values) else "double" if any(isinstance(one, float) for one in values) else "int"
+            kind = (
+                "bool"
+                if all(isinstance(one, bool) for one in values)
+                else "double"
+                if any(isinstance(one, float) for one in values)
+                else "int"
+            )
             shown = [str(one).lower() if isinstance(one, bool) else repr(one) for one in values]
             lines.append(f'  TUNE({", ".join(shown)}) OPTION("-D{name}={{}}") {kind} p_{name} = {shown[0]};')
         lines += ["};", *(f"#define {name} {value}" for name, value in self.defines.items()), self.source]
         lines.append(f"KERNEL void {self.name}({', '.join(self._parameter(i, checked) for i in range(len(self.declared)))});")
-        lines.append("constexpr bool valid(Problem p, Config c, Device d) {\n  if (p.fixed != %d) return false;  // there is this problem alone" % _FIXED)
+        lines.append(
+            "constexpr bool valid(Problem p, Config c, Device d) {\n  if (p.fixed != %d) return false;  // there is this problem alone"
+            % _FIXED
+        )
         lines += [f"  if (!({to_cpp(one, self.fields)})) return false;  // {one}" for one in self.restrictions]
         lines.append(f"  return (long)({self.block[0]}) * ({self.block[1]}) * ({self.block[2]}) <= d.threads_per_block;\n}}")
-        lines.append(f"constexpr Launch launch(Problem p, Config c) {{\n  return {{.grid = {{{', '.join(self.grid)}}}, .block = {{{', '.join(self.block)}}}}};\n}}")
+        lines.append(
+            "constexpr Launch launch(Problem p, Config c) {\n"
+            f"  return {{.grid = {{{', '.join(self.grid)}}}, .block = {{{', '.join(self.block)}}}}};\n}}"
+        )
         outputs = list(checked) or [name for kind, name in self.declared if self._is_output(kind, name, checked)]
         for i, name in enumerate(outputs):  # the answers come from arrays
-            lines.append(f"REFERENCE(1) TOLERANCE({name}, .absolute = {float(self.atol)!r}, .relative = 1e-5) "
-                         f"void {self.name}_reference{f'_{i}' if i else ''}(long i, double* {name}, Problem p) {{}}")
+            lines.append(
+                f"REFERENCE(1) TOLERANCE({name}, .absolute = {float(self.atol)!r}, .relative = 1e-5) "
+                f"void {self.name}_reference{f'_{i}' if i else ''}(long i, double* {name}, Problem p) {{}}"
+            )
         return "\n".join(lines) + "\n"
 
     @staticmethod

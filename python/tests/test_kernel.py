@@ -86,18 +86,21 @@ def test_bf16_in_numpy_comes_as_16_bits(x):
     np.testing.assert_allclose(wide, softmax((bits.astype(np.uint32) << 16).view(np.float32)), atol=4e-3)
 
 
-@pytest.mark.parametrize("call, error, text", [
-    (lambda k, x: k(x[:, ::2]), hone.InvalidArgument, "not contiguous"),
-    (lambda k, x: k(x, out=np.empty((3, 3), np.float32)), hone.InvalidArgument, "shape"),
-    (lambda k, x: k(x, out=np.empty_like(x, dtype=np.float64)), hone.InvalidArgument, "elements of f64"),
-    (lambda k, x: k(x.astype(np.complex64)), hone.InvalidArgument, "x has elements"),
-    (lambda k, x: k(), TypeError, "x is missing"),
-    (lambda k, x: k(3), TypeError, "no array"),
-    (lambda k, x: k(x, wide=3), TypeError, "no argument or extent 'wide'"),
-    (lambda k, x: k(x, x, x), TypeError, "at most 2"),
-    (lambda k, x: k(x, out=(x, x)), TypeError, "out takes an array"),
-    (lambda k, x: k(x, out=np.broadcast_to(np.float32(0), x.shape)), hone.InvalidArgument, "contiguous|read-only"),
-])
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda k, x: k(x[:, ::2]), hone.InvalidArgument, "not contiguous"),
+        (lambda k, x: k(x, out=np.empty((3, 3), np.float32)), hone.InvalidArgument, "shape"),
+        (lambda k, x: k(x, out=np.empty_like(x, dtype=np.float64)), hone.InvalidArgument, "elements of f64"),
+        (lambda k, x: k(x.astype(np.complex64)), hone.InvalidArgument, "x has elements"),
+        (lambda k, x: k(), TypeError, "x is missing"),
+        (lambda k, x: k(3), TypeError, "no array"),
+        (lambda k, x: k(x, wide=3), TypeError, "no argument or extent 'wide'"),
+        (lambda k, x: k(x, x, x), TypeError, "at most 2"),
+        (lambda k, x: k(x, out=(x, x)), TypeError, "out takes an array"),
+        (lambda k, x: k(x, out=np.broadcast_to(np.float32(0), x.shape)), hone.InvalidArgument, "contiguous|read-only"),
+    ],
+)
 def test_what_does_not_fit_is_refused_with_a_reason(x, call, error, text):
     with pytest.raises(error, match=text):
         call(hone.kernel("softmax", x), x)
@@ -250,8 +253,10 @@ def test_in_a_forked_process_old_kernels_are_refused_and_new_ones_work():
 
 
 def test_importing_it_imports_no_framework():
-    code = ("import sys, hone; hone.Kernel; "
-            "print([name for name in ('numpy', 'torch', 'pandas', 'IPython', 'json', 'inspect') if name in sys.modules])")
+    code = (
+        "import sys, hone; hone.Kernel; "
+        "print([name for name in ('numpy', 'torch', 'pandas', 'IPython', 'json', 'inspect') if name in sys.modules])"
+    )
     environment = {**os.environ, "PYTHONNOUSERSITE": "1"}
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert ended.stdout.strip() == "[]", ended.stdout + ended.stderr

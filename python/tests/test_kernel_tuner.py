@@ -43,8 +43,15 @@ def arguments(size=5000):
 def test_a_script_of_kernel_tuner_runs(capsys):
     size = 5000
     results, environment = kernel_tuner.tune_kernel(
-        "vector_add", SOURCE, size, arguments(size), {"block_size_x": [64, 128, 192, 256]}, restrictions=["block_size_x % 128 == 0"],
-        metrics={"GB/s": lambda p: 12 * size / p["time"] / 1e6, "twice": "2 * time"}, device="cpu")
+        "vector_add",
+        SOURCE,
+        size,
+        arguments(size),
+        {"block_size_x": [64, 128, 192, 256]},
+        restrictions=["block_size_x % 128 == 0"],
+        metrics={"GB/s": lambda p: 12 * size / p["time"] / 1e6, "twice": "2 * time"},
+        device="cpu",
+    )
     assert sorted(one["block_size_x"] for one in results) == [128, 256]
     assert all(one["time"] > 0 and one["GB/s"] > 0 and one["twice"] == 2 * one["time"] for one in results)
     assert environment["best_config"]["block_size_x"] in (128, 256)
@@ -58,8 +65,9 @@ def test_answers_are_checked():
     results, _ = kernel_tuner.tune_kernel("vector_add", SOURCE, 5000, given, {"block_size_x": [64]}, answer=right, device="cpu", quiet=True)
     assert results[0]["time"] > 0
     with pytest.raises(hone.Error, match="wrong_result"):
-        kernel_tuner.tune_kernel("vector_add", SOURCE, 5000, given, {"block_size_x": [64]}, answer=[right[0] + 1, None, None, None], device="cpu",
-                                 quiet=True)
+        kernel_tuner.tune_kernel(
+            "vector_add", SOURCE, 5000, given, {"block_size_x": [64]}, answer=[right[0] + 1, None, None, None], device="cpu", quiet=True
+        )
 
 
 @pytest.mark.long
@@ -68,29 +76,57 @@ def test_tiles_vectors_files_and_caches(tmp_path):
     file.write_text(TILED)
     y = np.ones(4096, np.float32)
     results, _ = kernel_tuner.tune_kernel(
-        "scale", str(file), 1024, [y, np.float32(3)], {"block_size_x": [32, 64], "tile_size_x": [1, 2]}, grid_div_x=["block_size_x", "tile_size_x"],
-        defines={"COUNT": 1024}, device="cpu", quiet=True, cache=str(tmp_path / "cache.json"), strategy="random_sample",
-        strategy_options={"max_fevals": 4})
+        "scale",
+        str(file),
+        1024,
+        [y, np.float32(3)],
+        {"block_size_x": [32, 64], "tile_size_x": [1, 2]},
+        grid_div_x=["block_size_x", "tile_size_x"],
+        defines={"COUNT": 1024},
+        device="cpu",
+        quiet=True,
+        cache=str(tmp_path / "cache.json"),
+        strategy="random_sample",
+        strategy_options={"max_fevals": 4},
+    )
     assert len(results) == 4 and all(isinstance(one["time"], float) for one in results)
     assert len(json.loads((tmp_path / "cache.json").read_text())["cache"]) == 4
     scored = hone.compare(["random"], spaces=tmp_path / "cache.json", budgets=[2], repeats=2)
     assert len(scored.table) == 1
 
 
-@pytest.mark.parametrize("options, text", [
-    ({"lang": "OpenCL"}, "OpenCL"), ({"verify": print}, "verify"), ({"restrictions": [lambda p: True]}, "write it as a text"),
-    ({"restrictions": ["block_size_x > other"]}, "other is no parameter"), ({"smem_args": {"size": 3}}, "shared memory"),
-    ({"strategy": "magic"}, "magic"), ({"colour": "red"}, "colour"), ({"observers": [1]}, "observers"),
-])
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"lang": "OpenCL"}, "OpenCL"),
+        ({"verify": print}, "verify"),
+        ({"restrictions": [lambda p: True]}, "write it as a text"),
+        ({"restrictions": ["block_size_x > other"]}, "other is no parameter"),
+        ({"smem_args": {"size": 3}}, "shared memory"),
+        ({"strategy": "magic"}, "magic"),
+        ({"colour": "red"}, "colour"),
+        ({"observers": [1]}, "observers"),
+    ],
+)
 def test_what_has_no_counterpart_is_refused_with_a_reason(options, text):
     with pytest.raises(ValueError, match=text):
         kernel_tuner.tune_kernel("vector_add", SOURCE, 5000, arguments(), {"block_size_x": [64]}, device="cpu", quiet=True, **options)
 
 
-@pytest.mark.parametrize("expression, value", [
-    ("a * b <= 64 and not b == 3", True), ("a // b", 16), ("a / b > 5.3", True), ("16 <= a < 64", True), ("a in [16, 32]", True),
-    ("a not in (16, 32)", False), ("max(a, b) if b > 1 else 7", 32), ("b ** 2 + (a >> 2)", 12), ("-b % 4 == -2 or a == 32", True),
-])
+@pytest.mark.parametrize(
+    "expression, value",
+    [
+        ("a * b <= 64 and not b == 3", True),
+        ("a // b", 16),
+        ("a / b > 5.3", True),
+        ("16 <= a < 64", True),
+        ("a in [16, 32]", True),
+        ("a not in (16, 32)", False),
+        ("max(a, b) if b > 1 else 7", 32),
+        ("b ** 2 + (a >> 2)", 12),
+        ("-b % 4 == -2 or a == 32", True),
+    ],
+)
 def test_expressions_mean_in_cpp_what_they_mean_in_python(expression, value):
     from hone._c_expression import to_cpp
 

@@ -9,8 +9,11 @@ CONSTRAINTS = ["block * tile <= 256", "layout == 'row' or tile % 2 == 0", "not f
 
 
 def valid(one):
-    return (one["block"] * one["tile"] <= 256 and (one["layout"] == "row" or one["tile"] % 2 == 0)
-            and (not one["fast"] or 32 <= one["block"] <= 64))
+    return (
+        one["block"] * one["tile"] <= 256
+        and (one["layout"] == "row" or one["tile"] % 2 == 0)
+        and (not one["fast"] or 32 <= one["block"] <= 64)
+    )
 
 
 def test_a_space_of_a_dictionary_is_what_filtering_gives():
@@ -59,11 +62,20 @@ def test_a_kernel_has_a_space_for_each_problem():
 
 def test_a_file_of_the_community_is_read(tmp_path):
     path = tmp_path / "t1.json"
-    path.write_text(json.dumps({
-        "General": {"BenchmarkName": "tiles"},
-        "ConfigurationSpace": {
-            "TuningParameters": [{"Name": "block", "Type": "int", "Values": "[32, 64]"}, {"Name": "tile", "Type": "int", "Values": "[1, 2, 4]"}],
-            "Conditions": [{"Parameters": ["block", "tile"], "Expression": "block * tile <= 128"}]}}))
+    path.write_text(
+        json.dumps(
+            {
+                "General": {"BenchmarkName": "tiles"},
+                "ConfigurationSpace": {
+                    "TuningParameters": [
+                        {"Name": "block", "Type": "int", "Values": "[32, 64]"},
+                        {"Name": "tile", "Type": "int", "Values": "[1, 2, 4]"},
+                    ],
+                    "Conditions": [{"Parameters": ["block", "tile"], "Expression": "block * tile <= 128"}],
+                },
+            }
+        )
+    )
     assert hone.space(path).size == 5
 
 

@@ -29,16 +29,25 @@ CASES = {
     "softmax": (ops.softmax, lambda x: torch.softmax(x, -1), [(2, 3, 16)]),
     "layernorm": (ops.layernorm, lambda x, w, b: F.layer_norm(x, (16,), w, b), [(2, 3, 16), (16,), (16,)]),
     "rmsnorm": (ops.rmsnorm, lambda x, w: F.rms_norm(x, (16,), w, 1e-5), [(2, 3, 16), (16,)]),
-    "residual_rmsnorm": (lambda x, r, w: torch.cat(ops.residual_rmsnorm(x, r, w)),
-                         lambda x, r, w: torch.cat((x + r, F.rms_norm(x + r, (16,), w, 1e-5))), [(3, 16), (3, 16), (16,)]),
+    "residual_rmsnorm": (
+        lambda x, r, w: torch.cat(ops.residual_rmsnorm(x, r, w)),
+        lambda x, r, w: torch.cat((x + r, F.rms_norm(x + r, (16,), w, 1e-5))),
+        [(3, 16), (3, 16), (16,)],
+    ),
     "bias_gelu": (ops.bias_gelu, lambda x, b: F.gelu(x + b), [(3, 16), (16,)]),
     "matmul": (ops.matmul, torch.matmul, [(2, 3, 16), (16, 8)]),
     "matmul_of_a_view": (lambda a, b: ops.matmul(a, b.t()), lambda a, b: a @ b.t(), [(3, 16), (8, 16)]),
     "layout_3": (lambda a, b: torch.ops.hone.product(a, b, None, 3, 1), lambda a, b: a.t() @ b, [(16, 3), (16, 8)]),
     "layout_4": (lambda a, b: torch.ops.hone.product(a, b, None, 4, 1), lambda a, b: a.t() @ b.t(), [(16, 3), (8, 16)]),
     "linear_without_bias": (ops.linear, F.linear, [(2, 3, 16), (8, 16)]),
-    **{f"linear_{name}": (lambda x, w, b, name=name: ops.linear(x, w, b, name), lambda x, w, b, act=act: act(F.linear(x, w, b)),
-                          [(2, 3, 16), (8, 16), (8,)]) for name, act in ACTIVATIONS.items()},
+    **{
+        f"linear_{name}": (
+            lambda x, w, b, name=name: ops.linear(x, w, b, name),
+            lambda x, w, b, act=act: act(F.linear(x, w, b)),
+            [(2, 3, 16), (8, 16), (8,)],
+        )
+        for name, act in ACTIVATIONS.items()
+    },
 }
 
 
@@ -55,14 +64,17 @@ def test_operators_and_their_gradients_are_those_of_pytorch(name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("operator, arguments", [
-    ("product", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (8, 16), (8,))], 2, 3)),
-    ("softmax", lambda: (tensors((4, 16))[0].requires_grad_(),)),
-    ("rmsnorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (16,))], 1e-5)),
-    ("layernorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (16,), (16,))], 1e-5)),
-    ("residual_rmsnorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (4, 16), (16,))], 1e-5)),
-    ("bias_gelu", lambda: tuple(one.requires_grad_() for one in tensors((4, 16), (16,)))),
-])
+@pytest.mark.parametrize(
+    "operator, arguments",
+    [
+        ("product", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (8, 16), (8,))], 2, 3)),
+        ("softmax", lambda: (tensors((4, 16))[0].requires_grad_(),)),
+        ("rmsnorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (16,))], 1e-5)),
+        ("layernorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (16,), (16,))], 1e-5)),
+        ("residual_rmsnorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (4, 16), (16,))], 1e-5)),
+        ("bias_gelu", lambda: tuple(one.requires_grad_() for one in tensors((4, 16), (16,)))),
+    ],
+)
 def test_operators_are_registered_as_pytorch_wants_them(operator, arguments):
     torch.library.opcheck(getattr(torch.ops.hone, operator).default, arguments())
 

@@ -47,10 +47,17 @@ def test_arrays_take_the_place_of_drawn_inputs():
     assert result.report["shape"] == {"rows": 4, "cols": 16} and result.report["given"]["inputs"]
 
 
-@pytest.mark.parametrize("options, error", [
-    ({"rows": 0}, hone.InvalidArgument), ({"row": 1}, hone.InvalidArgument), ({"budget": "soon"}, hone.InvalidArgument),
-    ({"device": "quantum"}, hone.NotFound), ({"strategy": "magic"}, hone.NotFound), ({"dtype": "f31"}, hone.InvalidArgument),
-])
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"rows": 0}, hone.InvalidArgument),
+        ({"row": 1}, hone.InvalidArgument),
+        ({"budget": "soon"}, hone.InvalidArgument),
+        ({"device": "quantum"}, hone.NotFound),
+        ({"strategy": "magic"}, hone.NotFound),
+        ({"dtype": "f31"}, hone.InvalidArgument),
+    ],
+)
 def test_what_cannot_be_is_refused(options, error):
     with pytest.raises(hone.Error) as raised:
         hone.tune("softmax", **{"device": "cpu", "budget": "1trials", **options})
@@ -126,7 +133,9 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_keeps_the_best_so_far():
-    tuning = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    tuning = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
     said = ""
     while "best" not in said:
         said += tuning.stderr.read(1)

@@ -10,11 +10,14 @@ from . import ops
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
-def _is_ours(*tensors: torch.Tensor | None) -> bool:
+def _is_ours(first: torch.Tensor, *others: torch.Tensor | None) -> bool:
     """Whether Hone has kernels for these tensors; else PyTorch's own run."""
-    first = tensors[0]
-    return (first.dtype in _DTYPES and first.device.type in ("cuda", "cpu") and first.dim() >= 2
-            and all(one is None or one.dtype == first.dtype for one in tensors))
+    return (
+        first.dtype in _DTYPES
+        and first.device.type in ("cuda", "cpu")
+        and first.dim() >= 2
+        and all(one is None or one.dtype == first.dtype for one in others)
+    )
 
 
 class Linear(nn.Linear):

@@ -67,6 +67,7 @@ def _define(schema: str, implementation, fake, setup=None, backward=None) -> Non
 
 # ---- products --------------------------------------------------------------------------------------------------------------------------
 
+
 def _product(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None, layout: int, activation: int) -> torch.Tensor:
     """layout as kernels_src/gemm has it: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]."""
     k, m = (a.shape[-1], a.numel() // max(a.shape[-1], 1)) if layout <= 2 else a.shape
@@ -127,8 +128,13 @@ def _product_backward(context, gradient):
     return grad_a, grad_b, grad_bias, None, None
 
 
-_define("product(Tensor a, Tensor b, Tensor? bias, int layout, int activation) -> Tensor", _product, _product_shape, _product_setup,
-        _product_backward)
+_define(
+    "product(Tensor a, Tensor b, Tensor? bias, int layout, int activation) -> Tensor",
+    _product,
+    _product_shape,
+    _product_setup,
+    _product_backward,
+)
 
 
 def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -147,6 +153,7 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
 
 # ---- rows ------------------------------------------------------------------------------------------------------------------------------
 
+
 def _softmax(x: torch.Tensor) -> torch.Tensor:
     out = torch.empty_like(x, memory_format=torch.contiguous_format)
     if out.numel() > 0:
@@ -159,8 +166,9 @@ def _softmax_backward(context, gradient):
     return torch.ops.aten._softmax_backward_data(gradient, y, -1, y.dtype)
 
 
-_define("softmax(Tensor x) -> Tensor", _softmax, torch.empty_like, lambda ctx, inputs, output: ctx.save_for_backward(output),
-        _softmax_backward)
+_define(
+    "softmax(Tensor x) -> Tensor", _softmax, torch.empty_like, lambda ctx, inputs, output: ctx.save_for_backward(output), _softmax_backward
+)
 
 
 def softmax(x: torch.Tensor) -> torch.Tensor:
@@ -200,8 +208,13 @@ def _rmsnorm_backward(context, gradient):
     return grad_x, (wide * normalized).flatten(0, -2).sum(0).to(weight.dtype), None
 
 
-_define("rmsnorm(Tensor x, Tensor weight, float epsilon) -> Tensor", lambda x, weight, epsilon: _norm("rmsnorm", x, weight, epsilon=epsilon),
-        lambda x, weight, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format), _rmsnorm_setup, _rmsnorm_backward)
+_define(
+    "rmsnorm(Tensor x, Tensor weight, float epsilon) -> Tensor",
+    lambda x, weight, epsilon: _norm("rmsnorm", x, weight, epsilon=epsilon),
+    lambda x, weight, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format),
+    _rmsnorm_setup,
+    _rmsnorm_backward,
+)
 
 
 def rmsnorm(x: torch.Tensor, weight: torch.Tensor, epsilon: float = 1e-5) -> torch.Tensor:
@@ -219,13 +232,21 @@ def _layernorm_backward(context, gradient):
     wide = x.float()
     mean = wide.mean(-1, keepdim=True)
     scale = torch.rsqrt(wide.var(-1, unbiased=False, keepdim=True) + context.epsilon)
-    return (*torch.ops.aten.native_layer_norm_backward(gradient.contiguous(), x.contiguous(), [x.shape[-1]], mean, scale, weight, bias,
-                                                       [True, True, True]), None)
+    return (
+        *torch.ops.aten.native_layer_norm_backward(
+            gradient.contiguous(), x.contiguous(), [x.shape[-1]], mean, scale, weight, bias, [True, True, True]
+        ),
+        None,
+    )
 
 
-_define("layernorm(Tensor x, Tensor weight, Tensor bias, float epsilon) -> Tensor",
-        lambda x, weight, bias, epsilon: _norm("layernorm", x, weight, bias, epsilon=epsilon),
-        lambda x, weight, bias, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format), _layernorm_setup, _layernorm_backward)
+_define(
+    "layernorm(Tensor x, Tensor weight, Tensor bias, float epsilon) -> Tensor",
+    lambda x, weight, bias, epsilon: _norm("layernorm", x, weight, bias, epsilon=epsilon),
+    lambda x, weight, bias, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format),
+    _layernorm_setup,
+    _layernorm_backward,
+)
 
 
 def layernorm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, epsilon: float = 1e-5) -> torch.Tensor:
@@ -257,11 +278,18 @@ def _residual_rmsnorm_backward(context, of_sum, gradient):
     return grad, grad, (wide * normalized).flatten(0, -2).sum(0).to(weight.dtype), None
 
 
-_define("residual_rmsnorm(Tensor x, Tensor residual, Tensor weight, float epsilon) -> (Tensor, Tensor)", _residual_rmsnorm,
-        _residual_rmsnorm_fake, _residual_rmsnorm_setup, _residual_rmsnorm_backward)
+_define(
+    "residual_rmsnorm(Tensor x, Tensor residual, Tensor weight, float epsilon) -> (Tensor, Tensor)",
+    _residual_rmsnorm,
+    _residual_rmsnorm_fake,
+    _residual_rmsnorm_setup,
+    _residual_rmsnorm_backward,
+)
 
 
-def residual_rmsnorm(x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, epsilon: float = 1e-5) -> tuple[torch.Tensor, torch.Tensor]:
+def residual_rmsnorm(
+    x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, epsilon: float = 1e-5
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(x + residual, rmsnorm(x + residual)) in one kernel."""
     return torch.ops.hone.residual_rmsnorm(x, residual, weight, epsilon)
 
@@ -279,9 +307,13 @@ def _bias_gelu_backward(context, gradient):
     return grad, grad.flatten(0, -2).sum(0)
 
 
-_define("bias_gelu(Tensor x, Tensor bias) -> Tensor", _bias_gelu,
-        lambda x, bias: torch.empty_like(x, memory_format=torch.contiguous_format),
-        lambda ctx, inputs, output: ctx.save_for_backward(*inputs), _bias_gelu_backward)
+_define(
+    "bias_gelu(Tensor x, Tensor bias) -> Tensor",
+    _bias_gelu,
+    lambda x, bias: torch.empty_like(x, memory_format=torch.contiguous_format),
+    lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    _bias_gelu_backward,
+)
 
 
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:

@@ -25,8 +25,10 @@ class Workload:
     @property
     def problems(self) -> list[dict[str, Any]]:
         """[{"kernel", "dtype", "shape", "count"}], the most frequent first."""
-        return [{"kernel": kernel, "dtype": dtype, "shape": dict(shape), "count": count}
-                for (kernel, dtype, shape), count in self.counts.most_common()]
+        return [
+            {"kernel": kernel, "dtype": dtype, "shape": dict(shape), "count": count}
+            for (kernel, dtype, shape), count in self.counts.most_common()
+        ]
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the file. Raises OSError."""
@@ -65,8 +67,14 @@ def _product(a: torch.Tensor, b: torch.Tensor, terms: int) -> dict[str, int]:
 
 def _ours(a, b, bias, layout, activation) -> dict[str, int]:
     k, m = (a.shape[-1], a.numel() // a.shape[-1]) if layout <= 2 else a.shape
-    return {"m": m, "n": b.shape[0 if layout % 2 == 0 else 1], "k": k, "layout": layout, "terms": 1 if bias is None else 3,
-            "activation": activation}
+    return {
+        "m": m,
+        "n": b.shape[0 if layout % 2 == 0 else 1],
+        "k": k,
+        "layout": layout,
+        "terms": 1 if bias is None else 3,
+        "activation": activation,
+    }
 
 
 _aten = torch.ops.aten
@@ -117,7 +125,7 @@ class trace:
     def __new__(cls, model: Callable | None = None, *inputs: Any, **keywords: Any):
         if model is None:
             return super().__new__(cls)
-        with (recording := super().__new__(cls)) as workload, torch.no_grad():
+        with super().__new__(cls) as workload, torch.no_grad():
             model(*inputs, **keywords)
         return workload
 
