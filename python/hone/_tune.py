@@ -89,7 +89,7 @@ class TuneResult:
             rows.append(["default", self.default_us, default])
         if self.best_us:
             rows.append(["best", self.best_us, self.best])
-        head = f"{self.report.get('operation', self.kernel)} {self.report['dtype']} {self.report['shape']} on {self.device}"
+        head = f"{self.report.get('operation', self.kernel)} {self.report['dtype']} {_shape_text(self.report['shape'])} on {self.device}"
         return (
             f"<div><b>{head}</b>: {self.speedup:.2f}x{table(['', 'us', 'configuration'], rows)}{curve(self.curve, self.default_us)}</div>"
         )
