@@ -1,11 +1,11 @@
 #include "engine/tune/check.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
@@ -205,7 +205,7 @@ Result<CheckRequest> make_check_request(const cxxopts::ParseResult& arguments) {
   } else if (!wanted.empty()) {
     request.sanitizers = split_list(wanted);
   }
-  if (::isatty(STDERR_FILENO) != 0) {
+  if (shows_progress()) {
     request.on_progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
   }
   return request;

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 
 #include "cli/compare_report.hpp"
+#include "cli/embedding.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -114,7 +114,7 @@ Result<CompareRequest> make_request(const cxxopts::ParseResult& arguments) {
   request.jobs = arguments["jobs"].as<int>();
   request.seed = arguments["seed"].as<std::uint64_t>();
   request.keep_traces = arguments.count("traces") > 0;
-  if (::isatty(STDERR_FILENO) != 0) {
+  if (shows_progress()) {
     request.on_progress = show_replays;
   }
   return request;

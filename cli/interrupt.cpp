@@ -8,6 +8,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "cli/embedding.hpp"
+
 namespace hone::cli {
 namespace {
 
@@ -39,6 +41,10 @@ void on_signal(int number) {
 }  // namespace
 
 Interrupt::Interrupt() {
+  if (const Embedding* const host = current_embedding()) {
+    token_ = host->stop;
+    return;
+  }
   if (::pipe2(pipe_.data(), O_CLOEXEC) != 0) {
     return;  // then a signal ends the process at once, which loses nothing either
   }

@@ -7,7 +7,8 @@
 
 namespace hone::cli {
 
-/// While it lives, SIGINT and SIGTERM ask to stop; a second one ends the process as ever, with a word on stderr.
+/// While it lives, SIGINT and SIGTERM ask to stop; a second one ends the process as ever, with a word on stderr. A verb inside another
+/// program leaves signals alone: its Embedding says when to stop.
 class Interrupt {
  public:
   Interrupt();
@@ -15,11 +16,12 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+  [[nodiscard]] std::stop_token token() const { return token_; }
 
  private:
   std::array<int, 2> pipe_{-1, -1};
   std::stop_source source_;
+  std::stop_token token_ = source_.get_token();
   std::thread watcher_;
 };
 

@@ -17,26 +17,6 @@
 namespace hone::cli {
 namespace {
 
-constexpr std::array kVerbs{
-    Verb{"tune", "search a kernel's configurations and store the winner", tune},
-    Verb{"compare", "replay strategies on recorded spaces, without a GPU", compare},
-    Verb{"best", "print the winner for a problem", best},
-    Verb{"run", "validate and time one configuration", run},
-    Verb{"check", "validate a sample of configurations, also under sanitizers, or against another kernel's reference", check},
-    Verb{"verify", "validate and time the store's records again", verify},
-    Verb{"export", "write the compiled winner and a launch plan, for programs without Hone", export_plan},
-    Verb{"kernels", "list the built-in kernels, or describe one", kernels},
-    Verb{"space", "count a kernel's configurations", space},
-    Verb{"strategies", "list the search strategies, or describe one", strategies},
-    Verb{"devices", "list the devices of this machine", devices},
-    Verb{"sessions", "list the sessions in the store", sessions},
-    Verb{"records", "list the records in the store, approve, pin, withdraw or roll back", records},
-    Verb{"portfolios", "list the portfolios, which choose configurations for shapes that nobody tuned", portfolios},
-    Verb{"warm", "compile the portfolios' configurations ahead of time", warm_up},
-    Verb{"trust", "allow launching the compiled code of a store from elsewhere", trust},
-    Verb{"doctor", "report what was found, what is missing, and what that costs", doctor},
-};
-
 /// Prints, and returns `code` unless that fails.
 int say(const std::string& text, int code) {
   const Result<void> printed = print_out(text);
@@ -46,7 +26,7 @@ int say(const std::string& text, int code) {
 std::string help_text() {
   std::string text = fmt::format(
       "hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (details: hone VERB --help)\n\n", HONE_VERSION);
-  for (const Verb& verb : kVerbs) {
+  for (const Verb& verb : verbs()) {
     text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
   }
   return text +
@@ -55,13 +35,13 @@ std::string help_text() {
 }
 
 const Verb* find_verb(std::string_view name) {
-  const auto found = std::ranges::find(kVerbs, name, &Verb::name);
-  return found == kVerbs.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(verbs(), name, &Verb::name);
+  return found == verbs().end() ? nullptr : &*found;
 }
 
 int fail_unknown(std::string_view given, bool json) {
   std::vector<std::string> known;
-  std::ranges::transform(kVerbs, std::back_inserter(known), [](const Verb& verb) { return std::string(verb.name); });
+  std::ranges::transform(verbs(), std::back_inserter(known), [](const Verb& verb) { return std::string(verb.name); });
   const std::string message = given.starts_with('-') ? fmt::format("the verb comes first, options after it: hone VERB {} ... (verbs: {})",
                                                                    given, fmt::join(known, ", "))
                                                      : unknown_name("verb", given, known);
@@ -80,8 +60,6 @@ int help(int argc, char** argv) {
 }
 
 }  // namespace
-
-std::span<const Verb> verbs() { return kVerbs; }
 
 int main(int argc, char** argv) {
   const std::string_view given = argc > 1 ? argv[1] : "";

@@ -13,6 +13,7 @@
 #include <ranges>
 #include <vector>
 
+#include "cli/embedding.hpp"
 #include "cli/operations.hpp"
 #include "cli/output.hpp"
 #include "cli/registry.hpp"
@@ -37,11 +38,17 @@ int exit_code(ErrorCode code) {
 }
 
 int fail_verb(const std::string& verb, bool json, const Error& error) {
+  if (keep_embedded(error)) {
+    return exit_code(error.code);
+  }
   return fail(fmt::format("hone {}", verb), json, error.message, exit_code(error.code));
 }
 
 /// What a verb has to say, and what became of saying it.
 int finish(const std::string& verb, bool json, const Output& output) {
+  if (keep_embedded(output)) {
+    return output.exit_code;
+  }
   const Result<void> printed = print_out(json ? dump(output.json) + "\n" : output.text);
   if (!printed) {
     fmt::print(stderr, "hone {}: {}\n", verb, printed.error().message);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/embedding.hpp"
 #include "engine/base/names.hpp"
 #include "engine/worker/isolated_plugins.hpp"
 
@@ -37,20 +38,25 @@ std::chrono::milliseconds plugin_timeout() {
 
 /// Not const: files named on the command line come later than the folders.
 Registry& mutable_registry() {
-  static Registry assembled = [] {
-    Registry made = make_builtin_registry();
-    const char* const path = std::getenv("HONE_PLUGIN_PATH");
-    for (const std::string& folders : {std::string(path != nullptr ? path : ""), installed_folder().string()}) {
-      for (const Error& error : load_isolated_plugins(made, folders, plugin_timeout())) {
-        fmt::print(stderr, "hone: {}\n", error.message);
-      }
-    }
-    return made;
-  }();
+  if (Embedding* const host = current_embedding()) {
+    return host->registry;
+  }
+  static Registry assembled = make_registry();
   return assembled;
 }
 
 }  // namespace
+
+Registry make_registry() {
+  Registry made = make_builtin_registry();
+  const char* const path = std::getenv("HONE_PLUGIN_PATH");
+  for (const std::string& folders : {std::string(path != nullptr ? path : ""), installed_folder().string()}) {
+    for (const Error& error : load_isolated_plugins(made, folders, plugin_timeout())) {
+      fmt::print(stderr, "hone: {}\n", error.message);
+    }
+  }
+  return made;
+}
 
 const Registry& registry() { return mutable_registry(); }
 

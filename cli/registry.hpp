@@ -12,8 +12,10 @@
 namespace hone::cli {
 
 /// The built-in devices and strategies and the plugins of the folders in HONE_PLUGIN_PATH and of ../lib/hone/plugins beside the binary.
-/// What cannot be loaded from there is said on standard error, once; it stops nothing. Plugins run in processes of their own, and have
+/// What cannot be loaded from there is said on standard error; it stops nothing. Plugins run in processes of their own, and have
 /// HONE_PLUGIN_TIMEOUT seconds (10) for each call.
+Registry make_registry();
+/// That of this process; inside another program, of the Embedding.
 const Registry& registry();
 
 /// Adds the strategies and devices of a shared object to registry(). Returns the strategies' names, also when it has been loaded before.

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
+#include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
@@ -272,7 +272,9 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
-  if (::isatty(STDERR_FILENO) != 0) {
+  if (const Embedding* const host = current_embedding()) {
+    request.on_progress = host->on_progress;
+  } else if (shows_progress()) {
     request.on_progress = show;
   }
   return request;
@@ -393,7 +395,7 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSu
   request.common.stop = interrupt.token();
   request.common.keep_best = true;
   const Result<OperationReport> report = hone::tune(request, *store, registry());
-  if (request.common.on_progress) {
+  if (shows_progress()) {
     fmt::print(stderr, "\r\033[K");
   }
   if (!report) {
@@ -456,7 +458,7 @@ int tune(int argc, char** argv) {
     request.stop = interrupt.token();
     request.keep_best = true;
     const Result<TuneReport> report = hone::tune(request, *store, registry());
-    if (request.on_progress) {
+    if (shows_progress()) {
       fmt::print(stderr, "\r\033[K");
     }
     if (!report) {

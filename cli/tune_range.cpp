@@ -1,12 +1,12 @@
 #include "cli/tune_range.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <cstdio>
 
+#include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
@@ -171,7 +171,7 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
   const Interrupt interrupt;
   request.common = std::move(common);
   request.common.stop = interrupt.token();
-  const bool shows = ::isatty(STDERR_FILENO) != 0;
+  const bool shows = shows_progress();
   if (shows) {
     request.on_progress = show_shape;
   }

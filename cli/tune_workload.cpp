@@ -1,13 +1,13 @@
 #include "cli/tune_workload.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <deque>
 #include <map>
 
+#include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
@@ -242,7 +242,7 @@ Result<Output> tune_workload(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(request.store, StoreMode::kReadWrite));
   const Interrupt interrupt;
   request.common.stop = interrupt.token();
-  const bool shows = ::isatty(STDERR_FILENO) != 0;
+  const bool shows = shows_progress();
   if (shows) {
     request.on_progress = show_item(workload);
   }

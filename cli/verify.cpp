@@ -1,7 +1,6 @@
 #include "engine/tune/verify.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
@@ -67,7 +67,7 @@ Result<VerifyRequest> make_verify_request(const cxxopts::ParseResult& arguments)
   request.seed = arguments["seed"].as<std::uint64_t>();
   HONE_ASSIGN(request.measure, find_timing(arguments));
   request.update = arguments.count("update") > 0;
-  if (::isatty(STDERR_FILENO) != 0) {
+  if (shows_progress()) {
     request.on_progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
   }
   return request;

@@ -3,6 +3,7 @@ option(HONE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(HONE_DEVELOPER_MODE "Warnings as errors and other checks for work on Hone itself" OFF)
 option(HONE_PORTABLE "Link everything but libc statically, for a binary to carry to other machines" OFF)
 option(HONE_UNITY_BUILD "Compile the sources of a target together: a clean build takes a third of the time, a changed file a little more" ON)
+set(HONE_BUILD_PYTHON AUTO CACHE STRING "The Python package: ON, OFF, or AUTO, where Python's headers and nanobind are here")
 option(HONE_FUZZ "Fuzz targets search by coverage with libFuzzer; needs clang and HONE_SANITIZE with fuzzer-no-link" OFF)
 set(HONE_SANITIZE "" CACHE STRING "Sanitizers for Hone's own targets, e.g. address,undefined or thread")
 

@@ -9,7 +9,7 @@ set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$scripts/environment.sh"
 source "$scripts/stages.sh"
-stages=(install floor clang tidy asan tsan coverage fuzz)
+stages=(install floor clang tidy asan tsan coverage fuzz python)
 jobs=$(nproc)
 mapfile -t fuzzers < <(sed -n 's/^hone_add_fuzz_target(\([a-z_]*\).*/\1/p' "$scripts/../tests/fuzz/CMakeLists.txt")
 
@@ -71,6 +71,12 @@ stage_fuzz() {
     ASAN_OPTIONS=detect_leaks=0 "build-fuzz/bin/${name}_fuzz" -max_total_time="${HONE_FUZZ_SECONDS:-120}" -max_len=4096 -timeout=60 -rss_limit_mb=4096 \
       -artifact_prefix="build-fuzz/$name-" "build-fuzz/found/$name" "tests/fuzz/corpus/$name"
   done
+}
+stage_python() {
+  : "the Python package, built by pip into an environment of its own, and all of its tests"
+  python3 -m venv build-python-check
+  build-python-check/bin/pip install ".[test]" pandas
+  (cd python/tests && HONE_LONG_TESTS=1 ../../build-python-check/bin/python -m pytest -p no:cacheprovider .)
 }
 
 run_stages "$@"

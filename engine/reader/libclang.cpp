@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "engine/base/own_folder.hpp"
 #include "engine/kernel/kernel_spec.hpp"
 
 namespace hone::kernel {
@@ -49,6 +50,9 @@ std::vector<std::string> candidates() {
   }
   result.emplace_back("libclang.so");
   result.emplace_back("libclang.so.1");
+  if (const fs::path own = own_site_packages(); !own.empty()) {
+    result.push_back((own / "clang/native/libclang.so").string());
+  }
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (const char* prefix = std::getenv(variable)) {
       add_wheels(prefix, result);

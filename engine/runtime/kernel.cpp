@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "engine/runtime/prepared.hpp"
 #include "engine/store/lookup.hpp"
 
@@ -148,7 +150,28 @@ Result<void> launch_checked(const std::shared_ptr<const Prepared>& prepared, voi
   return launched;
 }
 
+/// How C++ would pass a number of that dtype; those that C++ lacks, as a class of their size.
+Passed passed_number(DType dtype) {
+  using Kind = Passed::Kind;
+  const bool is_float = dtype == DType::kF32 || dtype == DType::kF64, is_whole = is_integer(dtype) && dtype < DType::kI4x2;
+  const Kind kind = dtype == DType::kBool         ? Kind::kBoolean
+                    : is_float                    ? Kind::kReal
+                    : !is_whole                   ? Kind::kOther
+                    : range_of(dtype).least < 0.0 ? Kind::kSigned
+                                                  : Kind::kUnsigned;
+  return {.kind = kind, .size = static_cast<std::uint16_t>(size_of(dtype))};
+}
+
 }  // namespace
+
+DynamicArgument::DynamicArgument(const void* data, std::size_t bytes) : type_{.pointer = true, .span = true}, value_{data, bytes} {}
+
+DynamicArgument DynamicArgument::number(DType dtype, const void* number) {
+  DynamicArgument argument;
+  argument.type_ = passed_number(dtype);
+  std::memcpy(&argument.value_, number, size_of(dtype));
+  return argument;
+}
 
 Source Kernel::source() const { return prepared_->choice.source; }
 const std::optional<Prediction>& Kernel::prediction() const { return prepared_->choice.prediction; }
@@ -160,6 +183,21 @@ const Shape& Kernel::tuned_shape() const { return prepared_->tuned_shape; }
 const std::vector<Staleness>& Kernel::stale() const { return prepared_->stale; }
 const std::string& Kernel::why() const { return prepared_->why; }
 bool Kernel::superseded() const { return prepared_->superseded.load(std::memory_order_relaxed); }
+
+Result<void> Kernel::launch_dynamic(void* stream, std::span<const DynamicArgument> arguments) const {
+  if (arguments.size() > kMostArguments) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: a kernel has at most {} arguments; {} were passed", prepared_->name, kMostArguments, arguments.size())};
+  }
+  std::array<Passed, kMostArguments> kinds;
+  std::array<void*, kMostArguments> addresses;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    kinds[i] = arguments[i].type_;
+    addresses[i] = const_cast<void*>(static_cast<const void*>(&arguments[i].value_));
+  }
+  const std::span<const Passed> passed(kinds.data(), arguments.size());
+  return launch_passed(stream, addresses.data(), {passed, signature(passed)});
+}
 
 Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const Types& types) const {
   const Prepared& prepared = *prepared_;

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -7,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "engine/base/own_folder.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -17,27 +17,14 @@ bool is_executable(const std::filesystem::path& file) {
   return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
 }
 
-/// Of what holds this code: the shared library, or the program that was linked with the static one.
-std::filesystem::path own_folder() {
-  Dl_info info{};
-  std::error_code failed;
-  static const char own = 0;
-  // Of a program the name is what it was called by, which is no path where PATH led to it.
-  if (::dladdr(&own, &info) != 0 && info.dli_fname != nullptr && std::filesystem::path(info.dli_fname).is_absolute()) {
-    if (const auto file = std::filesystem::canonical(info.dli_fname, failed); !failed) {
-      return file.parent_path();
-    }
-  }
-  return {};
-}
-
-/// Beside it, and where an installed one is from bin, lib and lib/<architecture>.
+/// Beside it, where an installed one is from bin, lib and lib/<architecture>, and where a Python package has it.
 void add_places(const std::filesystem::path& folder, std::vector<std::filesystem::path>& places) {
   if (folder.empty()) {
     return;
   }
   const std::filesystem::path installed = std::filesystem::path("libexec") / "hone" / "hone-worker", above = folder.parent_path();
-  for (const auto& place : {folder / "hone-worker", above / "bin" / "hone-worker", above / installed, above.parent_path() / installed}) {
+  for (const auto& place : {folder / "hone-worker", above / "bin" / "hone-worker", above / installed, above.parent_path() / installed,
+                            folder / "bin" / "hone-worker"}) {
     places.push_back(place);
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "engine/base/own_folder.hpp"
+
 namespace hone::cuda {
 namespace fs = std::filesystem;
 namespace {
@@ -46,6 +48,9 @@ std::vector<fs::path> site_packages() {
   prefixes.emplace_back("/usr/local/lib");
   prefixes.emplace_back("/usr/lib");
   std::vector<fs::path> sites;
+  if (const fs::path own = own_site_packages(); !own.empty()) {
+    sites.push_back(own);
+  }
   for (const fs::path& prefix : prefixes) {
     for (const fs::path& python : folders(prefix, "python3")) {
       sites.push_back(python / "site-packages");

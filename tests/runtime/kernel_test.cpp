@@ -74,4 +74,29 @@ TEST_CASE("the extent of a span is held against the kernel's") {
   CHECK(contains(complaint(softmax, std::span(doubles), y.data()), "argument 0 (x): std::span<double> was passed"));
 }
 
+TEST_CASE("arguments whose types are known at run time are launched and checked like others") {
+  Engine engine = cpu_engine();
+  const Kernel rmsnorm = engine.kernel("rmsnorm", DType::kF32, {{"rows", 1}, {"cols", 4}}).value();
+  alignas(16) std::array<float, 4> x{2, 2, 2, 2}, weight{1, 1, 1, 1}, y{}, again{};
+  const float epsilon = 12.0F;
+  const std::array arguments{DynamicArgument(x.data(), sizeof x), DynamicArgument(weight.data(), sizeof weight),
+                             DynamicArgument(y.data(), sizeof y), DynamicArgument::number(DType::kF32, &epsilon)};
+  REQUIRE(rmsnorm.launch_dynamic(nullptr, arguments).ok());
+  REQUIRE(rmsnorm.launch(nullptr, x.data(), weight.data(), again.data(), epsilon).ok());
+  CHECK(y == again);
+  CHECK(y[3] == doctest::Approx(0.5));
+  const auto complaint_of = [&](std::size_t at, const DynamicArgument& other) {
+    auto wrong = arguments;
+    wrong[at] = other;
+    const Result<void> launched = rmsnorm.launch_dynamic(nullptr, wrong);
+    return launched ? "" : launched.error().message;
+  };
+  const std::int32_t whole = 3;
+  CHECK(contains(complaint_of(2, DynamicArgument(y.data(), 12)), "the span holds 3 elements of f32; the kernel has 4 there"));
+  CHECK(contains(complaint_of(3, DynamicArgument::number(DType::kI32, &whole)), "argument 3 (epsilon): int32_t was passed"));
+  CHECK(contains(complaint_of(0, DynamicArgument()), "argument 0 (x): a null pointer was passed"));
+  const Result<void> fewer = rmsnorm.launch_dynamic(nullptr, std::span(arguments).first(2));
+  CHECK(fewer.error().message == "rmsnorm takes 4 arguments; 2 were passed");
+}
+
 }  // namespace hone::test

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hone/configuration.hpp"
+#include "hone/dtype.hpp"
 #include "hone/export.h"
 #include "hone/problem.hpp"
 #include "hone/source.hpp"
@@ -40,6 +41,21 @@ struct PassedSpan {
 };
 
 }  // namespace detail
+
+/// An argument whose type is known only when the program runs: what bindings of other languages pass.
+class HONE_API DynamicArgument {
+ public:
+  DynamicArgument() = default;  ///< a null pointer
+  /// So many bytes of device memory, of any element type.
+  DynamicArgument(const void* data, std::size_t bytes);
+  /// A number: size_of(dtype) bytes at `number` are copied.
+  static DynamicArgument number(DType dtype, const void* number);
+
+ private:
+  friend class Kernel;
+  detail::Passed type_{.pointer = true};
+  detail::PassedSpan value_{};  ///< or the bytes of a number
+};
 
 /// A kernel ready to launch for one problem. Cheap to copy, and every copy may be launched from any thread on any stream. A handle shares
 /// device, code and workspaces with its engine and may outlive it; they are released with the last user.
@@ -87,6 +103,9 @@ class HONE_API Kernel {
     static constexpr std::uint64_t kSignature = signature(kKinds);
     return launch_passed(stream, addresses.data(), {kKinds, kSignature});
   }
+
+  /// launch() of arguments whose number and types are known only when the program runs.
+  Result<void> launch_dynamic(void* stream, std::span<const DynamicArgument> arguments) const;
 
   static constexpr std::size_t kMostArguments = 32;
 

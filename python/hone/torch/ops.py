@@ -1,0 +1,321 @@
+"""Operators on tensors: matmul, linear, softmax, layernorm, rmsnorm, residual_rmsnorm, bias_gelu.
+
+They are torch.ops.hone.*: with fake tensors (torch.compile has no graph break), autograd, and launches on the current stream, so that CUDA
+graphs can capture them. Which configuration runs is what the store has for the shape, else what a portfolio predicts, else the default.
+
+Tensors are f32, f16 or bf16, on the cpu or a cuda device. Sizes are those of the arguments; leading axes are rows. What is not contiguous,
+or begins at an address that is no multiple of 16 bytes, is copied first. Raises hone.Error where Hone refuses.
+"""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+from .. import _core
+from .._engine import default_engine
+
+ACTIVATIONS = {"none": 1, "relu": 2, "gelu": 3, "silu": 4}
+"""What linear() can apply to its result; gelu is the exact one."""
+
+_library = torch.library.Library("hone", "DEF")
+_kernels: dict[tuple, _core.Kernel] = {}
+
+
+def _forget() -> None:
+    _kernels.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def refresh() -> None:
+    """Looks every kernel up anew at its next call: after tuning in this process."""
+    from .._engine import forget_default_engines
+
+    _forget()
+    forget_default_engines()
+
+
+def _kernel(name: str, device: torch.device, fixed: str = "") -> _core.Kernel:
+    key = name, device.type, device.index, fixed
+    made = _kernels.get(key)
+    if made is None:
+        engine = default_engine("cpu" if device.type == "cpu" else f"cuda:{device.index}")
+        made = _kernels[key] = engine.make_kernel(name, "", fixed)
+    return made
+
+
+def _packed(x: torch.Tensor) -> torch.Tensor:
+    """The tensor as kernels take it: contiguous, aligned to 16 bytes."""
+    x = x.detach()
+    if not x.is_contiguous():
+        return x.contiguous()
+    return x.clone() if x.data_ptr() & 15 else x
+
+
+def _define(schema: str, implementation, fake, setup=None, backward=None) -> None:
+    name = schema.partition("(")[0]
+    _library.define(schema)
+    _library.impl(name, implementation, "CPU")
+    _library.impl(name, implementation, "CUDA")
+    torch.library.register_fake(f"hone::{name}", fake, lib=_library)
+    if backward is not None:
+        torch.library.register_autograd(f"hone::{name}", backward, setup_context=setup, lib=_library)
+
+
+# ---- products --------------------------------------------------------------------------------------------------------------------------
+
+
+def _product(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None, layout: int, activation: int) -> torch.Tensor:
+    """layout as kernels_src/gemm has it: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]."""
+    k, m = (a.shape[-1], a.numel() // max(a.shape[-1], 1)) if layout <= 2 else a.shape
+    n = b.shape[0 if layout % 2 == 0 else 1]
+    if (b.shape[1] if layout % 2 == 0 else b.shape[0]) != k:
+        raise RuntimeError(f"hone: {tuple(a.shape)} and {tuple(b.shape)} cannot be multiplied (layout {layout})")
+    out = a.new_empty((*a.shape[:-1], n) if layout <= 2 else (m, n))
+    if out.numel() == 0 or k == 0:
+        return out.zero_() if bias is None else out.copy_(bias.expand_as(out))
+    made = _kernel("matmul", a.device, f"layout={layout},terms={1 if bias is None else 3},activation={activation}")
+    made(_packed(a), _packed(b), bias=None if bias is None else _packed(bias), out=out, m=m, n=n, k=k)
+    return out
+
+
+def _product_shape(a, b, bias, layout, activation):
+    return a.new_empty((*a.shape[:-1], b.shape[0 if layout == 2 else 1]) if layout <= 2 else (a.shape[1], b.shape[0 if layout == 4 else 1]))
+
+
+def _product_setup(ctx, inputs, output):
+    a, b, bias, layout, activation = inputs
+    ctx.save_for_backward(a, b, bias)
+    ctx.layout, ctx.activation = layout, activation
+
+
+def _activation_gradient(gradient, a, b, bias, layout, activation):
+    """The gradient before the activation, whose input is computed again."""
+    before = torch.ops.hone.product(a, b, bias, layout, 1)
+    if activation == 2:
+        return gradient * (before > 0)
+    return (torch.ops.aten.gelu_backward if activation == 3 else torch.ops.aten.silu_backward)(gradient, before)
+
+
+def _product_backward(context, gradient):
+    a, b, bias = context.saved_tensors
+    layout = context.layout
+    if context.activation != 1:
+        gradient = _activation_gradient(gradient, a, b, bias, layout, context.activation)
+    product = torch.ops.hone.product
+    rows = gradient.reshape(-1, gradient.shape[-1])
+    flat = a.reshape(-1, a.shape[-1])
+    grad_a = grad_b = grad_bias = None
+    if context.needs_input_grad[0]:
+        if layout <= 2:  # d a = g b^T
+            grad_a = product(rows, b, None, 2 if layout == 1 else 1, 1).reshape(a.shape)
+        else:  # a is transposed: d a = b g^T
+            grad_a = product(b, rows, None, 2 if layout == 3 else 4, 1)
+    if context.needs_input_grad[1]:
+        if layout == 1:
+            grad_b = product(flat, rows, None, 3, 1)
+        elif layout == 2:
+            grad_b = product(rows, flat, None, 3, 1)
+        elif layout == 3:
+            grad_b = product(a, rows, None, 1, 1)
+        else:
+            grad_b = product(rows, a, None, 4, 1)
+    if bias is not None and context.needs_input_grad[2]:
+        grad_bias = rows.sum(0)
+    return grad_a, grad_b, grad_bias, None, None
+
+
+_define(
+    "product(Tensor a, Tensor b, Tensor? bias, int layout, int activation) -> Tensor",
+    _product,
+    _product_shape,
+    _product_setup,
+    _product_backward,
+)
+
+
+def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """a @ b for a of shape (..., m, k) and b of (k, n), which may be the transposed view of a contiguous (n, k)."""
+    if b.dim() != 2:
+        raise ValueError("hone.torch.ops.matmul takes a matrix as b; batches of matrices are left to torch.matmul")
+    if not b.is_contiguous() and b.t().is_contiguous():
+        return torch.ops.hone.product(a, b.t(), None, 2, 1)
+    return torch.ops.hone.product(a, b, None, 1, 1)
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, activation: str = "none") -> torch.Tensor:
+    """activation(x @ weight.T + bias), for x of shape (..., k), weight of (n, k) and bias of (n,); one kernel."""
+    return torch.ops.hone.product(x, weight, bias, 2, ACTIVATIONS[activation])
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------------------------
+
+
+def _softmax(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    if out.numel() > 0:
+        _kernel("softmax", x.device)(_packed(x), out=out)
+    return out
+
+
+def _softmax_backward(context, gradient):
+    (y,) = context.saved_tensors
+    return torch.ops.aten._softmax_backward_data(gradient, y, -1, y.dtype)
+
+
+_define(
+    "softmax(Tensor x) -> Tensor", _softmax, torch.empty_like, lambda ctx, inputs, output: ctx.save_for_backward(output), _softmax_backward
+)
+
+
+def softmax(x: torch.Tensor) -> torch.Tensor:
+    """torch.softmax(x, -1), for x of at least two axes."""
+    return torch.ops.hone.softmax(x)
+
+
+def _norm(name: str, *tensors: torch.Tensor, epsilon: float) -> torch.Tensor:
+    out = torch.empty_like(tensors[0], memory_format=torch.contiguous_format)
+    if out.numel() > 0:
+        _kernel(name, out.device)(*map(_packed, tensors), out=out, epsilon=epsilon)
+    return out
+
+
+def _normalized_gradient(gradient, weight, normalized, scale):
+    """The gradient through x * scale of rows that are divided by their root mean square; in f32."""
+    weighted = gradient * weight
+    return (weighted - normalized * (weighted * normalized).mean(-1, keepdim=True)) * scale
+
+
+def _rmsnorm_parts(x, epsilon):
+    wide = x.float()
+    scale = torch.rsqrt(wide.square().mean(-1, keepdim=True) + epsilon)
+    return wide * scale, scale
+
+
+def _rmsnorm_setup(ctx, inputs, output):
+    x, weight, ctx.epsilon = inputs
+    ctx.save_for_backward(x, weight)
+
+
+def _rmsnorm_backward(context, gradient):
+    x, weight = context.saved_tensors
+    normalized, scale = _rmsnorm_parts(x, context.epsilon)
+    wide = gradient.float()
+    grad_x = _normalized_gradient(wide, weight.float(), normalized, scale).to(x.dtype)
+    return grad_x, (wide * normalized).flatten(0, -2).sum(0).to(weight.dtype), None
+
+
+_define(
+    "rmsnorm(Tensor x, Tensor weight, float epsilon) -> Tensor",
+    lambda x, weight, epsilon: _norm("rmsnorm", x, weight, epsilon=epsilon),
+    lambda x, weight, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format),
+    _rmsnorm_setup,
+    _rmsnorm_backward,
+)
+
+
+def rmsnorm(x: torch.Tensor, weight: torch.Tensor, epsilon: float = 1e-5) -> torch.Tensor:
+    """x / sqrt(mean of x^2 + epsilon) * weight over the last axis."""
+    return torch.ops.hone.rmsnorm(x, weight, epsilon)
+
+
+def _layernorm_setup(ctx, inputs, output):
+    x, weight, bias, ctx.epsilon = inputs
+    ctx.save_for_backward(x, weight, bias)
+
+
+def _layernorm_backward(context, gradient):
+    x, weight, bias = context.saved_tensors
+    wide = x.float()
+    mean = wide.mean(-1, keepdim=True)
+    scale = torch.rsqrt(wide.var(-1, unbiased=False, keepdim=True) + context.epsilon)
+    return (
+        *torch.ops.aten.native_layer_norm_backward(
+            gradient.contiguous(), x.contiguous(), [x.shape[-1]], mean, scale, weight, bias, [True, True, True]
+        ),
+        None,
+    )
+
+
+_define(
+    "layernorm(Tensor x, Tensor weight, Tensor bias, float epsilon) -> Tensor",
+    lambda x, weight, bias, epsilon: _norm("layernorm", x, weight, bias, epsilon=epsilon),
+    lambda x, weight, bias, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format),
+    _layernorm_setup,
+    _layernorm_backward,
+)
+
+
+def layernorm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, epsilon: float = 1e-5) -> torch.Tensor:
+    """torch.nn.functional.layer_norm over the last axis."""
+    return torch.ops.hone.layernorm(x, weight, bias, epsilon)
+
+
+def _residual_rmsnorm(x, residual, weight, epsilon):
+    total, out = (torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
+    if out.numel() > 0:
+        _kernel("residual_rmsnorm", x.device)(_packed(x), _packed(residual), _packed(weight), out=(total, out), epsilon=epsilon)
+    return total, out
+
+
+def _residual_rmsnorm_fake(x, residual, weight, epsilon):
+    return tuple(torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
+
+
+def _residual_rmsnorm_setup(ctx, inputs, output):
+    _, _, weight, ctx.epsilon = inputs
+    ctx.save_for_backward(output[0], weight)
+
+
+def _residual_rmsnorm_backward(context, of_sum, gradient):
+    total, weight = context.saved_tensors
+    normalized, scale = _rmsnorm_parts(total, context.epsilon)
+    wide = gradient.float()
+    grad = (_normalized_gradient(wide, weight.float(), normalized, scale) + of_sum.float()).to(total.dtype)
+    return grad, grad, (wide * normalized).flatten(0, -2).sum(0).to(weight.dtype), None
+
+
+_define(
+    "residual_rmsnorm(Tensor x, Tensor residual, Tensor weight, float epsilon) -> (Tensor, Tensor)",
+    _residual_rmsnorm,
+    _residual_rmsnorm_fake,
+    _residual_rmsnorm_setup,
+    _residual_rmsnorm_backward,
+)
+
+
+def residual_rmsnorm(
+    x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, epsilon: float = 1e-5
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(x + residual, rmsnorm(x + residual)) in one kernel."""
+    return torch.ops.hone.residual_rmsnorm(x, residual, weight, epsilon)
+
+
+def _bias_gelu(x, bias):
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    if out.numel() > 0:
+        _kernel("bias_gelu", x.device)(_packed(x), _packed(bias), out=out)
+    return out
+
+
+def _bias_gelu_backward(context, gradient):
+    x, bias = context.saved_tensors
+    grad = torch.ops.aten.gelu_backward(gradient, x + bias)
+    return grad, grad.flatten(0, -2).sum(0)
+
+
+_define(
+    "bias_gelu(Tensor x, Tensor bias) -> Tensor",
+    _bias_gelu,
+    lambda x, bias: torch.empty_like(x, memory_format=torch.contiguous_format),
+    lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    _bias_gelu_backward,
+)
+
+
+def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """gelu(x + bias), the exact gelu."""
+    return torch.ops.hone.bias_gelu(x, bias)

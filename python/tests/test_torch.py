@@ -1,0 +1,171 @@
+import copy
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+import hone  # noqa: E402
+import hone.torch  # noqa: E402
+from hone.torch import ops  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch.manual_seed(0)
+    ops.refresh()
+    yield
+    ops.refresh()
+
+
+def tensors(*shapes):
+    return [torch.randn(shape) for shape in shapes]
+
+
+ACTIVATIONS = {"none": lambda y: y, "relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+CASES = {
+    "softmax": (ops.softmax, lambda x: torch.softmax(x, -1), [(2, 3, 16)]),
+    "layernorm": (ops.layernorm, lambda x, w, b: F.layer_norm(x, (16,), w, b), [(2, 3, 16), (16,), (16,)]),
+    "rmsnorm": (ops.rmsnorm, lambda x, w: F.rms_norm(x, (16,), w, 1e-5), [(2, 3, 16), (16,)]),
+    "residual_rmsnorm": (
+        lambda x, r, w: torch.cat(ops.residual_rmsnorm(x, r, w)),
+        lambda x, r, w: torch.cat((x + r, F.rms_norm(x + r, (16,), w, 1e-5))),
+        [(3, 16), (3, 16), (16,)],
+    ),
+    "bias_gelu": (ops.bias_gelu, lambda x, b: F.gelu(x + b), [(3, 16), (16,)]),
+    "matmul": (ops.matmul, torch.matmul, [(2, 3, 16), (16, 8)]),
+    "matmul_of_a_view": (lambda a, b: ops.matmul(a, b.t()), lambda a, b: a @ b.t(), [(3, 16), (8, 16)]),
+    "layout_3": (lambda a, b: torch.ops.hone.product(a, b, None, 3, 1), lambda a, b: a.t() @ b, [(16, 3), (16, 8)]),
+    "layout_4": (lambda a, b: torch.ops.hone.product(a, b, None, 4, 1), lambda a, b: a.t() @ b.t(), [(16, 3), (8, 16)]),
+    "linear_without_bias": (ops.linear, F.linear, [(2, 3, 16), (8, 16)]),
+    **{
+        f"linear_{name}": (
+            lambda x, w, b, name=name: ops.linear(x, w, b, name),
+            lambda x, w, b, act=act: act(F.linear(x, w, b)),
+            [(2, 3, 16), (8, 16), (8,)],
+        )
+        for name, act in ACTIVATIONS.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operators_and_their_gradients_are_those_of_pytorch(name):
+    ours, theirs, shapes = CASES[name]
+    inputs = [one.requires_grad_() for one in tensors(*shapes)]
+    expected, made = theirs(*inputs), ours(*inputs)
+    torch.testing.assert_close(made, expected, atol=1e-5, rtol=1e-4)
+    weights = torch.randn_like(expected)
+    wanted = torch.autograd.grad((expected * weights).sum(), inputs)
+    for gradient, one in zip(torch.autograd.grad((made * weights).sum(), inputs), wanted):
+        torch.testing.assert_close(gradient, one, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "operator, arguments",
+    [
+        ("product", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (8, 16), (8,))], 2, 3)),
+        ("softmax", lambda: (tensors((4, 16))[0].requires_grad_(),)),
+        ("rmsnorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (16,))], 1e-5)),
+        ("layernorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (16,), (16,))], 1e-5)),
+        ("residual_rmsnorm", lambda: (*[one.requires_grad_() for one in tensors((4, 16), (4, 16), (16,))], 1e-5)),
+        ("bias_gelu", lambda: tuple(one.requires_grad_() for one in tensors((4, 16), (16,)))),
+    ],
+)
+def test_operators_are_registered_as_pytorch_wants_them(operator, arguments):
+    torch.library.opcheck(getattr(torch.ops.hone, operator).default, arguments())
+
+
+def test_strided_misaligned_and_empty_tensors():
+    x = torch.randn(8, 33)
+    torch.testing.assert_close(ops.softmax(x[:, 1:]), torch.softmax(x[:, 1:], -1))
+    flat = torch.randn(65)
+    torch.testing.assert_close(ops.softmax(flat[1:].view(4, 16)), torch.softmax(flat[1:].view(4, 16), -1))
+    assert ops.softmax(torch.empty(0, 16)).shape == (0, 16)
+    torch.testing.assert_close(ops.linear(torch.empty(3, 0), torch.empty(4, 0), torch.ones(4)), torch.ones(3, 4))
+    assert ops.linear(torch.empty(0, 16), torch.empty(4, 16)).shape == (0, 4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_short_floats(dtype):
+    x, weight = torch.randn(4, 16).to(dtype), torch.randn(8, 16).to(dtype)
+    torch.testing.assert_close(ops.linear(x, weight).float(), x.float() @ weight.float().t(), atol=2e-2, rtol=2e-2)
+    torch.testing.assert_close(ops.softmax(x).float(), torch.softmax(x.float(), -1), atol=1e-2, rtol=1e-2)
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(16), nn.RMSNorm(16)
+        self.up, self.down, self.softmax = nn.Linear(16, 32), nn.Linear(32, 16, bias=False), nn.Softmax(-1)
+
+    def forward(self, x):
+        x = x + self.softmax(self.norm1(x))
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+@pytest.mark.long
+def test_a_model_runs_replaced_and_compiled_without_a_graph_break():
+    model, x = Block(), torch.randn(4, 16)
+    expected = model(x)
+    ours = hone.torch.replace(copy.deepcopy(model))
+    assert [type(one).__module__ for one in ours.children()] == ["hone.torch.modules"] * 5
+    torch.testing.assert_close(ours(x), expected, atol=1e-5, rtol=1e-4)
+    assert torch._dynamo.explain(ours)(x).graph_break_count == 0
+    compiled = torch.compile(ours, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), expected, atol=1e-5, rtol=1e-4)
+    compiled(x).square().sum().backward()
+    model(x).square().sum().backward()
+    for mine, theirs in zip(ours.parameters(), model.parameters()):
+        torch.testing.assert_close(mine.grad, theirs.grad, atol=1e-4, rtol=1e-3)
+    double = copy.deepcopy(ours).double()  # no kernels for it: PyTorch's
+    torch.testing.assert_close(double(x.double()).float(), expected, atol=1e-5, rtol=1e-4)
+    assert ours.state_dict().keys() == model.state_dict().keys()
+
+
+@pytest.mark.long
+def test_a_trace_is_the_same_before_and_after_and_can_be_tuned(tmp_path, store):
+    model, x = Block(), torch.randn(4, 16)
+    before = hone.torch.trace(model, x)
+    after = hone.torch.trace(hone.torch.replace(copy.deepcopy(model)), x)
+    assert {"layernorm", "matmul", "softmax"} <= {one["kernel"] for one in before.problems}  # rms_norm is one operator on GPUs alone
+    assert {one["kernel"] for one in after.problems} == {"layernorm", "matmul", "rmsnorm", "softmax"}
+    with hone.torch.trace() as workload:
+        for _ in range(3):
+            ops.softmax(x)
+    assert workload.problems == [{"kernel": "softmax", "dtype": "f32", "shape": {"rows": 4, "cols": 16}, "count": 3}]
+    workload.save(tmp_path / "w.jsonl")
+    assert json.loads((tmp_path / "w.jsonl").read_text().splitlines()[0]) == {"hone_workload": 1}
+    report = workload.tune(budget="6s", device="cpu")
+    assert report["items"][0]["state"] == "tuned"
+    assert hone.kernel("softmax", x).info["source"] == "exact"
+
+
+def test_mistakes_are_errors():
+    with pytest.raises(hone.InvalidArgument, match="elements of"):
+        ops.rmsnorm(torch.randn(4, 16), torch.randn(16).half())
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        ops.matmul(torch.randn(4, 16), torch.randn(15, 3))
+    with pytest.raises(ValueError, match="matrix"):
+        ops.matmul(torch.randn(4, 16), torch.randn(2, 16, 3))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_cuda_graphs_capture_a_model_on_the_current_stream():
+    model = hone.torch.replace(Block()).cuda().requires_grad_(False)
+    x = torch.randn(4, 16, device="cuda")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        expected = model(x)
+        model(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(x)
+    x.copy_(torch.randn(4, 16))
+    graph.replay()
+    torch.testing.assert_close(y, model(x))
+    assert expected.shape == y.shape
