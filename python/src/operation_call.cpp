@@ -1,4 +1,6 @@
 // From what Python passes to what a launch takes.
+#include "python/src/operation_call.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,6 @@
 
 #include "python/src/errors.hpp"
 #include "python/src/numbers.hpp"
-#include "python/src/operation_call.hpp"
 
 namespace hone::python {
 namespace {
