@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostMembers = 64, kMostPoints = 4096;  // of what is read
-constexpr double kDigits = 1e4;                               // of a time or a slowdown: a hundredth of a percent
+constexpr double kDigits = 1e4;                               // of a slowdown: a hundredth of a percent
 /// One for each level of a slowdown, the best first.
 constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 constexpr char kUnmeasured = '.';
@@ -34,7 +34,7 @@ Json point_json(const PortfolioPoint& point) {
     slowdowns += slowdown ? kLevels[slowdown_level(*slowdown)] : kUnmeasured;
   }
   return {
-      {"shape", text(point.shape)}, {"best_us", rounded(point.best_us)}, {"floor_us", rounded(point.floor_us)}, {"slowdowns", slowdowns}};
+      {"shape", text(point.shape)}, {"best_us", kept_us(point.best_us)}, {"floor_us", kept_us(point.floor_us)}, {"slowdowns", slowdowns}};
 }
 
 /// A list with one line for each element.
@@ -137,6 +137,16 @@ std::size_t slowdown_level(double slowdown) {
 double level_logarithm(std::size_t level) {
   const double share = static_cast<double>(level) / static_cast<double>(kLevels.size() - 1);
   return kMostSlowdown * share * share;
+}
+
+double kept_us(double us) {
+  constexpr double kKept = 3.0;  // digits behind the first
+  if (us <= 0.0) {
+    return us;
+  }
+  const double unit = std::pow(10.0, std::floor(std::log10(us)) - kKept);
+  // Of a unit below 1 the inverse is exact, and so the text is short.
+  return unit < 1.0 ? std::round(us * std::round(1.0 / unit)) / std::round(1.0 / unit) : std::round(us / unit) * unit;
 }
 
 std::string text(const Portfolio& portfolio) {

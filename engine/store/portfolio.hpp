@@ -52,6 +52,8 @@ struct Portfolio {
 inline constexpr double kMostSlowdown = 1.5;
 std::size_t slowdown_level(double slowdown);
 double level_logarithm(std::size_t level);
+/// What it keeps of a time: four digits.
+double kept_us(double us);
 
 /// JSON that people can review: one line for a member and for a point.
 std::string text(const Portfolio& portfolio);

@@ -27,9 +27,6 @@ bool is_wrong(const Trial& trial) {
          trial.outcome == Outcome::kDeadlock;
 }
 
-/// As the text has it, so that a portfolio and its text are of one mind.
-double rounded(double us) { return std::round(us * 1e4) / 1e4; }
-
 std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows, const std::set<std::size_t>& wrong, std::size_t columns) {
   std::vector<bool> fast(columns);
   for (const PortfolioTable::Row& row : rows) {
@@ -164,7 +161,7 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
     portfolio.members.push_back(columns_[column]);
   }
   for (const Row& row : all) {
-    PortfolioPoint point{row.shape, rounded(row.best_us), rounded(row.floor_us), {}};
+    PortfolioPoint point{row.shape, kept_us(row.best_us), kept_us(row.floor_us), {}};
     for (const std::size_t column : chosen) {
       const auto cell = row.slowdowns.find(column);
       point.slowdowns.push_back(cell == row.slowdowns.end() ? std::nullopt : std::optional(cell->second));
