@@ -3,8 +3,8 @@
 
     bench/python_calls.py [--device cuda:0] [--json FILE]
 
-Needs the package and PyTorch; on the cpu device libclang. On a GPU, launches go out in batches that are shorter than the driver's queue, so the host never waits for
-the device. On the cpu device the launch itself runs the kernel: there the arrays are empty, and nothing runs.
+Needs the package and PyTorch; on the cpu device libclang. On a GPU, launches go out in batches that are shorter than the driver's queue, so
+the host never waits for the device. On the cpu device the launch itself runs the kernel: there the arrays are empty, and nothing runs.
 """
 
 import argparse
