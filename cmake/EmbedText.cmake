@@ -3,7 +3,8 @@
 file(READ ${INPUT} bytes HEX)
 string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
-file(WRITE ${OUTPUT} "#include <string_view>
+file(WRITE ${OUTPUT} "// NOLINTBEGIN(readability-identifier-naming)
+#include <string_view>
 namespace hone::embedded {
 namespace {
 constexpr char bytes_of_${SYMBOL}[] = {
@@ -13,4 +14,5 @@ ${bytes}
 extern const std::string_view ${SYMBOL};
 constinit const std::string_view ${SYMBOL}{bytes_of_${SYMBOL}, sizeof bytes_of_${SYMBOL} - 1};
 }
+// NOLINTEND(readability-identifier-naming)
 ")

@@ -9,8 +9,8 @@ foreach(input IN LISTS inputs)
   file(REMOVE ${OUTPUT}.gz)
   string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-  string(APPEND arrays "constexpr unsigned char text_${count}[] = {\n${bytes}};\n")
-  string(APPEND views "    std::span<const unsigned char>{text_${count}},\n")
+  string(APPEND arrays "constexpr unsigned char kText${count}[] = {\n${bytes}};\n")
+  string(APPEND views "    std::span<const unsigned char>{kText${count}},\n")
   math(EXPR count "${count} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "#include <array>
@@ -19,9 +19,9 @@ namespace hone {
 std::span<const std::span<const unsigned char>> ${FUNCTION}();
 namespace {
 ${arrays}
-constexpr std::array<std::span<const unsigned char>, ${count}> all_texts{
+constexpr std::array<std::span<const unsigned char>, ${count}> kAllTexts{
 ${views}};
 }
-std::span<const std::span<const unsigned char>> ${FUNCTION}() { return all_texts; }
+std::span<const std::span<const unsigned char>> ${FUNCTION}() { return kAllTexts; }
 }
 ")

@@ -4,9 +4,11 @@
 #include <array>
 
 namespace hone {
-namespace embedded {  // NOLINTBEGIN(readability-identifier-naming): as the build names them
+namespace embedded {
+// NOLINTBEGIN(readability-identifier-naming): as the build names them
 extern const std::string_view kernel_h, kernel_narrow_h, kernel_hopper_h, kernel_read_h, kernel_cpu_h, kernel_numbers_h, standard_h,
     random_h;
+// NOLINTEND(readability-identifier-naming)
 }  // namespace embedded
 
 std::span<const KernelHeader> kernel_headers() {
