@@ -150,25 +150,13 @@ Result<void> launch_checked(const std::shared_ptr<const Prepared>& prepared, voi
   return launched;
 }
 
-/// How C++ would pass a number of that dtype; those that C++ lacks, as a class of their size.
-Passed passed_number(DType dtype) {
-  using Kind = Passed::Kind;
-  const bool is_float = dtype == DType::kF32 || dtype == DType::kF64, is_whole = is_integer(dtype) && dtype < DType::kI4x2;
-  const Kind kind = dtype == DType::kBool         ? Kind::kBoolean
-                    : is_float                    ? Kind::kReal
-                    : !is_whole                   ? Kind::kOther
-                    : range_of(dtype).least < 0.0 ? Kind::kSigned
-                                                  : Kind::kUnsigned;
-  return {.kind = kind, .size = static_cast<std::uint16_t>(size_of(dtype))};
-}
-
 }  // namespace
 
 DynamicArgument::DynamicArgument(const void* data, std::size_t bytes) : type_{.pointer = true, .span = true}, value_{data, bytes} {}
 
 DynamicArgument DynamicArgument::number(DType dtype, const void* number) {
   DynamicArgument argument;
-  argument.type_ = passed_number(dtype);
+  argument.type_ = {.kind = Passed::Kind::kNamed, .size = static_cast<std::uint16_t>(dtype)};
   std::memcpy(&argument.value_, number, size_of(dtype));
   return argument;
 }

@@ -93,7 +93,7 @@ TEST_CASE("arguments whose types are known at run time are launched and checked 
   };
   const std::int32_t whole = 3;
   CHECK(contains(complaint_of(2, DynamicArgument(y.data(), 12)), "the span holds 3 elements of f32; the kernel has 4 there"));
-  CHECK(contains(complaint_of(3, DynamicArgument::number(DType::kI32, &whole)), "argument 3 (epsilon): int32_t was passed"));
+  CHECK(contains(complaint_of(3, DynamicArgument::number(DType::kI32, &whole)), "argument 3 (epsilon): i32 was passed"));
   CHECK(contains(complaint_of(0, DynamicArgument()), "argument 0 (x): a null pointer was passed"));
   const Result<void> fewer = rmsnorm.launch_dynamic(nullptr, std::span(arguments).first(2));
   CHECK(fewer.error().message == "rmsnorm takes 4 arguments; 2 were passed");

@@ -26,7 +26,7 @@ namespace detail {
 
 /// The type of a passed argument, as far as it can be compared with a dtype.
 struct Passed {
-  /// kNamed: a caller in another language named the dtype, which `size` holds.
+  /// kNamed: the type is known only when the program runs, and `size` holds the dtype.
   enum class Kind : std::uint8_t { kOther, kReal, kSigned, kUnsigned, kBoolean, kNamed };
   bool pointer = false;
   bool span = false;         ///< a pointer with a known number of bytes
