@@ -48,15 +48,17 @@ bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one)
          (arguments.count("generation") == 0 || arguments["generation"].as<std::int64_t>() == one.generation);
 }
 
-/// Those of the store, then those that came with Hone.
-Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store) {
+/// Those of the store, then those that came with Hone. `unreadable`: how many of the store are of another Hone, and do not serve.
+Result<std::vector<KnownPortfolio>> known_portfolios(const cxxopts::ParseResult& arguments, Store* store, std::size_t& unreadable) {
   std::vector<KnownPortfolio> all;
   if (store != nullptr) {
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
     for (const StoredPortfolio& one : stored) {
-      if (Result<Portfolio> portfolio = parse_portfolio(one.text)) {  // else it is of another Hone, and does not serve
+      Result<Portfolio> portfolio = parse_portfolio(one.text);
+      if (portfolio) {
         all.push_back({std::move(portfolio).value(), one.generation, one.text, one.key});
       }
+      unreadable += portfolio ? 0 : 1;
     }
   }
   for (const std::string& text : shipped_portfolio_texts()) {
@@ -83,8 +85,8 @@ bool is_current(const Portfolio& portfolio) {
   });
 }
 
-Result<Output> list(const std::vector<KnownPortfolio>& all) {
-  Output output{Json{{"portfolios", Json::array()}}, "", 0};
+Result<Output> list(const std::vector<KnownPortfolio>& all, std::size_t unreadable) {
+  Output output{Json{{"portfolios", Json::array()}, {"unreadable", unreadable}}, "", 0};
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"operation", "dtypes", "product", "from", "members", "shapes", "expected", "range"});
   for (const KnownPortfolio& one : all) {
@@ -109,6 +111,10 @@ Result<Output> list(const std::vector<KnownPortfolio>& all) {
                     fmt::format("{:.3f}x", portfolio.expected), text(portfolio.range)});
   }
   output.text = all.empty() ? "no portfolios; hone tune OPERATION --shapes ... makes one\n" : table(rows);
+  if (unreadable > 0) {
+    output.text += fmt::format(
+        "{} of the store are of another version of Hone, and do not serve; --remake makes them anew from its sessions\n", unreadable);
+  }
   return output;
 }
 
@@ -222,7 +228,8 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : "";
   HONE_ASSIGN(const Registry::Found device, wanted.empty() ? registry().best_device() : registry().device(wanted));
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
-  HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));
+  std::size_t unreadable = 0;
+  HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get(), unreadable));
   Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
   for (const KnownPortfolio& one : all) {
     const Portfolio& portfolio = one.portfolio;
@@ -268,8 +275,9 @@ int portfolios(int argc, char** argv) {
       return remake(arguments);
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
-    HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get()));
-    return arguments.count("out") > 0 ? write_one(std::move(all), arguments["out"].as<std::string>()) : list(all);
+    std::size_t unreadable = 0;
+    HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get(), unreadable));
+    return arguments.count("out") > 0 ? write_one(std::move(all), arguments["out"].as<std::string>()) : list(all, unreadable);
   });
 }
 

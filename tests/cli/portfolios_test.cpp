@@ -90,6 +90,15 @@ TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, w
   REQUIRE_MESSAGE(copied.exit == 0, copied.err);
   CHECK(contents(directory / "Q.json") == contents(file));
 
+  // A text of another version of Hone does not serve, and is not hidden.
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(store.c_str(), &database) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(database, "UPDATE portfolio SET text = replace(text, 'floor_us', 'least_us')", nullptr, nullptr, nullptr) ==
+          SQLITE_OK);
+  sqlite3_close(database);
+  CHECK(run({"portfolios", "--store", store, "--json"}).json()["unreadable"] == 1);
+  CHECK(of_row_sum("best", store).json()["source"] != "predicted");
+
   // Made anew of the same sessions it is the same, but for its generation.
   const Ended remade = run({"portfolios", "row_sum", "--remake", "--store", store, "--json"});
   REQUIRE_MESSAGE(remade.exit == 0, remade.err);
