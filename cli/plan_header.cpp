@@ -185,6 +185,9 @@ std::string plan_header(const PlanSubject& subject, const LaunchPlan& plan, cons
     }
     passes.push_back(pass_line(pass, places.at(pass.symbol), at->second));
     for (const ConstantCopy& copy : pass.constants) {
+      if (copy.bytes == 0) {
+        continue;
+      }
       constants.push_back(fmt::format("{{{}, {}, {}}}", c_literal(copy.symbol), copy.bytes, copy.argument));
     }
   }
@@ -200,12 +203,14 @@ std::string plan_header(const PlanSubject& subject, const LaunchPlan& plan, cons
   const std::string shape = text(subject.problem->shape), configuration = text(subject.spec->parameters, plan.choice.configuration);
   return fmt::format(
       "/* {} {} {} for {}: {}\n * Written by hone export; launch it with hone_plan_launch. */\n"
-      "#include <hone/plan.h>\n\n#if HONE_PLAN_VERSION != 1\n#error \"this plan was written for version 1 of hone/plan.h\"\n#endif\n\n{}"
-      "static const hone_plan {} = {{\n  {}, {}, {},\n  {},\n  {}, {}, {}, {},\n  {}, {}, {}, {}, {},\n  {}, {}, {}, {}, {}\n}};\n",
-      subject.spec->name, name(subject.problem->dtype), shape, subject.device->architecture, configuration, arrays.text(), identifier,
-      c_literal(subject.spec->name), c_literal(name(subject.problem->dtype)), c_literal(shape), c_literal(configuration),
-      c_literal(subject.device->architecture), code, plan.code.artifact->bytes.size(), problem, plan.arguments.size(), functions.size(),
-      passes.size(), constants.size(), maps.size(), argument_array, function_array, pass_array, constant_array, map_array);
+      "#ifndef {}_H\n#define {}_H\n#include <hone/plan.h>\n\n#if HONE_PLAN_VERSION != 1\n#error \"this plan was written for version 1 of "
+      "hone/plan.h\"\n#endif\n\n{}"
+      "static const hone_plan {} = {{\n  {}, {}, {},\n  {},\n  {}, {}, {}, {},\n  {}, {}, {}, {}, {},\n  {}, {}, {}, {}, {}\n}};\n#endif\n",
+      subject.spec->name, name(subject.problem->dtype), shape, subject.device->architecture, configuration, identifier, identifier,
+      arrays.text(), identifier, c_literal(subject.spec->name), c_literal(name(subject.problem->dtype)), c_literal(shape),
+      c_literal(configuration), c_literal(subject.device->architecture), code, plan.code.artifact->bytes.size(), problem,
+      plan.arguments.size(), functions.size(), passes.size(), constants.size(), maps.size(), argument_array, function_array, pass_array,
+      constant_array, map_array);
 }
 
 }  // namespace hone::cli

@@ -1,11 +1,13 @@
 #include "engine/c/engine.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 
 #include "engine/base/names.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/runtime/access.hpp"
+#include "engine/store/store.hpp"
 
 namespace hone::c {
 namespace {
@@ -111,6 +113,8 @@ hone_status hone_engine_open(const hone_engine_options* options, hone_engine** e
     c::clear(engine, "engine");
     EngineOptions chosen = c::options_of(c::read_struct(options, "options"));
     HONE_ASSIGN(Engine opened, Engine::open(chosen));
+    // Where it tunes into, whatever becomes of the environment or the working directory.
+    chosen.store = std::filesystem::absolute(chosen.store.empty() ? default_store_path() : std::filesystem::path(chosen.store)).string();
     *engine = new hone_engine{std::move(opened), std::move(chosen)};
     return {};
   });
@@ -165,6 +169,7 @@ hone_status hone_engine_generation(const hone_engine* engine, int64_t* generatio
 hone_status hone_engine_warnings(const hone_engine* engine, hone_texts** warnings, hone_error** error) {
   return c::call(error, __func__, [&]() -> Result<void> {
     c::clear(warnings, "warnings");
+    HONE_TRY(Access::core(c::need(engine, "engine").engine).origin().check());
     *warnings = c::list_of(c::need(engine, "engine").engine.warnings());
     return {};
   });
@@ -184,6 +189,7 @@ hone_status hone_engine_background_report(const hone_engine* engine, hone_backgr
     if (failures != nullptr) {
       *failures = nullptr;
     }
+    HONE_TRY(Access::core(c::need(engine, "engine").engine).origin().check());
     BackgroundReport found = c::need(engine, "engine").engine.background_report();
     c::write_struct({.size = 0, .waiting = found.waiting, .tuned = found.tuned}, report, "report");
     if (failures != nullptr) {

@@ -14,7 +14,7 @@ namespace {
 class KernelText {
  public:
   static Result<KernelText> write(const std::string& name, const char* text) {
-    if (name.empty() || name.find('/') != std::string::npos) {
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
       return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' is no name for a kernel's text: a file's, without a folder", name)};
     }
     std::error_code failed;

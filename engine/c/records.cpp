@@ -70,6 +70,11 @@ hone_status hone_records_list(const char* store, const hone_records_options* opt
     HONE_ASSIGN(const std::unique_ptr<Store> opened, c::open_existing(store, StoreMode::kReadOnly));
     const StoreView view{.generation = chosen.generation == nullptr ? StoreView::kNewest : *chosen.generation,
                          .approved_only = chosen.approved_only != 0};
+    HONE_ASSIGN(const std::int64_t newest, opened->generation());
+    if (chosen.generation != nullptr && (*chosen.generation < 0 || *chosen.generation > newest)) {
+      return Error{*chosen.generation < 0 ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
+                   fmt::format("the store has no generation {}; the newest is {}", *chosen.generation, newest)};
+    }
     HONE_ASSIGN(std::vector<RecordInfo> history, opened->record_history(view));
     const std::string kernel = c::text_or_empty(chosen.kernel);
     auto listed = std::make_unique<hone_records>();

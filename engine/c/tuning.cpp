@@ -154,9 +154,8 @@ Result<std::unique_ptr<hone_tuning>> tune_problem(const hone_engine& engine, con
   HONE_TRY(find_worker());
   HONE_TRY(implementations_for(known.operation, problem));
   begin_with_portfolios(request, known.operation, problem);
-  const std::filesystem::path path = engine.options.store.empty() ? default_store_path() : engine.options.store;
   HONE_ASSIGN(const std::unique_ptr<Store> store,
-              open_store(path, StoreMode::kReadWrite, engine.options.trust_store ? Trust::kAll : Trust::kOwn));
+              open_store(engine.options.store, StoreMode::kReadWrite, engine.options.trust_store ? Trust::kAll : Trust::kOwn));
   const std::stop_callback also(options.stop == nullptr ? std::stop_token() : options.stop->source.get_token(),
                                 [&stop] { stop.request_stop(); });
   return known.operation.implementations.size() == 1

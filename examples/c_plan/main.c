@@ -1,7 +1,7 @@
 /* Launches an exported softmax with the CUDA driver and nothing else: no Hone, no toolkit, no file beside the program.
  *
  *   hone export softmax --dtype f32 --shape rows=512,cols=2048 --config default --arch sm_90a --out . --header
- *   gcc -std=c99 main.c -o softmax $(pkg-config --cflags hone-plan) -ldl -lm \
+ *   gcc -std=c99 main.c -o softmax $(pkg-config --cflags hone-plugin) -ldl -lm \
  *     -DPLAN_FILE='"softmax.f32.512x2048.sm_90a.h"' -DPLAN=softmax_f32_512x2048_sm_90a
  *   ./softmax
  *

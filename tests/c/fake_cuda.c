@@ -39,6 +39,12 @@ static int note(const char* function, const char* format, ...) {
   return fails != NULL && strcmp(fails, function) == 0 ? kOutOfMemory : 0;
 }
 
+/* $FAKE_CUDA_VERSION, else 13.0. */
+int cuDriverGetVersion(int* version) {
+  const char* const set = getenv("FAKE_CUDA_VERSION");
+  *version = set == NULL ? 13000 : atoi(set);
+  return 0;
+}
 int cuInit(unsigned flags) { return note("cuInit", " %u", flags); }
 int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;

@@ -53,6 +53,12 @@ TEST_CASE("plan: the driver is told all that a plan can have") {
         "cuMemFree_v2\n");
 }
 
+TEST_CASE("plan: a driver that cannot put an overlap into a graph is not asked for one") {
+  const TemporaryDirectory directory;
+  REQUIRE(with_driver(HONE_PLAN_PROGRAM, directory / "log", {{"FAKE_CUDA_VERSION", "12020"}}).exit == 0);
+  CHECK(says(contents(directory / "log"), "attributes 4=16,1,1\n"));
+}
+
 TEST_CASE("plan: what the driver refuses is said, and what was loaded is unloaded") {
   const TemporaryDirectory directory;
   const auto fails = [&](const char* function) {

@@ -71,6 +71,12 @@ TEST_CASE("c: records are approved, pinned, withdrawn and rolled back") {
   std::int64_t newest = 0;
   CHECK(hone_records_generation(store.c_str(), &newest, nullptr) == HONE_SUCCESS);
   CHECK(newest == 5);
+  hone_records* none = nullptr;
+  for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{6}}) {
+    earlier.generation = &wrong;
+    CHECK(hone_records_list(store.c_str(), &earlier, &none, nullptr) == (wrong < 0 ? HONE_ERROR_INVALID_ARGUMENT : HONE_ERROR_NOT_FOUND));
+    CHECK(none == nullptr);
+  }
 }
 
 TEST_CASE("c: what cannot be done to records is said, and changes nothing") {

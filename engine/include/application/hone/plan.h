@@ -33,7 +33,7 @@ enum {
   HONE_PLAN_MOST_ARGUMENTS = 32,
   HONE_PLAN_MOST_PARAMETERS = 64,
   HONE_PLAN_MOST_FUNCTIONS = 64,
-  HONE_PLAN_MOST_CONSTANTS = 16,
+  HONE_PLAN_MOST_CONSTANTS = 32,
   HONE_PLAN_MOST_TENSOR_MAPS = 16, /* of a pass */
   HONE_PLAN_TENSOR_MAP_BYTES = 128,
   HONE_PLAN_TENSOR_MAP_ALIGNMENT = 64
@@ -119,7 +119,10 @@ typedef struct hone_plan {
 typedef struct hone_plan_attribute {
   int32_t id;
   char padding[4];
-  uint32_t value[16];
+  union {
+    uint32_t words[16];
+    uint64_t aligned[8]; /* as the driver's, which holds pointers */
+  } value;
 } hone_plan_attribute;
 
 typedef struct hone_plan_launch_config {
@@ -132,7 +135,9 @@ typedef struct hone_plan_launch_config {
 
 typedef struct hone_plan_driver {
   void* library;
+  int version; /* 12030 is 12.3 */
   int (*init)(unsigned);
+  int (*driver_version)(int* version);
   int (*device_get)(int* device, int ordinal);
   int (*primary_context_retain)(void** context, int device);
   int (*context_set_current)(void* context);
@@ -191,8 +196,9 @@ static inline int hone_plan_open_driver(hone_plan_driver* driver, char* message,
   struct {
     void* function;
     const char* symbol;
-  } wanted[18];
+  } wanted[19];
   size_t i, count = 0;
+  void* encode;
   memset(driver, 0, sizeof *driver);
   driver->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (driver->library == NULL) {
@@ -201,6 +207,7 @@ static inline int hone_plan_open_driver(hone_plan_driver* driver, char* message,
   }
 #define HONE_PLAN_WANT(field, name) (wanted[count].function = &driver->field, wanted[count++].symbol = name)
   HONE_PLAN_WANT(init, "cuInit");
+  HONE_PLAN_WANT(driver_version, "cuDriverGetVersion");
   HONE_PLAN_WANT(device_get, "cuDeviceGet");
   HONE_PLAN_WANT(primary_context_retain, "cuDevicePrimaryCtxRetain");
   HONE_PLAN_WANT(context_set_current, "cuCtxSetCurrent");
@@ -225,8 +232,9 @@ static inline int hone_plan_open_driver(hone_plan_driver* driver, char* message,
     }
   }
   /* Drivers before 12.0 have none; no plan for their devices needs one. */
-  hone_plan_find(driver->library, &driver->tensor_map_encode, "cuTensorMapEncodeTiled", message, room);
-  return 0;
+  encode = dlsym(driver->library, "cuTensorMapEncodeTiled");
+  memcpy(&driver->tensor_map_encode, &encode, sizeof encode);
+  return driver->driver_version(&driver->version) == 0 ? 0 : HONE_PLAN_INVALID;
 }
 
 /* Makes the context of a device current in this thread: for programs without CUDA code of their own. */
@@ -259,11 +267,11 @@ static inline void hone_plan_unload(hone_plan_loaded* loaded) {
 }
 
 static inline int hone_plan_find_function(hone_plan_loaded* loaded, uint32_t i) {
-  enum { kMaxDynamicShared = 8, kNonPortableCluster = 14, kPortableCluster = 8, kPlainShared = 24 << 10 };
+  enum { kMaxDynamicShared = 8, kNonPortableCluster = 14, kPortableCluster = 8 };
   const hone_plan_function* const function = &loaded->plan->functions[i];
   hone_plan_driver* const driver = &loaded->driver;
   int error = driver->module_function(&loaded->functions[i], loaded->module, function->symbol);
-  if (error == 0 && function->shared_bytes > kPlainShared) { /* with static shared memory it may pass the limit */
+  if (error == 0 && function->shared_bytes > 0) { /* with static shared memory, even a little may pass the limit without this */
     error = driver->function_set_attribute(loaded->functions[i], kMaxDynamicShared, (int)function->shared_bytes);
   }
   if (error == 0 && function->cluster > kPortableCluster) {
@@ -415,6 +423,7 @@ static inline int hone_plan_encode(hone_plan_loaded* loaded, const hone_plan_ten
 
 static inline int hone_plan_launch_pass(hone_plan_loaded* loaded, void* stream, void* const* places, uint32_t i) {
   enum { kCooperative = 2, kClusterDimension = 4, kProgrammaticStreamSerialization = 6 };
+  enum { kCapturesOverlap = 12030 }; /* an older driver cannot put it into a graph */
   const hone_plan_pass* const pass = &loaded->plan->passes[i];
   unsigned char room[HONE_PLAN_MOST_TENSOR_MAPS * HONE_PLAN_TENSOR_MAP_BYTES + HONE_PLAN_TENSOR_MAP_ALIGNMENT];
   unsigned char* next_map = room + (HONE_PLAN_TENSOR_MAP_ALIGNMENT - (uintptr_t)room % HONE_PLAN_TENSOR_MAP_ALIGNMENT);
@@ -449,15 +458,15 @@ static inline int hone_plan_launch_pass(hone_plan_loaded* loaded, void* stream, 
   config.attributes = attributes;
   if (pass->cluster[0] * pass->cluster[1] * pass->cluster[2] > 1) {
     attributes[config.attribute_count].id = kClusterDimension;
-    memcpy(attributes[config.attribute_count++].value, pass->cluster, sizeof pass->cluster);
+    memcpy(attributes[config.attribute_count++].value.words, pass->cluster, sizeof pass->cluster);
   }
   if (pass->cooperative) {
     attributes[config.attribute_count].id = kCooperative;
-    attributes[config.attribute_count++].value[0] = 1;
+    attributes[config.attribute_count++].value.words[0] = 1;
   }
-  if (pass->overlap) {
+  if (pass->overlap && loaded->driver.version >= kCapturesOverlap) {
     attributes[config.attribute_count].id = kProgrammaticStreamSerialization;
-    attributes[config.attribute_count++].value[0] = 1;
+    attributes[config.attribute_count++].value.words[0] = 1;
   }
   error = loaded->driver.launch(&config, loaded->functions[pass->function], parameters, NULL);
   return error == 0 ? 0
@@ -471,7 +480,9 @@ static inline int hone_plan_launch_pass(hone_plan_loaded* loaded, void* stream, 
 static inline int hone_plan_launch(hone_plan_loaded* loaded, void* stream, void* const* arguments, size_t count) {
   void* places[HONE_PLAN_MOST_ARGUMENTS];
   uint32_t i;
-  int error = hone_plan_place(loaded, arguments, count, places);
+  int error;
+  loaded->message[0] = 0; /* of an earlier launch */
+  error = hone_plan_place(loaded, arguments, count, places);
   error = error != 0 ? error : hone_plan_begin(loaded, stream, places);
   for (i = 0; i < loaded->plan->pass_count && error == 0; ++i) {
     error = hone_plan_launch_pass(loaded, stream, places, i);
