@@ -180,7 +180,8 @@ Result<Portfolio> parse_portfolio(std::string_view text) {
     }
     return portfolio;
   } catch (const std::exception& error) {
-    return Error{ErrorCode::kStore, fmt::format("a portfolio cannot be read (hone portfolios --remake makes those of a store anew): {}", error.what())};
+    return Error{ErrorCode::kStore,
+                 fmt::format("a portfolio cannot be read (hone portfolios --remake makes those of a store anew): {}", error.what())};
   }
 }
 
