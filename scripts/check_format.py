@@ -66,6 +66,8 @@ def main():
     if options.files:
         wanted = {str(Path(name).resolve().relative_to(ROOT)) for name in options.files}
         names = [name for name in names if name in wanted]
+    if options.fix and not (options.files and names):
+        parser.error("--fix needs files that git knows: reformatting a kernel's source changes its hash, and what was tuned for it")
     if options.fix:
         subprocess.run([tool, "--style=file", "-i", *names], check=True, cwd=ROOT)
         return 0
