@@ -57,7 +57,7 @@ class Engine(_core.Engine):
             given["record_workload"] = os.fspath(given["record_workload"])
         super().__init__(given)
         self._options = given
-        self._files: list[tuple[str, list[str]]] = []
+        self._files: dict[tuple[str, tuple[str, ...]], str] = {}  # (path, flags): name
         self._is_default = False
         if given.get("record_workload") is not None:
             _written_at_exit.add(self)
@@ -65,8 +65,13 @@ class Engine(_core.Engine):
     def add_kernel_file(self, file: str | os.PathLike, flags: Sequence[str] = ()) -> str:
         """Makes a kernel file known by its name, which is returned. Needs libclang. `flags`: "-Iinclude", "-DNAME=1", "--use_fast_math"."""
         name = super().add_kernel_file(os.fspath(file), list(flags))
-        self._files.append((os.path.abspath(file), list(flags)))
+        self._files[os.path.abspath(file), tuple(flags)] = name
         return name
+
+    def _kernel_of_file(self, file: str, flags: Sequence[str]) -> str:
+        """The name of the kernel of a file, which is added where it is not known yet."""
+        with _lock:
+            return self._files.get((os.path.abspath(file), tuple(flags))) or self.add_kernel_file(file, flags)
 
     def kernel(self, name: str, *arrays: Any, dtype: str | None = None, **fields: Any) -> _core.Kernel:
         """A kernel or operation of this engine, see hone.kernel."""
@@ -82,7 +87,7 @@ class Engine(_core.Engine):
     def __reduce__(self):
         if self._is_default:
             return default_engine, (self._options["device"],)
-        return _reopen, (self._options, self._files)
+        return _reopen, (self._options, list(self._files))
 
 
 def _field(value: bool | int | str) -> str:

@@ -31,7 +31,7 @@ class KernelFile:
     def kernel(self, *arrays: Any, engine: Engine | None = None, device: str | None = None, **options: Any) -> _core.Kernel:
         """As hone.kernel, of this file; engine: None: one of its own for each device, with the usual store."""
         if engine is not None:
-            return engine.kernel(engine.add_kernel_file(self.path, self.flags), *arrays, **options)
+            return engine.kernel(engine._kernel_of_file(self.path, self.flags), *arrays, **options)
         engine, name = self._engine(device or (_core.device_of(arrays[0]) if arrays else None))
         return engine.kernel(name, *arrays, **options)
 

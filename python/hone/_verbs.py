@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 from typing import Any, Callable, Sequence
 
 from . import _core
+
+atexit.register(_core.stop_verbs)  # a daemon thread may be in one
 
 
 def options(given: dict[str, Any]) -> list[str]:

@@ -1,5 +1,8 @@
 #include "python/src/argument_rule.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace hone::python {
@@ -54,6 +57,20 @@ ArgumentRule make_rule(const Argument& argument, const std::vector<std::string>&
   return rule;
 }
 
+/// Of an axis; kUnknown: nothing told it.
+std::int64_t size_of(const Factor& factor, std::span<const std::int64_t> extents) {
+  return factor.extent < 0 ? factor.number : extents[static_cast<std::size_t>(factor.extent)];
+}
+
+/// The size of the axis of a factor, after leading axes were folded into the first one.
+std::int64_t axis_of(const Tensor& tensor, std::size_t factor, std::size_t folded) {
+  std::int64_t size = tensor.shape[folded + factor];
+  for (std::size_t axis = 0; factor == 0 && axis < folded; ++axis) {
+    size *= tensor.shape[axis];
+  }
+  return size;
+}
+
 }  // namespace
 
 bool ArgumentRule::infer_axes(const Tensor& tensor, std::span<std::int64_t> extents) const {
@@ -65,11 +82,8 @@ bool ArgumentRule::infer_axes(const Tensor& tensor, std::span<std::int64_t> exte
   std::size_t count = 0;
   for (std::size_t f = 0; f < factors->size(); ++f) {
     const Factor& factor = (*factors)[f];
-    std::int64_t size = tensor.shape[folded + f];
-    for (std::size_t axis = 0; f == 0 && axis < folded; ++axis) {
-      size *= tensor.shape[axis];
-    }
-    const std::int64_t known = factor.extent < 0 ? factor.number : extents[factor.extent];
+    const std::int64_t size = axis_of(tensor, f, folded);
+    const std::int64_t known = size_of(factor, extents);
     const auto twice = std::find_if(told.begin(), told.begin() + count, [&](const auto& one) { return one.first == factor.extent; });
     if ((known != kUnknown && known != size) || (known == kUnknown && twice != told.begin() + count && twice->second != size)) {
       return false;
@@ -88,7 +102,7 @@ void ArgumentRule::infer_count(const Tensor& tensor, std::span<std::int64_t> ext
   std::int64_t known = 1;
   int unknown = -1;
   for (const Factor& factor : factors ? std::span<const Factor>(*factors) : std::span<const Factor>()) {
-    const std::int64_t size = factor.extent < 0 ? factor.number : extents[factor.extent];
+    const std::int64_t size = size_of(factor, extents);
     if (size == kUnknown && unknown >= 0) {
       return;
     }
@@ -99,15 +113,37 @@ void ArgumentRule::infer_count(const Tensor& tensor, std::span<std::int64_t> ext
   }
 }
 
-bool ArgumentRule::has_count(const Tensor& tensor, std::span<const std::int64_t> extents) const {
+bool ArgumentRule::is_told(std::span<const std::int64_t> extents) const {
+  return !factors || std::ranges::none_of(*factors, [&](const Factor& factor) { return size_of(factor, extents) == kUnknown; });
+}
+
+bool ArgumentRule::fits(const Tensor& tensor, std::span<const std::int64_t> extents, std::span<const std::int64_t> named) const {
   if (!factors) {
     return true;  // the launch holds its bytes against the extent
   }
   std::int64_t count = 1;
   for (const Factor& factor : *factors) {
-    count *= factor.extent < 0 ? factor.number : extents[factor.extent];
+    count *= size_of(factor, extents);
   }
-  return tensor.elements() == count;
+  if (tensor.elements() != count || is_told(named) || tensor.axes < static_cast<int>(factors->size())) {
+    return tensor.elements() == count;
+  }
+  const std::size_t folded = static_cast<std::size_t>(tensor.axes) - factors->size();
+  for (std::size_t f = 0; f < factors->size(); ++f) {
+    if (axis_of(tensor, f, folded) != size_of((*factors)[f], extents)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string ArgumentRule::wanted(std::span<const std::int64_t> extents, const std::vector<std::string>& names) const {
+  std::vector<std::string> axes;
+  for (const Factor& factor : factors ? std::span<const Factor>(*factors) : std::span<const Factor>()) {
+    const std::int64_t size = size_of(factor, extents);
+    axes.push_back(size == kUnknown ? names[static_cast<std::size_t>(factor.extent)] : fmt::format("{}", size));
+  }
+  return fmt::format("({})", fmt::join(axes, ", "));
 }
 
 ArgumentRules make_rules(const KernelSpec& spec, const std::vector<std::string>& names, const Bindings& fixed) {

@@ -36,8 +36,13 @@ struct ArgumentRule {
   bool infer_axes(const Tensor& tensor, std::span<std::int64_t> extents) const;
   /// What the number of elements says, where one extent is unknown.
   void infer_count(const Tensor& tensor, std::span<std::int64_t> extents) const;
-  /// Whether the number of elements is that of the extents; true also where it cannot be told here.
-  [[nodiscard]] bool has_count(const Tensor& tensor, std::span<const std::int64_t> extents) const;
+  /// Whether all extents of the argument are known.
+  [[nodiscard]] bool is_told(std::span<const std::int64_t> extents) const;
+  /// Whether the array is what the kernel takes: axis by axis, leading axes folded. The number of elements decides alone for an array with
+  /// fewer axes, and where the caller named all of the argument's extents (`named`, else kUnknown). True also where it cannot be told here.
+  [[nodiscard]] bool fits(const Tensor& tensor, std::span<const std::int64_t> extents, std::span<const std::int64_t> named) const;
+  /// The shape that the kernel takes, with the names of what is unknown: "(24, n)".
+  [[nodiscard]] std::string wanted(std::span<const std::int64_t> extents, const std::vector<std::string>& names) const;
 };
 
 /// The rules of what a caller passes: inputs, then outputs, then scalars. `places[i]`: the position of rule i in a launch.

@@ -197,13 +197,23 @@ bool Operation::choose_types(const Call& call, DTypes& dtypes) const {
 
 bool Operation::infer_extents(Call& call) const {
   const std::span<std::int64_t> extents(call.extents.data(), extent_names_.size());
+  const auto extents_named = call.extents;
+  const std::span<const std::int64_t> named(extents_named.data(), extents.size());
   const auto unknown = [&] { return std::ranges::find(extents, kUnknown); };
-  for (std::size_t i = 0; i < rules_.inputs + rules_.outputs && unknown() != extents.end(); ++i) {
-    if (call.given[i] != nullptr) {
-      rules_.rules[i].infer_axes(call.tensors[i], extents);
+  const auto misfit = [&](std::size_t i) {
+    const ArgumentRule& rule = rules_.rules[i];
+    return invalid(
+        fmt::format("{}: {} has the shape {}; the kernel takes {} there ({} elements); pass it in this shape, or name all extents", name_,
+                    rule.argument.name, call.tensors[i].shape_text(), rule.wanted(extents, extent_names_), rule.argument.extent.text()));
+  };
+  const std::size_t arrays = rules_.inputs + rules_.outputs;
+  for (std::size_t i = 0; i < arrays && unknown() != extents.end(); ++i) {
+    // What was named may be laid out in another way, and has nothing to tell.
+    if (call.given[i] != nullptr && !rules_.rules[i].infer_axes(call.tensors[i], extents) && !rules_.rules[i].is_told(named)) {
+      return misfit(i);
     }
   }
-  for (std::size_t i = 0; i < rules_.inputs + rules_.outputs && unknown() != extents.end(); ++i) {
+  for (std::size_t i = 0; i < arrays && unknown() != extents.end(); ++i) {
     if (call.given[i] != nullptr) {
       rules_.rules[i].infer_count(call.tensors[i], extents);
     }
@@ -212,11 +222,9 @@ bool Operation::infer_extents(Call& call) const {
     const std::string& extent = extent_names_[static_cast<std::size_t>(missing - extents.begin())];
     return invalid(fmt::format("{}: the shapes do not tell the extent {}; pass it: {}=...", name_, extent, extent));
   }
-  for (std::size_t i = 0; i < rules_.inputs + rules_.outputs; ++i) {
-    const ArgumentRule& rule = rules_.rules[i];
-    if (call.given[i] != nullptr && !rule.has_count(call.tensors[i], extents)) {
-      return invalid(fmt::format("{}: {} has the shape {}; the kernel takes {} elements there, with {}", name_, rule.argument.name,
-                                 call.tensors[i].shape_text(), rule.argument.extent.text(), extents_text(extent_names_, extents)));
+  for (std::size_t i = 0; i < arrays; ++i) {
+    if (call.given[i] != nullptr && !rules_.rules[i].fits(call.tensors[i], extents, named)) {
+      return misfit(i);
     }
   }
   return true;

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <deque>
@@ -39,7 +40,8 @@ class PythonThread {
 /// A verb in a thread of its own, so that Python's thread can take its progress and Ctrl-C.
 class VerbThread {
  public:
-  VerbThread(cli::Embedding& embedding, std::vector<std::string> arguments, bool wants_progress) {
+  VerbThread(cli::Embedding& embedding, std::stop_source& source, std::vector<std::string> arguments, bool wants_progress)
+      : source_(source) {
     embedding.stop = source_.get_token();
     if (wants_progress) {
       embedding.on_progress = [this](const Progress& progress) {
@@ -78,12 +80,54 @@ class VerbThread {
   Result<cli::Output> output() { return *output_; }
 
  private:
-  std::stop_source source_;
+  std::stop_source& source_;
   std::mutex mutex_;
   std::condition_variable ended_;
   std::deque<Progress> progress_;
   std::optional<Result<cli::Output>> output_;
   std::thread thread_;
+};
+
+/// A verb that Python runs, as long as this lives. The GIL guards the list, so neither threads nor the end of the interpreter race for it.
+class RunningVerb {
+ public:
+  RunningVerb() { running().push_back(this); }
+  RunningVerb(const RunningVerb&) = delete;
+  RunningVerb& operator=(const RunningVerb&) = delete;
+  ~RunningVerb() { std::erase(running(), this); }
+
+  std::stop_source source;
+
+  /// Asks all to stop and waits for them: a daemon thread that is in a verb when the interpreter goes away would end the process.
+  static void stop_all() {
+    constexpr std::chrono::milliseconds kMoment{5};
+    ending() = true;
+    std::erase_if(running(), [](const RunningVerb* verb) { return verb->process_ != getpid(); });  // those did not survive a fork
+    while (!running().empty()) {
+      for (RunningVerb* const verb : running()) {
+        verb->source.request_stop();
+      }
+      {
+        const nb::gil_scoped_release released;
+        std::this_thread::sleep_for(kMoment);
+      }
+      if (PyErr_CheckSignals() != 0) {
+        throw nb::python_error();
+      }
+    }
+  }
+  static bool& ending() {
+    static bool ending = false;
+    return ending;
+  }
+
+ private:
+  static std::vector<RunningVerb*>& running() {
+    static std::vector<RunningVerb*> verbs;
+    return verbs;
+  }
+
+  pid_t process_ = getpid();
 };
 
 nb::object optional_number(const std::optional<double>& number) { return number ? nb::cast(*number) : nb::none(); }
@@ -94,6 +138,10 @@ nb::tuple to_python(const Progress& progress) {
 }
 
 nb::tuple run_verb(std::vector<std::string> arguments, const nb::object& progress, const std::vector<nb::object>& strategies) {
+  if (RunningVerb::ending()) {
+    raise({ErrorCode::kUnavailable, "the interpreter is about to exit"});
+  }
+  RunningVerb running;  // until the last use of Python below
   cli::Embedding embedding{.registry = cli::make_registry()};
   for (const nb::object& strategy : strategies) {
     add_strategy(embedding.registry, strategy);
@@ -101,7 +149,7 @@ nb::tuple run_verb(std::vector<std::string> arguments, const nb::object& progres
   std::optional<nb::python_error> failed;
   Result<cli::Output> output = Error{};
   {
-    VerbThread verb(embedding, std::move(arguments), !progress.is_none());
+    VerbThread verb(embedding, running.source, std::move(arguments), !progress.is_none());
     for (bool ended = false; !ended;) {
       std::deque<Progress> news;
       ended = verb.wait(news);
@@ -143,6 +191,7 @@ void bind_verbs(nb::module_& module) {
              nb::arg("strategies") = std::vector<nb::object>(),
              "Runs a verb of the command: (JSON text, text for people, exit code). `progress` is called with (trials, seconds, outcome, "
              "default_us, best_us, kernel) after each trial, in this thread. Raises hone.Error; after Ctrl-C, KeyboardInterrupt.");
+  module.def("stop_verbs", RunningVerb::stop_all, "Asks all running verbs to stop and waits for them; later ones raise hone.Unavailable.");
   module.def("verb_names", verb_names, "The names of all verbs.");
 }
 

@@ -69,6 +69,32 @@ def test_a_product_takes_its_extents_from_both_operands():
     np.testing.assert_allclose(biased(a, b, bias=bias), a @ b + bias, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "name, shapes, outs, text",
+    [
+        ("matmul", [(8, 24), (16, 24)], [], r"b has the shape \(16, 24\); the kernel takes \(24, n\)"),
+        ("residual_rmsnorm", [(4, 6), (6, 4), (6,)], [], r"residual has the shape \(6, 4\); the kernel takes \(4, 6\)"),
+        ("softmax", [(4, 6)], [(6, 4)], r"y has the shape \(6, 4\); the kernel takes \(4, 6\)"),
+        ("softmax", [(2, 4, 6)], [(2, 6, 4)], r"y has the shape \(2, 6, 4\); the kernel takes \(8, 6\)"),
+    ],
+)
+def test_a_matrix_of_another_shape_is_not_taken_for_one_of_as_many_elements(name, shapes, outs, text):
+    arrays = [np.ones(shape, np.float32) for shape in shapes]
+    out = {"out": np.ones(outs[0], np.float32)} if outs else {}
+    with pytest.raises(hone.InvalidArgument, match=text):
+        hone.kernel(name, device="cpu")(*arrays, **out)
+
+
+def test_operands_in_another_layout_have_their_extents_named():
+    a, b = np.random.default_rng(4).standard_normal((2, 24, 24)).astype(np.float32)
+    a, b = a[:, :5].copy(), b[:16].copy()
+    expected = a.T @ b.T
+    k = hone.kernel("matmul", device="cpu", layout=4)
+    np.testing.assert_allclose(k(a, b, m=5, n=16, k=24), expected, atol=1e-4)
+    fixed = hone.kernel("matmul", a, b, m=5, n=16, k=24, layout=4)
+    np.testing.assert_allclose(fixed(a, b).reshape(5, 16), expected, atol=1e-4)
+
+
 def test_extents_that_shapes_do_not_tell_are_named(x):
     flat = x.ravel()
     k = hone.kernel("softmax")

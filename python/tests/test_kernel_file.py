@@ -38,6 +38,15 @@ def test_a_decorated_function_gives_name_and_documentation(scaled_add):
             "..."
 
 
+def test_a_kernel_file_can_be_asked_for_again_in_the_same_engine(scaled_add):
+    engine = hone.Engine(device="cpu")
+    for function in (hone.kernel_file(scaled_add), hone.kernel_file(scaled_add)):
+        for _ in range(2):
+            y = np.zeros(8, np.float32)
+            function.kernel(engine=engine)(np.ones(8, np.float32), y)
+            np.testing.assert_array_equal(y, 2)
+
+
 @pytest.mark.long
 def test_a_kernel_file_is_tuned_and_then_found(scaled_add):
     function = hone.kernel_file(scaled_add)

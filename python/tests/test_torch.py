@@ -89,11 +89,43 @@ def test_strided_misaligned_and_empty_tensors():
     assert ops.linear(torch.empty(0, 16), torch.empty(4, 16)).shape == (0, 4)
 
 
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_a_product_over_nothing_is_the_activation_of_the_bias(name):
+    x, weight, bias = torch.empty(3, 0), torch.empty(4, 0), torch.tensor([-1.0, 0.0, 1.0, 2.0])
+    torch.testing.assert_close(ops.linear(x, weight, bias, name), ACTIVATIONS[name](F.linear(x, weight, bias)))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_short_floats(dtype):
     x, weight = torch.randn(4, 16).to(dtype), torch.randn(8, 16).to(dtype)
     torch.testing.assert_close(ops.linear(x, weight).float(), x.float() @ weight.float().t(), atol=2e-2, rtol=2e-2)
     torch.testing.assert_close(ops.softmax(x).float(), torch.softmax(x.float(), -1), atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("frozen", [(), (0,), (1, 2)])
+def test_gradients_of_layernorm_in_short_floats(dtype, frozen):
+    inputs = [one.to(dtype).requires_grad_(i not in frozen) for i, one in enumerate(tensors((4, 16), (16,), (16,)))]
+    wanted = [one for one in inputs if one.requires_grad]
+    expected = torch.autograd.grad(F.layer_norm(inputs[0], (16,), *inputs[1:]).sum(), wanted)
+    for made, one in zip(torch.autograd.grad(ops.layernorm(*inputs).sum(), wanted), expected):
+        assert made.dtype == dtype
+        torch.testing.assert_close(made, one, atol=5e-2, rtol=5e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_rmsnorm_without_eps_has_that_of_pytorch(dtype):
+    model, x = nn.Sequential(nn.RMSNorm(16)).to(dtype), (torch.randn(4, 16) * 1e-3).to(dtype)
+    expected = model(x)
+    torch.testing.assert_close(hone.torch.replace(model)(x), expected, atol=2e-2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("name", ["softmax", "layernorm", "rmsnorm", "residual_rmsnorm", "bias_gelu", "matmul", "linear_gelu"])
+def test_compiled_operators_take_transposed_inputs(name):
+    ours, theirs, shapes = CASES[name]
+    inputs = [one.t().contiguous().t() if one.dim() == 2 else one for one in tensors((3, 16), *shapes[1:])]
+    compiled = torch.compile(lambda *given: ours(*given).view(-1), fullgraph=True, backend="aot_eager")  # a view: of packed memory alone
+    torch.testing.assert_close(compiled(*inputs), theirs(*inputs).reshape(-1), atol=1e-5, rtol=1e-4)
 
 
 class Block(nn.Module):
@@ -151,6 +183,24 @@ def test_mistakes_are_errors():
         ops.matmul(torch.randn(4, 16), torch.randn(15, 3))
     with pytest.raises(ValueError, match="matrix"):
         ops.matmul(torch.randn(4, 16), torch.randn(2, 16, 3))
+
+
+@pytest.mark.parametrize("on", ["cpu", "meta"])  # fake tensors are refused as well
+@pytest.mark.parametrize(
+    "operator, shapes",
+    [
+        (ops.residual_rmsnorm, [(4, 6), (6, 4), (6,)]),
+        (ops.residual_rmsnorm, [(4, 6), (4, 6), (1, 6)]),
+        (ops.rmsnorm, [(4, 6), (1, 6)]),
+        (ops.layernorm, [(4, 6), (6,), (3, 2)]),
+        (ops.bias_gelu, [(4, 6), (1, 6)]),
+        (ops.linear, [(4, 6), (8, 6), (8, 1)]),
+        (ops.linear, [(4, 0), (8, 0), (1,)]),
+    ],
+)
+def test_wrong_shapes_are_refused(operator, shapes, on):
+    with pytest.raises(RuntimeError, match=r"hone: \w+ takes a (residual|weight|bias) of shape"):
+        operator(*[one.to(on) for one in tensors(*shapes)])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")

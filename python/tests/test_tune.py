@@ -47,6 +47,28 @@ def test_arrays_take_the_place_of_drawn_inputs():
     assert result.report["shape"] == {"rows": 4, "cols": 16} and result.report["given"]["inputs"]
 
 
+def test_a_session_in_a_daemon_thread_ends_with_the_interpreter():
+    script = """
+import threading, time, hone
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.5)  # the interpreter takes its time: threads that ask for the GIL now are ended
+late = Late()
+begun = threading.Event()
+class Slow(hone.Strategy):
+    def ask(self, count):
+        begun.set()
+        return self.space.sample(1, seed=self.random())
+    def tell(self, observations):
+        pass
+session = lambda: hone.tune("softmax", rows=8, cols=64, device="cpu", budget="600s", strategy=Slow)
+threading.Thread(target=session, daemon=True).start()
+assert begun.wait(60)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+
+
 @pytest.mark.parametrize(
     "options, error",
     [

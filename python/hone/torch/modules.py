@@ -45,8 +45,9 @@ class RMSNorm(nn.RMSNorm):
     """nn.RMSNorm over the last axis by hone.torch.ops.rmsnorm."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        # Without eps it is that of the type in which the mean is computed: f32 for all of ours.
         if len(self.normalized_shape) == 1 and self.weight is not None and _is_ours(x, self.weight):
-            return ops.rmsnorm(x, self.weight, torch.finfo(x.dtype).eps if self.eps is None else self.eps)
+            return ops.rmsnorm(x, self.weight, torch.finfo(torch.float32).eps if self.eps is None else self.eps)
         return super().forward(x)
 
 

@@ -18,6 +18,7 @@ from .._engine import default_engine
 
 ACTIVATIONS = {"none": 1, "relu": 2, "gelu": 3, "silu": 4}
 """What linear() can apply to its result; gelu is the exact one."""
+_ACTIVATIONS = {1: lambda y: y, 2: torch.relu, 3: torch.nn.functional.gelu, 4: torch.nn.functional.silu}
 
 _library = torch.library.Library("hone", "DEF")
 _kernels: dict[tuple, _core.Kernel] = {}
@@ -65,25 +66,35 @@ def _define(schema: str, implementation, fake, setup=None, backward=None) -> Non
         torch.library.register_autograd(f"hone::{name}", backward, setup_context=setup, lib=_library)
 
 
+def _expect(operator: str, name: str, tensor: torch.Tensor, shape: tuple) -> None:
+    """A kernel would read a tensor of another shape as if it had this one."""
+    if tuple(tensor.shape) != tuple(shape):
+        raise RuntimeError(f"hone: {operator} takes {name} of shape {tuple(shape)}; {tuple(tensor.shape)} was passed")
+
+
 # ---- products --------------------------------------------------------------------------------------------------------------------------
 
 
 def _product(a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor | None, layout: int, activation: int) -> torch.Tensor:
     """layout as kernels_src/gemm has it: 1 a[m, k] b[k, n], 2 a[m, k] b[n, k], 3 a[k, m] b[k, n], 4 a[k, m] b[n, k]."""
-    k, m = (a.shape[-1], a.numel() // max(a.shape[-1], 1)) if layout <= 2 else a.shape
-    n = b.shape[0 if layout % 2 == 0 else 1]
-    if (b.shape[1] if layout % 2 == 0 else b.shape[0]) != k:
-        raise RuntimeError(f"hone: {tuple(a.shape)} and {tuple(b.shape)} cannot be multiplied (layout {layout})")
-    out = a.new_empty((*a.shape[:-1], n) if layout <= 2 else (m, n))
+    out = _product_shape(a, b, bias, layout, activation)
+    n, k = out.shape[-1], a.shape[-1 if layout <= 2 else 0]
     if out.numel() == 0 or k == 0:
-        return out.zero_() if bias is None else out.copy_(bias.expand_as(out))
+        return _ACTIVATIONS[activation](out.zero_() if bias is None else out.copy_(bias.expand_as(out)))
+    m = out.numel() // n
     made = _kernel("matmul", a.device, f"layout={layout},terms={1 if bias is None else 3},activation={activation}")
     made(_packed(a), _packed(b), bias=None if bias is None else _packed(bias), out=out, m=m, n=n, k=k)
     return out
 
 
 def _product_shape(a, b, bias, layout, activation):
-    return a.new_empty((*a.shape[:-1], b.shape[0 if layout == 2 else 1]) if layout <= 2 else (a.shape[1], b.shape[0 if layout == 4 else 1]))
+    """An empty result, of operands that fit."""
+    k, n = (b.shape[1], b.shape[0]) if layout % 2 == 0 else b.shape
+    if a.shape[-1 if layout <= 2 else 0] != k:
+        raise RuntimeError(f"hone: {tuple(a.shape)} and {tuple(b.shape)} cannot be multiplied (layout {layout})")
+    if bias is not None:
+        _expect("linear", "a bias", bias, (n,))
+    return a.new_empty((*a.shape[:-1], n) if layout <= 2 else (a.shape[1], n))
 
 
 def _product_setup(ctx, inputs, output):
@@ -154,8 +165,12 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
 # ---- rows ------------------------------------------------------------------------------------------------------------------------------
 
 
+def _packed_like(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
 def _softmax(x: torch.Tensor) -> torch.Tensor:
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    out = _packed_like(x)
     if out.numel() > 0:
         _kernel("softmax", x.device)(_packed(x), out=out)
     return out
@@ -167,7 +182,11 @@ def _softmax_backward(context, gradient):
 
 
 _define(
-    "softmax(Tensor x) -> Tensor", _softmax, torch.empty_like, lambda ctx, inputs, output: ctx.save_for_backward(output), _softmax_backward
+    "softmax(Tensor x) -> Tensor",
+    _softmax,
+    _packed_like,
+    lambda ctx, inputs, output: ctx.save_for_backward(output),
+    _softmax_backward,
 )
 
 
@@ -176,10 +195,17 @@ def softmax(x: torch.Tensor) -> torch.Tensor:
     return torch.ops.hone.softmax(x)
 
 
-def _norm(name: str, *tensors: torch.Tensor, epsilon: float) -> torch.Tensor:
-    out = torch.empty_like(tensors[0], memory_format=torch.contiguous_format)
+def _norm_shape(name: str, x: torch.Tensor, *parameters: torch.Tensor) -> torch.Tensor:
+    """An empty result, of parameters that fit."""
+    for parameter, text in zip(parameters, ("a weight", "a bias")):
+        _expect(name, text, parameter, (x.shape[-1],))
+    return _packed_like(x)
+
+
+def _norm(name: str, x: torch.Tensor, *parameters: torch.Tensor, epsilon: float) -> torch.Tensor:
+    out = _norm_shape(name, x, *parameters)
     if out.numel() > 0:
-        _kernel(name, out.device)(*map(_packed, tensors), out=out, epsilon=epsilon)
+        _kernel(name, x.device)(*map(_packed, (x, *parameters)), out=out, epsilon=epsilon)
     return out
 
 
@@ -211,7 +237,7 @@ def _rmsnorm_backward(context, gradient):
 _define(
     "rmsnorm(Tensor x, Tensor weight, float epsilon) -> Tensor",
     lambda x, weight, epsilon: _norm("rmsnorm", x, weight, epsilon=epsilon),
-    lambda x, weight, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format),
+    lambda x, weight, epsilon: _norm_shape("rmsnorm", x, weight),
     _rmsnorm_setup,
     _rmsnorm_backward,
 )
@@ -232,18 +258,20 @@ def _layernorm_backward(context, gradient):
     wide = x.float()
     mean = wide.mean(-1, keepdim=True)
     scale = torch.rsqrt(wide.var(-1, unbiased=False, keepdim=True) + context.epsilon)
-    return (
-        *torch.ops.aten.native_layer_norm_backward(
-            gradient.contiguous(), x.contiguous(), [x.shape[-1]], mean, scale, weight, bias, [True, True, True]
-        ),
-        None,
+    tensors = gradient.contiguous(), x.contiguous(), weight, bias
+    if x.device.type == "cpu":  # where PyTorch refuses statistics in f32 beside shorter types
+        tensors = [one.float() for one in tensors]
+    gradient, rows, weight, bias = tensors
+    made = torch.ops.aten.native_layer_norm_backward(
+        gradient, rows, [x.shape[-1]], mean, scale, weight, bias, context.needs_input_grad[:3]
     )
+    return *(one if one is None else one.to(x.dtype) for one in made), None
 
 
 _define(
     "layernorm(Tensor x, Tensor weight, Tensor bias, float epsilon) -> Tensor",
     lambda x, weight, bias, epsilon: _norm("layernorm", x, weight, bias, epsilon=epsilon),
-    lambda x, weight, bias, epsilon: torch.empty_like(x, memory_format=torch.contiguous_format),
+    lambda x, weight, bias, epsilon: _norm_shape("layernorm", x, weight, bias),
     _layernorm_setup,
     _layernorm_backward,
 )
@@ -255,14 +283,15 @@ def layernorm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, epsilon
 
 
 def _residual_rmsnorm(x, residual, weight, epsilon):
-    total, out = (torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
+    total, out = _residual_rmsnorm_shape(x, residual, weight, epsilon)
     if out.numel() > 0:
         _kernel("residual_rmsnorm", x.device)(_packed(x), _packed(residual), _packed(weight), out=(total, out), epsilon=epsilon)
     return total, out
 
 
-def _residual_rmsnorm_fake(x, residual, weight, epsilon):
-    return tuple(torch.empty_like(x, memory_format=torch.contiguous_format) for _ in range(2))
+def _residual_rmsnorm_shape(x, residual, weight, epsilon):
+    _expect("residual_rmsnorm", "a residual", residual, x.shape)
+    return _packed_like(x), _norm_shape("residual_rmsnorm", x, weight)
 
 
 def _residual_rmsnorm_setup(ctx, inputs, output):
@@ -281,7 +310,7 @@ def _residual_rmsnorm_backward(context, of_sum, gradient):
 _define(
     "residual_rmsnorm(Tensor x, Tensor residual, Tensor weight, float epsilon) -> (Tensor, Tensor)",
     _residual_rmsnorm,
-    _residual_rmsnorm_fake,
+    _residual_rmsnorm_shape,
     _residual_rmsnorm_setup,
     _residual_rmsnorm_backward,
 )
@@ -294,8 +323,13 @@ def residual_rmsnorm(
     return torch.ops.hone.residual_rmsnorm(x, residual, weight, epsilon)
 
 
+def _bias_gelu_shape(x, bias):
+    _expect("bias_gelu", "a bias", bias, (x.shape[-1],))
+    return _packed_like(x)
+
+
 def _bias_gelu(x, bias):
-    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    out = _bias_gelu_shape(x, bias)
     if out.numel() > 0:
         _kernel("bias_gelu", x.device)(_packed(x), _packed(bias), out=out)
     return out
@@ -310,7 +344,7 @@ def _bias_gelu_backward(context, gradient):
 _define(
     "bias_gelu(Tensor x, Tensor bias) -> Tensor",
     _bias_gelu,
-    lambda x, bias: torch.empty_like(x, memory_format=torch.contiguous_format),
+    _bias_gelu_shape,
     lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
     _bias_gelu_backward,
 )
