@@ -178,6 +178,9 @@ Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string&
 
 /// From what the store has of the sessions, without a device.
 Result<Output> remake(const cxxopts::ParseResult& arguments) {
+  if (!std::filesystem::exists(store_path(arguments))) {
+    return Error{ErrorCode::kNotFound, fmt::format("no store at {}: nothing has been tuned into it yet", store_path(arguments).string())};
+  }
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store->portfolios());
   HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());

@@ -107,6 +107,8 @@ TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, w
   CHECK(remade.json()["portfolios"][0]["points"] == made.json()["points"]);
   CHECK(of_row_sum("best", store).json()["config"] == best.json()["config"]);
   CHECK(tells(run({"portfolios", "softmax", "--remake", "--store", store}), "the store has no such portfolio"));
+  CHECK(tells(run({"portfolios", "--remake", "--store", directory / "none.db"}), "no store at"));
+  CHECK_FALSE(std::filesystem::exists(directory / "none.db"));
 }
 
 TEST_CASE("what a range cannot be is said") {
