@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/base/cores.hpp"
+#include "engine/tune/compile_missing.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -25,18 +26,6 @@ constexpr std::size_t kLooksAfter = 16;
 
 int compile_workers(const TuneRequest& request) {
   return request.compile_workers > 0 ? request.compile_workers : static_cast<int>(usable_cores());
-}
-
-/// The first request to every worker.
-wire::Message setup_of(const TuneRequest& request, Beside beside) {
-  return {{"op", "setup"},
-          {"shared_by", beside.evaluators},
-          {"device", wire::to_message(request.device.info)},
-          {"plugin", request.device.plugin->file().string()},
-          {"spec", request.spec.serialize()},
-          {"problem", wire::to_message(request.problem)},
-          {"settings", wire::to_message(request.measure)},
-          {"seed", request.seed}};
 }
 
 }  // namespace
@@ -353,7 +342,9 @@ Result<std::vector<Trial>> LiveEvaluator::collect() {
 
 Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, Beside beside) {
   HONE_ASSIGN(const std::filesystem::path executable, find_worker());
-  auto evaluator = std::make_unique<LiveEvaluator>(request, store, executable, setup_of(request, beside));
+  auto evaluator = std::make_unique<LiveEvaluator>(
+      request, store, executable,
+      worker_setup(request.device, request.spec, request.problem, request.measure, request.seed, beside.evaluators));
   HONE_TRY(evaluator->prepare());
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }

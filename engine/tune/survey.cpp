@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 
-#include "engine/base/cores.hpp"
 #include "engine/kernel/configuration_text.hpp"
+#include "engine/tune/compile_missing.hpp"
 #include "engine/tune/evaluator.hpp"
-#include "engine/worker/compile_pool.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
@@ -44,24 +42,13 @@ CompiledKey Survey::key_of(const Problem& problem, const std::string& configurat
   return compiled_key(spec_, problem, configuration, common_.device.info);
 }
 
-wire::Message Survey::setup(const Problem& problem) const {
-  return {{"op", "setup"},
-          {"shared_by", 1},
-          {"device", wire::to_message(common_.device.info)},
-          {"plugin", common_.device.plugin->file().string()},
-          {"spec", spec_.serialize()},
-          {"problem", wire::to_message(problem)},
-          {"settings", wire::to_message(survey_settings(common_.measure))},
-          {"seed", common_.seed}};
-}
-
 Result<void> Survey::start(const Problem& problem) {
   if (worker_ && worker_->is_sound()) {
     return {};
   }
   HONE_ASSIGN(const std::filesystem::path executable, find_worker());
   HONE_ASSIGN(worker_, WorkerProcess::spawn(context_, executable));
-  wire::Message message = setup(problem);
+  wire::Message message = worker_setup(common_.device, spec_, problem, survey_settings(common_.measure), common_.seed);
   message["measure"] = true;
   message["generation"] = generation_++;
   std::optional<Result<wire::Done>> answer;
@@ -73,47 +60,6 @@ Result<void> Survey::start(const Problem& problem) {
   }
   HONE_ASSIGN(const wire::Done done, *std::move(answer));
   return done.error ? Result<void>(*done.error) : Result<void>();
-}
-
-/// Returns the trials of those that cannot be compiled.
-Result<std::vector<Trial>> Survey::compile(const Problem& problem, const std::vector<Configuration>& candidates) {
-  std::vector<Proposal> missing;
-  for (const Configuration& candidate : candidates) {
-    HONE_ASSIGN(const auto known, store_.find_compiled(key_of(problem, text(spec_.parameters, candidate))));
-    if (!known) {
-      missing.push_back({missing.size(), candidate});
-    }
-  }
-  std::vector<Trial> failed;
-  if (missing.empty()) {
-    return failed;
-  }
-  HONE_ASSIGN(const std::filesystem::path executable, find_worker());
-  const int cores = common_.compile_workers > 0 ? common_.compile_workers : static_cast<int>(usable_cores());
-  const int workers = std::min(cores, static_cast<int>(missing.size()));
-  Result<void> kept;
-  CompilePool pool(context_, executable, spec_.parameters, setup(problem), workers, [&](const CompilePool::Done& done) {
-    if (!done.compiled) {
-      Trial& trial = failed.emplace_back();
-      trial.configuration = done.proposal.configuration;
-      trial.outcome = done.failure;
-      trial.detail = done.compiled.error().message;
-      trial.seconds.compile = done.seconds;
-      return;
-    }
-    const Result<void> put = store_.put_compiled(key_of(problem, text(spec_.parameters, done.proposal.configuration)), *done.compiled);
-    kept = kept ? put : kept;
-  });
-  pool.submit(std::move(missing));
-  while (pool.pending() > 0 && kept && !common_.stop.stop_requested()) {
-    if (pool.broken()) {
-      return *pool.broken();
-    }
-    context_.restart();
-    context_.run_one_for(kPoll);
-  }
-  HONE_TRY(kept);
-  return failed;
 }
 
 Result<wire::SurveyResult> Survey::ask(const wire::Message& message) {
@@ -137,7 +83,9 @@ Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::ve
   if (!reference) {
     return Error{ErrorCode::kUnavailable, spec_.name + ": the store has no compiled reference; a session of the kernel leaves one there"};
   }
-  HONE_ASSIGN(std::vector<Trial> trials, compile(problem, candidates));
+  HONE_ASSIGN(MissingCode missing,
+              compile_missing(common_.device, spec_, problem, candidates, store_, common_.compile_workers, common_.stop));
+  std::vector<Trial> trials = std::move(missing.failed);
   std::vector<Configuration> left;
   std::ranges::copy_if(candidates, std::back_inserter(left), [&](const Configuration& candidate) {
     return std::ranges::find(trials, candidate, &Trial::configuration) == trials.end();

@@ -26,11 +26,9 @@ class Survey {
 
  private:
   Result<void> start(const Problem& problem);
-  Result<std::vector<Trial>> compile(const Problem& problem, const std::vector<Configuration>& candidates);
   Result<wire::SurveyResult> ask(const wire::Message& message);
   Result<void> keep(const Problem& problem, std::vector<Trial>& trials, double seconds);
   [[nodiscard]] CompiledKey key_of(const Problem& problem, const std::string& configuration) const;
-  [[nodiscard]] wire::Message setup(const Problem& problem) const;
 
   const TuneRequest& common_;
   const KernelSpec& spec_;
