@@ -2,7 +2,7 @@
 """What portfolios predict for shapes that nobody tuned, beside what tuning reaches there and what exists, in one process on one GPU.
 
     python3 bench/portfolios.py --hone build/bin/hone --out OUT --shapes 24 --seed $(git log -n 1 --format=%H -- kernels_src/portfolios)
-    python3 bench/portfolios.py --hone build/bin/hone --out OUT --only softmax:f32 --store S.db
+    python3 bench/portfolios.py --hone build/bin/hone --out OUT --only softmax:f32 matmul:bf16:layout=2 --store S.db --seed 1
 
 Of each operation with a portfolio, shapes are drawn by the seed: log-uniform in its range, about half of the extents no multiples of 8,
 none of those that the portfolio was made of. Each shape is tuned for --budget in a store of its own that knows nothing (--no-transfer), and
@@ -23,6 +23,7 @@ import tempfile
 from vendor import cases, command
 
 WORKS = {"softmax": "softmax", "layernorm": "layernorm", "rmsnorm": "rmsnorm", "row_sum": "row_sum", "transpose": "transpose", "matmul": "gemm"}
+LAYOUT, MODELS_LAYOUT = 1, 2  # of matmul's operands: the default, and the one of models' weights, b[n, k]
 RESERVE_S = 20.0
 MOST_BYTES = 1 << 30
 
@@ -89,11 +90,32 @@ class Problem:
     def name(self):
         return f"{self.operation}:{self.dtype}:{self.shape_text}"
 
+    @property
+    def expression(self):
+        """As PyTorch computes it, of the same memory."""
+        from vendor import works
+
+        extents = dict(self.shape)
+        if self.operation == "matmul" and extents["layout"] == MODELS_LAYOUT:
+            product = works.EXPRESSIONS["gemm"]
+            return lambda a, b: product(a, b.view(extents["n"], extents["k"]).t())
+        return works.EXPRESSIONS[self.case.work]
+
+
+def group_of(operation, dtype, fixed):
+    """softmax:f32, matmul:bf16:layout=2"""
+    layout = fixed.get("layout", LAYOUT)
+    return f"{operation}:{dtype}" + (f":layout={layout}" if layout != LAYOUT else "")
+
+
+def group_of_portfolio(portfolio):
+    return group_of(portfolio["operation"], portfolio["dtype"], {name: parts[0][0] for name, parts in parse_range(portfolio["range"]).items()})
+
 
 def problems_of(portfolio, points, arguments):
     axes = parse_range(portfolio["range"])
     named = cases.AXES[WORKS[portfolio["operation"]]]
-    generator = random.Random(f"{arguments.seed} {portfolio['operation']} {portfolio['dtype']}")
+    generator = random.Random(f"{arguments.seed} {group_of_portfolio(portfolio)}")
     table = {case.extents for case in cases.all_cases() if case.work == WORKS[portfolio["operation"]]}
 
     def is_wanted(shape):
@@ -108,7 +130,8 @@ def problems_of(portfolio, points, arguments):
 def points_of(portfolio, hone, folder):
     """The shapes that the portfolio was made of."""
     file = folder / "portfolio.json"
-    hone.call(["portfolios", portfolio["operation"], "--dtype", portfolio["dtype"], "--store", hone.store, "--out", str(file)], 30.0)
+    hone.call(["portfolios", portfolio["operation"], "--dtype", portfolio["dtype"], "--store", hone.store, "--generation",
+               str(portfolio["generation"]), "--out", str(file)], 30.0)
     return {tuple((name, int(extent)) for name, extent in (field.split("=") for field in point["shape"].split(",")))
             for point in json.loads(file.read_text())["points"]}
 
@@ -156,7 +179,7 @@ def times_of(everybody, case, stopwatch, arguments):
 
 
 def measure(problem, hone, arguments, stopwatch, folder):
-    from vendor import contenders, works
+    from vendor import contenders
 
     with tempfile.TemporaryDirectory(dir=folder) as own:
         own = pathlib.Path(own)
@@ -166,16 +189,16 @@ def measure(problem, hone, arguments, stopwatch, folder):
         kernel, config = tuned(hone, problem, arguments.budget, own / "tuned.db")
         best, _ = exported(hone, problem, own / "tuned", own / "tuned.db", kernel, config)
         case = problem.case
-        function = works.EXPRESSIONS[case.work]
+        function = problem.expression
         everybody = {"tuned": best, "predicted": predicted}
         if case.work == "gemm":
             everybody["cuBLASLt"] = contenders.WithLibrary("cublaslt", function)
         if case.work != "transpose" or 1 not in dict(problem.shape).values():  # PyTorch makes a view of a single row or column
             everybody["torch eager"] = contenders.Expression(function)
         us = times_of(everybody, case, stopwatch, arguments)
-    existing = min((us[name] for name in everybody if name not in ("tuned", "predicted")), default=math.nan)
+    existing = min((us[name] for name in everybody if name not in ("tuned", "predicted")), default=None)
     return {"us": us, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
-            "tuned_config": command.config_text(config), "to_tuned": us["tuned"] / us["predicted"], "to_existing": existing / us["predicted"]}
+            "tuned_config": command.config_text(config), "to_tuned": us["tuned"] / us["predicted"], "to_existing": existing / us["predicted"] if existing else None}
 
 
 def mean(values):
@@ -185,9 +208,11 @@ def mean(values):
 def summaries(rows):
     groups = {}
     for name, row in rows.items():
-        groups.setdefault(":".join(name.split(":")[:2]), []).append(row)
+        operation, dtype, shape = name.split(":")
+        fixed = {field: int(extent) for field, extent in (part.split("=") for part in shape.split(","))}
+        groups.setdefault(group_of(operation, dtype, fixed), []).append(row)
     return {group: {"shapes": len(all_), "to_tuned": mean([row["to_tuned"] for row in all_]), "worst": min(row["to_tuned"] for row in all_),
-                    "below_85": sum(row["to_tuned"] < 0.85 for row in all_), "to_existing": mean([row["to_existing"] for row in all_ if not math.isnan(row["to_existing"])])}
+                    "below_85": sum(row["to_tuned"] < 0.85 for row in all_), "to_existing": mean([row["to_existing"] for row in all_ if row["to_existing"] is not None])}
             for group, all_ in groups.items()}
 
 
@@ -197,7 +222,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         hone = command.Hone(arguments.hone, arguments.store or folder / "none.db", arguments.device, ".", deadline)
-        listed = {f"{one['operation']}:{one['dtype']}": one for one in reversed(hone.call(["portfolios", "--store", hone.store], 30.0)["portfolios"])
+        listed = {group_of_portfolio(one): one for one in reversed(hone.call(["portfolios", "--store", hone.store], 30.0)["portfolios"])
                   if one["operation"] in WORKS}
         chosen = {name: one for name, one in listed.items() if not arguments.only or name in arguments.only}
         problems = {name: problems_of(one, points_of(one, hone, folder), arguments) for name, one in chosen.items()}
@@ -222,7 +247,7 @@ def main():
                 continue
             try:
                 row = document["rows"][problem.name] = measure(problem, hone, arguments, stopwatch, folder)
-                print(f"[{deadline.left():4.0f} s] {problem.name}: {row['to_tuned']:.3f} of tuned, {row['to_existing']:.3f} of existing",
+                print(f"[{deadline.left():4.0f} s] {problem.name}: {row['to_tuned']:.3f} of tuned, {row['to_existing'] or 0.0:.3f} of existing",
                       file=sys.stderr, flush=True)
             except TimeoutError:
                 break
