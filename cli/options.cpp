@@ -6,56 +6,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <istream>
 #include <iterator>
-#include <new>
-#include <ranges>
 #include <vector>
 
-#include "cli/embedding.hpp"
 #include "cli/operations.hpp"
-#include "cli/output.hpp"
 #include "cli/registry.hpp"
-#include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone::cli {
 namespace {
-
-int exit_code(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kDevice:
-    case ErrorCode::kTimeout:
-    case ErrorCode::kIo:
-      return 1;
-    case ErrorCode::kCancelled:
-      return 130;  // what shells say of a command that Ctrl-C ended
-    default:
-      return 2;
-  }
-}
-
-int fail_verb(const std::string& verb, bool json, const Error& error) {
-  if (keep_embedded(error)) {
-    return exit_code(error.code);
-  }
-  return fail(fmt::format("hone {}", verb), json, error.message, exit_code(error.code));
-}
-
-/// What a verb has to say, and what became of saying it.
-int finish(const std::string& verb, bool json, const Output& output) {
-  if (keep_embedded(output)) {
-    return output.exit_code;
-  }
-  const Result<void> printed = print_out(json ? dump(output.json) + "\n" : output.text);
-  if (!printed) {
-    fmt::print(stderr, "hone {}: {}\n", verb, printed.error().message);
-    return exit_code(printed.error().code);
-  }
-  return output.exit_code;
-}
 
 /// The pseudo kernel of a recorded space: its parameters, and no source.
 KernelSpec recorded_spec(const RecordedSpace& recorded, const std::string& file, std::string source_hash) {
@@ -66,51 +27,6 @@ KernelSpec recorded_spec(const RecordedSpace& recorded, const std::string& file,
   spec.dtypes = {DType::kF32};
   spec.parameters = recorded.space().parameters();
   return spec;
-}
-
-/// The options that a help text shows.
-std::vector<std::string> option_names(const std::string& help) {
-  std::vector<std::string> names;
-  for (auto begin = help.find("--"); begin != std::string::npos; begin = help.find("--", begin + 2)) {
-    const auto end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
-    const std::string name = help.substr(begin, end - begin);
-    if (std::ranges::find(names, name) == names.end()) {
-      names.push_back(name);
-    }
-  }
-  return names;
-}
-
-/// What the parser could place nowhere.
-Error unexpected(const cxxopts::Options& options, const std::string& argument, const std::string& verb) {
-  const std::string name = argument.substr(0, argument.find('='));
-  return {ErrorCode::kInvalidArgument, name.starts_with("--")
-                                           ? unknown_name("option", name, option_names(options.help()))
-                                           : fmt::format("unexpected argument '{}'; see hone {} --help", argument, verb)};
-}
-
-/// Of an argument of the wrong type cxxopts quotes the value alone, which does not tell the option.
-std::string misread(const std::string& message, int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
-    const std::string_view value = equals == std::string_view::npos ? word : word.substr(equals + 1);
-    const auto quoted = [&](const auto& piece) {
-      return message.find(fmt::format("\u2018{}\u2019", std::string_view(piece.begin(), piece.end()))) != std::string::npos;
-    };
-    if (!quoted(value) && std::ranges::none_of(std::views::split(value, ','), quoted)) {
-      continue;
-    }
-    const std::string_view option = equals != std::string_view::npos ? word.substr(0, equals) : argv[i - 1];
-    const bool whole = value.find_first_not_of("0123456789", value.starts_with("-") ? 1 : 0) == std::string_view::npos;
-    if (option.starts_with("-") && whole) {
-      return fmt::format("{} takes a whole number, at least 0{}; it cannot be {}", option,
-                         value.starts_with("-") ? "" : " and within range", value);
-    }
-    return option.starts_with("-") ? fmt::format("{} does not take '{}'", option, value)
-                                   : fmt::format("'{}' is not a number in range", value);
-  }
-  return message;
 }
 
 /// An option that may be given several times, each time with any text: a comma in a macro's value is a part of it.
@@ -126,51 +42,6 @@ std::istream& operator>>(std::istream& in, Texts& texts) {
 bool is_recorded(const std::string& kernel) { return kernel.ends_with(".json") || kernel.ends_with(".json.gz"); }
 
 }  // namespace
-
-bool wants_json(int argc, char** argv) {
-  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
-}
-
-int fail(std::string_view who, bool json, const std::string& message, int code) {
-  fmt::print(stderr, "{}: {}\n", who, message);
-  if (json) {
-    const Result<void> printed = print_out(dump(Json{{"error", {{"message", message}}}}) + "\n");
-    if (!printed) {
-      fmt::print(stderr, "{}: {}\n", who, printed.error().message);
-    }
-  }
-  return code;
-}
-
-int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body) {
-  options.add_options()("json", "print one JSON object on standard output")("h,help", "print this help");
-  const std::string verb = argv[0];
-  const bool json = wants_json(argc, argv);
-  try {
-    options.allow_unrecognised_options();
-    const cxxopts::ParseResult arguments = options.parse(argc, argv);
-    if (arguments.count("help") > 0) {
-      return finish(verb, false, {.json = {}, .text = options.help()});
-    }
-    if (!arguments.unmatched().empty()) {
-      return fail_verb(verb, json, unexpected(options, arguments.unmatched().front(), verb));
-    }
-    const Result<Output> output = body(arguments);
-    if (!output) {
-      return fail_verb(verb, json, output.error());
-    }
-    return finish(verb, json, *output);
-  } catch (const cxxopts::exceptions::incorrect_argument_type& wrong) {
-    return fail_verb(verb, json,
-                     {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
-  } catch (const cxxopts::exceptions::exception& wrong) {
-    return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
-  } catch (const std::bad_alloc&) {
-    return fail_verb(verb, json, {ErrorCode::kIo, "not enough memory for this request"});
-  } catch (const std::exception& broken) {
-    return fail_verb(verb, json, {ErrorCode::kIo, fmt::format("internal error: {}", broken.what())});
-  }
-}
 
 std::string without_blanks(std::string text) {
   std::erase(text, ' ');
@@ -255,70 +126,6 @@ Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("--max-error is a share above 0 and below 1, e.g. 1e-3; it cannot be {}", most)};
   }
   return most;
-}
-
-void add_given_options(cxxopts::Options& options) {
-  options.add_options()("input", "an input's elements, from a .npy file (repeatable); its shape determines extents that --shape omits",
-                        cxxopts::value<std::vector<std::string>>(), "ARGUMENT=FILE.npy")(
-      "expect", "an output's correct elements, from a .npy file, instead of the reference's (repeatable)",
-      cxxopts::value<std::vector<std::string>>(), "ARGUMENT=FILE.npy");
-}
-
-namespace {
-
-Result<std::map<std::string, std::filesystem::path>> named_files(const cxxopts::ParseResult& arguments, const std::string& option) {
-  std::map<std::string, std::filesystem::path> files;
-  if (arguments.count(option) == 0) {
-    return files;
-  }
-  for (const std::string& text : arguments[option].as<std::vector<std::string>>()) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' is not of the form --{} ARGUMENT=FILE.npy", text, option)};
-    }
-    if (!files.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
-      return Error{ErrorCode::kInvalidArgument, fmt::format("--{} names '{}' twice", option, text.substr(0, equals))};
-    }
-  }
-  return files;
-}
-
-}  // namespace
-
-Result<Given> find_given(const cxxopts::ParseResult& arguments, const KernelSpec& spec) {
-  HONE_ASSIGN(const auto inputs, named_files(arguments, "input"));
-  HONE_ASSIGN(const auto answers, named_files(arguments, "expect"));
-  return hone::find_given(spec, inputs, answers);
-}
-
-Result<Shape> with_given_fields(Shape shape, const KernelSpec& spec, const Given& given) {
-  HONE_ASSIGN(const auto told, given_fields(spec, given));
-  for (const auto& [field, extent] : told) {
-    const auto asked = std::ranges::find(shape, field, [](const auto& one) { return one.first; });
-    if (asked != shape.end() && asked->second != extent) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("--shape has {}={}, but the given arrays have {}={}", field, asked->second, field, extent)};
-    }
-    if (asked == shape.end()) {
-      shape.emplace_back(field, extent);
-    }
-  }
-  return shape;
-}
-
-Json given_json(const Given& given) {
-  return given.empty() ? Json() : Json{{"inputs", given.inputs}, {"answers", given.answers}, {"digest", given.digest}};
-}
-
-std::string given_text(const Given& given) {
-  std::string lines;
-  for (const auto& [name, file] : given.inputs) {
-    lines += fmt::format("given    {} from {}\n", name, file);
-  }
-  for (const auto& [name, file] : given.answers) {
-    lines += fmt::format("given    the answer {} from {}\n", name, file);
-  }
-  return given.empty() ? lines : lines + fmt::format("given    as {}: these arrays have their own records\n", given.digest);
 }
 
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {

@@ -1,17 +1,15 @@
 #pragma once
-// What the verbs share: options, what they mean, and how a verb ends.
+// The options that several verbs have, and what they mean.
 
 #include <cxxopts.hpp>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
+#include "cli/given_options.hpp"
+#include "cli/run_verb.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/kernel/kernel_spec.hpp"
-#include "engine/measure/given.hpp"
 #include "engine/measure/measure.hpp"
 #include "engine/plugin/registry.hpp"
 #include "engine/replay/recorded_space.hpp"
@@ -19,25 +17,6 @@
 #include "engine/store/store.hpp"
 
 namespace hone::cli {
-
-using Json = nlohmann::ordered_json;
-
-/// What a verb has to say: JSON for --json, text otherwise.
-struct Output {
-  Json json;
-  std::string text;
-  int exit_code = 0;
-};
-
-/// Parses the arguments with `options` (--json and --help are added), runs `body`, prints its output or its error. Returns the exit code:
-/// 0, 2 for bad input or something missing, 1 for a failure of the device, the disk or a worker and for output that could not be written,
-/// 130 if it was interrupted.
-int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body);
-
-/// Whether --json is among the arguments.
-bool wants_json(int argc, char** argv);
-/// Says what went wrong, for people and with `json` for programs too, and returns `code`.
-int fail(std::string_view who, bool json, const std::string& message, int code);
 
 /// For lists that people write with blanks: "rows=512, cols=2048".
 std::string without_blanks(std::string text);
@@ -52,16 +31,6 @@ Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments);
 /// --max-error: accuracy as a constraint, and a part of a record's key.
 void add_accuracy_option(cxxopts::Options& options);
 Result<double> find_accuracy(const cxxopts::ParseResult& arguments);
-/// --input, --expect: arrays in place of drawn inputs and of the reference's answers.
-void add_given_options(cxxopts::Options& options);
-/// Nothing where the verb has no such options.
-Result<Given> find_given(const cxxopts::ParseResult& arguments, const KernelSpec& spec);
-/// The shape with the fields that given arrays tell. Errors: a field of which it says something else.
-Result<Shape> with_given_fields(Shape shape, const KernelSpec& spec, const Given& given);
-/// What is known of given arrays, as a verb reports it.
-Json given_json(const Given& given);
-std::string given_text(const Given& given);
-
 /// --graph-below, --timing-seconds: up to which time calls are timed as a graph, and how long a configuration is timed.
 void add_timing_options(cxxopts::Options& options);
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments);

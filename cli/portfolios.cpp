@@ -30,10 +30,10 @@ struct KnownPortfolio {
 using Names = std::vector<std::string>;
 
 void add_selection(cxxopts::Options& options) {
-  options.add_options()("operations", "operations or kernels; without any, all", cxxopts::value<Names>(), "NAME ...")(
-      "dtype", "of these dtypes alone", cxxopts::value<std::string>(), "DTYPE")(
-      "product", "for this product alone, as hone portfolios lists it", cxxopts::value<std::string>(), "PRODUCT")(
-      "generation", "the one of this generation of the store (0: those that came with Hone)", cxxopts::value<std::int64_t>(), "N");
+  options.add_options()("operations", "operations or kernels (default: all)", cxxopts::value<Names>(), "NAME ...")(
+      "dtype", "only those of these dtypes", cxxopts::value<std::string>(), "DTYPE")(
+      "product", "only those for this product, named as hone portfolios lists it", cxxopts::value<std::string>(), "PRODUCT")(
+      "generation", "only the one of this generation of the store (0: those that came with Hone)", cxxopts::value<std::int64_t>(), "N");
   options.parse_positional({"operations"});
   options.positional_help("[OPERATION ...]");
 }
@@ -228,8 +228,7 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
 
 Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
-  const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : "";
-  HONE_ASSIGN(const Registry::Found device, wanted.empty() ? registry().best_device() : registry().device(wanted));
+  HONE_ASSIGN(const Registry::Found device, find_device(arguments));
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   std::size_t unreadable = 0;
   HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get(), unreadable));
@@ -268,8 +267,8 @@ int portfolios(int argc, char** argv) {
   add_selection(options);
   add_store_option(options);
   options.add_options()("out", "write the portfolio as text to a file", cxxopts::value<std::string>(), "FILE")(
-      "add", "take a portfolio from a file into the store", cxxopts::value<std::string>(), "FILE")(
-      "remake", "make the store's portfolios anew from its sessions: after an update of Hone, or more sessions");
+      "add", "add the portfolio in a file to the store", cxxopts::value<std::string>(), "FILE")(
+      "remake", "make the store's portfolios again from its sessions, after more sessions or an update of Hone");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     if (arguments.count("add") > 0) {
       return add_one(arguments, arguments["add"].as<std::string>());
@@ -286,12 +285,12 @@ int portfolios(int argc, char** argv) {
 
 int warm_up(int argc, char** argv) {
   cxxopts::Options options("hone warm",
-                           "Compiles the configurations of the portfolios for a device into the store, so that no program waits for a "
-                           "compiler. What is\nthere already is left as it is.");
+                           "Compiles the configurations of a device's portfolios into the store, so that no program waits for a "
+                           "compiler.\nSkips those that the store has.");
   add_selection(options);
   add_store_option(options);
   add_plugin_option(options);
-  options.add_options()("device", "which device (default: the best one)", cxxopts::value<std::string>(), "ID");
+  options.add_options()("device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID");
   return run_verb(options, argc, argv, warm_all);
 }
 

@@ -147,7 +147,7 @@ Result<std::unique_ptr<hone_tuning>> tune_operation(TuneRequest request, Operati
   return tuning;
 }
 
-Result<std::unique_ptr<hone_tuning>> tune_problem(const hone_engine& engine, const EngineCore::Known& known, const Problem& problem,
+Result<std::unique_ptr<hone_tuning>> tune_problem(const hone_engine& engine, const NamedOperation& known, const Problem& problem,
                                                   const hone_tuning_options& options) {
   std::stop_source stop;
   HONE_ASSIGN(TuneRequest request, request_of(engine, options, stop));

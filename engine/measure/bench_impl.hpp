@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "engine/measure/fill.hpp"
 #include "engine/measure/guarded_arena.hpp"
 #include "engine/measure/measure.hpp"
+#include "engine/measure/sampling.hpp"
 
 namespace hone {
 
@@ -100,9 +102,11 @@ struct Bench::Impl {
                                           double limit_us);
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                       std::optional<double> incumbent_us, Readings& readings);
+  Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
+
+  // interleaved_timing.cpp
   Result<std::vector<Timing>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
                                                Readings& readings);
-  Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
 
   Device& device_;
   std::size_t bytes_ = 0;  ///< device memory except workspaces, the second place and the calls of graphs
@@ -149,7 +153,7 @@ struct Bench::Impl {
   /// Makes the answer that of this configuration.
   void use(const Configuration& configuration);
   Result<void> face(const Subject& subject);
-  Result<void> run_on_own_buffers(Subject& subject);  // timing.cpp
+  Result<void> run_on_own_buffers(Subject& subject);  // interleaved_timing.cpp
   Result<bool> recall();
   Result<void> remember();
   [[nodiscard]] std::size_t most_known_bytes() const;
@@ -231,15 +235,16 @@ struct Bench::Impl {
   Result<std::vector<double>> sample(Subject& subject, int samples, bool flush);
   /// Reports that the `finalist` runs next, for about `us` microseconds.
   void take_turn(std::size_t finalist, double us) const;
+  Result<Samples> accepted(Readings& readings, const std::function<Result<Samples>()>& take);
+  /// Whether the timed runs were correct: overwritten elements, damage, and, unless it lost its race, all outputs of the last run.
+  Result<Validation> check_timed(const Subject& subject, bool lost);
+
+  // interleaved_timing.cpp
   Result<std::vector<Subject>> warm_up_finalists(std::span<const Finalist> finalists, const MeasureSettings& settings);
   /// One sample of a finalist, and whether it did damage.
   Result<double> sample_finalist(Subject& finalist, const MeasureSettings& settings);
-  Result<void> take_rounds(std::vector<Subject>& subjects, std::vector<std::vector<double>>& samples, const MeasureSettings& settings,
-                           std::uint64_t seed, Readings& readings);
-  template <class Take>
-  Result<std::vector<std::vector<double>>> accepted(Readings& readings, const Take& take);
-  /// Whether the timed runs were correct: overwritten elements, damage, and, unless it lost its race, all outputs of the last run.
-  Result<Validation> check_timed(const Subject& subject, bool lost);
+  Result<void> take_rounds(std::vector<Subject>& subjects, Samples& samples, const MeasureSettings& settings, std::uint64_t seed,
+                           Readings& readings);
 
   // graph_timing.cpp
   /// A second set of the problem's buffers, for a call of a graph.

@@ -5,11 +5,10 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
-#include <numeric>
-#include <random>
 #include <thread>
 
 #include "engine/measure/bench_impl.hpp"
+#include "engine/measure/sampling.hpp"
 #include "hone/random.h"
 
 namespace hone {
@@ -27,49 +26,9 @@ constexpr std::chrono::milliseconds kPause{10};
 /// A warm-up run this many times slower than what would lose the race decides it with one sample more instead of race_samples.
 constexpr double kHopeless = 3.0;
 
-double total(const std::vector<double>& samples) { return std::accumulate(samples.begin(), samples.end(), 0.0); }
-
-double fastest(const std::vector<double>& samples) { return *std::min_element(samples.begin(), samples.end()); }
-
-bool is_settled(const std::vector<double>& samples, const MeasureSettings& settings) {
-  if (static_cast<int>(samples.size()) < settings.minimum_samples) {
-    return false;
-  }
-  const Measurement so_far = summarize(samples);
-  return (so_far.ci95_high_us - so_far.ci95_low_us) / 2.0 <= settings.target_relative_ci * so_far.median_us;
-}
-
 using Clock = std::chrono::steady_clock;
 
-/// Samples to take next, of each of `subjects`; 0 when it is enough. The number doubles from race_samples on, within the time that is left.
-/// What was spent since `begin` counts, not the samples alone: on a host, flushing the cache takes longer than a small kernel.
-int next_batch(const std::vector<std::vector<double>>& samples, const MeasureSettings& settings, Clock::time_point begin) {
-  const int taken = static_cast<int>(samples.front().size());
-  const int first = std::max(1, settings.race_samples);
-  if (taken == 0) {
-    return first;
-  }
-  double sampled_us = 0.0;
-  for (const std::vector<double>& of_one : samples) {
-    sampled_us += total(of_one);
-  }
-  const double spent_us = std::max(sampled_us, std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-  const double left_us = settings.maximum_seconds * 1e6 * static_cast<double>(samples.size()) - spent_us;
-  const bool settled = std::ranges::all_of(samples, [&](const std::vector<double>& of_one) { return is_settled(of_one, settings); });
-  if (settled || (left_us <= 0.0 && taken >= settings.race_samples)) {
-    return 0;
-  }
-  const double round_us = std::max(spent_us / taken, 1e-3);
-  const double affordable = std::max(1.0, left_us / round_us);
-  const int wanted = std::max(0, std::min(taken, settings.maximum_samples - taken));
-  return static_cast<int>(std::min(static_cast<double>(wanted), affordable));
-}
-
-void append(std::vector<std::vector<double>>& samples, const std::vector<std::vector<double>>& batch) {
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    samples[i].insert(samples[i].end(), batch[i].begin(), batch[i].end());
-  }
-}
+double fastest(const std::vector<double>& samples) { return *std::min_element(samples.begin(), samples.end()); }
 
 }  // namespace
 
@@ -166,11 +125,10 @@ Result<std::vector<double>> Bench::Impl::sample(Subject& subject, int samples, b
 }
 
 /// What `take` measures while the device is not throttled. `readings` hold the state before it, and afterwards the state after it.
-template <class Take>
-Result<std::vector<std::vector<double>>> Bench::Impl::accepted(Readings& readings, const Take& take) {
+Result<Samples> Bench::Impl::accepted(Readings& readings, const std::function<Result<Samples>()>& take) {
   std::uint64_t before = readings.throttle_reasons;
   for (int retry = 0;; ++retry) {
-    Result<std::vector<std::vector<double>>> batch = take();
+    Result<Samples> batch = take();
     if (!batch) {
       return batch;
     }
@@ -231,18 +189,20 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
     HONE_TRY(select_timing_method(timed, settings, incumbent_us.value_or(kUnlimited)));
   }
   readings = device_.readings();
-  std::vector<std::vector<double>> samples(1);
+  Samples samples(1);
   const Clock::time_point begin = Clock::now();
+  const auto elapsed_us = [begin] { return std::chrono::duration<double, std::micro>(Clock::now() - begin).count(); };
   const double warmed_us = std::chrono::duration<double, std::micro>(begin - warming).count() / std::max(1, settings.warmup_runs);
   bool lost = false;
-  while (const int batch = lost || timed.unmended > 0 ? 0 : hopeless && samples[0].empty() ? 1 : next_batch(samples, settings, begin)) {
+  while (const int batch = lost || timed.unmended > 0       ? 0
+                           : hopeless && samples[0].empty() ? 1
+                                                            : next_batch(samples, settings, elapsed_us())) {
     // Flushing the cache between samples can cost more than they do.
-    const double spent_us = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-    const double batch_us = (samples[0].empty() ? warmed_us : spent_us / static_cast<double>(samples[0].size())) * batch;
-    const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
+    const double batch_us = (samples[0].empty() ? warmed_us : elapsed_us() / static_cast<double>(samples[0].size())) * batch;
+    const auto take = [&]() -> Result<Samples> {
       take_turn(0, batch_us);
       HONE_ASSIGN(std::vector<double> taken, sample(timed, batch, settings.flush_cache));
-      return std::vector<std::vector<double>>{std::move(taken)};
+      return Samples{std::move(taken)};
     };
     HONE_ASSIGN(const auto taken, accepted(readings, take));
     append(samples, taken);
@@ -315,126 +275,6 @@ Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configu
     HONE_TRY(sample(repeated, batch, false));
   }
   return check_timed(repeated, false);
-}
-
-Result<std::vector<Bench::Impl::Subject>> Bench::Impl::warm_up_finalists(std::span<const Finalist> finalists,
-                                                                         const MeasureSettings& settings) {
-  std::vector<std::vector<std::size_t>> counts;
-  std::vector<std::size_t> largest(slots_.size(), 0);
-  for (const Finalist& finalist : finalists) {
-    HONE_ASSIGN(auto of_one, workspace_counts(finalist.configuration));
-    std::ranges::transform(largest, of_one, largest.begin(), [](std::size_t a, std::size_t b) { return std::max(a, b); });
-    counts.push_back(std::move(of_one));
-  }
-  HONE_TRY(fit_workspaces(largest));  // one set that fits them all
-  std::vector<Subject> subjects;
-  double fastest_us = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < finalists.size(); ++i) {
-    take_turn(i, 0.0);
-    use(finalists[i].configuration);
-    HONE_TRY(ready_for_timing());
-    subjects.push_back(subject(*finalists[i].kernel, finalists[i].configuration, std::move(counts[i])));
-    HONE_TRY(warm_up(subjects.back(), std::max(1, settings.warmup_runs), settings.flush_cache));
-    fastest_us = std::min(fastest_us, subjects.back().warmup_us);
-  }
-  for (std::size_t i = 0; i < subjects.size(); ++i) {
-    take_turn(i, 0.0);
-    HONE_TRY(face(subjects[i]));
-    HONE_TRY(select_timing_method(subjects[i], settings, fastest_us));
-  }
-  if (!has_graphs_) {  // found out with the third of five, say
-    std::ranges::for_each(subjects, [](Subject& finalist) { finalist.graph.reset(); });
-  }
-  return subjects;
-}
-
-/// One sample of a finalist, and whether it was right: what it damages must not be its rivals' fault.
-Result<double> Bench::Impl::sample_finalist(Subject& finalist, const MeasureSettings& settings) {
-  HONE_TRY(face(finalist));
-  HONE_ASSIGN(const std::vector<double> one, sample(finalist, 1, settings.flush_cache));
-  std::vector<Frozen> watched = bands(kFirst);
-  watched.insert(watched.end(), inputs_[kFirst].begin(), inputs_[kFirst].end());
-  HONE_ASSIGN(finalist.harm, damage(watched));
-  if (finalist.harm) {
-    HONE_TRY(repair());
-    HONE_TRY(ready_for_timing());
-    HONE_TRY(fill_call_sets());
-  }
-  return one.front();
-}
-
-/// Rounds of one turn each, in an order shuffled anew, until it is enough or fewer than two are left that were right so far.
-Result<void> Bench::Impl::take_rounds(std::vector<Subject>& subjects, std::vector<std::vector<double>>& samples,
-                                      const MeasureSettings& settings, std::uint64_t seed, Readings& readings) {
-  std::mt19937_64 random(seed);
-  std::vector<std::size_t> alive(subjects.size());
-  std::iota(alive.begin(), alive.end(), std::size_t{0});
-  const auto failed = [&](std::size_t i) { return subjects[i].unmended > 0 || subjects[i].harm.has_value(); };
-  const auto of_alive = [&] {
-    std::vector<std::vector<double>> taken;
-    std::ranges::transform(alive, std::back_inserter(taken), [&](std::size_t i) { return samples[i]; });
-    return taken;
-  };
-  const Clock::time_point begin = Clock::now();
-  while (const int rounds = alive.empty() ? 0 : next_batch(of_alive(), settings, begin)) {
-    const auto take = [&]() -> Result<std::vector<std::vector<double>>> {
-      std::vector<std::vector<double>> batch(subjects.size());
-      for (int round = 0; round < rounds; ++round) {
-        std::vector<std::size_t> order = alive;
-        std::shuffle(order.begin(), order.end(), random);
-        for (const std::size_t i : order) {
-          if (!failed(i)) {
-            take_turn(i, 0.0);
-            HONE_ASSIGN(const double one, sample_finalist(subjects[i], settings));
-            batch[i].push_back(one);
-          }
-        }
-      }
-      return batch;
-    };
-    HONE_ASSIGN(const auto batch, accepted(readings, take));
-    append(samples, batch);
-    std::erase_if(alive, failed);
-  }
-  return {};
-}
-
-/// The calls of a graph have memory of their own, so the problem's holds what somebody else left: right by the answer that all have, or
-/// another's.
-Result<void> Bench::Impl::run_on_own_buffers(Subject& subject) {
-  if (answer_fields_.empty() || subject.graph == nullptr) {
-    return {};
-  }
-  std::unique_ptr<CallGraph> graph = std::move(subject.graph);
-  const Result<std::vector<double>> run = sample(subject, 1, false);
-  subject.graph = std::move(graph);
-  return run ? Result<void>() : run.error();
-}
-
-Result<std::vector<Timing>> Bench::Impl::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
-                                                          std::uint64_t seed, Readings& readings) {
-  if (finalists.empty()) {
-    return std::vector<Timing>();
-  }
-  HONE_TRY(ready_for_timing());
-  HONE_ASSIGN(auto subjects, warm_up_finalists(finalists, settings));
-  readings = device_.readings();
-  std::vector<std::vector<double>> samples(finalists.size());
-  HONE_TRY(take_rounds(subjects, samples, settings, seed, readings));
-  std::vector<Timing> timed(finalists.size());
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    timed[i].measurement = summarize(std::move(samples[i]));
-    timed[i].measurement.by_graph = subjects[i].graph != nullptr;
-    HONE_TRY(face(subjects[i]));
-    if (subjects[i].unmended == 0 && !subjects[i].harm) {
-      // They share the buffers: what lies there is a finalist's own only after a run of its own.
-      take_turn(i, 0.0);
-      HONE_TRY(sample(subjects[i], 1, settings.flush_cache));
-      HONE_TRY(run_on_own_buffers(subjects[i]));
-    }
-    HONE_ASSIGN(timed[i].validation, check_timed(subjects[i], false));
-  }
-  return timed;
 }
 
 }  // namespace hone

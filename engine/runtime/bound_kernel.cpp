@@ -13,7 +13,7 @@ namespace hone {
 
 class BoundKernel::Core {
  public:
-  Core(std::shared_ptr<EngineCore> engine, std::shared_ptr<const EngineCore::Known> known, Problem problem, std::vector<std::size_t> places)
+  Core(std::shared_ptr<EngineCore> engine, std::shared_ptr<const NamedOperation> known, Problem problem, std::vector<std::size_t> places)
       : engine_(std::move(engine)),
         known_(std::move(known)),
         problem_(std::move(problem)),
@@ -72,7 +72,7 @@ class BoundKernel::Core {
   }
 
   const std::shared_ptr<EngineCore> engine_;
-  const std::shared_ptr<const EngineCore::Known> known_;
+  const std::shared_ptr<const NamedOperation> known_;
   const Problem problem_;
   const std::vector<std::size_t> places_;  ///< of the extents, in problem_.shape
   const Origin origin_;

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <sstream>
 
-#include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/static_fields.hpp"
 
 namespace hone {
@@ -15,19 +12,8 @@ namespace {
 /// Of an operation: what stands in is one of the latest.
 constexpr std::size_t kMostCodes = 16;
 
-std::string key_of(const EngineCore::Known& known, const Problem& problem) {
+std::string key_of(const NamedOperation& known, const Problem& problem) {
   return fmt::format("{} {} {} {}", known.operation.name, name(problem.dtype), text(problem.shape), known.hashes);
-}
-
-/// Those of the options and of the environment.
-std::vector<std::string> forced_defaults(const EngineOptions& options) {
-  std::vector<std::string> names = options.force_default;
-  const char* const variable = std::getenv("HONE_FORCE_DEFAULT");
-  std::istringstream list(variable == nullptr ? "" : variable);
-  for (std::string name; std::getline(list, name, ',');) {
-    names.push_back(name);
-  }
-  return names;
 }
 
 }  // namespace
@@ -38,10 +24,10 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   core->max_error_ = options.max_error;
   core->given_ = options.given;
   core->view_ = {.generation = options.generation.value_or(StoreView::kNewest), .approved_only = options.approved_only};
-  core->force_default_ = forced_defaults(options);
+  core->names_.force_defaults(options.force_default);
   HONE_ASSIGN(core->found_, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
   std::vector<const LibraryKernel*> libraries = core->found_.plugin->libraries();
-  std::erase_if(libraries, [&](const LibraryKernel* library) { return core->is_default_forced(library->name()); });
+  std::erase_if(libraries, [&](const LibraryKernel* library) { return core->names_.is_default_forced(library->name()); });
   core->libraries_ = std::make_unique<Libraries>(std::move(libraries));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
@@ -63,62 +49,6 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   return core;
 }
 
-/// What `hone tune` finds it by: an application's own kernel by its file, where that is here, anything else by its name.
-std::string EngineCore::recorded_name(const Operation& operation) const {
-  const KernelSpec& kernel = *operation.definition;
-  const bool is_own = operation.name == kernel.name && std::ranges::find(own_in_order_, &kernel) != own_in_order_.end();
-  std::error_code failed;
-  const std::filesystem::path file = std::filesystem::absolute(kernel.file, failed);
-  return is_own && std::filesystem::is_regular_file(file, failed) ? file.string() : operation.name;
-}
-
-/// A kernel of the application's own comes before an operation, and that before a built-in kernel, of the same name.
-Result<Operation> EngineCore::meaning_of(std::string_view name) const {
-  const auto own = own_kernels_.find(name);
-  if (own != own_kernels_.end() && operation_of(own->second) != name) {
-    return Operation{std::string(name), {&own->second}, &own->second};
-  }
-  Result<Operation> operation = find_operation(name, own_in_order_);
-  if (operation) {
-    return operation;
-  }
-  HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(name));
-  return Operation{std::string(name), {builtin}, builtin};
-}
-
-Result<std::shared_ptr<const EngineCore::Known>> EngineCore::find(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
-  if (const auto asked = names_.find(name); asked != names_.end()) {
-    return asked->second;
-  }
-  HONE_ASSIGN(Operation operation, meaning_of(name));
-  auto known = std::make_shared<Known>();
-  for (const KernelSpec* const spec : operation.implementations) {
-    known->hashes += spec->source_hash;
-  }
-  known->tuned = operation;
-  std::erase_if(known->tuned.implementations, [&](const KernelSpec* spec) {
-    return is_default_forced(spec->name) || is_default_forced(operation_of(*spec)) || is_default_forced(operation.name);
-  });
-  known->recorded = recorded_name(operation);
-  known->operation = std::move(operation);
-  names_.emplace(name, known);
-  return std::shared_ptr<const Known>(std::move(known));
-}
-
-Result<void> EngineCore::add_kernel(KernelSpec read) {
-  const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(KernelSpec spec, as_implementation(std::move(read), own_in_order_));
-  const std::string key = spec.name;
-  const auto [at, added] = own_kernels_.emplace(key, std::move(spec));
-  if (!added) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("a kernel named '{}' was added already", key)};
-  }
-  own_in_order_.push_back(&at->second);
-  names_.clear();
-  return {};
-}
-
 Result<std::shared_ptr<Prepared>> EngineCore::make(const KernelSpec& spec, const Problem& problem, LaunchPlan plan) {
   const PreparedFor where{.device = device_, .memory = workspaces_, .info = &found_.info};
   const bool is_default = plan.choice.source == Source::kDefault;
@@ -136,8 +66,8 @@ Result<std::shared_ptr<Prepared>> EngineCore::make(const KernelSpec& spec, const
   return prepared;
 }
 
-Result<std::shared_ptr<Prepared>> EngineCore::load_choice(const Known& known, const KernelSpec& spec, const Problem& problem, Choice choice,
-                                                          Store* from) {
+Result<std::shared_ptr<Prepared>> EngineCore::load_choice(const NamedOperation& known, const KernelSpec& spec, const Problem& problem,
+                                                          Choice choice, Store* from) {
   LoadedCode loaded{
       .spec = &spec, .shape = problem.shape, .configuration = choice.configuration, .source = choice.source, .code = {}, .user = {}};
   HONE_ASSIGN(LaunchPlan plan, make_launch_plan(spec, problem, std::move(choice), found_, from));
@@ -155,11 +85,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_choice(const Known& known, co
   return prepared;
 }
 
-bool EngineCore::is_default_forced(std::string_view name) const {
-  return std::ranges::any_of(force_default_, [&](const std::string& forced) { return forced == name || forced == "all"; });
-}
-
-Result<std::shared_ptr<Prepared>> EngineCore::load_default(const Known& known, const Problem& problem, Store* from,
+Result<std::shared_ptr<Prepared>> EngineCore::load_default(const NamedOperation& known, const Problem& problem, Store* from,
                                                            const std::string& why) {
   HONE_ASSIGN(OperationChoice standard, choose(known.operation, problem, found_.info, nullptr, {.portfolios = false}));
   standard.choice.why = why;
@@ -168,7 +94,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_default(const Known& known, c
 
 /// In place of a winner that does not load: of a library's function the best kernel that is no library's; of what a portfolio predicts, and
 /// nobody can compile, the nearest record, whose code is there; of a record the default.
-Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& failed, const Known& known, const Problem& problem,
+Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& failed, const NamedOperation& known, const Problem& problem,
                                                          Store* from, const std::string& why) {
   const bool predicted = failed.choice.source == Source::kPredicted;
   for (const bool portfolios : {true, false}) {
@@ -189,7 +115,8 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& 
 }
 
 /// A winner that does not load costs its speed: another runs in its place.
-Result<std::shared_ptr<Prepared>> EngineCore::load(const Known& known, const Problem& problem, const std::shared_ptr<Prepared>& standing) {
+Result<std::shared_ptr<Prepared>> EngineCore::load(const NamedOperation& known, const Problem& problem,
+                                                   const std::shared_ptr<Prepared>& standing) {
   const std::shared_ptr<Store> from = store_->get();
   if (known.tuned.implementations.empty()) {
     HONE_ASSIGN(std::shared_ptr<Prepared> forced, load_default(known, problem, from.get(), "the default is forced"));
@@ -235,7 +162,7 @@ bool EngineCore::is_settled(const std::shared_ptr<Prepared>& standing) const {
 }
 
 /// Loads a problem where it is asked for first, and again once it was tuned; `asked.loading` is held.
-Result<void> EngineCore::refresh(AskedProblem& asked, const Known& known, const Problem& problem) {
+Result<void> EngineCore::refresh(AskedProblem& asked, const NamedOperation& known, const Problem& problem) {
   const std::shared_ptr<Prepared> standing = asked.loaded();
   if (is_settled(standing)) {
     return {};
@@ -253,7 +180,7 @@ Result<void> EngineCore::refresh(AskedProblem& asked, const Known& known, const 
   return {};
 }
 
-Result<Kernel> EngineCore::look_up(const std::shared_ptr<const Known>& known, const Problem& problem) {
+Result<Kernel> EngineCore::look_up(const std::shared_ptr<const NamedOperation>& known, const Problem& problem) {
   const std::string key = key_of(*known, problem);
   const std::shared_ptr<AskedProblem> asked = problems_.ask(key);
   if (std::shared_ptr<Prepared> loaded = asked->loaded(); !is_settled(loaded)) {
@@ -265,7 +192,7 @@ Result<Kernel> EngineCore::look_up(const std::shared_ptr<const Known>& known, co
   return Kernel(std::move(loaded));
 }
 
-Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const Known>& known, const Problem& problem, bool& stands_in) {
+Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const NamedOperation>& known, const Problem& problem, bool& stands_in) {
   const std::string key = key_of(*known, problem);
   const std::shared_ptr<AskedProblem> asked = problems_.ask(key);
   std::shared_ptr<Prepared> loaded = asked->loaded();
@@ -291,7 +218,7 @@ Result<Kernel> EngineCore::look_up_at_once(const std::shared_ptr<const Known>& k
 }
 
 void EngineCore::load_in_background(const std::string& key, const std::shared_ptr<AskedProblem>& asked,
-                                    const std::shared_ptr<const Known>& known, const Problem& problem) {
+                                    const std::shared_ptr<const NamedOperation>& known, const Problem& problem) {
   const auto load_it = [this, asked, known, problem] {
     const std::lock_guard lock(asked->loading);
     if (Result<void> loaded = refresh(*asked, *known, problem); !loaded) {
@@ -302,7 +229,7 @@ void EngineCore::load_in_background(const std::string& key, const std::shared_pt
 }
 
 /// The nearest of what is loaded: its launch is planned anew, its code is there.
-Result<std::shared_ptr<Prepared>> EngineCore::stand_in(const Known& known, const Problem& problem) {
+Result<std::shared_ptr<Prepared>> EngineCore::stand_in(const NamedOperation& known, const Problem& problem) {
   std::vector<LoadedCode> codes;
   {
     const std::lock_guard lock(known.mutex);
@@ -341,7 +268,8 @@ Result<std::shared_ptr<Prepared>> EngineCore::stand_in(const Known& known, const
 
 bool EngineCore::may_be_tuned(const Prepared& prepared) const { return !prepared.settled && tunes_.load(std::memory_order_relaxed); }
 
-void EngineCore::want(const std::string& key, const std::shared_ptr<const Known>& known, const Problem& problem, const Prepared& prepared) {
+void EngineCore::want(const std::string& key, const std::shared_ptr<const NamedOperation>& known, const Problem& problem,
+                      const Prepared& prepared) {
   if (!may_be_tuned(prepared)) {
     return;
   }
@@ -391,7 +319,7 @@ void EngineCore::supersede(const std::string& key) {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
-void EngineCore::note_tuned(const Known& known, const Problem& problem) {
+void EngineCore::note_tuned(const NamedOperation& known, const Problem& problem) {
   store_->look_again();
   supersede(key_of(known, problem));
 }
@@ -422,7 +350,7 @@ void EngineCore::start_recording(const std::filesystem::path& file) {
 }
 
 /// The time is that of the record, as its session measured it: to time launches here would cost the hot path, and tell less.
-void EngineCore::count_launches(Prepared& prepared, const Known& known, const Problem& problem) const {
+void EngineCore::count_launches(Prepared& prepared, const NamedOperation& known, const Problem& problem) const {
   if (recorder_ == nullptr) {
     return;
   }

@@ -1,16 +1,16 @@
 #pragma once
-// What Engine is behind its interface: it knows kernels by their names, looks problems up, loads them and keeps them.
+// What Engine is behind its interface: it looks problems up, loads them and keeps them.
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "engine/kernel/operation.hpp"
+#include "engine/runtime/kernel_names.hpp"
 #include "engine/runtime/loader.hpp"
 #include "engine/runtime/parts.hpp"
 #include "engine/runtime/problems.hpp"
@@ -23,37 +23,18 @@ namespace hone {
 /// Thread-safe. Locks are taken in the order AskedProblem::loading, device_mutex_; mutex_ is never held while another is asked for.
 class EngineCore {
  public:
-  /// Loaded code, and the configuration that it is of: what may stand in for a problem that is not loaded.
-  struct LoadedCode {
-    const KernelSpec* spec = nullptr;
-    Shape shape;  ///< of the problem that it was loaded for
-    Configuration configuration;
-    Source source = Source::kDefault;
-    Compiled code;
-    std::weak_ptr<const Prepared> user;  ///< the device has the code as long as that is there
-  };
-  /// What a name means: an operation of one kernel or of several.
-  struct Known {
-    Operation operation;
-    Operation tuned;       ///< without the kernels whose default is forced: none at all where the operation's is
-    std::string hashes;    ///< of the kernels' sources
-    std::string recorded;  ///< what a workload calls it
-    mutable std::mutex mutex;
-    mutable std::vector<LoadedCode> codes;  ///< the latest last
-  };
-
   static Result<std::shared_ptr<EngineCore>> open(const EngineOptions& options);
   EngineCore(const EngineCore&) = delete;
   EngineCore& operator=(const EngineCore&) = delete;
   ~EngineCore() = default;
 
   /// What the name means now.
-  Result<std::shared_ptr<const Known>> find(std::string_view name) const;
-  Result<void> add_kernel(KernelSpec read);
+  Result<std::shared_ptr<const NamedOperation>> find(std::string_view name) const { return names_.find(name); }
+  Result<void> add_kernel(KernelSpec read) { return names_.add(std::move(read)); }
   /// Where the problem is not loaded, or was tuned since, loads it in the calling thread.
-  Result<Kernel> look_up(const std::shared_ptr<const Known>& known, const Problem& problem);
+  Result<Kernel> look_up(const std::shared_ptr<const NamedOperation>& known, const Problem& problem);
   /// Whatever is loaded and may serve, at once; `stands_in` says whether something else is being loaded meanwhile.
-  Result<Kernel> look_up_at_once(const std::shared_ptr<const Known>& known, const Problem& problem, bool& stands_in);
+  Result<Kernel> look_up_at_once(const std::shared_ptr<const NamedOperation>& known, const Problem& problem, bool& stands_in);
 
   [[nodiscard]] const Origin& origin() const { return origin_; }
   [[nodiscard]] const DeviceInfo& device_info() const { return found_.info; }
@@ -64,7 +45,7 @@ class EngineCore {
   [[nodiscard]] Result<std::int64_t> store_generation() const;
   [[nodiscard]] BackgroundReport report() const;
   /// This process has tuned the problem: later lookups find its record.
-  void note_tuned(const Known& known, const Problem& problem);
+  void note_tuned(const NamedOperation& known, const Problem& problem);
   /// Background tuning and checks end with the engine, not with what it handed out.
   void end_background();
   /// What was launched since it was written last; nothing where it is not recorded.
@@ -77,25 +58,22 @@ class EngineCore {
 
  private:
   explicit EngineCore(const EngineOptions& options) : most_problems_(options.most_problems), problems_(options.most_problems) {}
-  Result<Operation> meaning_of(std::string_view name) const;
-  [[nodiscard]] std::string recorded_name(const Operation& operation) const;
-  Result<std::shared_ptr<Prepared>> load_choice(const Known& known, const KernelSpec& spec, const Problem& problem, Choice choice,
+  Result<std::shared_ptr<Prepared>> load_choice(const NamedOperation& known, const KernelSpec& spec, const Problem& problem, Choice choice,
                                                 Store* from);
-  Result<std::shared_ptr<Prepared>> load_other(const OperationChoice& failed, const Known& known, const Problem& problem, Store* from,
-                                               const std::string& why);
-  Result<std::shared_ptr<Prepared>> load_default(const Known& known, const Problem& problem, Store* from, const std::string& why);
-  [[nodiscard]] bool is_default_forced(std::string_view name) const;
+  Result<std::shared_ptr<Prepared>> load_other(const OperationChoice& failed, const NamedOperation& known, const Problem& problem,
+                                               Store* from, const std::string& why);
+  Result<std::shared_ptr<Prepared>> load_default(const NamedOperation& known, const Problem& problem, Store* from, const std::string& why);
   [[nodiscard]] Result<void> check_generation(const std::filesystem::path& path) const;
-  Result<std::shared_ptr<Prepared>> load(const Known& known, const Problem& problem, const std::shared_ptr<Prepared>& standing);
+  Result<std::shared_ptr<Prepared>> load(const NamedOperation& known, const Problem& problem, const std::shared_ptr<Prepared>& standing);
   [[nodiscard]] bool is_settled(const std::shared_ptr<Prepared>& standing) const;
-  Result<void> refresh(AskedProblem& asked, const Known& known, const Problem& problem);
+  Result<void> refresh(AskedProblem& asked, const NamedOperation& known, const Problem& problem);
   Result<std::shared_ptr<Prepared>> make(const KernelSpec& spec, const Problem& problem, LaunchPlan plan);
-  Result<std::shared_ptr<Prepared>> stand_in(const Known& known, const Problem& problem);
-  void load_in_background(const std::string& key, const std::shared_ptr<AskedProblem>& asked, const std::shared_ptr<const Known>& known,
-                          const Problem& problem);
-  void want(const std::string& key, const std::shared_ptr<const Known>& known, const Problem& problem, const Prepared& prepared);
+  Result<std::shared_ptr<Prepared>> stand_in(const NamedOperation& known, const Problem& problem);
+  void load_in_background(const std::string& key, const std::shared_ptr<AskedProblem>& asked,
+                          const std::shared_ptr<const NamedOperation>& known, const Problem& problem);
+  void want(const std::string& key, const std::shared_ptr<const NamedOperation>& known, const Problem& problem, const Prepared& prepared);
   void start_recording(const std::filesystem::path& file);
-  void count_launches(Prepared& prepared, const Known& known, const Problem& problem) const;
+  void count_launches(Prepared& prepared, const NamedOperation& known, const Problem& problem) const;
   void supersede(const std::string& key);
   Result<void> start_tuner(const BackgroundTuning& settings, const std::filesystem::path& path, Trust trust);
   Result<void> start_checks(const EngineOptions& options);
@@ -111,7 +89,6 @@ class EngineCore {
   std::unique_ptr<Libraries> libraries_;
   std::unique_ptr<WorkloadRecorder> recorder_;  ///< null: EngineOptions::record_workload is empty
   StoreView view_;
-  std::vector<std::string> force_default_;
   double max_error_ = 0.0;
   std::string given_;
   std::size_t most_problems_;
@@ -120,12 +97,10 @@ class EngineCore {
   std::atomic<std::uint64_t> generation_{1};
   std::atomic<bool> tunes_{false};
   Problems problems_;
-  std::mutex device_mutex_;   ///< of a device that loads in one thread at a time
-  mutable std::mutex mutex_;  ///< of what follows, whose elements stay where they are
-  std::map<std::string, KernelSpec, std::less<>> own_kernels_;
-  std::vector<const KernelSpec*> own_in_order_;
-  mutable std::map<std::string, std::shared_ptr<const Known>, std::less<>> names_;  ///< that were asked for
-  std::set<std::string> rejected_;                                                  ///< configurations that a check found wrong
+  KernelNames names_;
+  std::mutex device_mutex_;         ///< of a device that loads in one thread at a time
+  mutable std::mutex mutex_;        ///< of the next two
+  std::set<std::string> rejected_;  ///< configurations that a check found wrong
   std::shared_ptr<Background> tuner_;
   Loader loader_;  ///< last: its thread ends before what it uses
 };

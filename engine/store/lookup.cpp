@@ -72,8 +72,13 @@ Result<Configuration> default_for(const KernelSpec& spec, const Problem& problem
 
 namespace {
 
-/// "softmax f32 was tuned for NVIDIA H100, and not for NVIDIA H200"; empty if it was tuned nowhere. What cannot be read says nothing.
+/// "softmax f32 was tuned for NVIDIA H100, and not for NVIDIA H200", or that it was tuned here for other shapes; empty if it was tuned
+/// nowhere. What cannot be read says nothing.
 std::string elsewhere(const KernelSpec& spec, const RecordKey& key, Store& store) {
+  if (const Result<std::vector<Record>> here = store.records_of(key, spec.parameters); here && !here->empty()) {
+    return fmt::format("{} {} was tuned here for other shapes, and none of their configurations can serve {}", spec.name,
+                       name(key.problem.dtype), text(key.problem.shape));
+  }
   std::vector<std::string> products;
   const Result<std::vector<DeviceInfo>> devices = store.devices();
   for (const DeviceInfo& device : devices ? *devices : std::vector<DeviceInfo>()) {

@@ -13,7 +13,7 @@ struct Choice {
   std::optional<Record> record;
   std::optional<Prediction> prediction = {};  ///< kPredicted
   std::string why = {};                       ///< why records that there are were passed over; empty if none was
-  std::string elsewhere = {};                 ///< which other products have records of the kernel, where nothing fits this device
+  std::string elsewhere = {};                 ///< which products or shapes have records of the kernel, if none of them can serve
   std::string store_failure = {};             ///< why the store could not be asked (Lookup::without_store); empty if it could
 };
 

@@ -6,11 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <map>
+#include <memory>
+#include <optional>
 
 #include "engine/kernel/static_fields.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
+#include "engine/tune/portfolio_shapes.hpp"
 #include "engine/tune/portfolio_table.hpp"
 #include "engine/tune/survey.hpp"
 
@@ -19,36 +22,18 @@ namespace {
 
 using PortfolioClock = std::chrono::steady_clock;
 
-constexpr std::size_t kFirstShapes = 5;     // explored before anything is surveyed
-constexpr std::uint64_t kCandidates = 192;  // new shapes that are looked at for one that can be had
+constexpr std::size_t kFirstShapes = 5;  // explored before anything is surveyed
 // Halving a shape's trials costs the choices 2 %, halving the shapes 8 % (docs/results/portfolios-2026-11-23.md).
 constexpr double kShapes = 60.0;  // that a budget would be for, if all were explored
 constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr std::int64_t kLeastTrials = 6;
-constexpr double kExploreShare = 0.5;       // of a budget, for sessions that find configurations: the rest is for surveys of what was found
-constexpr std::size_t kProposals = 40;      // that an exploring session begins with, at most
-constexpr std::size_t kSurveyed = 28;       // configurations that are timed at a surveyed shape, at most
-constexpr double kSurveyShare = 0.3;        // of an exploring session's seconds, that a survey may take
-constexpr double kFirstReach = 4.0;         // of a rule, before it is fitted
-constexpr double kLearnAgain = 1.5;         // times as many shapes as when it was last asked what a portfolio of them is like
-constexpr int kPatienceWithShapes = 3;      // in a row that fail
-constexpr double kLaunches = 100.0;         // of the best configuration that a shape's session must have time for,
-constexpr double kSurveyLaunches = 1000.0;  // and for a survey there: it pays where launches cost next to nothing
-constexpr double kSurveyFlops = 1e11;       // and where the reference does
-constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // of a shape before anything is known
-
-/// Of one call.
-Work work_of(const KernelSpec& spec, const Problem& problem) {
-  const Bindings bound = bindings(problem);
-  const Result<Value> bytes = spec.cost.bytes.evaluate(bound), flops = spec.cost.flops.evaluate(bound);
-  return {bytes ? bytes->real() : 0.0, flops ? flops->real() : 0.0};
-}
-
-/// The same in a common measure.
-double amount_of(const Work& work) {
-  constexpr double kFlopsForByte = 20.0;
-  return std::max({1.0, work.bytes, work.flops / kFlopsForByte});
-}
+constexpr double kExploreShare = 0.5;   // of a budget, for sessions that find configurations: the rest is for surveys of what was found
+constexpr std::size_t kProposals = 40;  // that an exploring session begins with, at most
+constexpr std::size_t kSurveyed = 28;   // configurations that are timed at a surveyed shape, at most
+constexpr double kSurveyShare = 0.3;    // of an exploring session's seconds, that a survey may take
+constexpr double kFirstReach = 4.0;     // of a rule, before it is fitted
+constexpr double kLearnAgain = 1.5;     // times as many shapes as when it was last asked what a portfolio of them is like
+constexpr int kPatienceWithShapes = 3;  // in a row that fail
 
 class PortfolioSession {
  public:
@@ -117,14 +102,13 @@ class PortfolioSession {
       learn();
     }
     for (const PortfolioPoint& point : portfolio_.points) {
-      const Result<Problem> known = problem_at(point.shape);
-      rate_ = std::max(rate_, known ? amount_of(work_of(*request_.operation->definition, *known)) / point.best_us : 0.0);
+      shapes_.note_time(point.shape, point.best_us);
     }
     return {};
   }
 
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
-    HONE_ASSIGN(const Problem problem, problem_at(shape));
+    HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
     table_.add(shape, work_of(*request_.operation->definition, problem), spec, trials);
     return {};
   }
@@ -165,49 +149,6 @@ class PortfolioSession {
       one.trials = std::max(kLeastTrials, *budget.trials / static_cast<std::int64_t>(kShapes));
     }
     return one;
-  }
-
-  // ---- which shape ----
-
-  [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const {
-    return make_problem(*request_.operation->definition, request_.dtypes, shape);
-  }
-
-  /// Whether it fits the device's memory and a session's time, as far as one can tell from the shapes that were measured.
-  [[nodiscard]] bool affordable(const Problem& problem, double launches) const {
-    const KernelSpec& spec = *request_.operation->definition;
-    const auto memory = request_.common.device.info.properties.find("memory");
-    constexpr double kRangeMemoryShare = 0.1;
-    const double room = memory == request_.common.device.info.properties.end() ? request_.most_bytes
-                                                                               : kRangeMemoryShare * static_cast<double>(memory->second);
-    const double bytes = argument_bytes(spec, problem);
-    if (bytes > std::min(room, request_.most_bytes)) {
-      return false;
-    }
-    if (rate_ == 0.0) {
-      const Result<Value> flops = spec.cost.flops.evaluate(bindings(problem));
-      return bytes <= kFirstBytes && (!flops || flops->real() <= kFirstFlops);
-    }
-    return amount_of(work_of(spec, problem)) / rate_ * launches <= each().seconds.value_or(kMostEach) * 1e6;
-  }
-
-  [[nodiscard]] bool is_cheap(const Problem& problem) const {
-    const Result<Value> flops = request_.operation->definition->cost.flops.evaluate(bindings(problem));
-    return affordable(problem, kSurveyLaunches) && (!flops || flops->real() <= kSurveyFlops);
-  }
-
-  /// The next of a sequence that fills the range evenly. Nothing where none is left.
-  [[nodiscard]] std::optional<Shape> next(bool surveyed) {
-    for (std::uint64_t looked_at = 0; looked_at < kCandidates;) {
-      Shape shape = draw(request_.range, drawn_++);
-      const bool is_new = !table_.holds(shape) && !refused_.contains(text(shape));
-      looked_at += is_new || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
-      const Result<Problem> problem = problem_at(shape);
-      if (is_new && problem && (surveyed ? is_cheap(*problem) : affordable(*problem, kLaunches))) {
-        return shape;
-      }
-    }
-    return std::nullopt;
   }
 
   [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const {
@@ -255,9 +196,10 @@ class PortfolioSession {
 
   Result<void> step() {
     const bool explores = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
-    std::optional<Shape> shape = next(!explores);
+    const double session_seconds = each().seconds.value_or(kMostEach);
+    std::optional<Shape> shape = shapes_.next(!explores, session_seconds, table_);
     if (!shape && !explores) {
-      shape = next(false);
+      shape = shapes_.next(false, session_seconds, table_);
     }
     if (!shape) {
       exhausted_ = ++empty_turns_ >= kPatienceWithShapes;
@@ -270,7 +212,7 @@ class PortfolioSession {
       }
     }
     const double before = spent_here();
-    HONE_ASSIGN(const Problem problem, problem_at(*shape));
+    HONE_ASSIGN(const Problem problem, shapes_.problem_at(*shape));
     const Result<void> done = measure(*shape, proposals(*shape, problem, kProposals), each());
     explored_ += spent_here() - before;
     return done;
@@ -278,7 +220,7 @@ class PortfolioSession {
 
   /// Times what is promising at a shape. False where that cannot be had, and nothing is known of the shape.
   Result<bool> survey(const Shape& shape) {
-    HONE_ASSIGN(const Problem problem, problem_at(shape));
+    HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
     tell(shape, true);
     std::size_t most = kSurveyed;
     if (request_.budget.trials) {
@@ -327,9 +269,8 @@ class PortfolioSession {
   void noted(const Shape& shape) {
     const std::vector<PortfolioTable::Row> rows = table_.rows();
     const auto row = std::ranges::find(rows, shape, &PortfolioTable::Row::shape);
-    const Result<Problem> problem = problem_at(shape);
-    if (row != rows.end() && problem) {
-      rate_ = std::max(rate_, amount_of(work_of(*request_.operation->definition, *problem)) / row->best_us);
+    if (row != rows.end()) {
+      shapes_.note_time(shape, row->best_us);
     }
     if (static_cast<double>(rows.size()) >= kLearnAgain * static_cast<double>(portfolio_.points.size())) {
       learn();
@@ -343,7 +284,7 @@ class PortfolioSession {
     common.first = std::move(first);
     common.keep_best = false;
     common.on_progress = nullptr;
-    HONE_ASSIGN(common.problem, problem_at(shape));
+    HONE_ASSIGN(common.problem, shapes_.problem_at(shape));
     Result<void> done =
         request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common)) : measure_all(shape, std::move(common));
     if (done) {
@@ -356,7 +297,7 @@ class PortfolioSession {
     if (code == ErrorCode::kCancelled || code == ErrorCode::kStore || code == ErrorCode::kIo) {
       return done;
     }
-    refused_.insert(text(shape));
+    shapes_.refuse(shape);
     report_.failures.push_back(fmt::format("{}: {}", text(shape), done.error().message));
     // An empty space says something about the shape; what else fails again and again is no matter of shapes.
     failures_in_a_row_ += code == ErrorCode::kEmptySpace ? 0 : 1;
@@ -427,7 +368,7 @@ class PortfolioSession {
         continue;
       }
       const KernelSpec& spec = *kernel_named(member.kernel);
-      HONE_ASSIGN(const Problem problem, problem_at(measured->shape));
+      HONE_ASSIGN(const Problem problem, shapes_.problem_at(measured->shape));
       HONE_ASSIGN(const Problem own, problem_for(spec, problem));
       HONE_ASSIGN(const auto compiled, store_.find_compiled(compiled_key(spec, own, member.configuration, request_.common.device.info)));
       report_.code_bytes += compiled ? static_cast<double>(compiled->artifact->bytes.size()) : 0.0;
@@ -442,7 +383,7 @@ class PortfolioSession {
     std::size_t probes = 0, wanted = 0;
     for (std::uint64_t i = 0; i < kProbes; ++i) {
       const Shape shape = draw(request_.range, i);
-      const Result<Problem> problem = problem_at(shape);
+      const Result<Problem> problem = shapes_.problem_at(shape);
       if (!problem || argument_bytes(*request_.operation->definition, *problem) > request_.most_bytes) {
         continue;
       }
@@ -474,12 +415,10 @@ class PortfolioSession {
   Portfolio portfolio_;  ///< of what is known now
   std::optional<PortfolioRule> rule_;
   PortfolioReport report_;
-  std::set<std::string> refused_;
+  PortfolioShapes shapes_{request_};
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
-  std::uint64_t drawn_ = 0;
-  double rate_ = 0.0;        ///< the most work in a microsecond, of all shapes that were measured
-  double explored_ = 0.0;    ///< of spent_here(): by sessions
-  std::int64_t trials_ = 0;  ///< of this run
+  double explored_ = 0.0;                                   ///< of spent_here(): by sessions
+  std::int64_t trials_ = 0;                                 ///< of this run
   int failures_in_a_row_ = 0, empty_turns_ = 0;
   bool exhausted_ = false;
   PortfolioClock::time_point start_ = PortfolioClock::now();

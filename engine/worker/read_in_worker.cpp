@@ -36,6 +36,9 @@ Result<KernelSpec> read_kernel_file_in_worker(const std::filesystem::path& file,
   HONE_TRY(check_kernel_file(file));
   HONE_TRY(find_worker());
   const Result<wire::ReadResult> answer = ask_worker({{"op", "read"}, {"file", file.string()}, {"flags", options.flags}}, kReadSeconds);
+  if (!answer && answer.error().code == ErrorCode::kUnavailable) {
+    return answer.error();  // the worker's own fault, not the file's
+  }
   if (!answer) {
     const bool late = answer.error().code == ErrorCode::kTimeout;
     return Error{ErrorCode::kBadKernel,

@@ -66,6 +66,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
   std::string program;  ///< for messages
   pid_t pid = -1;       ///< until it is reaped
   bool alive = false;
+  bool heard = false;  ///< it has sent something
   Reader read_reply;
   Handler handler;
   RequestLimits limits;
@@ -141,6 +142,12 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
     const bool by_itself = has_ended(pid);
     const std::string how = alive && !by_itself ? "closed its socket, and " + bury() : bury();
     end = how;
+    if (!heard && by_itself && how.starts_with("ended with exit code")) {
+      finish(Error{ErrorCode::kUnavailable,
+                   fmt::format("the worker {} {}, before its first message: is {} a hone-worker? HONE_WORKER names another", how, doing(),
+                               program)});
+      return;
+    }
     finish(Error{ErrorCode::kDevice, fmt::format("the worker {} {}", how, doing())});
   }
 
@@ -259,6 +266,7 @@ struct WorkerProcess::State : std::enable_shared_from_this<State> {
         self->died();
         return;
       }
+      self->heard = true;
       self->expected = wire::body_size(self->header);
       if (self->expected > kLargestMessage) {
         self->garbled("");

@@ -134,6 +134,16 @@ TEST_CASE("where nothing fits this device, the products that have records are na
   CHECK(choose(fixture.spec, fixture.problem(64, 65), fixture.device, fixture.store.get()).value().elsewhere.empty());
 }
 
+TEST_CASE("where the configurations of all other shapes are illegal, that is what a choice says") {
+  const Fixture fixture;
+  const Configuration other = parse_configuration(fixture.spec.parameters, "unaligned_rows=false").value();
+  REQUIRE_FALSE(valid_for(fixture.spec, fixture.problem(64, 65), fixture.device, other));
+  fixture.record(fixture.problem(64, 64), other);
+  const Choice choice = choose(fixture.spec, fixture.problem(64, 65), fixture.device, fixture.store.get()).value();
+  CHECK(choice.source == Source::kDefault);
+  CHECK(choice.elsewhere == "softmax f32 was tuned here for other shapes, and none of their configurations can serve rows=64,cols=65");
+}
+
 TEST_CASE("a lookup that names no accuracy bound is never served by a record that was tuned under one") {
   const Fixture fixture;
   const Problem problem = fixture.problem(64, 64);

@@ -161,6 +161,24 @@ TEST_CASE("a worker that is named and is none is an error, whatever lies elsewhe
   CHECK(named.error().message.find("/nowhere/hone-worker") != std::string::npos);
 }
 
+TEST_CASE("a program that ends without a message is asked about, not the file that it should have read") {
+  const auto path = script("exit 0");
+  const auto reply = converse(path, 60.0);
+  REQUIRE_FALSE(reply.ok());
+  CHECK(reply.error().code == ErrorCode::kUnavailable);
+  CHECK(reply.error().message.find("is " + path.string() + " a hone-worker?") != std::string::npos);
+  const auto file = std::filesystem::temp_directory_path() / "hone_worker_process_test.cu";
+  std::ofstream(file) << "#include <hone/kernel.h>\n";
+  ::setenv("HONE_WORKER", path.c_str(), 1);
+  const auto read = read_kernel_file_in_worker(file, {});
+  ::unsetenv("HONE_WORKER");
+  std::filesystem::remove(file);
+  std::filesystem::remove(path);
+  REQUIRE_FALSE(read.ok());
+  CHECK(read.error().message.find("a hone-worker?") != std::string::npos);
+  CHECK(read.error().message.find("libclang") == std::string::npos);
+}
+
 TEST_CASE("the worker executable is found beside this one") { CHECK(find_worker().ok()); }
 
 }  // namespace hone

@@ -1,0 +1,145 @@
+#include "cli/run_verb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <ranges>
+#include <string_view>
+#include <vector>
+
+#include "cli/embedding.hpp"
+#include "cli/output.hpp"
+#include "engine/base/names.hpp"
+
+namespace hone::cli {
+namespace {
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kDevice:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kIo:
+      return 1;
+    case ErrorCode::kCancelled:
+      return 130;  // what shells say of a command that Ctrl-C ended
+    default:
+      return 2;
+  }
+}
+
+int fail_verb(const std::string& verb, bool json, const Error& error) {
+  if (keep_embedded(error)) {
+    return exit_code(error.code);
+  }
+  return fail(fmt::format("hone {}", verb), json, error.message, exit_code(error.code));
+}
+
+/// What a verb has to say, and what became of saying it.
+int finish(const std::string& verb, bool json, const Output& output) {
+  if (keep_embedded(output)) {
+    return output.exit_code;
+  }
+  const Result<void> printed = print_out(json ? dump(output.json) + "\n" : output.text);
+  if (!printed) {
+    fmt::print(stderr, "hone {}: {}\n", verb, printed.error().message);
+    return exit_code(printed.error().code);
+  }
+  return output.exit_code;
+}
+
+/// The options that a help text shows.
+std::vector<std::string> option_names(const std::string& help) {
+  std::vector<std::string> names;
+  for (auto begin = help.find("--"); begin != std::string::npos; begin = help.find("--", begin + 2)) {
+    const auto end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin);
+    const std::string name = help.substr(begin, end - begin);
+    if (std::ranges::find(names, name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
+/// What the parser could place nowhere.
+Error unexpected(const cxxopts::Options& options, const std::string& argument, const std::string& verb) {
+  const std::string name = argument.substr(0, argument.find('='));
+  return {ErrorCode::kInvalidArgument, name.starts_with("--")
+                                           ? unknown_name("option", name, option_names(options.help()))
+                                           : fmt::format("unexpected argument '{}'; see hone {} --help", argument, verb)};
+}
+
+/// Of an argument of the wrong type cxxopts quotes the value alone, which does not tell the option.
+std::string misread(const std::string& message, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+    const std::string_view value = equals == std::string_view::npos ? word : word.substr(equals + 1);
+    const auto quoted = [&](const auto& piece) {
+      return message.find(fmt::format("\u2018{}\u2019", std::string_view(piece.begin(), piece.end()))) != std::string::npos;
+    };
+    if (!quoted(value) && std::ranges::none_of(std::views::split(value, ','), quoted)) {
+      continue;
+    }
+    const std::string_view option = equals != std::string_view::npos ? word.substr(0, equals) : argv[i - 1];
+    const bool whole = value.find_first_not_of("0123456789", value.starts_with("-") ? 1 : 0) == std::string_view::npos;
+    if (option.starts_with("-") && whole) {
+      return fmt::format("{} takes a whole number, at least 0{}; it cannot be {}", option,
+                         value.starts_with("-") ? "" : " and within range", value);
+    }
+    return option.starts_with("-") ? fmt::format("{} does not take '{}'", option, value)
+                                   : fmt::format("'{}' is not a number in range", value);
+  }
+  return message;
+}
+
+}  // namespace
+
+bool wants_json(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+int fail(std::string_view who, bool json, const std::string& message, int code) {
+  fmt::print(stderr, "{}: {}\n", who, message);
+  if (json) {
+    const Result<void> printed = print_out(dump(Json{{"error", {{"message", message}}}}) + "\n");
+    if (!printed) {
+      fmt::print(stderr, "{}: {}\n", who, printed.error().message);
+    }
+  }
+  return code;
+}
+
+int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body) {
+  options.add_options()("json", "print one JSON object on standard output")("h,help", "print this help");
+  const std::string verb = argv[0];
+  const bool json = wants_json(argc, argv);
+  try {
+    options.allow_unrecognised_options();
+    const cxxopts::ParseResult arguments = options.parse(argc, argv);
+    if (arguments.count("help") > 0) {
+      return finish(verb, false, {.json = {}, .text = options.help()});
+    }
+    if (!arguments.unmatched().empty()) {
+      return fail_verb(verb, json, unexpected(options, arguments.unmatched().front(), verb));
+    }
+    const Result<Output> output = body(arguments);
+    if (!output) {
+      return fail_verb(verb, json, output.error());
+    }
+    return finish(verb, json, *output);
+  } catch (const cxxopts::exceptions::incorrect_argument_type& wrong) {
+    return fail_verb(verb, json,
+                     {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", misread(wrong.what(), argc, argv), verb)});
+  } catch (const cxxopts::exceptions::exception& wrong) {
+    return fail_verb(verb, json, {ErrorCode::kInvalidArgument, fmt::format("{}; see hone {} --help", wrong.what(), verb)});
+  } catch (const std::bad_alloc&) {
+    return fail_verb(verb, json, {ErrorCode::kIo, "not enough memory for this request"});
+  } catch (const std::exception& broken) {
+    return fail_verb(verb, json, {ErrorCode::kIo, fmt::format("internal error: {}", broken.what())});
+  }
+}
+
+}  // namespace hone::cli

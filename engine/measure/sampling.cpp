@@ -1,0 +1,49 @@
+#include "engine/measure/sampling.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace hone {
+namespace {
+
+double total(const std::vector<double>& samples) { return std::accumulate(samples.begin(), samples.end(), 0.0); }
+
+bool is_settled(const std::vector<double>& samples, const MeasureSettings& settings) {
+  if (static_cast<int>(samples.size()) < settings.minimum_samples) {
+    return false;
+  }
+  const Measurement so_far = summarize(samples);
+  return (so_far.ci95_high_us - so_far.ci95_low_us) / 2.0 <= settings.target_relative_ci * so_far.median_us;
+}
+
+}  // namespace
+
+int next_batch(const Samples& samples, const MeasureSettings& settings, double elapsed_us) {
+  const int taken = static_cast<int>(samples.front().size());
+  const int first = std::max(1, settings.race_samples);
+  if (taken == 0) {
+    return first;
+  }
+  double sampled_us = 0.0;
+  for (const std::vector<double>& of_one : samples) {
+    sampled_us += total(of_one);
+  }
+  const double spent_us = std::max(sampled_us, elapsed_us);
+  const double left_us = settings.maximum_seconds * 1e6 * static_cast<double>(samples.size()) - spent_us;
+  const bool settled = std::ranges::all_of(samples, [&](const std::vector<double>& of_one) { return is_settled(of_one, settings); });
+  if (settled || (left_us <= 0.0 && taken >= settings.race_samples)) {
+    return 0;
+  }
+  const double round_us = std::max(spent_us / taken, 1e-3);
+  const double affordable = std::max(1.0, left_us / round_us);
+  const int wanted = std::max(0, std::min(taken, settings.maximum_samples - taken));
+  return static_cast<int>(std::min(static_cast<double>(wanted), affordable));
+}
+
+void append(Samples& samples, const Samples& batch) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].insert(samples[i].end(), batch[i].begin(), batch[i].end());
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,41 @@
+#pragma once
+// Which shape of a range does a portfolio measure next? One that is new, and that fits the device's memory and a session's time.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/store/portfolio.hpp"
+#include "engine/tune/portfolio_session.hpp"
+#include "engine/tune/portfolio_table.hpp"
+
+namespace hone {
+
+/// What one call of a kernel does with a problem.
+Work work_of(const KernelSpec& spec, const Problem& problem);
+
+class PortfolioShapes {
+ public:
+  explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
+
+  [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
+  /// The next shape of a sequence that fills the range evenly, without the measured and the refused ones. `surveyed`: a survey is worth its
+  /// while there. `session_seconds` is the time of one session. Nothing if none is left.
+  [[nodiscard]] std::optional<Shape> next(bool surveyed, double session_seconds, const PortfolioTable& measured);
+  /// The best configuration of a shape takes `best_us`: what larger shapes will take follows.
+  void note_time(const Shape& shape, double best_us);
+  /// A session there failed: the shape is not proposed again.
+  void refuse(const Shape& shape);
+
+ private:
+  [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
+  [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
+
+  const PortfolioRequest& request_;
+  std::set<std::string> refused_;
+  std::uint64_t drawn_ = 0;
+  double rate_ = 0.0;  ///< the most work in a microsecond of all measured shapes; 0 before the first
+};
+
+}  // namespace hone
