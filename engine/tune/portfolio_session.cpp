@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "engine/kernel/static_fields.hpp"
+#include "engine/space/default_position.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
 #include "engine/tune/portfolio_shapes.hpp"
@@ -96,6 +97,7 @@ class PortfolioSession {
         about_.seconds = earlier->seconds;
         about_.trials = earlier->trials;
         portfolio_ = *earlier;  // to begin with: a rule takes seconds to fit
+        rule_.emplace(portfolio_);
       }
     }
     if (portfolio_.points.empty()) {
@@ -173,33 +175,78 @@ class PortfolioSession {
 
   using First = std::map<std::string, std::vector<Configuration>>;
 
-  /// Whether it is legal for the problem.
-  bool add_first(First& first, const PortfolioMember& member, const Problem& problem) const {
-    const std::optional<Configuration> configuration = legal(member, problem);
-    if (configuration) {
-      first[member.kernel].push_back(*configuration);
-    }
-    return configuration.has_value();
-  }
-
-  /// What is worth a trial at a shape: what was fast near it.
+  /// What is worth a trial at a shape: what was fast near it. Where little of that is legal, as with extents that no vector divides, also
+  /// the legal configurations nearest to the rest.
   [[nodiscard]] First proposals(const Shape& shape, const Problem& problem, std::size_t most) const {
     First first;
     std::size_t taken = 0;
+    const auto add = [&](const std::string& kernel, const std::optional<Configuration>& configuration) {
+      std::vector<Configuration>& all = first[kernel];
+      if (taken < most && configuration && std::ranges::find(all, *configuration) == all.end()) {
+        all.push_back(*configuration);
+        ++taken;
+      }
+    };
+    std::vector<PortfolioMember> illegal;
     for (const std::size_t column : table_.promising(shape, portfolio_.points.empty() ? about_ : portfolio_)) {
-      if (taken < most) {
-        taken += add_first(first, table_.columns()[column], problem) ? 1 : 0;
+      const PortfolioMember& member = table_.columns()[column];
+      const std::optional<Configuration> configuration = taken < most ? legal(member, problem) : std::nullopt;
+      add(member.kernel, configuration);
+      if (!configuration) {
+        illegal.push_back(member);
       }
     }
+    std::map<std::string, std::optional<SearchSpace>> spaces;
+    for (std::size_t i = 0; i < illegal.size() && taken < most; ++i) {
+      add(illegal[i].kernel, nearest_legal(illegal[i], problem, spaces));
+    }
+    std::erase_if(first, [](const auto& one) { return one.second.empty(); });
     return first;
+  }
+
+  /// `spaces`: of the kernels at this problem, as far as they were needed; nothing for a kernel that cannot solve it.
+  [[nodiscard]] std::optional<Configuration> nearest_legal(const PortfolioMember& member, const Problem& problem,
+                                                           std::map<std::string, std::optional<SearchSpace>>& spaces) const {
+    const KernelSpec* const spec = kernel_named(member.kernel);
+    const Result<Configuration> wanted =
+        spec == nullptr ? Result<Configuration>(Error{}) : parse_configuration(spec->parameters, member.configuration);
+    if (!wanted) {
+      return std::nullopt;
+    }
+    const auto [space, is_new] = spaces.try_emplace(member.kernel);
+    const Result<Problem> own = is_new ? problem_for(*spec, problem) : Result<Problem>(problem);
+    if (is_new && own) {
+      Bindings fixed = bindings(*own);
+      fixed.merge(bindings(request_.common.device.info));
+      Result<SearchSpace> built = SearchSpace::build(spec->parameters, spec->constraints, fixed);
+      if (built) {
+        space->second.emplace(*std::move(built));
+      }
+    }
+    return space->second ? std::optional(space->second->at(default_position(*space->second, *wanted))) : std::nullopt;
+  }
+
+  /// How much a session at the shape could bring: what the rule expects of the best that is legal there, and its doubt, as logarithms.
+  [[nodiscard]] double need(const Shape& shape) const {
+    const Result<Problem> problem = shapes_.problem_at(shape);
+    if (!rule_ || !problem) {
+      return 0.0;
+    }
+    for (const Opinion& opinion : rule_->rank(shape)) {
+      if (legal(portfolio_.members[opinion.member], *problem)) {
+        return opinion.slowdown + opinion.doubt;
+      }
+    }
+    return std::numeric_limits<double>::infinity();
   }
 
   Result<void> step() {
     const bool explores = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
     const double session_seconds = each().seconds.value_or(kMostEach);
-    std::optional<Shape> shape = shapes_.next(!explores, session_seconds, table_);
+    const auto to_explore = [&] { return shapes_.next_explored(session_seconds, table_, [&](const Shape& shape) { return need(shape); }); };
+    std::optional<Shape> shape = explores ? to_explore() : shapes_.next_surveyed(session_seconds, table_);
     if (!shape && !explores) {
-      shape = shapes_.next(false, session_seconds, table_);
+      shape = to_explore();
     }
     if (!shape) {
       exhausted_ = ++empty_turns_ >= kPatienceWithShapes;

@@ -8,6 +8,7 @@ namespace hone {
 namespace {
 
 constexpr std::uint64_t kCandidates = 192;                    // new shapes that are looked at for one that can be had
+constexpr std::size_t kChoices = 8;                           // shapes, of which a session has the one that needs it most
 constexpr double kLaunches = 100.0;                           // a shape's session must have time for so many of its best configuration
 constexpr double kSurveyLaunches = 1000.0;                    // and a survey for these: it pays where launches cost next to nothing
 constexpr double kSurveyFlops = 1e11;                         // and where the reference does
@@ -59,17 +60,66 @@ bool PortfolioShapes::is_cheap(const Problem& problem, double session_seconds) c
   return affordable(problem, kSurveyLaunches, session_seconds) && work_of(*request_.operation->definition, problem).flops <= kSurveyFlops;
 }
 
-std::optional<Shape> PortfolioShapes::next(bool surveyed, double session_seconds, const PortfolioTable& measured) {
+bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured) const {
+  return !measured.holds(shape) && !refused_.contains(text(shape));
+}
+
+/// The next one that a session has time for.
+std::optional<Shape> PortfolioShapes::drawn(double session_seconds, const PortfolioTable& measured) {
   for (std::uint64_t looked_at = 0; looked_at < kCandidates;) {
     Shape shape = draw(request_.range, drawn_++);
-    const bool is_new = !measured.holds(shape) && !refused_.contains(text(shape));
-    looked_at += is_new || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
+    const bool fresh = is_new(shape, measured) && std::ranges::find(waiting_, shape) == waiting_.end();
+    looked_at += fresh || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
     const Result<Problem> problem = problem_at(shape);
-    if (is_new && problem && (surveyed ? is_cheap(*problem, session_seconds) : affordable(*problem, kLaunches, session_seconds))) {
+    if (fresh && problem && affordable(*problem, kLaunches, session_seconds)) {
       return shape;
     }
   }
   return std::nullopt;
+}
+
+std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, const PortfolioTable& measured) {
+  const auto suits = [&](const Shape& shape) {
+    const Result<Problem> problem = problem_at(shape);
+    return is_new(shape, measured) && problem && is_cheap(*problem, session_seconds);
+  };
+  if (const auto found = std::ranges::find_if(waiting_, suits); found != waiting_.end()) {
+    const Shape shape = *found;
+    waiting_.erase(found);
+    return shape;
+  }
+  for (std::uint64_t i = 0; i < kCandidates; ++i) {
+    std::optional<Shape> shape = drawn(session_seconds, measured);
+    if (!shape || suits(*shape)) {
+      return shape;
+    }
+    if (waiting_.size() < kChoices) {
+      waiting_.push_back(*std::move(shape));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Shape> PortfolioShapes::next_explored(double session_seconds, const PortfolioTable& measured,
+                                                    const std::function<double(const Shape&)>& need) {
+  std::erase_if(waiting_, [&](const Shape& shape) { return !is_new(shape, measured); });
+  while (waiting_.size() < kChoices) {
+    std::optional<Shape> shape = drawn(session_seconds, measured);
+    if (!shape) {
+      break;
+    }
+    waiting_.push_back(*std::move(shape));
+  }
+  std::vector<double> needs;
+  std::ranges::transform(waiting_, std::back_inserter(needs), need);
+  const auto most = std::ranges::max_element(needs);
+  if (most == needs.end()) {
+    return std::nullopt;
+  }
+  const auto chosen = waiting_.begin() + (most - needs.begin());
+  Shape shape = *chosen;
+  waiting_.erase(chosen);
+  return shape;
 }
 
 }  // namespace hone

@@ -2,6 +2,8 @@
 // Which shape of a range does a portfolio measure next? One that is new, and that fits the device's memory and a session's time.
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,9 +22,12 @@ class PortfolioShapes {
   explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
 
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
-  /// The next shape of a sequence that fills the range evenly, without the measured and the refused ones. `surveyed`: a survey is worth its
-  /// while there. `session_seconds` is the time of one session. Nothing if none is left.
-  [[nodiscard]] std::optional<Shape> next(bool surveyed, double session_seconds, const PortfolioTable& measured);
+  /// The next shape of a sequence that fills the range evenly, without the measured and the refused ones, where a survey is worth its
+  /// while. `session_seconds` is the time of one session. Nothing if none is left.
+  [[nodiscard]] std::optional<Shape> next_surveyed(double session_seconds, const PortfolioTable& measured);
+  /// Of the next few of that sequence which a session has time for, the one that needs it most. The others stay next.
+  [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
+                                                   const std::function<double(const Shape&)>& need);
   /// The best configuration of a shape takes `best_us`: what larger shapes will take follows.
   void note_time(const Shape& shape, double best_us);
   /// A session there failed: the shape is not proposed again.
@@ -31,9 +36,12 @@ class PortfolioShapes {
  private:
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
   [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
+  [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
+  [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 
   const PortfolioRequest& request_;
   std::set<std::string> refused_;
+  std::deque<Shape> waiting_;  ///< drawn, and measured by no session yet
   std::uint64_t drawn_ = 0;
   double rate_ = 0.0;  ///< the most work in a microsecond of all measured shapes; 0 before the first
 };

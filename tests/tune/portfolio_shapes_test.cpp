@@ -1,0 +1,69 @@
+// Which shape a portfolio measures next.
+#include "engine/tune/portfolio_shapes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/operation.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kSession = 5.0;  // seconds
+
+struct RangeOfSoftmax {
+  Operation operation = find_operation("softmax").value();
+  PortfolioRequest request;
+  PortfolioTable measured;
+
+  explicit RangeOfSoftmax(const char* text) {
+    request.operation = &operation;
+    request.range = parse_range(*operation.definition, text).value();
+    request.dtypes = DType::kF32;
+  }
+};
+
+std::int64_t rows_of(const std::optional<Shape>& shape) { return shape->front().second; }
+
+}  // namespace
+
+TEST_CASE("a session gets the shape that needs it most of the next few, and surveys get the others") {
+  const RangeOfSoftmax range("rows=1..4096,cols=16");
+  PortfolioShapes plain(range.request), shapes(range.request);
+  std::set<std::int64_t> first;
+  while (first.size() < 8) {  // nothing is measured meanwhile, so a shape may come twice
+    first.insert(rows_of(plain.next_surveyed(kSession, range.measured)));
+  }
+  const auto need = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
+  const std::int64_t explored = rows_of(shapes.next_explored(kSession, range.measured, need));
+  CHECK(explored == *first.rbegin());
+  first.erase(explored);
+  for (int i = 0; i < 7; ++i) {
+    CHECK(first.erase(rows_of(shapes.next_surveyed(kSession, range.measured))) == 1);
+  }
+}
+
+TEST_CASE("a shape that was refused or measured is not proposed again, and a range comes to its end") {
+  RangeOfSoftmax range("rows=1..3,cols=16");
+  PortfolioShapes shapes(range.request);
+  shapes.refuse({{"rows", 2}, {"cols", 16}});
+  range.measured.add({{"rows", 3}, {"cols", 16}}, {}, *range.operation.definition, {});
+  const auto indifferent = [](const Shape&) { return 0.0; };
+  CHECK(rows_of(shapes.next_explored(kSession, range.measured, indifferent)) == 1);
+  range.measured.add({{"rows", 1}, {"cols", 16}}, {}, *range.operation.definition, {});
+  CHECK_FALSE(shapes.next_explored(kSession, range.measured, indifferent).has_value());
+  CHECK_FALSE(shapes.next_surveyed(kSession, range.measured).has_value());
+}
+
+TEST_CASE("a shape that is too large for a session waits for neither") {
+  RangeOfSoftmax range("rows=1..65536,cols=131072");
+  range.request.most_bytes = 8 << 20;
+  PortfolioShapes shapes(range.request);
+  for (int i = 0; i < 4; ++i) {
+    CHECK(rows_of(shapes.next_surveyed(kSession, range.measured)) <= 8);
+  }
+}
+
+}  // namespace hone
