@@ -130,10 +130,12 @@ def problems_of(portfolio, points, arguments):
 def points_of(portfolio, hone, folder):
     """The shapes that the portfolio was made of."""
     file = folder / "portfolio.json"
-    hone.call(["portfolios", portfolio["operation"], "--dtype", portfolio["dtype"], "--store", hone.store, "--generation",
-               str(portfolio["generation"]), "--out", str(file)], 30.0)
-    return {tuple((name, int(extent)) for name, extent in (field.split("=") for field in point["shape"].split(",")))
-            for point in json.loads(file.read_text())["points"]}
+    hone.call(["portfolios", portfolio["operation"], "--dtype", portfolio["dtype"], "--store", hone.store, "--range", portfolio["range"],
+               "--generation", str(portfolio["generation"]), "--out", str(file)], 30.0)
+    text = json.loads(file.read_text())
+    count = len(text["best_us"])
+    axes = [(axis["name"], text["extents"].get(axis["name"], axis["parts"][0][:1] * count)) for axis in text["range"]]
+    return {tuple((name, extents[i]) for name, extents in axes) for i in range(count)}
 
 
 def exported(hone, problem, folder, store, kernel=None, config=None):

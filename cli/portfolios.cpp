@@ -33,6 +33,7 @@ void add_selection(cxxopts::Options& options) {
   options.add_options()("operations", "operations or kernels (default: all)", cxxopts::value<Names>(), "NAME ...")(
       "dtype", "only those of these dtypes", cxxopts::value<std::string>(), "DTYPE")(
       "product", "only those for this product, named as hone portfolios lists it", cxxopts::value<std::string>(), "PRODUCT")(
+      "range", "only those of this range, as hone portfolios lists it", cxxopts::value<std::string>(), "RANGE")(
       "generation", "only the one of this generation of the store (0: those that came with Hone)", cxxopts::value<std::int64_t>(), "N");
   options.parse_positional({"operations"});
   options.positional_help("[OPERATION ...]");
@@ -44,7 +45,7 @@ bool is_wanted(const cxxopts::ParseResult& arguments, const KnownPortfolio& one)
     return arguments.count(option) == 0 || arguments[option].as<std::string>() == value;
   };
   return (names.empty() || std::ranges::find(names, one.portfolio.operation) != names.end()) && fits("dtype", one.portfolio.dtypes) &&
-         fits("product", one.portfolio.product) &&
+         fits("product", one.portfolio.product) && fits("range", text(one.portfolio.range)) &&
          (arguments.count("generation") == 0 || arguments["generation"].as<std::int64_t>() == one.generation);
 }
 
@@ -141,9 +142,10 @@ Result<Output> write_one(std::vector<KnownPortfolio> all, const std::string& fil
   }
   const auto other = std::ranges::find_if(all, [&](const KnownPortfolio& one) { return !are_alike(all.front(), one); });
   if (other != all.end()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("--out writes one portfolio, and there are {}; and {}. Name an operation, --dtype, --product or --generation",
-                             described(all.front()), described(*other))};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("--out writes one portfolio, and there are {}; and {}. Name an operation, --dtype, --product, --range or --generation",
+                    described(all.front()), described(*other))};
   }
   if (const Purpose& purpose = all.front().key.purpose; purpose != Purpose()) {
     return Error{ErrorCode::kInvalidArgument,

@@ -28,13 +28,28 @@ Json axis_json(const RangeAxis& axis) {
   return {{"name", axis.name}, {"parts", parts}, {"exact", axis.exact}};
 }
 
-Json point_json(const PortfolioPoint& point) {
-  std::string slowdowns;
-  for (const std::optional<double>& slowdown : point.slowdowns) {
-    slowdowns += slowdown ? kLevels[slowdown_level(*slowdown)] : kUnmeasured;
+/// Its slowdown at each point.
+std::string levels_of(const Portfolio& portfolio, std::size_t member) {
+  std::string levels;
+  for (const PortfolioPoint& point : portfolio.points) {
+    const std::optional<double>& slowdown = point.slowdowns[member];
+    levels += slowdown ? kLevels[slowdown_level(*slowdown)] : kUnmeasured;
   }
-  return {
-      {"shape", text(point.shape)}, {"best_us", kept_us(point.best_us)}, {"floor_us", kept_us(point.floor_us)}, {"slowdowns", slowdowns}};
+  return levels;
+}
+
+/// By the axis that varies: its extent at each point.
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> extents_of(const Portfolio& portfolio) {
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> all;
+  for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
+    if (portfolio.range.axes[i].varies()) {
+      auto& [name, extents] = all.emplace_back(portfolio.range.axes[i].name, std::vector<std::int64_t>());
+      for (const PortfolioPoint& point : portfolio.points) {
+        extents.push_back(point.shape[i].second);
+      }
+    }
+  }
+  return all;
 }
 
 /// A list with one line for each element.
@@ -54,20 +69,41 @@ RangeAxis read_axis(const Json& json) {
   for (const Json& part : json.at("parts")) {
     axis.parts.push_back({part.at(0).get<std::int64_t>(), part.at(1).get<std::int64_t>()});
   }
+  if (axis.parts.empty()) {
+    throw std::invalid_argument(fmt::format("its axis {} has no values", axis.name));
+  }
   return axis;
 }
 
-PortfolioPoint read_point(const Json& json) {
-  PortfolioPoint point{
-      parse_shape(json.at("shape").get<std::string>()).value(), json.at("best_us").get<double>(), json.at("floor_us").get<double>(), {}};
-  for (const char level : json.at("slowdowns").get_ref<const std::string&>()) {
-    const std::size_t at = kLevels.find(level);
-    if (at == std::string_view::npos && level != kUnmeasured) {
-      throw std::invalid_argument(fmt::format("'{}' is no slowdown", level));
-    }
-    point.slowdowns.push_back(level == kUnmeasured ? std::nullopt : std::optional(std::exp(level_logarithm(at))));
+std::optional<double> read_level(char level) {
+  const std::size_t at = kLevels.find(level);
+  if (at == std::string_view::npos && level != kUnmeasured) {
+    throw std::invalid_argument(fmt::format("'{}' is no slowdown", level));
   }
-  return point;
+  return level == kUnmeasured ? std::nullopt : std::optional(std::exp(level_logarithm(at)));
+}
+
+/// The points of a portfolio whose range and members were read.
+std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& range) {
+  const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
+  const auto has_all = [&](const Json& list) { return list.size() == best.size(); };
+  const bool complete = has_all(floor) && std::ranges::all_of(extents, has_all) && std::ranges::all_of(members, [&](const Json& member) {
+                          return member.at("slowdowns").get_ref<const std::string&>().size() == best.size();
+                        });
+  if (!complete) {
+    throw std::invalid_argument("its lists of points differ in length");
+  }
+  std::vector<PortfolioPoint> points;
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    PortfolioPoint& point = points.emplace_back(PortfolioPoint{{}, best.at(i).get<double>(), floor.at(i).get<double>(), {}});
+    for (const RangeAxis& axis : range.axes) {
+      point.shape.emplace_back(axis.name, axis.varies() ? extents.at(axis.name).at(i).get<std::int64_t>() : axis.least());
+    }
+    for (const Json& member : members) {
+      point.slowdowns.push_back(read_level(member.at("slowdowns").get_ref<const std::string&>().at(i)));
+    }
+  }
+  return points;
 }
 
 Portfolio read(const Json& json) {
@@ -89,16 +125,14 @@ Portfolio read(const Json& json) {
   for (const Json& member : json.at("members")) {
     read.members.push_back({member.at("kernel").get<std::string>(), member.at("config").get<std::string>()});
   }
-  for (const Json& point : json.at("points")) {
-    read.points.push_back(read_point(point));
-  }
+  read.points = read_points(json, read.range);
   return read;
 }
 
 /// What the rule takes for granted.
 std::string fault(const Portfolio& portfolio) {
   if (std::ranges::any_of(portfolio.range.axes, [](const RangeAxis& axis) {
-        return axis.parts.empty() || std::ranges::any_of(axis.parts, [](const auto& part) { return part.most < part.least; });
+        return std::ranges::any_of(axis.parts, [](const auto& part) { return part.most < part.least; });
       })) {
     return "an axis without values";
   }
@@ -140,7 +174,7 @@ double level_logarithm(std::size_t level) {
 }
 
 double kept_us(double us) {
-  constexpr double kKept = 3.0;  // digits behind the first
+  constexpr double kKept = 2.0;  // digits behind the first
   if (us <= 0.0) {
     return us;
   }
@@ -166,10 +200,23 @@ std::string text(const Portfolio& portfolio) {
     all += fmt::format(" \"{}\": {},\n", key, value.dump());
   }
   all += lines("range", portfolio.range.axes, axis_json) + ",\n";
-  all += lines("members", portfolio.members, [](const PortfolioMember& member) {
-    return Json{{"kernel", member.kernel}, {"config", member.configuration}};
-  });
-  return all + ",\n" + lines("points", portfolio.points, point_json) + "\n}\n";
+  Json members = Json::array(), best = Json::array(), floor = Json::array();
+  for (std::size_t i = 0; i < portfolio.members.size(); ++i) {
+    const PortfolioMember& member = portfolio.members[i];
+    members.push_back({{"kernel", member.kernel}, {"config", member.configuration}, {"slowdowns", levels_of(portfolio, i)}});
+  }
+  for (const PortfolioPoint& point : portfolio.points) {
+    best.push_back(kept_us(point.best_us));
+    floor.push_back(kept_us(point.floor_us));
+  }
+  all += lines("members", members, [](const Json& member) { return member; }) + ",\n";
+  all += " \"extents\": {";
+  std::string_view separator = "\n";
+  for (const auto& [name, extents] : extents_of(portfolio)) {
+    all += fmt::format("{}  {}: {}", separator, Json(name).dump(), Json(extents).dump());
+    separator = ",\n";
+  }
+  return all + fmt::format("\n }},\n \"best_us\": {},\n \"floor_us\": {}\n}}\n", best.dump(), floor.dump());
 }
 
 Result<Portfolio> parse_portfolio(std::string_view text) {

@@ -52,10 +52,10 @@ struct Portfolio {
 inline constexpr double kMostSlowdown = 1.5;
 std::size_t slowdown_level(double slowdown);
 double level_logarithm(std::size_t level);
-/// What it keeps of a time: four digits.
+/// What it keeps of a time: three digits.
 double kept_us(double us);
 
-/// JSON that people can review: one line for a member and for a point.
+/// JSON that people can review: one line for a member, with its slowdown at each point, and for what the points have of one kind.
 std::string text(const Portfolio& portfolio);
 /// Errors, kStore: what it lacks or where it contradicts itself.
 Result<Portfolio> parse_portfolio(std::string_view text);

@@ -172,6 +172,8 @@ TEST_CASE("--out writes the one portfolio that is meant, and none whose purpose 
   CHECK(out({"--generation", std::to_string(small)}).exit == 0);
   CHECK(nlohmann::json::parse(contents(file))["range"].dump() != "");
   const std::string of_small = contents(file);
+  CHECK(out({"--range", "rows=1..8,cols=16"}).exit == 0);
+  CHECK(contents(file) == of_small);
   CHECK(out({"--generation", std::to_string(large)}).exit == 0);
   CHECK(contents(file) != of_small);
   const std::int64_t loose = made("rows=1..8,cols=16", {"--max-error", "0.01"});

@@ -129,13 +129,15 @@ TEST_CASE("a text that contradicts itself is no portfolio") {
   CHECK(refused("\"config\"", "\"configuration\""));
   CHECK(refused("\"slowdowns\":\"A", "\"slowdowns\":\"AA"));
   CHECK(refused("\"slowdowns\":\"A", "\"slowdowns\":\"?"));
-  CHECK(refused("\"floor_us\":10.0", "\"floor_us\":0.0"));
+  CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [0.0"));
+  CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [10.0,10.0"));
+  CHECK(refused("\"rows\": [1,", "\"rows\": ["));
   CHECK(refused("[[1,65536]]", "[[65536,1]]"));
   CHECK(refused("[[1,65536]]", "[]"));
   CHECK(refused("\"reach\":[2.0]", "\"reach\":[]"));
   CHECK(refused("\"noise\":0.01", "\"noise\":0"));
   CHECK(refused("{\"toy\":\"0\"}", "{}"));
-  CHECK(refused("rows=1,", "rows=x,"));
+  CHECK(refused("\"rows\": [1,", "\"rows\": [\"x\","));
   CHECK_FALSE(parse_portfolio("").ok());
   CHECK_FALSE(parse_portfolio("[]").ok());
 }
