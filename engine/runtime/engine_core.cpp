@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/kernel/static_fields.hpp"
+#include "engine/runtime/launch_range.hpp"
 
 namespace hone {
 namespace {
@@ -20,6 +21,7 @@ std::string key_of(const NamedOperation& known, const Problem& problem) {
 
 Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& options) {
   const std::vector<const LaunchPlugin*>& plugins = engine_parts().devices;
+  attach_named_profiler();
   auto core = shared_in_process(std::unique_ptr<EngineCore>(new EngineCore(options)), Origin());
   core->max_error_ = options.max_error;
   core->given_ = options.given;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "engine/runtime/launch_range.hpp"
 #include "engine/runtime/prepared.hpp"
 #include "engine/store/lookup.hpp"
 
@@ -214,6 +215,7 @@ Result<void> Kernel::launch_passed(void* stream, void* const* addresses, const T
     prepared.launches->add();
   }
   const std::span<void*> all(values.data(), prepared.arguments.size());
+  const LaunchRange range(prepared.range);
   return prepared.checked == nullptr ? prepared.loaded->launch(stream, all) : launch_checked(prepared_, stream, all);
 }
 

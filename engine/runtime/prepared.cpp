@@ -51,6 +51,7 @@ Result<std::shared_ptr<Prepared>> prepare(const KernelSpec& spec, const Problem&
   prepared->problem = problem;
   prepared->choice = std::move(plan.choice);
   prepared->configuration = text(spec.parameters, prepared->choice.configuration);
+  prepared->range = fmt::format("{} {}", spec.name, prepared->configuration);
   prepared->dtypes = hone::name(problem.dtype);
   prepared->arguments = std::move(plan.arguments);
   describe_arguments(*prepared);

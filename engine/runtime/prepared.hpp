@@ -45,6 +45,7 @@ struct Prepared {
   std::vector<Parameter> parameters;
   Problem problem;
   std::string configuration, dtypes;  ///< as texts
+  std::string range;                  ///< what profilers call its launches: "softmax block=256,..."
   Choice choice;
   std::string why;
   Shape tuned_shape;
