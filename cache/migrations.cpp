@@ -464,8 +464,13 @@ CREATE TABLE portfolio (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Version 9: when in its session a trial was recorded. NULL: an older Hone did not say.
+constexpr const char* kVersion9 = R"sql(
+ALTER TABLE trial ADD COLUMN elapsed_seconds REAL;
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7, kVersion8};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7, kVersion8, kVersion9};
 
 // Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
 // Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
@@ -501,7 +506,12 @@ constexpr const char* kLikeVersion8 = R"sql(
 CREATE TEMP VIEW portfolio AS SELECT '' AS operation, '' AS dtype, '' AS device, '' AS statics, '' AS shapes, '' AS input_profile,
   '' AS objective, '' AS accuracy_bound, '' AS timing_profile, 0 AS generation, '' AS text, '' AS created_at WHERE 0;
 )sql";
-constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6, kLikeVersion7, kLikeVersion8};
+constexpr const char* kLikeVersion9 = R"sql(
+DROP VIEW IF EXISTS temp.trial;
+CREATE TEMP VIEW trial AS SELECT *, 0 AS by_graph, NULL AS elapsed_seconds FROM main.trial;
+)sql";
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5,
+                               kLikeVersion6, kLikeVersion7, kLikeVersion8, kLikeVersion9};
 
 constexpr std::string_view kUpgrading = "upgrade the schema";
 

@@ -85,7 +85,8 @@ class SqliteStore final : public Store {
 
   Result<std::vector<SessionInfo>> read_sessions(std::optional<std::int64_t> only);
   Result<void> touch_session(std::int64_t session, double elapsed_seconds);
-  Result<std::int64_t> insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial);
+  Result<std::int64_t> insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
+                                    double elapsed_seconds);
   Result<void> put_final_measurement(std::int64_t trial_row, const Trial& trial);
   Result<void> fail_trial(std::int64_t trial_row, const Trial& trial);
   /// Whether a winner takes the place of the record that stands. Within a transaction.

@@ -25,6 +25,9 @@ Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameter
   trial.input_seed = static_cast<std::uint64_t>(seed);
   trial.max_error = row.read_real(std::numeric_limits<double>::quiet_NaN());
   trial.artifact = row.read_text();
+  const bool timed = !row.next_is_null();
+  const double elapsed_seconds = row.read_real();
+  trial.elapsed_seconds = timed ? std::optional(elapsed_seconds) : std::nullopt;
   trial.measurement = read_measurement(row);
   trial.readings = read_readings(row);
   trial.final_round = !row.next_is_null();
@@ -56,7 +59,7 @@ Result<void> SqliteStore::add_trial(std::int64_t session, const std::vector<Para
                              text(trial.position), text(parameters, trial.configuration))};
   }
   if (!known) {
-    HONE_ASSIGN(row, insert_trial(session, parameters, trial));
+    HONE_ASSIGN(row, insert_trial(session, parameters, trial, elapsed_seconds));
   }
   if (trial.final_round) {
     HONE_TRY(trial.outcome == Outcome::kOk ? put_final_measurement(row, trial) : fail_trial(row, trial));
@@ -64,14 +67,15 @@ Result<void> SqliteStore::add_trial(std::int64_t session, const std::vector<Para
   return transaction.commit(kDoing);
 }
 
-Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial) {
+Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
+                                               double elapsed_seconds) {
   HONE_ASSIGN(Statement insert,
               database().prepare(
                   "INSERT INTO trial (session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, "
                   "shared_bytes, occupancy, compile_seconds, validate_seconds, time_seconds, overhead_seconds, input_seed, max_error, "
                   "artifact, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, "
-                  "memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at) VALUES "
-                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                  "memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at, elapsed_seconds) VALUES "
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.integer(session)
       .text(text(trial.position))
       .text(text(parameters, trial.configuration))
@@ -86,7 +90,7 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
     insert.blob({}).null().null().null().integer(0).integer(0);
   }
   bind_readings(insert, trial.readings);
-  insert.text(utc_now());
+  insert.text(utc_now()).real(elapsed_seconds);
   HONE_TRY(insert.run(kDoing));
   return database().last_row();
 }
@@ -118,7 +122,8 @@ Result<std::vector<Trial>> SqliteStore::trials(std::int64_t session, const std::
               database().prepare(
                   "SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
                   "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
-                  "t.input_seed, t.max_error, t.artifact, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, t.raced_out, t.by_graph, "
+                  "t.input_seed, t.max_error, t.artifact, t.elapsed_seconds, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, "
+                  "t.raced_out, t.by_graph, "
                   "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
                   "f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.by_graph, f.sm_clock_mhz, f.memory_clock_mhz, "
                   "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples "

@@ -7,8 +7,12 @@
 #include <array>
 #include <cmath>
 
+#include "cli/report/svg.hpp"
+
 namespace hone::cli {
 namespace {
+
+using page::escaped;
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --page: #f9f9f7; --card: #fff; --ink: #16161a; --quiet: #63636b; --line: #e2e2de; --random: #85858c;
@@ -36,29 +40,6 @@ th:first-child, td:first-child { text-align: left; } small { color: var(--quiet)
 
 constexpr std::array<std::string_view, 3> kDashes{"", "7 3", "2 3"};
 constexpr std::size_t kColours = 8;
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
 
 /// The look of a strategy, the same everywhere; after eight colours lines are dashed.
 std::string stroke(std::size_t place) {

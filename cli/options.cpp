@@ -153,7 +153,10 @@ Result<Subject> find_subject(const cxxopts::ParseResult& arguments) {
   if (arguments.count("kernel") == 0) {
     return Error{ErrorCode::kInvalidArgument, "which kernel? Give a name (hone kernels lists them) or the path of a .cu file"};
   }
-  const auto kernel = arguments["kernel"].as<std::string>();
+  return find_subject(arguments["kernel"].as<std::string>(), arguments);
+}
+
+Result<Subject> find_subject(const std::string& kernel, const cxxopts::ParseResult& arguments) {
   Subject subject;
   if (is_recorded(kernel)) {
     HONE_ASSIGN(RecordedSpace recorded, RecordedSpace::load(kernel));

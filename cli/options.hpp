@@ -46,6 +46,8 @@ struct Subject {
   std::unique_ptr<RecordedSpace> recorded;
 };
 Result<Subject> find_subject(const cxxopts::ParseResult& arguments);
+/// Of this name or path; `arguments` have the flags for reading a file.
+Result<Subject> find_subject(const std::string& kernel, const cxxopts::ParseResult& arguments);
 /// Deprecated names in a user's file, on stderr.
 void print_warnings(const KernelSpec& spec);
 

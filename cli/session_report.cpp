@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/present.hpp"
+#include "engine/report/failures.hpp"
 #include "engine/tune/session.hpp"
 
 namespace hone::cli {
@@ -85,13 +86,6 @@ std::string values_text(const std::vector<Parameter>& parameters, const std::vec
   return "\nthe best with each value, as a fraction of the overall best (-: not measured)\n" + table(rows);
 }
 
-/// What went wrong, of a detail of many lines: a compiler says first where it was, and then what it minds.
-std::string_view headline(std::string_view detail) {
-  const std::size_t error = detail.find("error:"), before = error == std::string_view::npos ? error : detail.rfind('\n', error);
-  detail.remove_prefix(before == std::string_view::npos ? 0 : before + 1);
-  return detail.substr(0, detail.find('\n'));
-}
-
 std::string failures_text(const std::vector<Parameter>& parameters, const std::vector<Trial>& trials) {
   std::map<Outcome, std::pair<std::size_t, const Trial*>> failures;
   for (const Trial& trial : trials) {
@@ -103,7 +97,7 @@ std::string failures_text(const std::vector<Parameter>& parameters, const std::v
   std::string lines = failures.empty() ? "" : "\nfailures, with the first of each kind\n";
   for (const auto& [outcome, failure] : failures) {
     lines += fmt::format("  {} {}: {}\n    {}\n", failure.first, name(outcome), text(parameters, failure.second->configuration),
-                         headline(failure.second->detail));
+                         report::headline(failure.second->detail));
   }
   return lines;
 }

@@ -18,6 +18,7 @@ constexpr std::array kVerbs{
     Verb{"strategies", "list the search strategies, or describe one", strategies},
     Verb{"devices", "list the devices of this machine", devices},
     Verb{"sessions", "list the sessions in the store", sessions},
+    Verb{"report", "explain sessions: a page with pictures, tables, CSV", report_sessions},
     Verb{"records", "list the records in the store, approve, pin, withdraw or roll back", records},
     Verb{"portfolios", "list the portfolios, which choose configurations for shapes that nobody tuned", portfolios},
     Verb{"warm", "compile the portfolios' configurations ahead of time", warm_up},

@@ -24,6 +24,7 @@ int verify(int argc, char** argv);
 int export_plan(int argc, char** argv);
 int records(int argc, char** argv);
 int sessions(int argc, char** argv);
+int report_sessions(int argc, char** argv);
 int portfolios(int argc, char** argv);
 int warm_up(int argc, char** argv);
 int trust(int argc, char** argv);

@@ -32,6 +32,9 @@ std::function<void(const Progress&)> teller(const hone_tuning_options& options, 
     return {};
   }
   return [callback = options.on_progress, data = options.on_progress_data, stop](const Progress& reached) mutable {
+    if (reached.stage == SessionStage::kFinals) {
+      return;  // no trial
+    }
     const std::string outcome(name(reached.last_outcome));
     const hone_progress progress{.size = sizeof progress,
                                  .trials = reached.trials,

@@ -2,6 +2,7 @@
 // A trial: one configuration evaluated, and what came of it.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,6 +90,8 @@ struct Trial {
   double max_error = 0.0;        ///< largest |out - reference| / allowed error; right if <= 1
   std::string artifact;          ///< digest of the compiled code, empty if none
   bool final_round = false;      ///< measured again among the finalists
+  /// Read from a store: seconds into the session when it was recorded; nothing where an older Hone recorded it.
+  std::optional<double> elapsed_seconds = {};
 };
 
 }  // namespace hone

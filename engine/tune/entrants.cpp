@@ -63,6 +63,16 @@ std::size_t Entrants::trials() const {
   return sum;
 }
 
+std::map<Outcome, std::int64_t> Entrants::outcomes() const {
+  std::map<Outcome, std::int64_t> sums;
+  for (const auto& entrant : all_) {
+    for (const auto& [outcome, count] : entrant->session->outcomes()) {
+      sums[outcome] += count;
+    }
+  }
+  return sums;
+}
+
 double Entrants::argument_bytes() const {
   double bytes = 0.0;
   for (const auto& entrant : all_) {

@@ -2,6 +2,7 @@
 // The kernels that take part in a session of an operation, and what is known of all of them together.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,8 @@ class Entrants {
   [[nodiscard]] std::size_t alive() const;
   /// Of all of them.
   [[nodiscard]] std::size_t trials() const;
+  /// What came of them: a count per outcome.
+  [[nodiscard]] std::map<Outcome, std::int64_t> outcomes() const;
   /// Of the arrays of all of them at once.
   [[nodiscard]] double argument_bytes() const;
   /// The fastest trial of all but one.

@@ -445,7 +445,7 @@ class OperationSession {
 
   // ---- what is said of it --------------------------------------------------------------------------------------------------------------
 
-  void note_progress(const std::string& kernel, const Progress& progress) const {
+  void note_progress(const std::string& kernel, const Progress& progress) {
     if (common().on_progress) {
       Progress all = progress;
       all.kernel = kernel;
@@ -453,6 +453,12 @@ class OperationSession {
       all.elapsed_seconds = elapsed();
       all.default_us = entrants_.default_us();
       all.best_us = entrants_.best_us();
+      all.outcomes = entrants_.outcomes();
+      if (all.best_us != best_us_seen_) {
+        best_us_seen_ = all.best_us;
+        improved_seconds_ = all.elapsed_seconds;
+      }
+      all.improved_seconds = improved_seconds_;
       common().on_progress(all);
     }
   }
@@ -479,6 +485,8 @@ class OperationSession {
   Store& store_;
   OperationReport report_;
   Entrants entrants_;
+  std::optional<double> best_us_seen_;  ///< what was reported last
+  double improved_seconds_ = 0.0;       ///< when it came
   double earlier_seconds_ = 0.0;
   Clock::time_point start_ = Clock::now();
   Entrant* serving_ = nullptr;  ///< whose record the store has for the problem, else who serves where nothing was measured

@@ -23,6 +23,7 @@ class Searcher {
 
   /// Whether the strategy sees the likely space alone, and may be given the legal one later.
   [[nodiscard]] bool can_widen() const { return narrow_ && request_->likely == Likely::kFirst && !refused_; }
+  [[nodiscard]] bool sees_likely_alone() const { return narrow_; }
   /// Goes on in the legal space, with all that was observed so far. A strategy that cannot be started there goes on where it was.
   void widen();
 

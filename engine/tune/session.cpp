@@ -202,7 +202,10 @@ void TuningSession::note(Trial trial) {
   }
   if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (!best_us_ || trial.measurement.median_us < *best_us_)) {
     constexpr double kProgress = 0.995;  // less is a tie
-    improved_at_ = !best_us_ || trial.measurement.median_us < kProgress * *best_us_ ? trials_.size() : improved_at_;
+    if (!best_us_ || trial.measurement.median_us < kProgress * *best_us_) {
+      improved_at_ = trials_.size();
+      improved_seconds_ = trial.elapsed_seconds.value_or(earlier_seconds_);
+    }
     best_us_ = trial.measurement.median_us;
   }
   trials_.push_back(std::move(trial));
@@ -211,12 +214,13 @@ void TuningSession::note(Trial trial) {
 Result<void> TuningSession::record(std::vector<Trial> finished) {
   std::vector<Observation> observations;
   for (Trial& trial : finished) {
-    HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
+    trial.elapsed_seconds = elapsed();
+    HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, *trial.elapsed_seconds));
     add(report_.stages, trial.seconds);
     observations.push_back(observation_of(trial));
     note(std::move(trial));
     race();
-    progress();
+    progress(searcher_->sees_likely_alone() ? SessionStage::kLikely : SessionStage::kLegal);
   }
   evaluator_->meanwhile([&] { searcher_->tell(observations); });
   return {};
@@ -229,16 +233,24 @@ void TuningSession::add(StageSeconds& sum, const StageSeconds& trial) {
   sum.overhead += trial.overhead;
 }
 
-void TuningSession::progress() const {
+void TuningSession::progress(SessionStage stage) const {
   if (request_.on_progress) {
     const Trial* standard = default_trial();
-    request_.on_progress({.trials = static_cast<std::int64_t>(trials_.size()),
-                          .last_outcome = trials_.back().outcome,
-                          .elapsed_seconds = elapsed(),
-                          .default_us = standard != nullptr && standard->outcome == Outcome::kOk
-                                            ? std::optional<double>(standard->measurement.median_us)
-                                            : std::nullopt,
-                          .best_us = best_us_});
+    const auto read = std::find_if(trials_.rbegin(), trials_.rend(), [](const Trial& trial) { return trial.readings.sm_clock_mhz > 0.0; });
+    request_.on_progress(
+        {.trials = static_cast<std::int64_t>(trials_.size()),
+         .last_outcome = trials_.back().outcome,
+         .elapsed_seconds = elapsed(),
+         .default_us = standard != nullptr && standard->outcome == Outcome::kOk ? std::optional<double>(standard->measurement.median_us)
+                                                                                : std::nullopt,
+         .best_us = best_us_,
+         .configuration = trials_.empty() ? "" : text(request_.spec.parameters, trials_.back().configuration),
+         .time_us =
+             !trials_.empty() && has_time(trials_.back().outcome) ? std::optional(trials_.back().measurement.median_us) : std::nullopt,
+         .stage = stage,
+         .outcomes = report_.outcomes,
+         .improved_seconds = improved_seconds_,
+         .readings = read == trials_.rend() ? Readings() : read->readings});
   }
 }
 

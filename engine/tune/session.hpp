@@ -23,13 +23,26 @@ namespace hone {
 
 class RecordedSpace;
 
-/// What a session has reached; handed to TuneRequest::on_progress after every trial.
+/// What a session is doing.
+enum class SessionStage {
+  kLikely,  ///< it searches the likely configurations
+  kLegal,   ///< it searches all legal configurations
+  kFinals,  ///< it measures the best and the default again, side by side
+};
+
+/// What a session has reached; handed to TuneRequest::on_progress after every trial, and when the final round begins.
 struct Progress {
   std::int64_t trials = 0;
   Outcome last_outcome = Outcome::kOk;
   double elapsed_seconds = 0.0;
   std::optional<double> default_us, best_us;
-  std::string kernel = {};  ///< of an operation: whose trial it was
+  std::string kernel = {};             ///< of an operation: whose trial it was
+  std::string configuration = {};      ///< of the trial, as text
+  std::optional<double> time_us = {};  ///< of the trial, if it has one
+  SessionStage stage = SessionStage::kLegal;
+  std::map<Outcome, std::int64_t> outcomes = {};  ///< a count per outcome; their sum is `trials`
+  double improved_seconds = 0.0;                  ///< elapsed_seconds when the best was last improved by more than noise
+  Readings readings = {};                         ///< of the device, at the last trial that has them
 };
 
 /// What a session makes of its kernel's expectations. Nothing but the order of the search depends on them.

@@ -80,6 +80,7 @@ Result<void> TuningSession::final_round() {
     HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
     return {};
   }
+  progress(SessionStage::kFinals);
   const std::vector<Candidate> candidates = finalists();
   HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
   std::vector<Trial> right;

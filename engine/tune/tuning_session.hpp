@@ -2,6 +2,7 @@
 // What a session holds while it runs.
 
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -64,6 +65,7 @@ class TuningSession {
   [[nodiscard]] std::int64_t session() const { return session_; }
   [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
   [[nodiscard]] const std::optional<double>& best_us() const { return best_us_; }
+  [[nodiscard]] const std::map<Outcome, std::int64_t>& outcomes() const { return report_.outcomes; }
   [[nodiscard]] const Trial* default_trial() const;
   /// Whether the default and the record that the store has for the problem were tried.
   [[nodiscard]] bool tried_what_serves() const;
@@ -87,7 +89,7 @@ class TuningSession {
   static void add(StageSeconds& sum, const StageSeconds& trial);
   /// Tells the evaluator what candidates race against: not before the default was measured alone.
   void race();
-  void progress() const;
+  void progress(SessionStage stage) const;
   /// The default goes first: it sets the deadlines, and a kernel whose default fails is broken or misdescribed. Compilers that would idle
   /// meanwhile get proposals.
   Result<void> try_default();
@@ -134,7 +136,8 @@ class TuningSession {
   std::optional<double> best_us_;
   std::optional<double> rival_us_;  ///< of another kernel of the operation
   std::size_t allowed_ = std::numeric_limits<std::size_t>::max();
-  std::size_t improved_at_ = 0;  ///< trials before the one that was ahead of the best so far by more than noise
+  std::size_t improved_at_ = 0;    ///< trials before the one that was ahead of the best so far by more than noise
+  double improved_seconds_ = 0.0;  ///< when that was
   std::optional<Trial> winner_;
   TuneReport report_;
 };

@@ -45,6 +45,9 @@ class VerbThread {
     embedding.stop = source_.get_token();
     if (wants_progress) {
       embedding.on_progress = [this](const Progress& progress) {
+        if (progress.stage == SessionStage::kFinals) {
+          return;  // no trial
+        }
         const std::lock_guard lock(mutex_);
         progress_.push_back(progress);  // looked at every moment: waking Python for each trial would cost a strategy in Python its turn
       };

@@ -1,3 +1,6 @@
+#include <limits>
+#include <vector>
+
 #include "tests/tune/replay_fixture.hpp"
 
 namespace hone {
@@ -53,6 +56,45 @@ TEST_CASE("a session that is stopped keeps its best so far where it is asked to,
   REQUIRE(fixture.record().has_value());
   CHECK(fixture.record()->configuration == stopped.best->configuration);
   CHECK(fixture.store().sessions().value().front().state == SessionState::kRunning);
+}
+
+TEST_CASE("a session tells of each trial what it has reached, and when the final round begins") {
+  Fixture fixture;
+  TuneRequest request = fixture.request("exhaustive", "20trials");
+  std::vector<Progress> told;
+  request.on_progress = [&](const Progress& progress) { told.push_back(progress); };
+  const TuneReport report = tune(request, fixture.store(), builtin_registry()).value();
+  REQUIRE(told.size() == 21);
+  CHECK(told.back().stage == SessionStage::kFinals);
+  CHECK(told.back().trials == 20);
+  CHECK(told.back().outcomes == report.outcomes);
+  double best = std::numeric_limits<double>::infinity(), improved = 0.0;
+  for (std::size_t i = 0; i < 20; ++i) {
+    const Progress& one = told[i];
+    CHECK(one.stage == SessionStage::kLegal);
+    CHECK(one.trials == static_cast<std::int64_t>(i) + 1);
+    CHECK_FALSE(one.configuration.empty());
+    CHECK(one.time_us.has_value() == has_time(one.last_outcome));
+    if (one.last_outcome == Outcome::kOk && *one.time_us < 0.995 * best) {
+      improved = one.elapsed_seconds;
+    }
+    best = one.last_outcome == Outcome::kOk ? std::min(best, *one.time_us) : best;
+    CHECK(one.improved_seconds == improved);
+  }
+}
+
+TEST_CASE("a trial comes back with the second of its session in which it was recorded") {
+  Fixture fixture;
+  std::vector<double> seconds;
+  TuneRequest request = fixture.request("exhaustive", "5trials");
+  request.on_progress = [&](const Progress& progress) { seconds.push_back(progress.elapsed_seconds); };
+  const TuneReport report = tune(request, fixture.store(), builtin_registry()).value();
+  const std::vector<Trial> trials = fixture.store().trials(report.session, request.spec.parameters).value();
+  REQUIRE(trials.size() == 5);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    REQUIRE(trials[i].elapsed_seconds.has_value());
+    CHECK(*trials[i].elapsed_seconds == seconds[i]);
+  }
 }
 
 TEST_CASE("a part of a session keeps its best, and a larger budget goes on with it in the same process") {

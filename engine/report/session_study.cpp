@@ -1,0 +1,274 @@
+#include "engine/report/session_study.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "engine/compare/space_table.hpp"
+#include "engine/device/pass_launch.hpp"
+#include "engine/kernel/kernel_problem.hpp"
+#include "engine/measure/measure.hpp"
+#include "engine/space/likely_space.hpp"
+
+namespace hone::report {
+namespace {
+
+constexpr double kClearly = 1.01;  // less is no difference
+
+bool measured_to_the_end(const Trial& trial) { return trial.outcome == Outcome::kOk && !trial.measurement.raced_out; }
+
+/// The default is measured before anything else. Without the kernel file nobody knows its values.
+std::optional<std::size_t> find_standard(const SessionSource& source) {
+  const Configuration standard = source.spec != nullptr ? default_configuration(*source.spec) : Configuration();
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < source.trials.size(); ++i) {
+    const Trial& trial = source.trials[i];
+    if (source.spec != nullptr && trial.configuration == standard) {
+      return trial.outcome == Outcome::kOk ? std::optional(i) : std::nullopt;
+    }
+    if (!first && trial.outcome == Outcome::kOk) {
+      first = i;
+    }
+  }
+  return first;  // where the default is not legal, the session begins with what is nearest to it
+}
+
+void find_winner(SessionStudy& study) {
+  const auto order = [&](std::size_t i) {
+    const Trial& trial = study.trials[i];
+    return std::tuple(!trial.final_round, trial.measurement.raced_out, trial.measurement.median_us);
+  };
+  for (std::size_t i = 0; i < study.trials.size(); ++i) {
+    if (study.trials[i].outcome == Outcome::kOk && (!study.winner || order(i) < order(*study.winner))) {
+      study.winner = i;
+    }
+  }
+  if (!study.winner) {
+    return;
+  }
+  const Trial& winner = study.trials[*study.winner];
+  study.final_round = winner.final_round;
+  for (std::size_t i = 0; i < study.trials.size(); ++i) {
+    const Trial& trial = study.trials[i];
+    if (i != *study.winner && trial.final_round && trial.outcome == Outcome::kOk &&
+        trial.measurement.ci95_low_us <= winner.measurement.ci95_high_us) {
+      study.tied.push_back(i);
+    }
+  }
+  std::ranges::sort(study.tied, {}, [&](std::size_t i) { return study.trials[i].measurement.median_us; });
+  if (study.standard) {
+    const Measurement &before = study.trials[*study.standard].measurement, &after = winner.measurement;
+    study.speedup = before.median_us / after.median_us;
+    study.speedup_low = before.ci95_low_us / after.ci95_high_us;
+    study.speedup_high = before.ci95_high_us / after.ci95_low_us;
+  }
+}
+
+void find_improvements(SessionStudy& study) {
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < study.trials.size(); ++i) {
+    const Trial& trial = study.trials[i];
+    if (measured_to_the_end(trial) && trial.measurement.median_us < best) {
+      best = trial.measurement.median_us;
+      study.improvements.push_back({i + 1, trial.elapsed_seconds, best});
+    }
+  }
+  for (const Improvement& improvement : study.improvements) {
+    if (improvement.time_us <= best * kClearly) {
+      study.trials_to_one_percent = improvement.trials;
+      break;
+    }
+  }
+}
+
+/// All that the record holds, as if it had been tried.
+std::vector<Trial> trials_of(const RecordedSpace& recorded) {
+  std::vector<Trial> trials;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(recorded.space().size()); ++i) {
+    const RecordedTrial& known = *recorded.find(i);
+    Trial& trial = trials.emplace_back();
+    trial.configuration = recorded.space().at(i);
+    trial.outcome = known.outcome;
+    if (!known.samples_us.empty()) {
+      trial.measurement = summarize(known.samples_us);
+    }
+  }
+  return trials;
+}
+
+/// What the calculation needs: times, infinite where a configuration was not right.
+compare::SpaceTable table_of(const std::vector<Trial>& trials) {
+  compare::SpaceTable table;
+  for (const Trial& trial : trials) {
+    const bool right = trial.outcome == Outcome::kOk;
+    table.time_us.push_back(right ? trial.measurement.median_us : std::numeric_limits<double>::infinity());
+    if (right) {
+      table.sorted.push_back(table.time_us.back());
+    }
+  }
+  std::ranges::sort(table.sorted);
+  return table;
+}
+
+/// `space`: all configurations; without it, those that were tried.
+std::optional<RandomSearch> random_search(const SessionStudy& study, const std::vector<Trial>& space) {
+  const compare::SpaceTable table = table_of(space.empty() ? study.trials : space);
+  if (!study.winner || table.sorted.empty()) {
+    return std::nullopt;
+  }
+
+  RandomSearch random{.configurations = table.size(), .whole_space = !space.empty(), .best_us = table.best()};
+  const double goal = study.trials[*study.winner].measurement.median_us * kClearly;
+  for (std::size_t draws = 1; draws <= std::min(study.trials.size(), table.size()); ++draws) {
+    const double fraction = compare::expected_fraction(table, draws);
+    random.expected_us.push_back(fraction > 0.0 ? table.best() / fraction : std::numeric_limits<double>::infinity());
+    if (random.draws_to_winner == 0 && random.expected_us.back() <= goal) {
+      random.draws_to_winner = draws;
+    }
+  }
+  return random;
+}
+
+Verdict verdict_of(const ExpectationStudy& study) {
+  if (study.meeting == 0 || study.breaking == 0 || !study.best_meeting_us) {
+    return study.best_breaking_us && study.meeting > 0 ? Verdict::kWrong : Verdict::kUntested;
+  }
+  if (!study.best_breaking_us || *study.best_breaking_us > kClearly * *study.best_meeting_us) {
+    return Verdict::kRight;
+  }
+  return *study.best_meeting_us > kClearly * *study.best_breaking_us ? Verdict::kWrong : Verdict::kNoDifference;
+}
+
+std::vector<ExpectationStudy> expectations_of(const SessionStudy& study, const KernelSpec& spec, const DeviceInfo& device) {
+  Bindings fixed = bindings(study.session.problem);
+  fixed.merge(bindings(device));
+  std::vector<ExpectationStudy> all;
+  for (const Constraint& expectation : spec.expectations) {
+    ExpectationStudy& one = all.emplace_back(ExpectationStudy{.expectation = expectation});
+    for (std::size_t i = 0; i < study.trials.size(); ++i) {
+      const Trial& trial = study.trials[i];
+      if (!has_time(trial.outcome)) {
+        continue;
+      }
+      const bool breaks = !broken({expectation}, study.parameters, fixed, trial.configuration).empty();
+      ++(breaks ? one.breaking : one.meeting);
+      std::optional<double>& best = breaks ? one.best_breaking_us : one.best_meeting_us;
+      if (trial.outcome == Outcome::kOk) {
+        best = std::min(best.value_or(trial.measurement.median_us), trial.measurement.median_us);
+      }
+      one.broken_by_winner = one.broken_by_winner || (breaks && study.winner == i);
+    }
+    one.verdict = verdict_of(one);
+  }
+  return all;
+}
+
+std::vector<StageStudy> stages_of(const std::vector<Trial>& trials) {
+  std::vector<StageStudy> stages{{"right", 0, {}}, {"lost a race", 0, {}}, {"too slow", 0, {}}, {"failed", 0, {}}};
+  for (const Trial& trial : trials) {
+    const bool right = trial.outcome == Outcome::kOk;
+    StageStudy& stage = stages.at(right ? (trial.measurement.raced_out ? 1 : 0) : trial.outcome == Outcome::kTooSlow ? 2 : 3);
+    ++stage.trials;
+    stage.seconds.compile += trial.seconds.compile;
+    stage.seconds.validate += trial.seconds.validate;
+    stage.seconds.time += trial.seconds.time;
+    stage.seconds.overhead += trial.seconds.overhead;
+  }
+  std::erase_if(stages, [](const StageStudy& stage) { return stage.trials == 0; });
+  return stages;
+}
+
+DeviceStudy device_of(const std::vector<Trial>& trials) {
+  DeviceStudy study;
+  for (const Trial& trial : trials) {
+    const Readings& read = trial.readings;
+    study.discarded_samples += read.discarded_samples;
+    study.throttle_reasons |= read.throttle_reasons;
+    study.throttled_trials += throttle_words(read.throttle_reasons).empty() ? 0 : 1;
+    if (read.sm_clock_mhz > 0.0) {
+      study.lowest_mhz = study.readings == 0 ? read.sm_clock_mhz : std::min(study.lowest_mhz, read.sm_clock_mhz);
+      study.highest_mhz = std::max(study.highest_mhz, read.sm_clock_mhz);
+      study.hottest_c = std::max(study.hottest_c, read.temperature_c);
+      study.highest_w = std::max(study.highest_w, read.power_w);
+      ++study.readings;
+    }
+  }
+  return study;
+}
+
+double noise_of(const std::vector<Trial>& trials) {
+  std::vector<double> widths;
+  for (const Trial& trial : trials) {
+    if (measured_to_the_end(trial) && trial.measurement.median_us > 0.0) {
+      widths.push_back((trial.measurement.ci95_high_us - trial.measurement.ci95_low_us) / 2.0 / trial.measurement.median_us);
+    }
+  }
+  if (widths.empty()) {
+    return 0.0;
+  }
+  const auto middle = widths.begin() + std::ssize(widths) / 2;
+  std::ranges::nth_element(widths, middle);
+  return *middle;
+}
+
+std::optional<double> per_nanosecond(const Expression& amount, const Problem& problem, double microseconds) {
+  const Result<Value> value = amount.evaluate(bindings(problem));
+  return value && value->real() > 0.0 ? std::optional(value->real() / microseconds * 1e-3) : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  constexpr std::array<std::string_view, 4> kNames{"right", "wrong", "no difference", "untested"};
+  return kNames.at(static_cast<std::size_t>(verdict));
+}
+
+std::vector<std::string> throttle_words(std::uint64_t reasons) {
+  // nvmlClocksEventReason*; idleness and clocks that somebody set are no trouble of the device's.
+  static constexpr std::array<std::pair<std::uint64_t, std::string_view>, 6> kWords{{{0x4, "power cap"},
+                                                                                     {0x8, "hardware slowdown"},
+                                                                                     {0x20, "thermal slowdown (software)"},
+                                                                                     {0x40, "thermal slowdown (hardware)"},
+                                                                                     {0x80, "power brake"},
+                                                                                     {0x10, "sync boost"}}};
+  std::vector<std::string> words;
+  for (const auto& [bit, word] : kWords) {
+    if ((reasons & bit) != 0) {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
+SessionStudy study(SessionSource source) {
+  SessionStudy study;
+  study.standard = find_standard(source);
+  study.session = std::move(source.session);
+  study.parameters = std::move(source.parameters);
+  study.trials = std::move(source.trials);
+  find_winner(study);
+  find_improvements(study);
+  const std::vector<Trial> space = source.recorded != nullptr ? trials_of(*source.recorded) : std::vector<Trial>();
+  study.random = random_search(study, space);
+  study.effects_of_whole_space = !space.empty();
+  study.effects = effects_of(study.parameters, space.empty() ? study.trials : space,
+                             study.standard ? &study.trials[*study.standard].configuration : nullptr);
+
+  if (source.spec != nullptr && source.device != nullptr) {
+    study.expectations = expectations_of(study, *source.spec, *source.device);
+  }
+  study.failures = failures_of(study.parameters, study.trials);
+  study.stages = stages_of(study.trials);
+  study.device = device_of(study.trials);
+  study.typical_noise = noise_of(study.trials);
+  if (source.spec != nullptr && study.winner) {
+    const double time = study.trials[*study.winner].measurement.median_us;
+    study.winner_gflops = per_nanosecond(source.spec->cost.flops, study.session.problem, time);
+    study.winner_gbytes_per_second = per_nanosecond(source.spec->cost.bytes, study.session.problem, time);
+  }
+  return study;
+}
+
+}  // namespace hone::report
