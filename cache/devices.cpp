@@ -25,7 +25,8 @@ Result<std::vector<DeviceInfo>> SqliteStore::devices() {
     info.mig_profile = select.read_text();
     info.share = select.read_text();
     info.properties = read_device_properties(select.read_text());
-    info.id = select.read_text();
+    const std::string ids = select.read_text();
+    info.id = ids.substr(0, ids.find(','));  // of a session on several, the first
     info.plugin = info.id.substr(0, info.id.find(':'));
     info.environment = read_json_map(select.read_text());
   }

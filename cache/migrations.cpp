@@ -464,9 +464,34 @@ CREATE TABLE portfolio (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// Version 9: when in its session a trial was recorded. NULL: an older Hone did not say.
+// Version 9: when in its session a trial was recorded (NULL: an older Hone did not say), and sessions on several devices of one product.
+// Samples stay as they were taken; a trial's median and interval are `factor` times theirs.
 constexpr const char* kVersion9 = R"sql(
 ALTER TABLE trial ADD COLUMN elapsed_seconds REAL;
+ALTER TABLE trial ADD COLUMN device TEXT NOT NULL DEFAULT '';  -- its id; empty: the session's only one
+ALTER TABLE trial ADD COLUMN factor REAL NOT NULL DEFAULT 1;
+ALTER TABLE final_measurement ADD COLUMN device TEXT NOT NULL DEFAULT '';
+CREATE TABLE control (
+  id                INTEGER PRIMARY KEY,
+  session           INTEGER NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  device            TEXT NOT NULL CHECK (device <> ''),
+  samples           BLOB NOT NULL CHECK (length(samples) % 8 = 0),
+  median_us         REAL,
+  ci95_low_us       REAL,
+  ci95_high_us      REAL,
+  raced_out         INTEGER NOT NULL CHECK (raced_out IN (0, 1)),
+  by_graph          INTEGER NOT NULL CHECK (by_graph IN (0, 1)),
+  sm_clock_mhz      REAL,
+  memory_clock_mhz  REAL,
+  temperature_c     REAL,
+  power_w           REAL,
+  throttle_reasons  INTEGER NOT NULL,
+  discarded_samples INTEGER NOT NULL,
+  factor            REAL NOT NULL,
+  departure         TEXT NOT NULL,  -- why the device left the session with this; empty: it did not
+  created_at        TEXT NOT NULL
+) STRICT;
+CREATE INDEX control_session ON control (session);
 )sql";
 
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
@@ -508,7 +533,12 @@ CREATE TEMP VIEW portfolio AS SELECT '' AS operation, '' AS dtype, '' AS device,
 )sql";
 constexpr const char* kLikeVersion9 = R"sql(
 DROP VIEW IF EXISTS temp.trial;
-CREATE TEMP VIEW trial AS SELECT *, 0 AS by_graph, NULL AS elapsed_seconds FROM main.trial;
+DROP VIEW IF EXISTS temp.final_measurement;
+CREATE TEMP VIEW trial AS SELECT *, 0 AS by_graph, NULL AS elapsed_seconds, '' AS device, 1.0 AS factor FROM main.trial;
+CREATE TEMP VIEW final_measurement AS SELECT *, 0 AS by_graph, '' AS device FROM main.final_measurement;
+CREATE TEMP VIEW control AS SELECT 0 AS id, 0 AS session, '' AS device, x'' AS samples, 0.0 AS median_us, 0.0 AS ci95_low_us,
+  0.0 AS ci95_high_us, 0 AS raced_out, 0 AS by_graph, 0.0 AS sm_clock_mhz, 0.0 AS memory_clock_mhz, 0.0 AS temperature_c, 0.0 AS power_w,
+  0 AS throttle_reasons, 0 AS discarded_samples, 1.0 AS factor, '' AS departure WHERE 0;
 )sql";
 constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5,
                                kLikeVersion6, kLikeVersion7, kLikeVersion8, kLikeVersion9};

@@ -11,6 +11,7 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/base/json_depth.hpp"
+#include "engine/device/device_key.hpp"
 
 namespace hone::cache {
 namespace {
@@ -97,9 +98,8 @@ TextMap read_json_map(std::string_view text) {
 
 DeviceKey device_key(const DeviceInfo& info) {
   nlohmann::json properties = nlohmann::json::object();
-  for (const auto& [name, value] : info.properties) {
-    // What a driver or a kernel keeps for itself changes with its version, and the version is not part of the key.
-    properties[name] = name == "memory" ? value / kGiB + (value % kGiB >= kGiB / 2 ? 1 : 0) : value;
+  for (const auto& [name, value] : keyed_properties(info)) {
+    properties[name] = value;
   }
   DeviceKey key{.digest = {}, .properties = dump(properties)};
   nlohmann::json parts = nlohmann::json::array({info.product, info.architecture, info.mig_profile, key.properties});

@@ -40,6 +40,8 @@ class SqliteStore final : public Store {
   Result<std::int64_t> begin_session(const SessionKey& key, const std::string& budget) override;
   Result<void> add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
                          double elapsed_seconds) override;
+  Result<void> add_control(std::int64_t session, const Control& control) override;
+  Result<std::vector<Control>> controls(std::int64_t session) override;
   Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) override;
   Result<bool> finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record, double elapsed_seconds,
                               std::optional<std::int64_t> compared_with) override;

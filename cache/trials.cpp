@@ -25,6 +25,8 @@ Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameter
   trial.input_seed = static_cast<std::uint64_t>(seed);
   trial.max_error = row.read_real(std::numeric_limits<double>::quiet_NaN());
   trial.artifact = row.read_text();
+  trial.device = row.read_text();
+  trial.factor = row.read_real();
   const bool timed = !row.next_is_null();
   const double elapsed_seconds = row.read_real();
   trial.elapsed_seconds = timed ? std::optional(elapsed_seconds) : std::nullopt;
@@ -34,6 +36,8 @@ Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameter
   if (trial.final_round) {
     trial.measurement = read_measurement(row);
     trial.readings = read_readings(row);
+    trial.final_device = row.read_text();
+    trial.factor = trial.final_device.empty() ? trial.factor : 1.0;  // the final round is on one device
   }
   if (!has_time(trial.outcome)) {
     trial.measurement = {};
@@ -73,9 +77,9 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
               database().prepare(
                   "INSERT INTO trial (session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, "
                   "shared_bytes, occupancy, compile_seconds, validate_seconds, time_seconds, overhead_seconds, input_seed, max_error, "
-                  "artifact, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, "
+                  "artifact, device, factor, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, "
                   "memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at, elapsed_seconds) VALUES "
-                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.integer(session)
       .text(text(trial.position))
       .text(text(parameters, trial.configuration))
@@ -84,6 +88,7 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
   bind_resources(insert, trial.resources);
   bind_seconds(insert, trial.seconds);
   insert.text(std::to_string(trial.input_seed)).real(trial.max_error).text(trial.artifact);
+  insert.text(trial.device).real(trial.factor);
   if (has_time(trial.outcome)) {
     bind_measurement(insert, trial.measurement);
   } else {
@@ -99,12 +104,12 @@ Result<void> SqliteStore::put_final_measurement(std::int64_t trial_row, const Tr
   HONE_ASSIGN(Statement insert,
               database().prepare(
                   "INSERT OR REPLACE INTO final_measurement (trial, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, "
-                  "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at) "
-                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                  "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, device, created_at) "
+                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   insert.integer(trial_row);
   bind_measurement(insert, trial.measurement);
   bind_readings(insert, trial.readings);
-  insert.text(utc_now());
+  insert.text(trial.final_device).text(utc_now());
   return insert.run(kDoing);
 }
 
@@ -122,11 +127,11 @@ Result<std::vector<Trial>> SqliteStore::trials(std::int64_t session, const std::
               database().prepare(
                   "SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
                   "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
-                  "t.input_seed, t.max_error, t.artifact, t.elapsed_seconds, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, "
+                  "t.input_seed, t.max_error, t.artifact, t.device, t.factor, t.elapsed_seconds, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, "
                   "t.raced_out, t.by_graph, "
                   "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
                   "f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.by_graph, f.sm_clock_mhz, f.memory_clock_mhz, "
-                  "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples "
+                  "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples, f.device "
                   "FROM trial t LEFT JOIN final_measurement f ON f.trial = t.id WHERE t.session = ? ORDER BY t.id"));
   select.integer(session);
   std::vector<Trial> all;

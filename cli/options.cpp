@@ -50,10 +50,11 @@ std::string without_blanks(std::string text) {
 
 void add_problem_options(cxxopts::Options& options) {
   options.add_options()("kernel", "a built-in kernel, or a kernel file", cxxopts::value<std::string>())(
-      "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
-      "dtype", "f32, f16, e4m3, i8, ..., or In=e4m3,Out=bf16 (default: f32, or the kernel's only one)", cxxopts::value<std::string>(),
-      "TYPE")("shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)",
-              cxxopts::value<std::string>()->default_value(""), "SHAPE");
+      "device", "cuda:0, cpu, ... (default: the best present); tune: also several of one product, cuda:0,cuda:1 or \"cuda:*\"",
+      cxxopts::value<std::string>(),
+      "ID")("dtype", "f32, f16, e4m3, i8, ..., or In=e4m3,Out=bf16 (default: f32, or the kernel's only one)", cxxopts::value<std::string>(),
+            "TYPE")("shape", "extents, e.g. rows=512,cols=2048 (others keep the kernel's defaults)",
+                    cxxopts::value<std::string>()->default_value(""), "SHAPE");
   add_flag_options(options);
   options.parse_positional({"kernel"});
   options.positional_help("KERNEL\n\n  KERNEL: a built-in kernel (hone kernels lists them), or the path of your own kernel file");
@@ -207,28 +208,63 @@ Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subjec
   return make_problem(subject.spec, dtype, shape);
 }
 
-Result<Registry::Found> find_device(const cxxopts::ParseResult& arguments, const std::string& otherwise) {
-  const std::string wanted = arguments.count("device") > 0 ? arguments["device"].as<std::string>() : otherwise;
-  Result<Registry::Found> found = wanted.empty() ? registry().best_device() : registry().device(wanted);
+namespace {
+
+Result<void> check_is_one(const cxxopts::ParseResult& arguments, std::size_t devices) {
+  if (devices > 1) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--device {} names {} devices; only hone tune uses several", arguments["device"].as<std::string>(), devices)};
+  }
+  return {};
+}
+
+Result<std::vector<Registry::Found>> as_list(Result<Registry::Found> one) {
+  HONE_TRY(one);
+  return std::vector<Registry::Found>{std::move(one).value()};
+}
+
+}  // namespace
+
+Result<std::vector<Registry::Found>> find_devices(const cxxopts::ParseResult& arguments, const std::string& otherwise) {
+  const std::string wanted = arguments.count("device") > 0 ? without_blanks(arguments["device"].as<std::string>()) : otherwise;
+  Result<std::vector<Registry::Found>> found = wanted.empty() ? as_list(registry().best_device()) : registry().devices(wanted);
   if (!found) {
     return Error{found.error().code, fmt::format("{}; hone doctor reports what was found and what is missing", found.error().message)};
   }
   return found;
 }
 
-Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
+Result<Registry::Found> find_device(const cxxopts::ParseResult& arguments, const std::string& otherwise) {
+  HONE_ASSIGN(std::vector<Registry::Found> found, find_devices(arguments, otherwise));
+  HONE_TRY(check_is_one(arguments, found.size()));
+  return std::move(found.front());
+}
+
+Result<Target> find_session_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
   Target target;
   HONE_ASSIGN(target.problem, find_problem(arguments, subject));
-  HONE_ASSIGN(target.device, find_device(arguments, subject.recorded ? "replay" : ""));
-  const bool replay = target.device.info.plugin == "replay";
+  HONE_ASSIGN(std::vector<Registry::Found> devices, find_devices(arguments, subject.recorded ? "replay" : ""));
+  const bool replay = devices.front().info.plugin == "replay";
   if (replay != (subject.recorded != nullptr)) {
     return Error{ErrorCode::kInvalidArgument,
                  replay ? "--device replay answers from a recorded space: give its .json or .json.gz file in place of a kernel"
                         : "a recorded space is replayed: omit --device, or give --device replay"};
   }
-  if (replay) {
-    target.device.info.product = subject.recorded->device_name();
+  for (Registry::Found& device : devices) {
+    if (replay) {
+      device.info.product = subject.recorded->device_name();
+    }
+    if (&device != &devices.front()) {
+      target.more_devices.push_back(device.info);
+    }
   }
+  target.device = std::move(devices.front());
+  return target;
+}
+
+Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
+  HONE_ASSIGN(Target target, find_session_target(arguments, subject));
+  HONE_TRY(check_is_one(arguments, 1 + target.more_devices.size()));
   return target;
 }
 

@@ -51,15 +51,20 @@ Result<Subject> find_subject(const std::string& kernel, const cxxopts::ParseResu
 /// Deprecated names in a user's file, on stderr.
 void print_warnings(const KernelSpec& spec);
 
-/// --device, `otherwise` where it is not given, else the best that is here. Errors: it is unknown, or missing.
+/// --device, `otherwise` where it is not given, else the best that is here. Errors: it is unknown, or missing; it names several.
 Result<Registry::Found> find_device(const cxxopts::ParseResult& arguments, const std::string& otherwise = "");
+/// The same for sessions: one, or several of one product ("cuda:0,cuda:1", "cuda:*").
+Result<std::vector<Registry::Found>> find_devices(const cxxopts::ParseResult& arguments, const std::string& otherwise = "");
 
 struct Target {
   Registry::Found device;
+  std::vector<DeviceInfo> more_devices = {};  ///< of a session
   Problem problem;
 };
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject);
 Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject);
+/// What a session is to run on.
+Result<Target> find_session_target(const cxxopts::ParseResult& arguments, const Subject& subject);
 
 std::filesystem::path store_path(const cxxopts::ParseResult& arguments);
 /// A store, for reading: one of an older Hone is read as it is.

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "cli/device_report.hpp"
 #include "cli/present.hpp"
 #include "engine/report/failures.hpp"
 #include "engine/tune/session.hpp"
@@ -36,6 +37,8 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
               {"raced_out", trial.measurement.raced_out},
               {"by_graph", trial.measurement.by_graph},
               {"final_round", trial.final_round},
+              {"device", trial.device},
+              {"factor", trial.factor},
               {"max_error", trial.max_error},
               {"resources", json(trial.resources)},
               {"stages",
@@ -136,8 +139,11 @@ Json json(const SessionInfo& session) {
           {"updated_at", session.updated_at}};
 }
 
-Output report(const SessionInfo& session, const std::vector<Parameter>& parameters, const std::vector<Trial>& trials, std::size_t top) {
+Output report(const SessionInfo& session, const std::vector<Parameter>& parameters, const std::vector<Trial>& trials,
+              const std::vector<Control>& controls, std::size_t top) {
   Output output{.json = json(session), .text = ""};
+  const std::vector<DeviceShare> devices = device_shares(split_device_ids(session.device_id), trials, controls);
+  output.json["devices"] = json(devices);
   output.json["results"] = Json::array();
   for (const Trial& trial : trials) {
     output.json["results"].push_back(trial_json(parameters, trial));
@@ -148,6 +154,7 @@ Output report(const SessionInfo& session, const std::vector<Parameter>& paramete
                             state_name(session), session.trials, session.elapsed_seconds, session.strategy, session.seed, session.budget,
                             fixed.empty() ? "" : fmt::format(", with {}", fixed),
                             likely_of(session) == Likely::kFirst ? "" : fmt::format(", --likely {}", name(likely_of(session))));
+  output.text += devices_text(devices);
   if (const std::vector<const Trial*> right = ranked(trials); !right.empty()) {
     output.text += best_text(parameters, right, top) + values_text(parameters, right);
   }

@@ -13,7 +13,8 @@ namespace hone::cli {
 std::string_view state_name(const SessionInfo& session);
 Json json(const SessionInfo& session);
 
-/// Of the trials of a session; the text shows the best `top` of them.
-Output report(const SessionInfo& session, const std::vector<Parameter>& parameters, const std::vector<Trial>& trials, std::size_t top);
+/// Of the trials and controls of a session; the text shows the best `top` of them.
+Output report(const SessionInfo& session, const std::vector<Parameter>& parameters, const std::vector<Trial>& trials,
+              const std::vector<Control>& controls, std::size_t top);
 
 }  // namespace hone::cli

@@ -133,7 +133,8 @@ Result<Output> describe(const cxxopts::ParseResult& arguments, Store& store) {
     HONE_ASSIGN(parameters, store.parameters_of(session.id));  // a kernel of one's own, or of another version
   }
   HONE_ASSIGN(const std::vector<Trial> trials, store.trials(session.id, parameters));
-  return report(session, parameters, trials, arguments["top"].as<std::size_t>());
+  HONE_ASSIGN(const std::vector<Control> controls, store.controls(session.id));
+  return report(session, parameters, trials, controls, arguments["top"].as<std::size_t>());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "cli/device_report.hpp"
 #include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/operations.hpp"
@@ -104,6 +105,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"interrupted", report.interrupted},
               {"kernel", request.spec.name},
               {"device", report.device_id},
+              {"devices", json(report.devices)},
               {"product", report.product},
               {"dtype", name(request.problem.dtype)},
               {"shape", json(request.problem.shape)},
@@ -222,6 +224,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   lines += fmt::format(" in {:.1f} s{}{}\n", report.seconds,
                        report.resumed_trials > 0 ? fmt::format(", {} from an earlier run", report.resumed_trials) : "",
                        report.prior_trials > 0 ? fmt::format(", and {} from other sessions", report.prior_trials) : "");
+  lines += devices_text(report.devices);
   lines += faults_text(report.faults);
   lines += report.model_not_kept.empty() ? "" : fmt::format("the strategy's model could not be stored: {}\n", report.model_not_kept);
   std::vector<std::vector<std::string>> rows;
@@ -266,8 +269,9 @@ void begin_with_shipped(TuneRequest& request, const KernelSpec& spec) {
 Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject& subject) {
   HONE_ASSIGN(TuneRequest request, find_search(arguments));
   HONE_ASSIGN(request.restriction, find_restriction(arguments));
-  HONE_ASSIGN(Target target, find_target(arguments, subject));
+  HONE_ASSIGN(Target target, find_session_target(arguments, subject));
   request.device = std::move(target.device);
+  request.more_devices = std::move(target.more_devices);
   request.problem = std::move(target.problem);
   HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
   request.recorded = subject.recorded.get();
@@ -306,7 +310,7 @@ int exit_code(bool interrupted, bool found) {
 Json operation_json(const OperationRequest& request, const OperationReport& report, const std::filesystem::path& store) {
   Json object{{"operation", request.operation->name},
               {"interrupted", report.interrupted},
-              {"device", request.common.device.info.id},
+              {"device", device_ids(request.common)},
               {"product", request.common.device.info.product},
               {"dtype", name(request.problem.dtype)},
               {"shape", json(request.problem.shape)},
@@ -344,7 +348,7 @@ Json operation_json(const OperationRequest& request, const OperationReport& repo
 std::string operation_text(const OperationRequest& request, const OperationReport& report, const std::filesystem::path& store) {
   const DeviceInfo& device = request.common.device.info;
   std::string lines = fmt::format("{} {} {} on {} ({})\n", request.operation->name, name(request.problem.dtype),
-                                  text(request.problem.shape), device.id, device.product);
+                                  text(request.problem.shape), device_ids(request.common), device.product);
   lines += report.interrupted ? "interrupted: the best so far, not yet measured side by side; the same command goes on\n" : "";
   lines += given_text(request.common.measure.given);
   std::vector<std::vector<std::string>> rows;

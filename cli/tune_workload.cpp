@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <iterator>
 #include <map>
 
 #include "cli/embedding.hpp"
@@ -123,7 +124,7 @@ Json served_json(const std::optional<Served>& served) {
 
 Json workload_json(const Workload& workload, const WorkloadRequest& request, const WorkloadReport& report, const std::string& file) {
   Json object{{"workload", file},
-              {"device", request.common.device.info.id},
+              {"device", device_ids(request.common)},
               {"product", request.common.device.info.product},
               {"strategy", request.common.strategy},
               {"seed", request.common.seed},
@@ -223,7 +224,9 @@ Result<Output> tune_workload(const cxxopts::ParseResult& arguments) {
   WorkloadRequest request;
   HONE_ASSIGN(request.split, parse_split(arguments["split"].as<std::string>()));
   HONE_ASSIGN(request.common, find_search(arguments));
-  HONE_ASSIGN(request.common.device, find_device(arguments));
+  HONE_ASSIGN(std::vector<Registry::Found> devices, find_devices(arguments));
+  request.common.device = devices.front();
+  std::ranges::transform(devices.begin() + 1, devices.end(), std::back_inserter(request.common.more_devices), &Registry::Found::info);
   request.budget = request.common.budget;
   request.skip_tuned = arguments.count("skip-tuned") > 0;
   request.store = store_path(arguments);

@@ -46,6 +46,7 @@ BackgroundTuning background_of(const hone_background_tuning& given) {
     settings.budget = budget_of(given.seconds, given.trials);
   }
   settings.compile_workers = given.compile_workers < 0 ? 0 : given.compile_workers == 0 ? 1 : static_cast<int>(given.compile_workers);
+  settings.device = text_or_empty(given.device);
   return settings;
 }
 

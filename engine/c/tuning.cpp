@@ -1,10 +1,12 @@
 // Sessions for an engine's kernels, as `hone tune` runs them.
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <limits>
 #include <stop_token>
 
 #include "engine/c/engine.hpp"
+#include "engine/device/device_key.hpp"
 #include "engine/runtime/access.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
@@ -49,6 +51,18 @@ std::function<void(const Progress&)> teller(const hone_tuning_options& options, 
   };
 }
 
+Result<void> find_tuning_devices(const DeviceInfo& served, const char* wanted, TuneRequest& request) {
+  HONE_ASSIGN(std::vector<Registry::Found> devices,
+              builtin_registry().devices(wanted == nullptr || *wanted == '\0' ? std::string_view(served.id) : wanted));
+  if (const std::string different = difference(served, devices.front().info); !different.empty()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("tuning on {} would make no record that the engine's {} can use ({})",
+                                                          devices.front().info.id, served.id, different)};
+  }
+  request.device = devices.front();
+  std::ranges::transform(devices.begin() + 1, devices.end(), std::back_inserter(request.more_devices), &Registry::Found::info);
+  return {};
+}
+
 Result<TuneRequest> request_of(const hone_engine& engine, const hone_tuning_options& options, const std::stop_source& stop) {
   if (!engine.options.given.empty()) {
     return Error{ErrorCode::kInvalidArgument, "an engine that was opened with given arrays cannot tune: use hone tune --input"};
@@ -61,7 +75,7 @@ Result<TuneRequest> request_of(const hone_engine& engine, const hone_tuning_opti
                  fmt::format("a budget of {:g} seconds and {} trials: both are 0 or more", options.seconds, options.trials)};
   }
   TuneRequest request;
-  HONE_ASSIGN(request.device, builtin_registry().device(engine.engine.device_info().id));
+  HONE_TRY(find_tuning_devices(engine.engine.device_info(), options.devices, request));
   if (options.seconds > 0.0 || options.trials > 0) {
     request.budget = budget_of(options.seconds, options.trials);
   }

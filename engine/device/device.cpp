@@ -16,6 +16,8 @@ Result<Sanitizer> DevicePlugin::sanitizer(const DeviceInfo& info, std::string_vi
   return Error{ErrorCode::kUnavailable, fmt::format("the devices of {} have no sanitizer '{}' for {}", name(), wanted, info.id)};
 }
 
+std::vector<int> DevicePlugin::cores_near(const DeviceInfo& /*info*/) const { return {}; }
+
 Result<std::unique_ptr<LaunchDevice>> DevicePlugin::open_to_launch(const DeviceInfo& info) const {
   HONE_ASSIGN(std::unique_ptr<Device> device, open(info));
   return std::unique_ptr<LaunchDevice>(std::move(device));

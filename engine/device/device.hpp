@@ -159,6 +159,8 @@ class DevicePlugin : public LaunchPlugin {
   /// Begins with what measuring on the device will need beside an open one, from a thread beside open(). Who only launches does not call
   /// it. What goes wrong here goes wrong again where it is needed, and is reported there.
   virtual void prepare_to_measure(const DeviceInfo& info) const;
+  /// The host's cores that are near the device, by their numbers; empty: all are, or it is not known.
+  [[nodiscard]] virtual std::vector<int> cores_near(const DeviceInfo& info) const;
   /// Names of the sanitizers that this family may have here, the one to begin with first.
   [[nodiscard]] virtual std::vector<std::string> sanitizers() const { return {}; }
   /// One of them, which writes what it finds to files that begin with `log`. Errors: kUnavailable, what is missing and what to do.

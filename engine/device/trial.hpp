@@ -92,6 +92,18 @@ struct Trial {
   bool final_round = false;      ///< measured again among the finalists
   /// Read from a store: seconds into the session when it was recorded; nothing where an older Hone recorded it.
   std::optional<double> elapsed_seconds = {};
+  /// Of a session on several devices: the id of the one that it ran on, and of the one that its final round ran on; else empty.
+  std::string device = {}, final_device = {};
+  double factor = 1.0;  ///< the measurement's median and interval are this times those of its samples (Control::factor)
+};
+
+/// A run of the control, the default configuration, on one of a session's devices.
+struct Control {
+  std::string device;       ///< its id
+  Measurement measurement;  ///< as taken there; empty if it failed
+  Readings readings;
+  double factor = 1.0;  ///< from now on, times of this device are multiplied by this to compare them with those of the session's others
+  std::string left;     ///< why the device left the session now; empty: it did not
 };
 
 }  // namespace hone

@@ -40,6 +40,9 @@ class Registry {
     operator FoundDevice() const { return {plugin, info}; }  // NOLINT: the same device, for launching only
   };
   [[nodiscard]] Result<Found> device(std::string_view id) const;
+  /// Several for one session: "cuda:0,cuda:1", or "cuda:*" for all of a family; one alone as device() finds it. Errors also: a device that
+  /// is named twice; devices of different products.
+  [[nodiscard]] Result<std::vector<Found>> devices(std::string_view ids) const;
   /// The best device present: cuda before cpu.
   [[nodiscard]] Result<Found> best_device() const;
   /// devices(), for launching only.
@@ -47,6 +50,8 @@ class Registry {
 
  private:
   [[nodiscard]] Result<Found> found(const FoundDevice& device) const;
+  /// All devices of a plugin.
+  [[nodiscard]] Result<std::vector<Found>> family(std::string_view name) const;
 
   std::vector<std::unique_ptr<DevicePlugin>> devices_;
   std::vector<std::unique_ptr<StrategyPlugin>> strategies_;

@@ -60,7 +60,7 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
   if (has_time(trial.outcome)) {
     Json& times = entry["times"] = Json::array();
     for (const double sample : trial.measurement.samples_us) {
-      times.push_back(sample / kMicrosecondsPerMillisecond);
+      times.push_back(trial.factor * sample / kMicrosecondsPerMillisecond);
     }
   }
   entry["compile_time"] = trial.seconds.compile * kMillisecondsPerSecond;

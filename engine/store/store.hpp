@@ -123,7 +123,8 @@ struct SessionKey {
 
 struct SessionInfo {
   std::int64_t id = 0;
-  std::string kernel, source_hash, device_id, product, strategy, strategy_parameters, budget;
+  std::string kernel, source_hash, product, strategy, strategy_parameters, budget;
+  std::string device_id;           ///< of several: their ids, joined by commas
   std::string mig_profile, share;  ///< of the device
   Problem problem;                 ///< its dtype only where `dtypes` are ones that this Hone knows
   std::string dtypes;
@@ -166,6 +167,10 @@ class Store {
                                  double elapsed_seconds) = 0;
   /// One per position, in the order recorded; a finalist with the measurement of the final round.
   virtual Result<std::vector<Trial>> trials(std::int64_t session, const std::vector<Parameter>& parameters) = 0;
+  /// A run of the control on one of the session's devices, or that one of them left.
+  virtual Result<void> add_control(std::int64_t session, const Control& control) = 0;
+  /// In the order recorded.
+  virtual Result<std::vector<Control>> controls(std::int64_t session) = 0;
   /// Marks the session done and, where there is a winner, writes the record: one transaction. Where a record of the key stands by then, the
   /// winner takes its place if the session measured it beside this very one (`compared_with` is Record::id of what stands) and so decided
   /// itself, else by `replaces`. Records are kept: what stood is found in record_history. A configuration that was withdrawn from the

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 
+#include "engine/device/device_key.hpp"
 #include "engine/store/library_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
 #include "engine/tune/participants.hpp"
@@ -44,7 +45,13 @@ BackgroundTuner::BackgroundTuner(BackgroundRequest request, Registry::Found devi
 
 Result<std::unique_ptr<Background>> start_background_tuner(BackgroundRequest request) {
   HONE_TRY(find_worker());
-  HONE_ASSIGN(Registry::Found device, builtin_registry().device(request.device.info.id));
+  const DeviceInfo& served = request.device.info;
+  HONE_ASSIGN(Registry::Found device, builtin_registry().device(request.settings.device.empty() ? served.id : request.settings.device));
+  if (const std::string different = difference(served, device.info); !different.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("background tuning on {} would make no record that {} can use ({}): give a device of the same product",
+                             device.info.id, served.id, different)};
+  }
   HONE_ASSIGN(std::unique_ptr<Store> store, open_store(request.store, StoreMode::kReadWrite, request.trust));
   return std::unique_ptr<Background>(std::make_unique<BackgroundTuner>(std::move(request), std::move(device), std::move(store)));
 }

@@ -25,14 +25,15 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  /// How many more proposals it can use now to keep the device busy.
+  /// How many more proposals it can use now to keep its devices busy.
   [[nodiscard]] virtual std::size_t wanted() const = 0;
   [[nodiscard]] virtual std::size_t in_flight() const = 0;
   /// The very first one is measured before any other.
   virtual void submit(std::vector<Proposal> proposals) = 0;
   /// Seconds since it was made; in a replay, the recorded seconds of what it answered.
   [[nodiscard]] virtual double elapsed() const = 0;
-  /// Waits until a trial has finished or elapsed() reaches `until`, and returns the finished ones. An Error ends the session.
+  /// Waits until a trial or a control has finished or elapsed() reaches `until`, and returns the finished trials. An Error ends the
+  /// session.
   virtual Result<std::vector<Trial>> wait(double until) = 0;
   /// Runs `work`, a strategy's thinking say, while what was submitted goes on. `work` must not use the evaluator.
   virtual void meanwhile(const std::function<void()>& work) { work(); }
@@ -43,8 +44,10 @@ class Evaluator {
   /// When the session is to end, on the clock of elapsed(): no trial is granted more than a share of what is left, and drain() waits no
   /// longer.
   virtual void set_end(double /*seconds*/) {}
-  /// What the default's trial took on the device, where it ran in an earlier part of the session.
-  virtual void set_normal(double /*seconds*/) {}
+  /// The default's trial, where it ran in an earlier part of the session.
+  virtual void resume(const Trial& /*standard*/) {}
+  /// On several devices: what their controls came to since it was last asked, and which devices left.
+  virtual std::vector<Control> take_controls() { return {}; }
   /// Validates candidates on fresh inputs and times them interleaved. They come in order of preference; the first `most` take part, with
   /// all that are required. Who fails, crashes or hangs is dropped, and when none but the required are left, the next best come in. One
   /// entry for each that took part: kOk with its new measurement, or why it failed.
@@ -76,9 +79,9 @@ class Evaluator {
 /// What a session that was asked to stop ends with.
 inline Error cancelled() { return {ErrorCode::kCancelled, "asked to stop before it was done"}; }
 
-/// Compiles in a pool of worker processes ahead of the one that measures.
+/// Compiles in a pool of worker processes ahead of those that measure, one on each of the request's devices.
 Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, Beside beside = {});
-/// Answers from a recorded space at once.
-std::unique_ptr<Evaluator> make_replay_evaluator(const RecordedSpace& recorded);
+/// Answers from the request's recorded space at once; on several devices as long as the recorded trials would take side by side.
+std::unique_ptr<Evaluator> make_replay_evaluator(const TuneRequest& request);
 
 }  // namespace hone

@@ -24,8 +24,16 @@ constexpr double kAwayWeight = 0.2;  // of the latest in the mean of how long th
 // Trials: the first ones are seen to the end, they teach the strategy and a small space is worth it.
 constexpr std::size_t kLooksAfter = 16;
 
+constexpr std::size_t kSpare = 4;                       // configurations that wait for a device, beyond what it needs in the mean
+constexpr double kDeviceBound = 0.1, kHostBound = 0.5;  // of the controls of a session's devices; others load the host's cores too
+
+/// Where several processes measure, each keeps a core: what launches and times must not wait for a compiler.
 int compile_workers(const TuneRequest& request) {
-  return request.compile_workers > 0 ? request.compile_workers : static_cast<int>(usable_cores());
+  if (request.compile_workers > 0) {
+    return request.compile_workers;
+  }
+  const auto cores = static_cast<int>(usable_cores()), devices = 1 + static_cast<int>(request.more_devices.size());
+  return devices > 1 && request.device.info.compile_overlaps ? std::max(1, cores - devices) : cores;
 }
 
 }  // namespace
@@ -36,21 +44,26 @@ LiveEvaluator::LiveEvaluator(const TuneRequest& request, Store* store, const std
       pool_(context_, executable, request.spec.parameters, setup, compile_workers(request),
             [this](CompilePool::Done done) { compiled(std::move(done)); }),
       limits_(!request.device.info.compile_overlaps, request.budget.seconds),
-      device_(context_, request.sanitizer ? WorkerCommand(executable, *request.sanitizer) : WorkerCommand(executable), setup,
-              request.device.info,
-              {.ready = [this] { feed_device(); },
-               .failed = [this](Error why) { failure_ = std::move(why); },
-               .has_reference = [this](const Compiled& reference) { return keep(key_of("reference"), reference); },
-               .limits = [this] { return preparing(); }}) {}
+      controls_(1 + request.more_devices.size(), request.device.info.compile_overlaps ? kDeviceBound : kHostBound) {
+  const WorkerCommand command = request.sanitizer ? WorkerCommand(executable, *request.sanitizer) : WorkerCommand(executable);
+  add_lane(request.device.info, command, setup);
+  for (const DeviceInfo& info : request.more_devices) {
+    add_lane(info, command, setup);
+  }
+}
 
 Result<void> LiveEvaluator::prepare() {
   HONE_ASSIGN(const std::optional<Compiled> reference, find_cached(key_of("reference")));
-  return device_.start(reference);
+  HONE_TRY(front().workers.start(reference));
+  for (std::size_t place = 1; place < lanes_.size(); ++place) {
+    HONE_TRY(reference ? lanes_[place]->workers.start(reference) : lanes_[place]->workers.revive());
+  }
+  return {};
 }
 
 std::size_t LiveEvaluator::wanted() const {
   const std::size_t queued = pool_.pending() + ready_.size();
-  if (!request_.device.info.compile_overlaps && (queued > 0 || on_device_)) {
+  if (!request_.device.info.compile_overlaps && (queued > 0 || busy() > 0)) {
     return 0;  // compiling would disturb the timing: first compile, then measure
   }
   const std::size_t depth = this->depth();
@@ -63,21 +76,22 @@ void LiveEvaluator::submit(std::vector<Proposal> proposals) {
     if (!first_) {
       first_ = proposal.position;
       first_waits_ = true;
+      control_position_ = control_position_.value_or(proposal.position);
     }
     const auto cached = find_cached(key_of(text(request_.spec.parameters, proposal.configuration)));
     if (cached && *cached) {
-      ready_.push_back({std::move(proposal), **cached});
+      is_ready({std::move(proposal), **cached});
     } else {
       uncached.push_back(std::move(proposal));
     }
   }
   pool_.submit(std::move(uncached));
-  feed_device();
+  feed_devices();
 }
 
 Result<std::vector<Trial>> LiveEvaluator::wait(double until) {
   const auto deadline = clock_of(until);
-  while (finished_.empty() && !failure_) {
+  while (finished_.empty() && !failure_ && !has_news()) {
     if (pool_.broken()) {
       return *pool_.broken();
     }
@@ -123,20 +137,19 @@ Result<std::vector<Trial>> LiveEvaluator::drain() {
   closed_ = true;  // what still finishes compiling goes to the store, not to the device: that belongs to the final round now
   // A trial that would hold the session beyond its end is as if it had never begun.
   const auto until = clock_of(std::max(end_, elapsed() + limits_.floor()));
-  while (on_device_ && !failure_) {
+  while (busy() > 0 && !failure_) {
     context_.restart();
-    if (context_.run_one_until(until) == 0) {
-      on_device_ = false;
-      device_.retire(true);
+    if (context_.run_one_until(until) != 0) {
+      continue;
+    }
+    for (const auto& lane : lanes_) {
+      if (lane->busy()) {
+        lane->at = DeviceLane::At::kNothing;
+        lane->workers.retire(true);
+      }
     }
   }
   return collect();
-}
-
-void LiveEvaluator::set_normal(double seconds) {
-  limits_.learn({.name = "a trial"}, seconds);
-  limits_.learnt(seconds);
-  device_.keep_standby();
 }
 
 void LiveEvaluator::poll() {
@@ -146,20 +159,22 @@ void LiveEvaluator::poll() {
 
 void LiveEvaluator::hold(bool held) {
   held_ = held;
-  feed_device();
+  feed_devices();
 }
 
 bool LiveEvaluator::can_measure() const {
   const bool first_is_ready = std::ranges::any_of(ready_, [this](const ReadyTrial& r) { return r.proposal.position == *first_; });
-  return device_.ready() && !ready_.empty() && (!first_waits_ || first_is_ready);
+  const bool device_is_ready =
+      std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->left && !lane->busy() && lane->workers.ready(); });
+  return device_is_ready && !ready_.empty() && (!first_waits_ || first_is_ready);
 }
 
 double LiveEvaluator::device_idle() const {
   if (!first_trial_) {
     return 0.0;
   }
-  const double span = Seconds(last_trial_end_ - *first_trial_).count();
-  return span > 0.0 ? std::max(0.0, 1.0 - busy_seconds_ / span) : 0.0;
+  const double span = Seconds(last_trial_end_ - *first_trial_).count() * static_cast<double>(lanes_.size());
+  return span > 0.0 ? std::max(0.0, 1.0 - (busy_seconds_ + control_seconds_) / span) : 0.0;
 }
 
 CompiledKey LiveEvaluator::key_of(std::string configuration) const {
@@ -184,34 +199,36 @@ std::size_t LiveEvaluator::depth() const {
   if (!request_.device.info.compile_overlaps) {
     return trials_done_ == 0 ? 1 : most;
   }
+  const std::size_t devices = taking_part();
   if (trials_done_ < 2) {
-    return std::min(most + 4, kMostReady);  // the first trial says little: it computes the reference as well
+    return std::min(most + kSpare * devices, kMostReady);  // the first trial says little: it computes the reference as well
   }
   const double trial_seconds = (busy_seconds_ - first_seconds_) / static_cast<double>(trials_done_ - 1);
-  const double rate = pool_.mean_seconds() * static_cast<double>(pool_.batch_size()) / std::max(trial_seconds, 1e-4);
-  const auto needed = static_cast<std::size_t>(2.0 * std::min(rate, 1e4)) + 4;
-  return std::min({needed, most + 4, kMostReady});
+  const double rate =
+      static_cast<double>(devices) * pool_.mean_seconds() * static_cast<double>(pool_.batch_size()) / std::max(trial_seconds, 1e-4);
+  const auto needed = static_cast<std::size_t>(2.0 * std::min(rate, 1e4)) + kSpare * devices;
+  return std::min({needed, most + kSpare * devices, kMostReady});
 }
 
 LiveEvaluator::Clock::time_point LiveEvaluator::clock_of(double seconds) const {
   return start_ + std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)));
 }
 
-RequestLimits LiveEvaluator::preparing() {
+RequestLimits LiveEvaluator::preparing(std::size_t place) {
   return {.stage =
-              [this](const wire::Stage& stage) {
-                return stage.kind == wire::Stage::Kind::kWaiting     ? waiting_limit()
+              [this, place](const wire::Stage& stage) {
+                return stage.kind == wire::Stage::Kind::kWaiting     ? waiting_limit(*lanes_[place])
                        : stage.kind == wire::Stage::Kind::kReference ? limits_.stage(stage, kNever)
                                                                      : limits_.patience();
               },
           .took = [this](const wire::Stage& stage, double seconds) { learn_reference(stage, seconds); }};
 }
 
-RequestLimits LiveEvaluator::trying(double total, double within) {
+RequestLimits LiveEvaluator::trying(const DeviceLane& lane, double total, double within) {
   return {.stage =
-              [this, until = elapsed() + within](const wire::Stage& stage) {
+              [this, &lane, until = elapsed() + within](const wire::Stage& stage) {
                 return stage.kind == wire::Stage::Kind::kWaiting
-                           ? waiting_limit()
+                           ? waiting_limit(lane)
                            : std::max(watched_floor(), limits_.stage(stage, std::max(0.0, until - elapsed())));
               },
           .total = std::max(2.0 * watched_floor(), total),
@@ -227,7 +244,7 @@ RequestLimits LiveEvaluator::trying(double total, double within) {
 
 double LiveEvaluator::watched_floor() const { return request_.sanitizer ? kWatchedFloor : 0.0; }
 
-double LiveEvaluator::waiting_limit() const { return device_.device_is_taken() ? kNever : kLockPatience; }
+double LiveEvaluator::waiting_limit(const DeviceLane& lane) { return lane.workers.device_is_taken() ? kNever : kLockPatience; }
 
 void LiveEvaluator::learn_reference(const wire::Stage& stage, double seconds) {
   if (stage.kind == wire::Stage::Kind::kReference) {
@@ -242,8 +259,8 @@ void LiveEvaluator::compiled(CompilePool::Done done) {
       failure_ = kept.error();
       return;
     }
-    ready_.push_back({std::move(done.proposal), std::move(done.compiled).value(), done.seconds});
-    feed_device();
+    is_ready({std::move(done.proposal), std::move(done.compiled).value(), done.seconds});
+    feed_devices();
     return;
   }
   Trial trial;
@@ -252,63 +269,105 @@ void LiveEvaluator::compiled(CompilePool::Done done) {
   trial.outcome = done.failure;
   trial.detail = done.compiled.error().message;
   trial.seconds.compile = done.seconds;
+  if (several() && trial.position == control_position_ && first_ != control_position_) {
+    failure_ = Error{ErrorCode::kCompile,
+                     "the default configuration, by which the devices are compared, does not compile any more: " + trial.detail};
+    return;
+  }
   first_waits_ = first_waits_ && trial.position != *first_;
   finished_.push_back(std::move(trial));
-  feed_device();
+  feed_devices();
 }
 
-std::deque<LiveEvaluator::ReadyTrial>::iterator LiveEvaluator::next_ready() {
-  return first_waits_ ? std::find_if(ready_.begin(), ready_.end(), [this](const ReadyTrial& r) { return r.proposal.position == *first_; })
-                      : ready_.begin();
+void LiveEvaluator::is_ready(ReadyTrial trial) {
+  if (several() && !control_ && trial.proposal.position == control_position_) {
+    control_ = trial;
+    if (first_ != control_position_) {
+      return;  // it was tried in an earlier part of the session, and is wanted for the devices alone
+    }
+  }
+  ready_.push_back(std::move(trial));
 }
 
-void LiveEvaluator::feed_device() {
+std::deque<ReadyTrial>::iterator LiveEvaluator::next_ready(const DeviceLane& lane) {
+  if (first_waits_) {
+    return &lane == &front() ? std::ranges::find(ready_, *first_, [](const ReadyTrial& r) { return r.proposal.position; }) : ready_.end();
+  }
+  // Until the default was measured nobody knows how long a trial may take, nor what the device's times are worth.
+  const bool is_known = taking_part() == 1 || (limits_.knows_default() && !controls_.is_new(lane.place));
+  return is_known ? ready_.begin() : ready_.end();
+}
+
+void LiveEvaluator::feed_devices() {
+  for (const auto& lane : lanes_) {
+    feed(*lane);
+  }
+}
+
+void LiveEvaluator::feed(DeviceLane& lane) {
   const bool must_wait = !request_.device.info.compile_overlaps && pool_.pending() > 0;
-  const auto next = next_ready();
-  if (on_device_ || next == ready_.end() || must_wait || closed_ || held_ || failure_) {
+  if (lane.busy() || lane.left || must_wait || closed_ || held_ || failure_) {
     return;
   }
-  if (const Result<void> revived = device_.revive(); !revived) {
-    failure_ = revived.error();
+  if (const std::optional<std::string> why = controls_.verdict(lane.place); why && taking_part() > 1) {
+    leave(lane, *why);
     return;
   }
-  if (!device_.ready()) {
+  const auto next = next_ready(lane);
+  const bool control = wants_control(lane, next != ready_.end());
+  if (!control && next == ready_.end()) {
     return;
   }
+  if (const Result<void> revived = lane.workers.revive(); !revived) {
+    lost(lane.place, revived.error());
+    return;
+  }
+  if (!lane.workers.ready()) {
+    return;
+  }
+  lane.began = Clock::now();
+  control ? run_control(lane) : run_trial(lane, next);
+}
+
+wire::Message LiveEvaluator::trial_message(const ReadyTrial& trial) const {
+  return {{"op", "trial"},
+          {"configuration", text(request_.spec.parameters, trial.proposal.configuration)},
+          {"compiled", wire::to_message(trial.compiled)}};
+}
+
+void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator next) {
   first_waits_ = false;
-  current_ = std::move(*next);
+  lane.at = DeviceLane::At::kTrial;
+  lane.current = std::move(*next);
   ready_.erase(next);
-  wire::Message message{{"op", "trial"},
-                        {"configuration", text(request_.spec.parameters, current_.proposal.configuration)},
-                        {"compiled", wire::to_message(current_.compiled)}};
-  message["first"] = current_.proposal.position == *first_;
+  wire::Message message = trial_message(lane.current);
+  message["first"] = lane.current.proposal.position == *first_;
   if (incumbent_us_) {
-    message["incumbent"] = *incumbent_us_;
+    message["incumbent"] = *incumbent_us_ / controls_.factor(lane.place);
     message["look"] = trials_done_ >= kLooksAfter;
   }
-  on_device_ = true;
-  trial_start_ = Clock::now();
-  first_trial_ = first_trial_.value_or(trial_start_);
-  device_.worker().request<wire::TrialResult>(message, trying(limits_.trial(left()), left()), wire::read_trial,
-                                              [this](Result<wire::TrialResult> reply) { measured(std::move(reply)); });
+  first_trial_ = first_trial_.value_or(lane.began);
+  lane.workers.worker().request<wire::TrialResult>(message, trying(lane, limits_.trial(left()), left()), wire::read_trial,
+                                                   [this, &lane](Result<wire::TrialResult> reply) { measured(lane, std::move(reply)); });
 }
 
-void LiveEvaluator::measured(Result<wire::TrialResult> reply) {
-  on_device_ = false;
+void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) {
+  lane.at = DeviceLane::At::kNothing;
   last_trial_end_ = Clock::now();
-  const double seconds = Seconds(last_trial_end_ - trial_start_).count();
+  const double seconds = Seconds(last_trial_end_ - lane.began).count();
   busy_seconds_ += seconds;
+  controls_.spent(lane.place, seconds);
   if (++trials_done_ == 1) {
     first_seconds_ = seconds;
   }
-  const bool blameless = reply ? reply->blameless : device_.worker().stage().kind == wire::Stage::Kind::kReference;
+  const bool blameless = reply ? reply->blameless : lane.workers.worker().stage().kind == wire::Stage::Kind::kReference;
   if (!reply || reply->fatal) {
-    device_.retire(!reply && reply.error().code == ErrorCode::kTimeout);
+    lane.workers.retire(!reply && reply.error().code == ErrorCode::kTimeout);
   }
-  if (blameless && limits_.knows_default() && !current_.tried_before) {
-    current_.tried_before = true;
-    ready_.push_front(std::move(current_));
-    feed_device();
+  if (blameless && limits_.knows_default() && !lane.current.tried_before) {
+    lane.current.tried_before = true;
+    ready_.push_front(std::move(lane.current));
+    feed_devices();
     return;
   }
   Trial trial = reply ? std::move(reply->trial) : Trial{};
@@ -316,21 +375,27 @@ void LiveEvaluator::measured(Result<wire::TrialResult> reply) {
     trial.outcome = reply.error().code == ErrorCode::kTimeout ? Outcome::kTimeout : Outcome::kIllegalAccess;
     trial.detail = reply.error().message;
     trial.seconds.overhead = seconds;
-    trial.resources = current_.compiled.resources;
-  } else if (current_.proposal.position == *first_) {
-    device_.drop_inputs(reply->dropped);
+    trial.resources = lane.current.compiled.resources;
+  } else if (lane.current.proposal.position == *first_) {
+    lane.workers.drop_inputs(reply->dropped);
     notes_ = std::move(reply->notes);
   }
   if (reply && !limits_.knows_default()) {
     limits_.learnt(seconds);
-    device_.keep_standby();
+    for (const auto& each : lanes_) {
+      each->workers.keep_standby();
+    }
   }
-  trial.configuration = current_.proposal.configuration;
-  trial.position = current_.proposal.position;
-  trial.artifact = current_.compiled.artifact->digest;
-  trial.seconds.compile = current_.compile_seconds;
+  trial.configuration = lane.current.proposal.configuration;
+  trial.position = lane.current.proposal.position;
+  trial.artifact = lane.current.compiled.artifact->digest;
+  trial.seconds.compile = lane.current.compile_seconds;
+  if (several()) {
+    note_reference(lane, trial, seconds);
+    bring_together(lane, trial);
+  }
   finished_.push_back(std::move(trial));
-  feed_device();
+  feed_devices();
 }
 
 Result<std::vector<Trial>> LiveEvaluator::collect() {

@@ -1,5 +1,5 @@
 #pragma once
-// Trials on a real device: a pool of compiling processes ahead of the one process that measures.
+// Trials on real devices: a pool of compiling processes ahead of the processes that measure, one for each device.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -9,21 +9,22 @@
 #include <limits>
 #include <stop_token>
 
+#include "engine/tune/controls.hpp"
+#include "engine/tune/device_lane.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
 #include "engine/tune/stage_limits.hpp"
 #include "engine/worker/compile_pool.hpp"
-#include "engine/worker/device_workers.hpp"
 
 namespace hone {
 
 class LiveEvaluator final : public Evaluator {
  public:
   LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup);
-  /// Begins to open the device and, where the store has it not, to compile the reference. Neither is waited for.
+  /// Begins to open the devices and, where the store has it not, to compile the reference. Neither is waited for.
   Result<void> prepare();
   [[nodiscard]] std::size_t wanted() const override;
-  [[nodiscard]] std::size_t in_flight() const override { return pool_.pending() + ready_.size() + (on_device_ ? 1 : 0) + finished_.size(); }
+  [[nodiscard]] std::size_t in_flight() const override { return pool_.pending() + ready_.size() + busy() + finished_.size(); }
   void submit(std::vector<Proposal> proposals) override;
   [[nodiscard]] double elapsed() const override { return Seconds(Clock::now() - start_).count(); }
   Result<std::vector<Trial>> wait(double until) override;
@@ -32,12 +33,13 @@ class LiveEvaluator final : public Evaluator {
   void set_incumbent(double time_us) override { incumbent_us_ = time_us; }
   void set_end(double seconds) override { end_ = seconds; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
-  void set_normal(double seconds) override;
+  void resume(const Trial& standard) override;
+  std::vector<Control> take_controls() override;
   Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override;
   void poll() override;
   void hold(bool held) override;
   void set_compilers(std::size_t most) override { pool_.set_most(most); }
-  [[nodiscard]] bool is_on_device() const override { return on_device_; }
+  [[nodiscard]] bool is_on_device() const override { return busy() > 0; }
   [[nodiscard]] bool can_measure() const override;
   Result<std::vector<Trial>> time_again(const std::vector<Trial>& trials, double seconds_each, bool graphs) override;
   [[nodiscard]] double device_idle() const override;
@@ -46,12 +48,6 @@ class LiveEvaluator final : public Evaluator {
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  struct ReadyTrial {
-    Proposal proposal;
-    Compiled compiled;
-    double compile_seconds = 0.0;
-    bool tried_before = false;  ///< in a process that failed before the candidate had run
-  };
   [[nodiscard]] CompiledKey key_of(std::string configuration) const;
   Result<std::optional<Compiled>> find_cached(const CompiledKey& key) const;
   Result<void> keep(const CompiledKey& key, const Compiled& compiled) const;
@@ -61,18 +57,44 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] Clock::time_point clock_of(double seconds) const;
   [[nodiscard]] double left() const { return std::max(0.0, end_ - elapsed()); }
   /// For opening the device and for filling its buffers.
-  [[nodiscard]] RequestLimits preparing();
+  [[nodiscard]] RequestLimits preparing(std::size_t place);
   /// For a trial, and for a final round whose finalists take turns.
-  [[nodiscard]] RequestLimits trying(double total, double within);
+  [[nodiscard]] RequestLimits trying(const DeviceLane& lane, double total, double within);
   [[nodiscard]] double watched_floor() const;
   void learn_reference(const wire::Stage& stage, double seconds);
   /// A worker may say that it waits for the device for as long as somebody else has it.
-  [[nodiscard]] double waiting_limit() const;
+  [[nodiscard]] static double waiting_limit(const DeviceLane& lane);
   void compiled(CompilePool::Done done);
-  /// The next to be measured. The first proposal goes first, whatever else is compiled by then.
-  [[nodiscard]] std::deque<ReadyTrial>::iterator next_ready();
-  void feed_device();
-  void measured(Result<wire::TrialResult> reply);
+  void is_ready(ReadyTrial trial);
+  /// The next that the device may measure. The first proposal goes first, whatever else is compiled by then.
+  [[nodiscard]] std::deque<ReadyTrial>::iterator next_ready(const DeviceLane& lane);
+  void feed_devices();
+  void feed(DeviceLane& lane);
+  [[nodiscard]] wire::Message trial_message(const ReadyTrial& trial) const;
+  void run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator next);
+  void measured(DeviceLane& lane, Result<wire::TrialResult> reply);
+
+  // live_devices.cpp
+  [[nodiscard]] DeviceWorkers::Events events_of(std::size_t place);
+  void add_lane(const DeviceInfo& info, const WorkerCommand& command, wire::Message setup);
+  [[nodiscard]] bool several() const { return lanes_.size() > 1; }
+  [[nodiscard]] std::size_t taking_part() const;
+  [[nodiscard]] std::size_t busy() const;
+  /// The first that takes part: it measures the first proposal, and has the final round.
+  [[nodiscard]] DeviceLane& front() const;
+  Result<void> has_reference(const Compiled& reference);
+  /// Whether its next is the control: the first time as soon as that is compiled, later only before a trial.
+  [[nodiscard]] bool wants_control(const DeviceLane& lane, bool has_trial) const;
+  void run_control(DeviceLane& lane);
+  void controlled(DeviceLane& lane, Result<wire::TrialResult> reply);
+  /// The default's trial is what all devices are compared by.
+  void note_reference(const DeviceLane& lane, const Trial& trial, double seconds);
+  void bring_together(const DeviceLane& lane, Trial& trial) const;
+  /// Its processes cannot be had: the session goes on without it, unless it is the last.
+  void lost(std::size_t place, const Error& why);
+  void leave(DeviceLane& lane, const std::string& why);
+  [[nodiscard]] bool has_news() const { return reference_us_ && !news_.empty(); }
+
   Result<std::vector<Trial>> collect();
 
   // live_finals.cpp
@@ -92,21 +114,25 @@ class LiveEvaluator final : public Evaluator {
   boost::asio::io_context context_;
   CompilePool pool_;
   StageLimits limits_;
-  DeviceWorkers device_;
+  std::vector<std::unique_ptr<DeviceLane>> lanes_;
+  Controls controls_;
+  std::optional<Count> control_position_;  ///< of the default
+  std::optional<ReadyTrial> control_;      ///< once it is compiled
+  std::optional<double> reference_us_;     ///< of the default's trial
+  std::vector<Control> news_;              ///< since take_controls()
   std::deque<ReadyTrial> ready_;
-  ReadyTrial current_;
   std::vector<Trial> finished_;
   std::optional<Error> failure_;
   std::vector<std::string> notes_;
   std::optional<double> incumbent_us_;
   std::optional<Count> first_;  ///< position of the first proposal
-  bool first_waits_ = false, on_device_ = false, closed_ = false, held_ = false;
+  bool first_waits_ = false, closed_ = false, held_ = false;
   std::size_t trials_done_ = 0;
   double away_ = 0.0;  ///< seconds that meanwhile() takes
-  double busy_seconds_ = 0.0, first_seconds_ = 0.0, end_ = kNever;
+  double busy_seconds_ = 0.0, control_seconds_ = 0.0, first_seconds_ = 0.0, end_ = kNever;
   std::optional<std::size_t> blamed_;  ///< the place, in the last request for a final round, of who ran when it ended
   std::optional<Clock::time_point> first_trial_;
-  Clock::time_point start_ = Clock::now(), trial_start_, last_trial_end_;
+  Clock::time_point start_ = Clock::now(), last_trial_end_;
   /// Whoever asks to stop does so from another thread: what waits in the context wakes up and finds a failure.
   std::stop_callback<std::function<void()>> on_stop_{request_.stop,
                                                      [this] { boost::asio::post(context_, [this] { failure_ = cancelled(); }); }};

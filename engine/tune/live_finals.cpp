@@ -41,16 +41,20 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
     if (reply) {
       if (!round.take(places, reply->trials, reply->complete)) {
         ++faultless;
-        device_.retire(false);
+        front().workers.retire(false);
       } else if (reply->fatal) {
-        device_.retire(false);
+        front().workers.retire(false);
       }
       continue;
     }
     faultless += blame(reply.error(), round, places) ? 0 : 1;
-    device_.retire(reply.error().code == ErrorCode::kTimeout);
+    front().workers.retire(reply.error().code == ErrorCode::kTimeout);
   }
-  return round.results();
+  std::vector<Trial> results = round.results();
+  for (Trial& trial : results) {
+    trial.final_device = several() ? front().info.id : "";
+  }
+  return results;
 }
 
 Result<std::vector<Trial>> LiveEvaluator::time_again(const std::vector<Trial>& trials, double seconds_each, bool graphs) {
@@ -94,8 +98,9 @@ double LiveEvaluator::finals_limit(double until, std::size_t finalists) const {
 
 Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message, double total, const std::vector<std::size_t>& places) {
   std::optional<Result<wire::FinalsResult>> answer;
-  device_.worker().request<wire::FinalsResult>(message, trying(total, std::max(left(), total)), wire::read_finals,
-                                               [&answer](Result<wire::FinalsResult> reply) { answer = std::move(reply); });
+  DeviceLane& lane = front();
+  lane.workers.worker().request<wire::FinalsResult>(message, trying(lane, total, std::max(left(), total)), wire::read_finals,
+                                                    [&answer](Result<wire::FinalsResult> reply) { answer = std::move(reply); });
   while (!answer && !failure_) {
     context_.restart();
     context_.run_one();
@@ -103,7 +108,7 @@ Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message,
   if (failure_) {
     return *failure_;
   }
-  const std::optional<std::size_t> finalist = device_.worker().stage().finalist;
+  const std::optional<std::size_t> finalist = lane.workers.worker().stage().finalist;
   blamed_ = finalist && *finalist < places.size() ? finalist : std::nullopt;
   return std::move(*answer);
 }
@@ -117,9 +122,9 @@ bool LiveEvaluator::blame(const Error& error, FinalRound& round, const std::vect
 }
 
 Result<void> LiveEvaluator::await_bench() {
-  HONE_TRY(device_.revive());
-  while (!device_.ready() && !failure_) {
-    HONE_TRY(device_.revive());
+  HONE_TRY(front().workers.revive());
+  while (!front().workers.ready() && !failure_) {
+    HONE_TRY(front().workers.revive());
     context_.restart();
     context_.run_one();
   }

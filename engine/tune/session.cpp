@@ -168,13 +168,14 @@ Result<void> TuningSession::resume() {
     trial.position = *position;
     note(std::move(trial));
   }
+  HONE_ASSIGN(controls_, store_.controls(session_));
   report_.resumed_trials = static_cast<std::int64_t>(trials_.size());
   return {};
 }
 
 Result<void> TuningSession::make_evaluator(Beside beside) {
   if (request_.recorded != nullptr) {
-    evaluator_ = make_replay_evaluator(*request_.recorded);
+    evaluator_ = make_replay_evaluator(request_);
     return {};
   }
   HONE_ASSIGN(evaluator_, make_live_evaluator(request_, &store_, beside));
@@ -182,7 +183,7 @@ Result<void> TuningSession::make_evaluator(Beside beside) {
     evaluator_->set_end(*request_.budget.seconds - earlier_seconds_);
   }
   if (const Trial* standard = default_trial(); standard != nullptr && standard->outcome == Outcome::kOk) {
-    evaluator_->set_normal(standard->seconds.total() - standard->seconds.compile);
+    evaluator_->resume(*standard);
   }
   return {};
 }
@@ -212,6 +213,10 @@ void TuningSession::note(Trial trial) {
 }
 
 Result<void> TuningSession::record(std::vector<Trial> finished) {
+  for (Control& control : evaluator_->take_controls()) {
+    HONE_TRY(store_.add_control(session_, control));
+    controls_.push_back(std::move(control));
+  }
   std::vector<Observation> observations;
   for (Trial& trial : finished) {
     trial.elapsed_seconds = elapsed();
@@ -368,6 +373,14 @@ void TuningSession::propose(std::size_t most) {
       turn = -1;
     }
   }
+}
+
+std::string device_ids(const TuneRequest& request) {
+  std::string ids = request.device.info.id;
+  for (const DeviceInfo& info : request.more_devices) {
+    ids += "," + info.id;
+  }
+  return ids;
 }
 
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry) {

@@ -17,6 +17,7 @@
 #include "engine/space/likely_space.hpp"
 #include "engine/space/restriction.hpp"
 #include "engine/store/store.hpp"
+#include "engine/tune/device_shares.hpp"
 #include "hone/budget.hpp"
 
 namespace hone {
@@ -59,6 +60,8 @@ struct TuneRequest {
   KernelSpec spec;
   Problem problem;
   Registry::Found device;
+  /// Of the same product and plugin (Registry::devices): configurations are tried on all of them at once (docs/fleet.md).
+  std::vector<DeviceInfo> more_devices = {};
   Restriction restriction;         ///< search this part of the space only; it makes a session of its own
   Likely likely = Likely::kFirst;  ///< anything else makes a session of its own
   std::string strategy = "auto";
@@ -74,7 +77,7 @@ struct TuneRequest {
   bool finish = true;
   bool resume = true;       ///< go on with an unfinished session of the same key
   bool transfer = true;     ///< give the strategy what the store knows of the kernel elsewhere
-  int compile_workers = 0;  ///< 0: as many as the host has cores
+  int compile_workers = 0;  ///< 0: as many as the host has cores, less one for each of several devices
   MeasureSettings measure;
   std::optional<Sanitizer> sanitizer = {};  ///< the measuring worker runs under it
   const RecordedSpace* recorded = nullptr;  ///< replay: trials are answered from here
@@ -91,8 +94,9 @@ struct Measured {
 
 struct TuneReport {
   std::int64_t session = 0;
-  bool interrupted = false;  ///< it was stopped, with TuneRequest::keep_best: `best` and the default are as their trials had them
-  std::string device_id, product;
+  bool interrupted = false;          ///< it was stopped, with TuneRequest::keep_best: `best` and the default are as their trials had them
+  std::string device_id, product;    ///< of several devices, their ids joined by commas
+  std::vector<DeviceShare> devices;  ///< in the order of the request
   Count cartesian = 0, valid = 0;
   Count likely = 0;                     ///< of the valid ones; all of them where there are no expectations or they contradict one another
   std::string contradiction;            ///< which conditions no configuration meets together, where that is why all count as likely
@@ -108,7 +112,7 @@ struct TuneReport {
   double speedup = 0.0;                      ///< default / best, both of the final round
   double seconds = 0.0;                      ///< wall time over all runs of the session
   StageSeconds stages;                       ///< summed over trials of this run
-  double device_idle = 0.0;                  ///< share of the time since the first trial began in which the device had none
+  double device_idle = 0.0;                  ///< share of the devices' time since the first trial began in which they had none
   std::string first_failure;                 ///< the detail of the first failed trial, for people
   std::vector<std::string> notes;            ///< what people should know of the kernel: inputs that its own default is wrong for
   StrategyFaults faults;                     ///< how the strategy broke its contract
@@ -126,6 +130,8 @@ Result<LikelySpace> likely_space_of(const TuneRequest& request);
 /// SessionKey::strategy_parameters of a request: the strategy's own and, as different searches are different sessions, what it makes of
 /// expectations, unless that is kFirst, and the restriction.
 Result<std::string> settings_text(const TuneRequest& request);
+/// The ids of a request's devices, joined by commas.
+std::string device_ids(const TuneRequest& request);
 /// What a session made of expectations.
 Likely likely_of(const SessionInfo& session);
 /// The operation that the session was a part of; empty if it was of one kernel alone.

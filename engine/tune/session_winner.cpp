@@ -83,6 +83,7 @@ Result<void> TuningSession::final_round() {
   progress(SessionStage::kFinals);
   const std::vector<Candidate> candidates = finalists();
   HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
+  final_device_ = results.empty() || results.front().final_device.empty() ? request_.device.info.id : results.front().final_device;
   std::vector<Trial> right;
   for (Trial& trial : results) {
     trial.final_round = true;
@@ -170,14 +171,24 @@ Result<std::optional<Record>> TuningSession::make_record(const Trial& winner) {
   if (compiled) {
     record.symbols = compiled->symbols;
   }
-  record.environment = request_.device.info.environment;
+  record.environment = device_of(winner).environment;
   record.problem = request_.problem;
   return std::optional<Record>(std::move(record));
 }
 
+const DeviceInfo& TuningSession::device_of(const Trial& trial) const {
+  const auto& others = request_.more_devices;
+  const auto other = std::ranges::find(others, trial.final_device.empty() ? trial.device : trial.final_device, &DeviceInfo::id);
+  return other == others.end() ? request_.device.info : *other;
+}
+
 Result<TuneReport> TuningSession::report() {
   report_.session = session_;
-  report_.device_id = request_.device.info.id;
+  report_.device_id = key_.device.id;
+  report_.devices = device_shares(split_device_ids(key_.device.id), trials_, controls_);
+  for (DeviceShare& share : report_.devices) {
+    share.final_round = share.id == final_device_;
+  }
   report_.product = request_.device.info.product;
   report_.cartesian = space_.cartesian();
   report_.valid = space_.size();

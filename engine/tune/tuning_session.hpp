@@ -22,7 +22,9 @@ class TuningSession {
         spaces_(std::move(spaces)),
         space_(*spaces_.legal()),
         key_(record_key(request.spec, request.problem, request.device.info,
-                        purpose_within(request.measure.max_error, request.measure.given.digest))) {}
+                        purpose_within(request.measure.max_error, request.measure.given.digest))) {
+    key_.device.id = device_ids(request);
+  }
   /// All of it.
   Result<TuneReport> run(const Registry& registry);
 
@@ -117,6 +119,8 @@ class TuningSession {
   const Trial* choose(const std::vector<Trial>& right, const std::optional<Record>& known);
   void note_broken(const Trial& winner);
   Result<std::optional<Record>> make_record(const Trial& winner);
+  /// Where a trial that may become a record was measured.
+  [[nodiscard]] const DeviceInfo& device_of(const Trial& trial) const;
   /// A problem that is too large for the device and the budget looks like a search that found nothing.
   [[nodiscard]] bool only_the_default_was_tried() const;
 
@@ -133,12 +137,14 @@ class TuningSession {
   std::optional<Count> record_position_;       ///< of the problem's record before this session
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
+  std::vector<Control> controls_;
   std::optional<double> best_us_;
   std::optional<double> rival_us_;  ///< of another kernel of the operation
   std::size_t allowed_ = std::numeric_limits<std::size_t>::max();
   std::size_t improved_at_ = 0;    ///< trials before the one that was ahead of the best so far by more than noise
   double improved_seconds_ = 0.0;  ///< when that was
   std::optional<Trial> winner_;
+  std::string final_device_;  ///< its id
   TuneReport report_;
 };
 

@@ -25,6 +25,22 @@ Result<void> DeviceWorkers::start(const std::optional<Compiled>& reference) {
   return revive();
 }
 
+void DeviceWorkers::use_reference(const Compiled& reference) {
+  reference_ = wire::to_message(reference);
+  if (active_) {
+    active_->fill(*reference_);
+  }
+}
+
+void DeviceWorkers::close() {
+  keeps_standby_ = false;
+  for (MeasuringProcess* const process : {active_.get(), standby_.get()}) {
+    if (process != nullptr) {
+      process->worker().kill(0.0, nullptr);
+    }
+  }
+}
+
 Result<void> DeviceWorkers::revive() {
   if (active_ && (active_->worker().busy() || active_->worker().is_sound())) {
     return {};
@@ -136,7 +152,7 @@ Result<void> DeviceWorkers::compile_reference() {
   setup["measure"] = false;
   reference_compiler_->request<wire::Done>(setup, events_.limits(), wire::read_done, [this](const Result<wire::Done>& reply) {
     if (!reply || reply->error) {
-      events_.failed(reply ? *reply->error : Error{reply.error().code, "preparing the reference: " + reply.error().message});
+      events_.no_reference(reply ? *reply->error : Error{reply.error().code, "preparing the reference: " + reply.error().message});
       return;
     }
     const wire::Message request{{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}};
@@ -148,23 +164,20 @@ Result<void> DeviceWorkers::compile_reference() {
 
 void DeviceWorkers::reference_compiled(const Result<wire::CompileResult>& reply) {
   if (!reply || reply->results.size() != 1) {
-    events_.failed(
+    events_.no_reference(
         {ErrorCode::kCompile, fmt::format("compiling the reference: {}", reply ? "the compiler gave no result" : reply.error().message)});
     return;
   }
   const Result<Compiled>& compiled = reply->results.front();
   if (!compiled) {
-    events_.failed({compiled.error().code, fmt::format("the reference does not compile:\n{}", compiled.error().message)});
+    events_.no_reference({compiled.error().code, fmt::format("the reference does not compile:\n{}", compiled.error().message)});
     return;
   }
   if (const Result<void> kept = events_.has_reference(*compiled); !kept) {
-    events_.failed(kept.error());
+    events_.no_reference(kept.error());
     return;
   }
-  reference_ = wire::to_message(*compiled);
-  if (active_) {
-    active_->fill(*reference_);
-  }
+  use_reference(*compiled);
 }
 
 }  // namespace hone

@@ -18,6 +18,7 @@ class DeviceWorkers {
   struct Events {
     std::function<void()> ready;                                 ///< one takes requests now
     std::function<void(Error)> failed;                           ///< none ever will
+    std::function<void(Error)> no_reference;                     ///< it does not compile
     std::function<Result<void>(const Compiled&)> has_reference;  ///< the reference was compiled: to be kept
     std::function<RequestLimits()> limits;                       ///< for all that is not a trial
   };
@@ -26,10 +27,14 @@ class DeviceWorkers {
   /// tool; the one that compiles the reference is started by itself.
   DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info, Events events);
 
-  /// Begins, with the compiled reference where there is one.
+  /// Begins, with the compiled reference where there is one; else it is compiled meanwhile.
   Result<void> start(const std::optional<Compiled>& reference);
-  /// Begins again where the process is gone.
+  /// Begins without the reference, which comes by use_reference(), and again where the process is gone.
   Result<void> revive();
+  /// The reference that another device's were started with.
+  void use_reference(const Compiled& reference);
+  /// Ends all that measure, for good.
+  void close();
   /// Processes to come hold no configuration to these kinds of inputs.
   void drop_inputs(const std::vector<std::string>& kinds) { dropped_ = kinds; }
   /// From now on one process more has the device open and, where memory allows it, its buffers filled.

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <thread>
 
+#include "engine/base/cores.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/worker/stopwatch.hpp"
 #include "engine/worker/trial_reply.hpp"
@@ -30,6 +31,9 @@ Result<std::unique_ptr<MeasuringWorker>> MeasuringWorker::create(WorkerChannel& 
   worker->seed_ = setup.at("seed");
   worker->seeds_used_ = kSeedsPerProcess * setup.value("generation", std::uint64_t{0});
   worker->standby_ = setup.value("standby", false);
+  if (setup.value("near", false)) {
+    run_on(plugin.cores_near(info));
+  }
   // A driver, or a plugin, may start threads when it likes.
   worker->watches_threads_ = !info.compile_overlaps && plugin.file().empty();
   const std::vector<std::string> dropped = setup.value("dropped", std::vector<std::string>());

@@ -10,6 +10,7 @@
 
 #include "engine/base/cores.hpp"
 #include "plugins/cpu/executor.hpp"
+#include "plugins/cpu/info.hpp"
 #include "plugins/cpu/loaded_kernel.hpp"
 #include "plugins/cpu/memory.hpp"
 #include "plugins/cpu/module.hpp"
@@ -47,9 +48,15 @@ class CpuSideStream final : public SideStream {
   }
 };
 
+/// One of several devices has its share of the cores, wherever it runs.
+unsigned workers_of(const DeviceInfo& info) {
+  const std::size_t own = cores_of(info).size();
+  return own == 0 ? usable_cores() : std::min(usable_cores(), static_cast<unsigned>(own));
+}
+
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(DeviceInfo info) : info_(std::move(info)), executor_(std::make_shared<Executor>(usable_cores())) {}
+  explicit CpuDevice(DeviceInfo info) : info_(std::move(info)), executor_(std::make_shared<Executor>(workers_of(info_))) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   Result<std::unique_ptr<Buffer>> allocate(std::size_t bytes) override { return cpu::allocate(bytes); }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 
 #include "engine/base/cores.hpp"
@@ -53,12 +54,17 @@ std::int64_t cache_bytes() {
   return std::int64_t{8} << 20;
 }
 
-}  // namespace
+/// $HONE_CPU_DEVICES: into how many devices the host's cores are divided; 1 unless it is set to a number above.
+int device_count() {
+  constexpr int kMost = 64;
+  const char* const variable = std::getenv("HONE_CPU_DEVICES");
+  return variable == nullptr ? 1 : std::clamp(std::atoi(variable), 1, kMost);
+}
 
-DeviceInfo describe_host(const std::string& compiler) {
-  const auto cores = static_cast<std::int64_t>(usable_cores());
+DeviceInfo describe(const std::string& id, std::int64_t cores, const std::string& compiler) {
   DeviceInfo info;
-  info.id = info.plugin = "cpu";
+  info.id = id;
+  info.plugin = "cpu";
   info.product = fmt::format("{} ({} {})", model_name(), cores, cores == 1 ? "core" : "cores");
   info.architecture = architecture();
   // Limits of a block are those of sm_90, so that a kernel file's constraints mean the same here; compute_capability 0 tells the two apart.
@@ -78,6 +84,36 @@ DeviceInfo describe_host(const std::string& compiler) {
   info.environment = {{"compiler", compiler}, {"kernel", uname(&system) == 0 ? system.release : "unknown"}};
   info.compile_overlaps = false;
   return info;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> describe_host(const std::string& compiler) {
+  const auto cores = static_cast<std::int64_t>(usable_cores());
+  const int devices = device_count();
+  if (devices == 1) {
+    return {describe("cpu", cores, compiler)};
+  }
+  std::vector<DeviceInfo> all;
+  for (int i = 0; i < devices; ++i) {
+    all.push_back(describe(fmt::format("cpu:{}", i), std::max<std::int64_t>(1, cores / devices), compiler));
+  }
+  return all;
+}
+
+std::vector<int> cores_of(const DeviceInfo& info) {
+  const std::size_t colon = info.id.find(':');
+  const std::vector<int> cores = usable_core_numbers();
+  if (colon == std::string::npos || cores.empty()) {
+    return {};
+  }
+  const auto each = static_cast<std::size_t>(info.properties.at("multiprocessors"));
+  const std::size_t first = each * static_cast<std::size_t>(std::atoi(info.id.c_str() + colon + 1));
+  std::vector<int> own;
+  for (std::size_t i = 0; i < each; ++i) {
+    own.push_back(cores[(first + i) % cores.size()]);  // more devices than cores share them
+  }
+  return own;
 }
 
 }  // namespace hone::cpu

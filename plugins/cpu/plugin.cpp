@@ -14,11 +14,12 @@ class CpuPlugin final : public DevicePlugin {
  public:
   [[nodiscard]] std::string_view name() const override { return "cpu"; }
 
-  /// Always one: what is compiled already can be launched where there is no compiler.
+  /// At least one: what is compiled already can be launched where there is no compiler.
   Result<std::vector<DeviceInfo>> enumerate() const override {
     const Result<cpu::HostCompiler> host = cpu::find_host_compiler();
-    return std::vector<DeviceInfo>{cpu::describe_host(host ? cpu::compiler_identity(*host, cpu::sanitize_requested()) : "none")};
+    return cpu::describe_host(host ? cpu::compiler_identity(*host, cpu::sanitize_requested()) : "none");
   }
+  [[nodiscard]] std::vector<int> cores_near(const DeviceInfo& info) const override { return cpu::cores_of(info); }
 
   Result<std::string> compiler_version() const override {
     HONE_ASSIGN(const cpu::HostCompiler host, cpu::find_host_compiler());

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
 
+#include "engine/base/cores.hpp"
 #include "plugins/cuda/driver.hpp"
 #include "plugins/cuda/nvml.hpp"
 
@@ -32,6 +37,13 @@ std::map<std::string, std::string, std::less<>> environment_of(const DriverApi& 
   return environment;
 }
 
+/// Of this process: where an MPS daemon runs, its processes are the daemon's clients.
+std::string own_share() {
+  const char* const directory = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  return mps_share(directory != nullptr && *directory != '\0' ? directory : "/tmp/nvidia-mps",
+                   std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"));
+}
+
 Result<DeviceInfo> describe(const DriverApi& api, int index) {
   Status status = status::kSuccess;
   const auto keep = [&](Status now) { status = status == status::kSuccess ? now : status; };
@@ -54,6 +66,7 @@ Result<DeviceInfo> describe(const DriverApi& api, int index) {
   info.plugin = "cuda";
   std::tie(info.product, info.mig_profile) = split_name(name.data());
   info.uuid = uuid_text(uuid, !info.mig_profile.empty());
+  info.share = own_share();
   info.architecture = architecture_name(major, minor);
   info.properties = {
       {"compute_capability", major * 10 + minor},
@@ -78,6 +91,29 @@ Result<DeviceInfo> describe(const DriverApi& api, int index) {
 }  // namespace
 
 std::string architecture_name(int major, int minor) { return fmt::format("sm_{}{}{}", major, minor, major >= 9 ? "a" : ""); }
+
+std::string mps_share(const std::filesystem::path& pipe_directory, const char* percentage) {
+  constexpr double kWhole = 100.0;
+  std::error_code ignored;
+  if (!std::filesystem::exists(pipe_directory / "control", ignored)) {
+    return "";
+  }
+  const double share = percentage == nullptr ? 0.0 : std::atof(percentage);
+  return share > 0.0 && share < kWhole ? fmt::format("mps:{:g}", share) : "mps";
+}
+
+std::vector<int> cores_near(const DeviceInfo& info) {
+  const Result<DeviceOrdinal> device = find_device(info);
+  if (!device) {
+    return {};
+  }
+  std::string address = pci_bus_id(**driver(), *device);
+  std::ranges::transform(address, address.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ifstream file("/sys/bus/pci/devices/" + address + "/local_cpulist");
+  std::string list;
+  std::getline(file, list);
+  return parse_cores(list);
+}
 
 std::pair<std::string, std::string> split_name(const std::string& name) {
   constexpr std::string_view kMark = " MIG ";

@@ -1,6 +1,7 @@
 #pragma once
 // What a cuda device says about itself, without a context.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,14 @@ std::string architecture_name(int major, int minor);
 
 /// "0000:4e:00.0"; empty if the driver does not say.
 std::string pci_bus_id(const DriverApi& api, DeviceOrdinal device);
+
+/// The host's cores on the GPU's side of the host, as the kernel tells of its PCI address; empty where it does not.
+std::vector<int> cores_near(const DeviceInfo& info);
+
+/// DeviceInfo::share of a client of MPS: "mps", or "mps:50" with that percentage of the multiprocessors
+/// (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE). Empty where no MPS daemon serves `pipe_directory`. The settings are read, and nothing is asked of
+/// the daemon.
+std::string mps_share(const std::filesystem::path& pipe_directory, const char* percentage);
 
 /// (product, MIG profile) of the driver's name: "NVIDIA H200 MIG 1g.18gb" is a slice of an "NVIDIA H200".
 std::pair<std::string, std::string> split_name(const std::string& name);

@@ -30,6 +30,7 @@ class CudaPlugin final : public DevicePlugin {
     HONE_ASSIGN(std::unique_ptr<CudaLaunchDevice> device, CudaLaunchDevice::open(info));
     return std::unique_ptr<LaunchDevice>(std::move(device));
   }
+  [[nodiscard]] std::vector<int> cores_near(const DeviceInfo& info) const override { return cuda::cores_near(info); }
   void prepare_to_measure(const DeviceInfo& info) const override { static_cast<void>(utility_code(info.architecture).ok()); }
 
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {

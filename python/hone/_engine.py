@@ -29,6 +29,7 @@ class Engine(_core.Engine):
     record_workload: a file that counts the launches of each problem, for tune(workload=...).
     check_one_in: check one in so many launches against the default configuration; 0: never.
     background_budget: "30s": tune problems without a record in the background, so long for each.
+    background_device: "cuda:1": tune them there, on a device of the same product, and leave the engine's to the application.
     graph_workspaces: captured launches with workspaces that find memory, see reserve_graph_workspaces.
 
     Thread-safe. It cannot be used in a process that was forked from the one that opened it: there every call raises hone.Unavailable, and
@@ -48,6 +49,7 @@ class Engine(_core.Engine):
             "record_workload",
             "check_one_in",
             "background_budget",
+            "background_device",
             "graph_workspaces",
         }
         if unknown := set(options) - known:

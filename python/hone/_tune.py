@@ -146,7 +146,7 @@ def tune(
     kernel: a built-in kernel or operation, or the path of a kernel file (.cu, needs libclang).
     dtype: "f32", "bf16", "In=e4m3,Out=bf16"; None: f32, or the kernel's only one.
     shape: extents and other fields of the problem; those that are no parameter of this function can be given by keyword.
-    device: "cuda:0", "cpu"; None: the best present.
+    device: "cuda:0", "cpu"; None: the best present. "cuda:0,cuda:1" or "cuda:*": on all of these at once.
     budget: seconds, trials or both: "30s", "5m", "200trials", "30s,200trials".
     strategy: a name (hone.strategies()) or a subclass of hone.Strategy; settings: its parameters.
     store: path; None: the usual one. An interrupted session is resumed by the same call.

@@ -46,6 +46,12 @@ EngineOptions to_options(const nb::dict& given) {
     options.background_tuning.emplace();
     options.background_tuning->budget = value_or_raise(parse_budget(nb::cast<std::string>(value)));
   });
+  take("background_device", [&](const nb::object& value) {
+    if (!options.background_tuning) {
+      raise(Error{ErrorCode::kInvalidArgument, "background_device needs background_budget: nothing is tuned in the background"});
+    }
+    options.background_tuning->device = nb::cast<std::string>(value);
+  });
   return options;
 }
 

@@ -33,6 +33,22 @@ TEST_CASE("a device that is not here is answered with those that are, and why ot
   }
 }
 
+TEST_CASE("one device is a list of one, however it is named") {
+  for (const char* ids : {"cpu", "cpu:*"}) {
+    const auto found = builtin_registry().devices(ids);
+    REQUIRE(found.ok());
+    REQUIRE(found->size() == 1);
+    CHECK(found->front().info.id == "cpu");
+  }
+}
+
+TEST_CASE("lists of devices that are none are refused") {
+  for (const char* ids : {"", ",", "cpu,", "cpu,cpu", "cpu,replay", "*", "gpu:*", "cpu,gpu"}) {
+    CAPTURE(ids);
+    CHECK_FALSE(builtin_registry().devices(ids).ok());
+  }
+}
+
 TEST_CASE("the best device is usable") { CHECK(builtin_registry().best_device().ok()); }
 
 TEST_CASE("a duplicate name breaks the contract") {

@@ -11,6 +11,7 @@ AT(hone_background_tuning, size, 0);
 AT(hone_background_tuning, seconds, 8);
 AT(hone_background_tuning, trials, 16);
 AT(hone_background_tuning, compile_workers, 24);
+AT(hone_background_tuning, device, 32);
 LEAST(hone_background_tuning, 32);
 
 AT(hone_launch_check, size, 0);
@@ -134,6 +135,7 @@ AT(hone_tuning_options, no_transfer, 52);
 AT(hone_tuning_options, on_progress, 56);
 AT(hone_tuning_options, on_progress_data, 64);
 AT(hone_tuning_options, stop, 72);
+AT(hone_tuning_options, devices, 80);
 LEAST(hone_tuning_options, 80);
 
 AT(hone_tuning_info, size, 0);

@@ -37,6 +37,22 @@ std::int32_t source_of(hone_engine* engine, const char* kernel, const std::vecto
 
 }  // namespace
 
+TEST_CASE("c: a session on several devices of the engine's product") {
+  const Variable divided("HONE_CPU_DEVICES", "2");
+  const Folder folder;
+  const CEngine engine = open_cpu(folder / "S.db");
+  hone_tuning_options options = trials(4);
+  options.devices = "cpu:0,cpu:1";
+  CTuning tuning;
+  Failure failure;
+  REQUIRE_MESSAGE(tune(engine.get(), "copy", kCopy, options, tuning, failure) == HONE_SUCCESS, failure.message());
+  CHECK(told(tuning.get()).found == 1);
+  CHECK(source_of(engine.get(), "copy", kCopy) == HONE_SOURCE_EXACT);
+  options.devices = "replay";
+  CHECK(tune(engine.get(), "copy", kCopy, options, tuning, failure) == HONE_ERROR_INVALID_ARGUMENT);
+  CHECK(failure.message().find("can use") != std::string::npos);
+}
+
 TEST_CASE("c: tuning makes a store, reports its progress, and the engine serves the winner from then on") {
   const Folder folder;
   const CEngine engine = open_cpu(folder / "S.db");

@@ -123,6 +123,9 @@ void check_readable(Store& store, std::uint32_t version) {
   CHECK(finalists.front().final_round);
   CHECK(finalists.front().measurement.samples_us == std::vector<double>{10.0});
   CHECK(finalists.front().measurement.by_graph == (version >= 3));
+  CHECK(finalists.front().device.empty());
+  CHECK(finalists.front().factor == 1.0);
+  CHECK(must(store.controls(2)).empty());
   const auto record = must(store.find_record(record_key(), parameters()));
   REQUIRE(record.has_value());
   CHECK(record->id == 5);

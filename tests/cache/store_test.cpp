@@ -42,6 +42,48 @@ void check_equal(const Trial& a, const Trial& b) {
   CHECK(a.final_round == b.final_round);
 }
 
+TEST_CASE("trials and controls of several devices come back as they were, samples as they were taken") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  const std::int64_t session = must(store->begin_session(session_key(), "60s"));
+  Trial trial = good_trial(5);
+  trial.device = "cuda:1";
+  trial.factor = 0.98;
+  const std::vector<double> samples = trial.measurement.samples_us;
+  must(store->add_trial(session, parameters(), trial, 1.0));
+  must(store->add_trial(session, parameters(), good_trial(6), 1.0));
+  Control control{.device = "cuda:1", .measurement = trial.measurement, .readings = {}, .factor = 0.98, .left = {}};
+  control.readings.sm_clock_mhz = 1980.0;
+  must(store->add_control(session, control));
+  must(store->add_control(session, {.device = "cuda:0", .measurement = {}, .readings = {}, .factor = 1.0, .left = "too slow"}));
+  CHECK_FALSE(store->add_control(77, control).ok());
+
+  const std::vector<Trial> trials = must(store->trials(session, parameters()));
+  REQUIRE(trials.size() == 2);
+  CHECK(trials[0].device == "cuda:1");
+  CHECK(trials[0].factor == 0.98);
+  CHECK(trials[0].measurement.samples_us == samples);
+  CHECK(trials[1].device.empty());
+  CHECK(trials[1].factor == 1.0);
+  const std::vector<Control> controls = must(store->controls(session));
+  REQUIRE(controls.size() == 2);
+  CHECK(controls[0].device == "cuda:1");
+  CHECK(controls[0].measurement.samples_us == samples);
+  CHECK(controls[0].readings.sm_clock_mhz == 1980.0);
+  CHECK(controls[0].factor == 0.98);
+  CHECK(controls[0].left.empty());
+  CHECK(controls[1].left == "too slow");
+
+  trial.final_round = true;
+  trial.factor = 1.0;
+  trial.final_device = "cuda:0";
+  must(store->add_trial(session, parameters(), trial, 2.0));
+  const Trial finalist = must(store->trials(session, parameters())).front();
+  CHECK(finalist.device == "cuda:1");
+  CHECK(finalist.final_device == "cuda:0");
+  CHECK(finalist.factor == 1.0);  // of the final round's measurement
+}
+
 }  // namespace
 
 TEST_CASE("a trial comes back exactly, also from another process's view of the file") {

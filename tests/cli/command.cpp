@@ -100,8 +100,11 @@ Ended run_shell(const std::string& script, const Environment& extra) {
   return run_program("/bin/sh", {"-c", script}, all);
 }
 
-Running::Running(const Arguments& arguments, const std::string& out, const std::string& err)
-    : pid_(start(kHone, in_short(arguments), kUncounted, out, err)) {}
+Running::Running(const Arguments& arguments, const std::string& out, const std::string& err, const Environment& extra) {
+  Environment all = extra;
+  all.insert(kUncounted.begin(), kUncounted.end());
+  pid_ = start(kHone, in_short(arguments), all, out, err);
+}
 
 Running::~Running() { kill_and_reap(); }
 

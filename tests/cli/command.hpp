@@ -32,8 +32,9 @@ Ended run_shell(const std::string& script, const Environment& extra = {});
 /// hone running beside the test; killed and reaped on destruction.
 class Running {
  public:
-  /// `out`, `err`: files for what it prints.
-  explicit Running(const Arguments& arguments, const std::string& out = "/dev/null", const std::string& err = "/dev/null");
+  /// `out`, `err`: files for what it prints; `extra` is added to the environment.
+  explicit Running(const Arguments& arguments, const std::string& out = "/dev/null", const std::string& err = "/dev/null",
+                   const Environment& extra = {});
   ~Running();
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;

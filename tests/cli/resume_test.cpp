@@ -1,6 +1,5 @@
 // kill -9 in mid-session: the same command goes on, and the store is whole.
 #include <doctest/doctest.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,39 +10,12 @@
 #include <thread>
 
 #include "tests/cli/command.hpp"
+#include "tests/cli/store_rows.hpp"
 
 namespace hone::test {
 namespace {
 
 constexpr int kBudget = 12;
-
-/// The rows of a query, columns joined by '|'. Empty while there is no store or no schema yet.
-std::vector<std::string> query(const std::string& store, const std::string& sql) {
-  std::vector<std::string> rows;
-  sqlite3* database = nullptr;
-  if (sqlite3_open_v2(store.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK) {
-    sqlite3_busy_timeout(database, 10000);
-    sqlite3_stmt* statement = nullptr;
-    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK) {
-      while (sqlite3_step(statement) == SQLITE_ROW) {
-        std::string row;
-        for (int column = 0; column < sqlite3_column_count(statement); ++column) {
-          const unsigned char* text = sqlite3_column_text(statement, column);
-          row += (column == 0 ? "" : "|") + std::string(text == nullptr ? "" : reinterpret_cast<const char*>(text));
-        }
-        rows.push_back(row);
-      }
-    }
-    sqlite3_finalize(statement);
-  }
-  sqlite3_close(database);
-  return rows;
-}
-
-/// Trials as first recorded: what may neither be lost, changed nor repeated.
-std::vector<std::string> recorded(const std::string& store) {
-  return query(store, "SELECT session, position, configuration, outcome, median_us, created_at, hex(samples) FROM trial ORDER BY id");
-}
 
 std::size_t count(const std::string& store) {
   const std::vector<std::string> rows = query(store, "SELECT count(*) FROM trial");

@@ -1,4 +1,8 @@
 #include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "plugins/cuda/compiler.hpp"
 #include "plugins/cuda/device_info.hpp"
@@ -18,6 +22,20 @@ TEST_CASE("the architecture carries the suffix from compute capability 9.0 on") 
 TEST_CASE("a MIG slice is told from the driver's name") {
   CHECK(hone::cuda::split_name("NVIDIA H200") == std::pair<std::string, std::string>("NVIDIA H200", ""));
   CHECK(hone::cuda::split_name("NVIDIA H200 MIG 1g.18gb") == std::pair<std::string, std::string>("NVIDIA H200", "1g.18gb"));
+}
+
+TEST_CASE("a client of MPS has a share, and a process without a daemon has none") {
+  std::string name = (std::filesystem::temp_directory_path() / "hone_mps_XXXXXX").string();
+  const std::filesystem::path directory = mkdtemp(name.data());
+  CHECK(hone::cuda::mps_share(directory, nullptr).empty());
+  CHECK(hone::cuda::mps_share(directory, "50").empty());  // a setting that nobody heeds
+  std::ofstream(directory / "control");
+  CHECK(hone::cuda::mps_share(directory, nullptr) == "mps");
+  CHECK(hone::cuda::mps_share(directory, "50") == "mps:50");
+  CHECK(hone::cuda::mps_share(directory, "12.5") == "mps:12.5");
+  CHECK(hone::cuda::mps_share(directory, "100") == "mps");
+  CHECK(hone::cuda::mps_share(directory, "half") == "mps");
+  std::filesystem::remove_all(directory);
 }
 
 TEST_CASE("a machine without a driver says what is missing") {

@@ -138,6 +138,29 @@ TEST_CASE("an engine that goes away stops the session under way, and the next on
   CHECK(resumed[0].state == SessionState::kDone);
 }
 
+TEST_CASE("background tuning has a device of its own, whose records the application's serves") {
+  setenv("HONE_CPU_DEVICES", "2", 1);
+  const MissFixture fixture;
+  const auto open = [&](const char* device) {
+    const BackgroundTuning tuning{.budget = parse_budget("2trials").value(), .device = device};
+    return Engine::open({.store = fixture.path(), .device = "cpu:0", .background_tuning = tuning});
+  };
+  {
+    Engine engine = open("cpu:1").value();
+    const Kernel stand_in = copy_of(engine, 1000);
+    wait_for([&] { return stand_in.superseded(); });
+    CHECK(copy_of(engine, 1000).source() == Source::kExact);
+    CHECK(engine.device_info().id == "cpu:0");
+  }
+  REQUIRE(fixture.sessions().size() == 1);
+  CHECK(fixture.sessions().front().device_id == "cpu:1");
+  const auto other = open("replay");
+  REQUIRE_FALSE(other.ok());
+  CHECK(other.error().message.find("give a device of the same product") != std::string::npos);
+  CHECK_FALSE(open("cpu:7").ok());
+  unsetenv("HONE_CPU_DEVICES");
+}
+
 TEST_CASE("an engine that goes away before its first trial stops as well") {
   const MissFixture fixture;
   Engine engine = fixture.engine("1h");

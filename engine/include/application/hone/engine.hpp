@@ -34,11 +34,14 @@ namespace hone {
 
 class EngineCore;
 
-/// Tunes requested problems without a record in the background: one at a time, in worker processes on the application's device.
+/// Tunes requested problems without a record in the background: one at a time, in worker processes on the application's device or on one of
+/// their own.
 /// Meanwhile the nearest record or the default runs. The next process that misses the problem resumes an unfinished session.
 struct BackgroundTuning {
   Budget budget{.seconds = 30.0, .trials = std::nullopt};  ///< for each problem
   int compile_workers = 1;                                 ///< compile processes beside the application; 0: one per core
+  /// Tunes there instead of on the application's device: "cuda:1", of the same product, so that its records serve; one device.
+  std::string device = {};
 };
 
 /// The results of background tuning.
@@ -86,8 +89,8 @@ class HONE_API Engine {
  public:
   /// A missing store is not an error: every kernel then runs its default. Nor is a store that cannot be read (locked, damaged, or written
   /// by a newer Hone): readable records are used, other problems run defaults, and warnings() reports it. Errors: an
-  /// unknown or missing device; with background_tuning, a store that cannot be written; with check_one_in, a device that cannot; a
-  /// generation that the store does not have.
+  /// unknown or missing device; with background_tuning, a store that cannot be written, or a device of another product; with check_one_in,
+  /// a device that cannot; a generation that the store does not have.
   static Result<Engine> open(const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;

@@ -125,6 +125,7 @@ typedef struct hone_background_tuning {
   double seconds;          /* for each problem; 0: no limit. Neither this nor trials: 30 */
   int64_t trials;          /* for each problem; 0: no limit */
   int64_t compile_workers; /* processes; 0: one, negative: one for each core */
+  const char* device;      /* to tune on, of the same product as the engine's; NULL: that */
 } hone_background_tuning;
 
 enum {
@@ -406,11 +407,12 @@ typedef struct hone_tuning_options {
   hone_progress_callback on_progress; /* may be NULL */
   void* on_progress_data;
   const hone_stop* stop; /* may be NULL; must live until the session has ended */
+  const char* devices;   /* "cuda:0,cuda:1", "cuda:*": on all of them at once, of the engine's product; NULL: the engine's device */
 } hone_tuning_options;
 
 typedef struct hone_tuning hone_tuning;
 
-/* Tunes a kernel or an operation for a problem, in worker processes on the engine's device: blocks until the budget is spent. The winner
+/* Tunes a kernel or an operation for a problem, in worker processes on the engine's device or on those of the options: blocks until the budget is spent. The winner
  * becomes the record of the problem in the engine's store, which is made if there is none, and the engine's lookups return it from then
  * on. The arguments are those of hone_kernel_find; `options` may be NULL. A session that is stopped keeps its best so far, and the same
  * call resumes it; HONE_ERROR_CANCELLED where nothing was found yet. Other errors: no hone-worker; a default configuration that does not

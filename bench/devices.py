@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Measures how much faster one session gets with several devices: on devices that sleep, or on real ones.
+
+    python3 bench/devices.py --build build                             # 1, 2 and 4 sleeping devices; needs the tests' plugin to be built
+    python3 bench/devices.py --build build --kernel gemm --dtype f32 --shape m=2048,n=2048,k=2048 --family cuda --counts 1,2 --budget 60s
+
+For each number of devices one session runs in a store of its own. Trials per second count from the end of the default's trial, which is
+measured alone, to the last trial of the search; the session's seconds have everything in them: starting, the final round, the record.
+Printed is a table, with --json one object: for each number the trials, both rates, each device's share and factor, and the spread of the
+control between devices.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="the build folder")
+    parser.add_argument("--family", default="sleeper", help="devices FAMILY:0, FAMILY:1, ...")
+    parser.add_argument("--counts", default="1,2,4", help="numbers of devices")
+    parser.add_argument("--kernel", default="copy")
+    parser.add_argument("--dtype", default="f32")
+    parser.add_argument("--shape", default="n=1024")
+    parser.add_argument("--budget", default="200trials")
+    parser.add_argument("--strategy", default="random")
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--milliseconds", default="50", help="that a sleeping device takes for each request to time something")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def seconds_between(first, last):
+    begin, end = (datetime.datetime.fromisoformat(text.replace("Z", "+00:00")) for text in (first, last))
+    return (end - begin).total_seconds()
+
+
+def run_session(options, devices, folder):
+    store = folder / f"{devices}.db"
+    ids = ",".join(f"{options.family}:{i}" for i in range(devices))
+    command = [options.build / "bin/hone", "tune", options.kernel, "--device", ids, "--dtype", options.dtype, "--shape", options.shape]
+    command += ["--budget", options.budget, "--strategy", options.strategy, "--seed", options.seed, "--store", store, "--json", "--no-transfer"]
+    if options.family == "sleeper":
+        command += ["--plugin", options.build / "tests/plugin/devices/sleeping_device.so"]
+    environment = dict(os.environ, SLEEPER_MS=options.milliseconds, SLEEPER_DEVICES=str(max(devices, 1)))
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if ended.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed: {ended.stderr}")
+    report = json.loads(ended.stdout)
+    with sqlite3.connect(store) as database:
+        times = [row[0] for row in database.execute("SELECT created_at FROM trial ORDER BY id")]
+    searched = seconds_between(times[0], times[-1])
+    controls = [device["control_us"] for device in report["devices"] if device["control_us"]]
+    return {
+        "devices": devices,
+        "trials": report["trials"],
+        "search_seconds": searched,
+        "trials_per_second": (len(times) - 1) / searched,
+        "session_seconds": report["seconds"],
+        "device_idle": report["device_idle"],
+        "best_us": report["best"]["time_us"] if report["best"] else None,
+        "control_spread": max(controls) / min(controls) - 1 if controls else 0.0,
+        "shares": [{name: device[name] for name in ("id", "trials", "controls", "factor", "left")} for device in report["devices"]],
+    }
+
+
+def main():
+    options = parse_arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [run_session(options, int(count), pathlib.Path(folder)) for count in options.counts.split(",")]
+    for run in runs:
+        run["speedup"] = run["trials_per_second"] / runs[0]["trials_per_second"]
+        run["session_speedup"] = run["trials"] / run["session_seconds"] / (runs[0]["trials"] / runs[0]["session_seconds"])
+    if options.json:
+        print(json.dumps({"kernel": options.kernel, "shape": options.shape, "budget": options.budget, "runs": runs}))
+        return
+    print("| devices | trials | trials/s | times as fast | whole session, s | times as fast | idle | control's spread | best, us |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for run in runs:
+        print(f"| {run['devices']} | {run['trials']} | {run['trials_per_second']:.2f} | {run['speedup']:.2f} | {run['session_seconds']:.1f} "
+              f"| {run['session_speedup']:.2f} | {100 * run['device_idle']:.0f} % | {100 * run['control_spread']:.1f} % | {run['best_us']} |")
+
+
+if __name__ == "__main__":
+    main()

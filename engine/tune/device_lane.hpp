@@ -1,0 +1,37 @@
+#pragma once
+// One of a session's devices: the processes that measure on it, and what they are at.
+
+#include <chrono>
+#include <string>
+
+#include "engine/device/trial.hpp"
+#include "engine/worker/device_workers.hpp"
+
+namespace hone {
+
+/// A configuration that waits for a device, compiled.
+struct ReadyTrial {
+  Proposal proposal;
+  Compiled compiled;
+  double compile_seconds = 0.0;
+  bool tried_before = false;  ///< in a process that failed before the candidate had run
+};
+
+struct DeviceLane {
+  enum class At { kNothing, kTrial, kControl };
+
+  DeviceLane(std::size_t which, const DeviceInfo& device, boost::asio::io_context& context, WorkerCommand command, wire::Message setup,
+             DeviceWorkers::Events events)
+      : place(which), info(device), workers(context, std::move(command), std::move(setup), device, std::move(events)) {}
+  [[nodiscard]] bool busy() const { return at != At::kNothing; }
+
+  const std::size_t place;  ///< among the session's devices
+  const DeviceInfo info;
+  DeviceWorkers workers;
+  At at = At::kNothing;
+  ReadyTrial current;  ///< while it is at a trial
+  std::chrono::steady_clock::time_point began;
+  bool left = false;  ///< it takes no part any more
+};
+
+}  // namespace hone

@@ -1,0 +1,152 @@
+// The devices of a session on real ones: who takes part, and how their times are brought together.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/tune/live_evaluator.hpp"
+
+namespace hone {
+
+DeviceWorkers::Events LiveEvaluator::events_of(std::size_t place) {
+  return {.ready = [this] { feed_devices(); },
+          .failed = [this, place](const Error& why) { lost(place, why); },
+          .no_reference = [this](Error why) { failure_ = std::move(why); },
+          .has_reference = [this](const Compiled& reference) { return has_reference(reference); },
+          .limits = [this, place] { return preparing(place); }};
+}
+
+void LiveEvaluator::add_lane(const DeviceInfo& info, const WorkerCommand& command, wire::Message setup) {
+  setup["device"] = wire::to_message(info);
+  setup["near"] = !request_.more_devices.empty();
+  lanes_.push_back(std::make_unique<DeviceLane>(lanes_.size(), info, context_, command, std::move(setup), events_of(lanes_.size())));
+}
+
+std::size_t LiveEvaluator::taking_part() const {
+  return static_cast<std::size_t>(std::ranges::count_if(lanes_, [](const auto& lane) { return !lane->left; }));
+}
+
+std::size_t LiveEvaluator::busy() const {
+  return static_cast<std::size_t>(std::ranges::count_if(lanes_, [](const auto& lane) { return lane->busy(); }));
+}
+
+DeviceLane& LiveEvaluator::front() const {
+  return **std::ranges::find_if(lanes_, [](const auto& lane) { return !lane->left; });  // the last never leaves
+}
+
+Result<void> LiveEvaluator::has_reference(const Compiled& reference) {
+  for (std::size_t place = 1; place < lanes_.size(); ++place) {
+    lanes_[place]->workers.use_reference(reference);
+  }
+  return keep(key_of("reference"), reference);
+}
+
+void LiveEvaluator::resume(const Trial& standard) {
+  const double seconds = standard.seconds.total() - standard.seconds.compile;
+  limits_.learn({.name = "a trial"}, seconds);
+  limits_.learnt(seconds);
+  for (const auto& lane : lanes_) {
+    lane->workers.keep_standby();
+  }
+  if (!several()) {
+    return;
+  }
+  control_position_ = standard.position;
+  reference_us_ = standard.measurement.median_us;
+  controls_.set_reference(*reference_us_);
+  const auto cached = find_cached(key_of(text(request_.spec.parameters, standard.configuration)));
+  if (cached && *cached) {
+    control_ = ReadyTrial{{standard.position, standard.configuration}, **cached};
+  } else {
+    pool_.submit({{standard.position, standard.configuration}});
+  }
+}
+
+std::vector<Control> LiveEvaluator::take_controls() { return has_news() ? std::exchange(news_, {}) : std::vector<Control>(); }
+
+bool LiveEvaluator::wants_control(const DeviceLane& lane, bool has_trial) const {
+  if (!control_ || taking_part() == 1 || (first_waits_ && &lane == &front())) {
+    return false;
+  }
+  return controls_.is_new(lane.place) || (has_trial && controls_.due(lane.place));
+}
+
+void LiveEvaluator::run_control(DeviceLane& lane) {
+  lane.at = DeviceLane::At::kControl;
+  wire::Message message = trial_message(*control_);
+  message["first"] = controls_.is_new(lane.place);
+  lane.workers.worker().request<wire::TrialResult>(message, trying(lane, limits_.trial(left()), left()), wire::read_trial,
+                                                   [this, &lane](Result<wire::TrialResult> reply) { controlled(lane, std::move(reply)); });
+}
+
+void LiveEvaluator::controlled(DeviceLane& lane, Result<wire::TrialResult> reply) {
+  lane.at = DeviceLane::At::kNothing;
+  const double seconds = Seconds(Clock::now() - lane.began).count();
+  control_seconds_ += seconds;
+  if (!reply || reply->fatal) {
+    lane.workers.retire(!reply && reply.error().code == ErrorCode::kTimeout);
+  }
+  if (!reply) {
+    controls_.failed(lane.place, reply.error().message);
+  } else if (reply->trial.outcome != Outcome::kOk) {
+    controls_.failed(lane.place, fmt::format("{}: {}", name(reply->trial.outcome), reply->trial.detail));
+  } else {
+    if (controls_.is_new(lane.place)) {
+      lane.workers.drop_inputs(reply->dropped);
+    }
+    controls_.ran(lane.place, reply->trial.measurement.median_us, seconds);
+    news_.push_back({.device = lane.info.id,
+                     .measurement = std::move(reply->trial.measurement),
+                     .readings = reply->trial.readings,
+                     .factor = controls_.factor(lane.place),
+                     .left = {}});
+  }
+  feed_devices();
+}
+
+void LiveEvaluator::note_reference(const DeviceLane& lane, const Trial& trial, double seconds) {
+  if (reference_us_ || trial.position != control_position_ || trial.outcome != Outcome::kOk) {
+    return;
+  }
+  reference_us_ = trial.measurement.median_us;
+  controls_.set_reference(*reference_us_);
+  controls_.ran(lane.place, *reference_us_, seconds);
+  for (Control& early : news_) {
+    const auto of = std::ranges::find(lanes_, early.device, [](const auto& each) { return each->info.id; });
+    early.factor = controls_.factor((*of)->place);
+  }
+  news_.push_back({.device = lane.info.id, .measurement = trial.measurement, .readings = trial.readings, .factor = 1.0, .left = {}});
+}
+
+void LiveEvaluator::bring_together(const DeviceLane& lane, Trial& trial) const {
+  trial.device = lane.info.id;
+  trial.factor = controls_.factor(lane.place);
+  for (double* const us : {&trial.measurement.median_us, &trial.measurement.ci95_low_us, &trial.measurement.ci95_high_us}) {
+    *us *= trial.factor;
+  }
+}
+
+void LiveEvaluator::lost(std::size_t place, const Error& why) {
+  DeviceLane& lane = *lanes_[place];
+  if (lane.left) {
+    return;
+  }
+  if (taking_part() == 1) {
+    failure_ = why;
+    return;
+  }
+  leave(lane, why.message);
+  feed_devices();
+}
+
+void LiveEvaluator::leave(DeviceLane& lane, const std::string& why) {
+  if (lane.at == DeviceLane::At::kTrial) {
+    ready_.push_front(std::move(lane.current));
+  }
+  lane.at = DeviceLane::At::kNothing;
+  lane.left = true;
+  lane.workers.close();
+  controls_.leave(lane.place);
+  news_.push_back({.device = lane.info.id, .measurement = {}, .readings = {}, .factor = controls_.factor(lane.place), .left = why});
+}
+
+}  // namespace hone
