@@ -1,5 +1,7 @@
 #include "engine/c/engine.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -40,17 +42,16 @@ std::function<void(const LaunchCheck&)> told(hone_check_callback callback, void*
   };
 }
 
-BackgroundTuning background_of(const hone_background_tuning& given) {
+Result<BackgroundTuning> background_of(const hone_background_tuning& given) {
   BackgroundTuning settings;
-  if (given.seconds != 0.0 || given.trials != 0) {
-    settings.budget = budget_of(given.seconds, given.trials);
-  }
+  HONE_ASSIGN(const Budget budget, budget_of(given.seconds, given.trials));
+  settings.budget = budget.seconds || budget.trials ? budget : settings.budget;
   settings.compile_workers = given.compile_workers < 0 ? 0 : given.compile_workers == 0 ? 1 : static_cast<int>(given.compile_workers);
   settings.device = text_or_empty(given.device);
   return settings;
 }
 
-EngineOptions options_of(const hone_engine_options& given) {
+Result<EngineOptions> options_of(const hone_engine_options& given) {
   EngineOptions options;
   options.store = text_or_empty(given.store);
   options.device = text_or_empty(given.device);
@@ -63,7 +64,7 @@ EngineOptions options_of(const hone_engine_options& given) {
   }
   options.force_default = texts_of(given.force_default, given.force_default_count, "options->force_default");
   if (given.background_tuning != nullptr) {
-    options.background_tuning = background_of(read_struct(given.background_tuning, "options->background_tuning"));
+    HONE_ASSIGN(options.background_tuning, background_of(read_struct(given.background_tuning, "options->background_tuning")));
   }
   options.most_problems = given.most_problems == 0 ? options.most_problems : given.most_problems;
   if (given.graph_workspaces != 0) {
@@ -79,7 +80,10 @@ hone_texts* list_of(std::vector<std::string> texts) { return new hone_texts{std:
 
 }  // namespace
 
-Budget budget_of(double seconds, std::int64_t trials) {
+Result<Budget> budget_of(double seconds, std::int64_t trials) {
+  if (!(seconds >= 0.0) || trials < 0) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("a budget of {:g} seconds and {} trials: both are 0 or more", seconds, trials)};
+  }
   Budget budget;
   if (seconds != 0.0) {
     budget.seconds = seconds;
@@ -112,7 +116,7 @@ using namespace hone;
 hone_status hone_engine_open(const hone_engine_options* options, hone_engine** engine, hone_error** error) {
   return c::call(error, __func__, [&]() -> Result<void> {
     c::clear(engine, "engine");
-    EngineOptions chosen = c::options_of(c::read_struct(options, "options"));
+    HONE_ASSIGN(EngineOptions chosen, c::options_of(c::read_struct(options, "options")));
     HONE_ASSIGN(Engine opened, Engine::open(chosen));
     // Where it tunes into, whatever becomes of the environment or the working directory.
     chosen.store = std::filesystem::absolute(chosen.store.empty() ? default_store_path() : std::filesystem::path(chosen.store)).string();

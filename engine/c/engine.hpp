@@ -11,8 +11,8 @@ struct hone_engine {
 
 namespace hone::c {
 
-/// 0: no limit.
-Budget budget_of(double seconds, std::int64_t trials);
+/// 0: no limit. Errors, kInvalidArgument: below 0, or not a number.
+Result<Budget> budget_of(double seconds, std::int64_t trials);
 Shape shape_of(const hone_extent* extents, std::size_t count, const char* what);
 /// What `dtypes`, which may be null, means for a kernel. Errors: an unknown kernel or dtype.
 Result<DTypes> dtypes_of(const hone_engine& engine, const char* kernel, const char* dtypes);

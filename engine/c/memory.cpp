@@ -4,7 +4,7 @@
 #include "engine/runtime/access.hpp"
 
 struct hone_buffer {
-  std::unique_ptr<hone::Buffer> memory;
+  std::shared_ptr<hone::Buffer> memory;  ///< freed by the process that allocated it alone: a fork has no such memory on the device
 };
 
 namespace hone::c {
@@ -35,7 +35,7 @@ hone_status hone_buffer_allocate(hone_engine* engine, size_t bytes, hone_buffer*
     c::clear(buffer, "buffer");
     HONE_ASSIGN(Memory* const memory, c::memory_of(engine));
     HONE_ASSIGN(std::unique_ptr<Buffer> allocated, memory->allocate(bytes));
-    *buffer = new hone_buffer{std::move(allocated)};
+    *buffer = new hone_buffer{shared_in_process(std::move(allocated), Access::core(engine->engine).origin())};
     return {};
   });
 }

@@ -70,15 +70,10 @@ Result<TuneRequest> request_of(const hone_engine& engine, const hone_tuning_opti
   if (options.compile_workers < 0 || options.compile_workers > std::numeric_limits<std::uint16_t>::max()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{} compile workers: give a small number, or 0", options.compile_workers)};
   }
-  if (!(options.seconds >= 0.0) || options.trials < 0) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("a budget of {:g} seconds and {} trials: both are 0 or more", options.seconds, options.trials)};
-  }
+  HONE_ASSIGN(const Budget budget, budget_of(options.seconds, options.trials));
   TuneRequest request;
   HONE_TRY(find_tuning_devices(engine.engine.device_info(), options.devices, request));
-  if (options.seconds > 0.0 || options.trials > 0) {
-    request.budget = budget_of(options.seconds, options.trials);
-  }
+  request.budget = budget.seconds || budget.trials ? budget : request.budget;
   request.strategy = options.strategy == nullptr || *options.strategy == '\0' ? "auto" : options.strategy;
   HONE_TRY(builtin_registry().strategy(request.strategy));
   request.seed = options.seed;

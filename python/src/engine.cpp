@@ -128,9 +128,9 @@ constexpr const char* kKernelDoc =
     "A kernel or operation, ready to launch on arrays of one device: k(x, out=y).\n\n"
     "Arguments are those of the kernel file, in the order inputs, outputs, scalars, or by name; `out` is the output, or the tuple of all.\n"
     "Outputs that are not passed are allocated by the framework of the inputs. The launch is on the current stream of that framework\n"
-    "(`stream=` takes another, as a number) and returns at once on a GPU; on the cpu device it returns when the kernel has run. Extents\n"
-    "come from the shapes; leading axes are folded into the first extent. An extent that no shape tells is passed by its name. Returns\n"
-    "the outputs. Thread-safe; the GIL is released during lookup and launch.\n\n"
+    "(`stream=` takes another, as a number, and needs `out`) and returns at once on a GPU; on the cpu device it returns when the kernel\n"
+    "has run. Extents come from the shapes; leading axes are folded into the first extent. An extent that no shape tells is passed by its\n"
+    "name. Returns the outputs. Thread-safe; the GIL is released during lookup and launch.\n\n"
     "Raises hone.InvalidArgument for wrong shapes, dtypes, devices or strides, hone.Error where the launch fails, TypeError for a missing\n"
     "argument, and hone.Unavailable in a process that was forked from the engine's.";
 constexpr const char* kPrepareDoc =

@@ -64,6 +64,7 @@ class Operation {
   bool check_place(const Call& call, std::size_t i) const;
   bool choose_types(const Call& call, DTypes& dtypes) const;
   bool infer_extents(Call& call) const;
+  bool may_allocate(const Call& call) const;
   bool make_outputs(Call& call) const;
   const Bound* find_bound(const Call& call) const;
   bool bind(Call& call);

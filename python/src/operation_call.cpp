@@ -230,11 +230,25 @@ bool Operation::infer_extents(Call& call) const {
   return true;
 }
 
+/// Memory that a framework allocates belongs to its current stream: it may pass it on when work there is done, whatever runs elsewhere.
+bool Operation::may_allocate(const Call& call) const {
+  void* current = call.stream;
+  if (call.has_stream && device_kind_ != kCpuDevice && !call.reader.current_stream(*call.first, current)) {
+    return false;
+  }
+  return current == call.stream ||
+         invalid(fmt::format("{}: with stream=, pass out=, or make it the framework's current stream: memory for outputs belongs to that",
+                             name_));
+}
+
 bool Operation::make_outputs(Call& call) const {
   for (std::size_t i = rules_.inputs; i < rules_.inputs + rules_.outputs; ++i) {
     const ArgumentRule& rule = rules_.rules[i];
     if (call.given[i] != nullptr) {
       continue;
+    }
+    if (!may_allocate(call)) {
+      return false;
     }
     if (!rule.factors) {
       return fail(PyExc_TypeError,

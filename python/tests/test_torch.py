@@ -219,3 +219,17 @@ def test_cuda_graphs_capture_a_model_on_the_current_stream():
     graph.replay()
     torch.testing.assert_close(y, model(x))
     assert expected.shape == y.shape
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_another_stream_needs_an_output_that_is_passed():
+    x = torch.randn(4, 16, device="cuda")
+    kernel, stream = hone.kernel("softmax", x), torch.cuda.Stream()
+    torch.testing.assert_close(kernel(x, stream=torch.cuda.current_stream().cuda_stream), torch.softmax(x, -1))
+    with pytest.raises(hone.InvalidArgument, match="with stream=, pass out="):
+        kernel(x, stream=stream.cuda_stream)
+    y = torch.empty_like(x)
+    stream.wait_stream(torch.cuda.current_stream())
+    kernel(x, out=y, stream=stream.cuda_stream)
+    stream.synchronize()
+    torch.testing.assert_close(y, torch.softmax(x, -1))

@@ -171,6 +171,10 @@ TEST_CASE("c: background tuning replaces what a lookup found") {
   options.background_tuning = &background;
   hone_engine* opened = nullptr;
   Failure failure;
+  background.seconds = -1.0;
+  CHECK(hone_engine_open(&options, &opened, &failure) == HONE_ERROR_INVALID_ARGUMENT);
+  CHECK(failure.says("both are 0 or more"));
+  background.seconds = 0.0;
   REQUIRE_MESSAGE(hone_engine_open(&options, &opened, &failure) == HONE_SUCCESS, failure.message());
   const CEngine engine(opened);
   hone_kernel* found = nullptr;
