@@ -25,11 +25,15 @@ class Parsed {
 
  private:
   static std::string inflated(const EmbeddedKernel& kernel) {
-    std::string text(kernel.bytes, '\0');
-    uLongf bytes = text.size();
-    if (::uncompress(reinterpret_cast<Bytef*>(text.data()), &bytes, kernel.compressed.data(), kernel.compressed.size()) != Z_OK ||
-        bytes != text.size()) {
-      throw ContractError("the built-in kernel " + std::string(kernel.name) + " is damaged: this is not the binary that was built");
+    std::string text;
+    for (const EmbeddedText& part : kernel.texts) {
+      const std::size_t had = text.size();
+      text.resize(had + part.bytes);
+      uLongf bytes = part.bytes;
+      if (::uncompress(reinterpret_cast<Bytef*>(text.data() + had), &bytes, part.compressed.data(), part.compressed.size()) != Z_OK ||
+          bytes != part.bytes) {
+        throw ContractError("the built-in kernel " + std::string(kernel.name) + " is damaged: this is not the binary that was built");
+      }
     }
     return text;
   }

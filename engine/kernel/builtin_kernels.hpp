@@ -11,20 +11,24 @@
 
 namespace hone {
 
-/// What embed() writes, compressed by zlib.
-struct EmbeddedKernel {
-  std::string_view name, operation;
+/// Compressed by zlib.
+struct EmbeddedText {
   std::span<const unsigned char> compressed;
   std::size_t bytes = 0;  ///< uncompressed
+};
+/// What embed() writes, one text behind the other. Headers that several kernels include are there once.
+struct EmbeddedKernel {
+  std::string_view name, operation;
+  std::span<const EmbeddedText> texts;
 };
 
 /// Those of this binary. Generated when it is built.
 std::span<const EmbeddedKernel> embedded_kernels();
 
 /// A spec in the form that is read fastest, for the same binary: JSON whose expressions share what they have in common (ExpressionTable),
-/// and behind it the source and its includes as they are.
-std::string embed(const KernelSpec& spec);
-/// Throws ContractError on what embed() did not write.
+/// and behind it the source and each of its includes as they are.
+std::vector<std::string> embed(const KernelSpec& spec);
+/// Of these texts in one. Throws ContractError on what embed() did not write.
 KernelSpec parse_embedded(std::string_view text);
 
 /// All of them, by name. They need no libclang, and stay where they are.

@@ -117,7 +117,7 @@ std::string element_name(const KernelSpec& spec, const Argument& argument) {
 
 std::string KernelSpec::serialize() const { return json_dump(spec_to_json(*this, nullptr)); }
 
-std::string embed(const KernelSpec& spec) {
+std::vector<std::string> embed(const KernelSpec& spec) {
   KernelSpec rest = spec;
   std::vector<std::string> texts{std::exchange(rest.source, "")};
   for (auto& [name, text] : rest.includes) {
@@ -125,12 +125,14 @@ std::string embed(const KernelSpec& spec) {
   }
   ExpressionTable shared;
   json j = spec_to_json(rest, &shared);
-  texts.insert(texts.begin(), shared.text());
+  const std::string table = shared.text();
+  j["texts"].push_back(table.size());
   for (const std::string& text : texts) {
     j["texts"].push_back(text.size());
   }
   const std::string head = json_dump(j);
-  return fmt::format("{}\n{}{}", head.size(), head, fmt::join(texts, ""));
+  texts.insert(texts.begin(), fmt::format("{}\n{}{}", head.size(), head, table));
+  return texts;
 }
 
 }  // namespace hone

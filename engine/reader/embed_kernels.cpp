@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,18 +26,50 @@ std::string bytes_of(const std::string& text) {
   return fmt::format("{}", fmt::join(packed, ","));
 }
 
+using Texts = std::vector<std::string>;
+
+/// Those that only this kernel has are one with their neighbours: together they compress better.
+Texts joined(const Texts& texts, const std::map<std::string, int>& users) {
+  Texts all;
+  bool open = false;
+  for (const std::string& text : texts) {
+    const bool shared = users.at(text) > 1;
+    if (open && !shared) {
+      all.back() += text;
+    } else {
+      all.push_back(text);
+    }
+    open = !shared;
+  }
+  return all;
+}
+
 std::string source(const std::vector<hone::KernelSpec>& specs) {
-  std::string arrays, table;
+  std::vector<Texts> of_kernels;
+  std::map<std::string, int> users, numbers;
   for (const auto& spec : specs) {
-    const std::string text = hone::embed(spec);
-    arrays += fmt::format("constexpr unsigned char k_{}[] = {{{}}};\n", spec.name, bytes_of(text));
-    table += fmt::format("    {{\"{0}\", \"{1}\", k_{0}, {2}}},\n", spec.name, spec.operation, text.size());
+    for (const std::string& text : of_kernels.emplace_back(hone::embed(spec))) {
+      ++users[text];
+    }
+  }
+  std::string arrays, lists, table;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    std::string list;
+    for (const std::string& text : joined(of_kernels[i], users)) {
+      const auto [number, is_new] = numbers.emplace(text, static_cast<int>(numbers.size()));
+      if (is_new) {
+        arrays += fmt::format("constexpr unsigned char k{}[] = {{{}}};\n", number->second, bytes_of(text));
+      }
+      list += fmt::format("{{k{}, {}}}, ", number->second, text.size());
+    }
+    lists += fmt::format("constexpr EmbeddedText k_{}[] = {{{}}};\n", specs[i].name, list);
+    table += fmt::format("    {{\"{0}\", \"{1}\", k_{0}}},\n", specs[i].name, specs[i].operation);
   }
   return fmt::format(
-      "#include \"engine/kernel/builtin_kernels.hpp\"\n\nnamespace hone {{\nnamespace {{\n\n{}\nconst EmbeddedKernel kKernels[] = "
+      "#include \"engine/kernel/builtin_kernels.hpp\"\n\nnamespace hone {{\nnamespace {{\n\n{}{}\nconst EmbeddedKernel kKernels[] = "
       "{{\n{}}};\n\n"
       "}}  // namespace\n\nstd::span<const EmbeddedKernel> embedded_kernels() {{ return kKernels; }}\n\n}}  // namespace hone\n",
-      arrays, table);
+      arrays, lists, table);
 }
 
 }  // namespace
