@@ -21,6 +21,12 @@ TEST_CASE("two letters exchanged are one slip") {
   CHECK(unknown_name("mark", "TUEN", known) == "unknown mark 'TUEN'; did you mean 'TUNE'? (known: TUNE, OUT)");
 }
 
+TEST_CASE("a name may have a slip for every three letters") {
+  const std::vector<std::string> known{"softmax"};
+  CHECK(unknown_name("kernel", "sofmaxx", known) == "unknown kernel 'sofmaxx'; did you mean 'softmax'? (known: softmax)");
+  CHECK(unknown_name("kernel", "sofmaxxx", known) == "unknown kernel 'sofmaxxx' (known: softmax)");
+}
+
 TEST_CASE("of names as near, the one that goes on from the given one is meant") {
   const std::vector<std::string> known{"sm_80", "sm_90a"};
   CHECK(unknown_name("architecture", "sm_90", known) == "unknown architecture 'sm_90'; did you mean 'sm_90a'? (known: sm_80, sm_90a)");
