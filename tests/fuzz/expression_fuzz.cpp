@@ -31,7 +31,8 @@ bool same(const Value& a, const Value& b) {
 
 bool same(const Result<Value>& a, const Result<Value>& b) { return a.ok() == b.ok() && (!a.ok() || same(*a, *b)); }
 
-void check_round(const Expression& e, const std::vector<std::string>& names, std::size_t round) {
+/// `again`: what was read of the text of `e`.
+void check_round(const Expression& e, const Expression& again, const std::vector<std::string>& names, std::size_t round) {
   Bindings all, first, rest;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Value value(kIntegers[(round * 5 + i * 7) % kIntegers.size()]);
@@ -39,6 +40,7 @@ void check_round(const Expression& e, const std::vector<std::string>& names, std
     (i % 2 == round % 2 ? first : rest).emplace(names[i], value);
   }
   const Result<Value> value = e.evaluate(all);
+  require(same(value, again.evaluate(all)), "what is serialized and read has the same value", e.serialize());
   require(same(value, e.substitute(first).evaluate(rest)), "evaluating in two parts changes nothing", e.serialize());
   bool met = true;
   for (const Expression& conjunct : e.conjuncts()) {
@@ -55,7 +57,7 @@ void check(const Expression& e) {
   static_cast<void>(e.text());
   const std::vector<std::string> names = e.variables();
   for (std::size_t round = 0; round < kRounds; ++round) {
-    check_round(e, names, round);
+    check_round(e, *again, names, round);
   }
 }
 
@@ -73,7 +75,7 @@ std::vector<hone::Parameter> parameters() {
           list("layout", hone::ParameterKind::kEnumeration, {Value(0), Value(1)}, {"row", "col"})};
 }
 
-constexpr std::array<std::string_view, 62> kWords{"neg ",
+constexpr std::array<std::string_view, 63> kWords{"neg ",
                                                   "! ",
                                                   "~ ",
                                                   "int ",
@@ -108,6 +110,7 @@ constexpr std::array<std::string_view, 62> kWords{"neg ",
                                                   "rnan ",
                                                   "rinf ",
                                                   "r0.5 ",
+                                                  "r0.1234567 ",
                                                   "-1 ",
                                                   "0 ",
                                                   "63 ",
