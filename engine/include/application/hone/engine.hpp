@@ -66,19 +66,19 @@ struct EngineOptions {
   std::vector<std::string> force_default = {};
   /// Needs hone-worker, an empty `given`, and a writable store, which is created if there is none.
   std::optional<BackgroundTuning> background_tuning = {};
-  /// Problems kept loaded: what was not asked for longest goes first, and is loaded again when it is asked for. Handles keep theirs.
+  /// Problems that stay loaded. The least recently requested one is unloaded first, and loaded again on request. Handles keep their code.
   std::size_t most_problems = 4096;
-  /// Captured launches of kernels with workspaces that find memory before the next lookup: one for each stream that a graph uses. Memory of
-  /// a graph that was destroyed is used again.
+  /// Spare workspaces for captured launches; each stream of a graph takes one. A lookup replaces those that were taken, and a destroyed
+  /// graph returns its own.
   std::size_t graph_workspaces = 4;
-  /// Checks every so many launches of each problem that a tuned configuration serves (docs/checking.md): its inputs and outputs are copied
-  /// on its stream, and a thread of the engine's holds them against the default configuration's. One that is wrong is not served any more,
-  /// and warnings() says so. Launches that are captured, and those during a check, are not checked. Needs hone::engine. 0: never.
+  /// Checks one of so many launches of each problem that a tuned configuration serves (docs/checking.md): inputs and outputs are copied on
+  /// its stream, and a thread of the engine compares them with the default's results. A configuration that is wrong no longer serves, and
+  /// warnings() says so. Captured launches, and launches during a check, are not checked. Needs hone::engine. 0: never.
   std::size_t check_one_in = 0;
-  /// Is told of every check, in that thread; it must not destroy the engine. What it throws becomes one of the warnings().
+  /// Called after every check, in that thread. It must not destroy the engine. An exception from it becomes one of the warnings().
   std::function<void(const LaunchCheck&)> on_check = {};
-  /// Counts the launches of each problem and adds them to this file, for `hone tune --workload` (docs/workloads.md); empty: it counts
-  /// nothing. Written when the engine closes and by Engine::write_workload(). A file that cannot be written costs the counts alone:
+  /// Counts the launches of each problem and adds them to this file, for `hone tune --workload` (docs/workloads.md); empty: counts nothing.
+  /// Written when the engine closes and by Engine::write_workload(). If the file cannot be written, only the counts are lost, and
   /// warnings() says so. Launches under capture count once, however often the graph is launched.
   std::filesystem::path record_workload = {};
 };
@@ -96,29 +96,29 @@ class HONE_API Engine {
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
 
-  /// Makes a kernel file outside Hone known by its name, and as an implementation of the operation that it names; `options` as for `hone
-  /// tune`, whose records are found with the same alone. Needs libclang.
+  /// Adds a kernel file under its name, and as an implementation of the operation that it names. Its records are found only with the
+  /// `options` that `hone tune` had. Needs libclang.
   Result<void> add_kernel_file(const std::filesystem::path& file, const ReadOptions& options = {});
-  /// The same of what `hone kernels FILE --spec` wrote, which needs no libclang.
+  /// The same from the output of `hone kernels FILE --spec`; needs no libclang.
   Result<void> add_kernel_spec(std::string_view json);
 
-  /// Looks up, loads and prepares a kernel, or the one of an operation's kernels that serves the problem ("matmul"; `hone kernels` lists
-  /// both, and what was added may implement an operation, too). The first call for a problem loads code and may compile; later ones are a
-  /// map lookup under a lock: bind() where that counts. Errors: an unknown kernel, dtype or shape name; no valid
-  /// configuration; code that is in no store and no compiler to make it; a record that was changed (docs/trust.md); kUnavailable (in a
-  /// process that was forked from the engine's).
+  /// Looks up, loads and prepares a kernel. For an operation ("matmul"), it is the kernel that serves the problem, possibly an added one;
+  /// `hone kernels` lists both. The first call for a problem loads code and may compile; later ones are a map lookup under a lock. If that
+  /// is too slow, use bind(). Errors: an unknown kernel, dtype or shape name; no valid configuration; code that is in no store and no
+  /// compiler to make it; a record that was changed (docs/trust.md); kUnavailable (in a process that was forked from
+  /// the engine's).
   Result<Kernel> kernel(std::string_view kernel, const DTypes& dtypes, const Shape& shape);
   /// The same for a kernel with only one dtype.
   Result<Kernel> kernel(std::string_view kernel, const Shape& shape);
-  /// Fixes all but the extents named in `extents`, which then are passed in this order: the others are as in `fixed`, or the kernel's
-  /// defaults. What `kernel` means now it means for good, also if kernels are added. Errors: an unknown kernel, dtype or shape name; more
-  /// than 16 extents.
+  /// Fixes everything except the extents named in `extents`, which lookups pass in this order. The others are those of `fixed`, or the
+  /// kernel's defaults. Kernels that are added later do not change what `kernel` means here. Errors: an unknown kernel, dtype or shape
+  /// name; more than 16 extents.
   Result<BoundKernel> bind(std::string_view kernel, const DTypes& dtypes, std::vector<std::string> extents, const Shape& fixed = {});
-  /// Allocates spare workspaces, so that as many captured launches (EngineOptions::graph_workspaces) find one, for all kernels looked up so
-  /// far. Not under capture.
+  /// Allocates spare workspaces for `count` captured launches (EngineOptions::graph_workspaces) of any kernel looked up so far. Not under
+  /// capture.
   Result<void> reserve_graph_workspaces(std::size_t count);
-  /// Adds what was launched since the last time to EngineOptions::record_workload; nothing to do without that. Errors: kIo, the file cannot
-  /// be written; kInvalidArgument, it is no workload. What was counted is then kept for the next time.
+  /// Adds the launches since the last call to the file EngineOptions::record_workload, if there is one. Errors: kIo, the file cannot be
+  /// written; kInvalidArgument, it is no workload. The counts are then kept for the next call.
   Result<void> write_workload();
   /// The results of EngineOptions::background_tuning so far.
   [[nodiscard]] BackgroundReport background_report() const;

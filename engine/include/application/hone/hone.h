@@ -8,24 +8,24 @@
  *     hone_error_free(error);
  *   }
  *
- * Errors. A function that can fail returns a hone_status, HONE_SUCCESS or why not, and takes an `error` last: where that is not NULL, it
- * is set to NULL on success and to an error with a message on failure, which the caller frees. What a failed call would have made is NULL
- * or untouched. A call that breaks a rule of this header (a NULL where none is allowed, a struct of no known size) is
- * HONE_ERROR_CONTRACT. No C++ exception leaves a function, and nothing is printed.
+ * Errors. A function that can fail returns a hone_status (HONE_SUCCESS, or the kind of failure) and takes `error` as its last argument.
+ * If `error` is not NULL, it becomes NULL on success, and on failure an error with a message, which the caller frees. The results of a
+ * failed call are NULL or unchanged. A call that breaks a rule of this header (a NULL that is not allowed, a struct of an unknown size)
+ * returns HONE_ERROR_CONTRACT. No C++ exception leaves a function, and nothing is printed.
  *
- * Structs begin with their `size`, which the caller sets to sizeof in what it passes and in what is to be filled. New fields are appended
- * only, so a program and a library of different versions understand each other: missing fields count as 0, which is the default of each;
- * fields that the library does not know must be 0, or the call fails. In what is filled, they become 0. The elements of arrays, hone_extent
- * and hone_argument, have no size and never change. Enumerations are integers of 32 bits, and their values are never renumbered.
+ * Structs begin with their `size`. The caller sets it to sizeof, both in structs that it passes and in structs to be filled. New fields are
+ * only appended, so programs and libraries of different versions understand each other: missing fields count as 0, which is their default;
+ * fields that the library does not know must be 0 if passed, and are set to 0 if filled. The elements of arrays, hone_extent and
+ * hone_argument, have no size and never change. Enumerations are 32-bit integers, and their values are never renumbered.
  *
- * Texts are UTF-8 and end with a zero. Those passed are copied where they are needed later; NULL and "" mean the same. Those returned
- * belong to the object that they were asked of and live as long as that; each function says if it is another one.
+ * Texts are UTF-8 and end with a zero. A text that is passed is copied if it is needed later; NULL and "" mean the same. A returned text
+ * belongs to the object that it was read from and lives as long as that; functions that differ say so.
  *
- * Threads. An engine, and all that was made of it, may be used from any thread at once, but for memory (hone_buffer) and where a function
- * says otherwise. A handle is freed once, when no thread uses it any more; freeing NULL does nothing.
+ * Threads. An engine and its handles may be used from several threads at once, except memory (hone_buffer) and where a function says
+ * otherwise. A handle is freed once, when no thread uses it any more; freeing NULL does nothing.
  *
- * Processes. In a process that was forked from the one that opened an engine, every call on it is HONE_ERROR_UNAVAILABLE; handles may be
- * freed there. Open an engine after the fork.
+ * Processes. In a child of fork(), every call on an engine of the parent returns HONE_ERROR_UNAVAILABLE; handles may be freed there. Open a
+ * new engine after the fork.
  *
  * Libraries. libhone has all functions. libhone-runtime, for NVIDIA GPUs, has those without "libhone" in their comment. */
 #ifndef HONE_HONE_H
@@ -66,12 +66,12 @@ enum {
 
 typedef struct hone_error hone_error;
 
-/* What failed, where, and what to do, for people; "" of NULL. */
+/* What failed, where, and what to do, for people; "" for NULL. */
 HONE_API const char* hone_error_message(const hone_error* error);
-/* HONE_SUCCESS of NULL. */
+/* HONE_SUCCESS for NULL. */
 HONE_API hone_status hone_error_status(const hone_error* error);
 HONE_API void hone_error_free(hone_error* error);
-/* "invalid argument", "not found", ...; "unknown" of what is no status. Lives as long as the library. */
+/* "invalid argument", "not found", ...; "unknown" for other numbers. Lives as long as the library. */
 HONE_API const char* hone_status_name(hone_status status);
 
 /* The version of the library, "0.2.0": that of the headers is HONE_VERSION. Lives as long as the library. */
@@ -81,7 +81,7 @@ HONE_API const char* hone_version(void);
 
 typedef int32_t hone_type;
 enum {
-  HONE_TYPE_ANY = 0, /* of an argument: not said, and not checked */
+  HONE_TYPE_ANY = 0, /* of an argument: not stated, and not checked */
   HONE_TYPE_F32 = 1,
   HONE_TYPE_F16 = 2,
   HONE_TYPE_BF16 = 3,
@@ -101,9 +101,9 @@ enum {
   HONE_TYPE_U4X2 = 17
 };
 
-/* "f32", "bf16", ...; "" of what is no type. Lives as long as the library. */
+/* "f32", "bf16", ...; "" for other numbers. Lives as long as the library. */
 HONE_API const char* hone_type_name(hone_type type);
-/* Bytes of one element; 0 of what is no type. */
+/* Bytes of one element; 0 for other numbers. */
 HONE_API size_t hone_type_size(hone_type type);
 
 /* ---- Lists of texts ---- */
@@ -131,7 +131,7 @@ typedef struct hone_background_tuning {
 enum {
   HONE_CHECK_AGREES = 0,
   HONE_CHECK_NOT_FINITE = 1, /* it agrees, but there are NaNs or infinities in outputs, and none in inputs */
-  HONE_CHECK_DIFFERS = 2     /* by more than two right results may; the engine serves the default in its place from now on */
+  HONE_CHECK_DIFFERS = 2     /* by more than two correct results may; from now on the engine serves the default */
 };
 
 /* What a sampled check of a launch found. Its texts live until the callback returns. */
@@ -145,16 +145,16 @@ typedef struct hone_launch_check {
   const char* argument; /* the first output that differs, or "" */
   int32_t finding;      /* HONE_CHECK_... */
   int32_t reserved;
-  double worst;         /* the largest difference, in times what is allowed */
+  double worst;         /* the largest difference, as a multiple of what is allowed */
   uint64_t not_finite;  /* NaNs and infinities in outputs */
-  uint64_t elements;    /* of that argument, */
-  uint64_t wrong;       /* of these, wrong ones, */
-  uint64_t first_wrong; /* the index of the first, */
-  double actual;        /* what it is, */
-  double of_default;    /* and what the default makes it */
+  uint64_t elements;    /* elements of that argument */
+  uint64_t wrong;       /* wrong ones among them */
+  uint64_t first_wrong; /* the index of the first wrong one */
+  double actual;        /* its value */
+  double of_default;    /* its value with the default configuration */
 } hone_launch_check;
 
-/* Called in a thread of the engine's; it must not close the engine. */
+/* Called in a thread of the engine. It must not close the engine. */
 typedef void (*hone_check_callback)(void* data, const hone_launch_check* check);
 
 typedef struct hone_engine_options {
@@ -165,14 +165,14 @@ typedef struct hone_engine_options {
   int32_t approved_only;            /* use only records that were approved or pinned */
   double max_error;                 /* use winners tuned under this accuracy bound; 0: none */
   const char* given;                /* use winners tuned on given arrays: the digest that `hone tune --input` prints */
-  const int64_t* generation;        /* records as they were served in this generation of the store; NULL: as they are */
+  const int64_t* generation;        /* use the records that this generation of the store served; NULL: the newest */
   const char* const* force_default; /* kernels and operations that run their default; "all" means every one */
   size_t force_default_count;
   const hone_background_tuning* background_tuning; /* NULL: none. Needs hone-worker and a store that can be written */
   size_t most_problems;                            /* kept loaded; 0: 4096 */
-  int64_t graph_workspaces;                        /* captured launches that find workspaces before the next lookup; 0: 4, negative: none */
-  size_t check_one_in;                             /* checks every so many launches of each problem (docs/checking.md); 0: never */
-  hone_check_callback on_check;                    /* is told of every check; may be NULL */
+  int64_t graph_workspaces;                        /* spare workspaces for captured launches; 0: 4, negative: none */
+  size_t check_one_in;                             /* checks one of so many launches of each problem (docs/checking.md); 0: never */
+  hone_check_callback on_check;                    /* called after every check; may be NULL */
   void* on_check_data;
   const char* record_workload; /* a file to which the launches of each problem are added (docs/workloads.md); NULL: none */
 } hone_engine_options;
@@ -183,15 +183,15 @@ HONE_API hone_status hone_engine_open(const hone_engine_options* options, hone_e
 /* Kernels and bound kernels of the engine may outlive it; buffers may not. Background tuning ends with it. */
 HONE_API void hone_engine_close(hone_engine* engine);
 
-/* Makes a kernel file known by its name, that of the file, and as an implementation of the operation that it names. `flags`: compiler
+/* Adds a kernel file under its name, which is the file's, and as an implementation of the operation that it names. `flags`: compiler
  * options, "-Iinclude", "-DNAME=1". Needs libclang, and libhone. */
 HONE_API hone_status hone_engine_add_kernel_file(hone_engine* engine, const char* file, const char* const* flags, size_t flag_count,
                                                  hone_error** error);
-/* The same of a kernel file's text. `name` is what the file would be called: "scale.cu" of the kernel `scale`. Headers of its own are found
- * with -I alone. libhone. */
+/* The same from a kernel file's text. `name` is the file's name: "scale.cu" for the kernel `scale`. Its own headers are found only through
+ * -I. libhone. */
 HONE_API hone_status hone_engine_add_kernel_source(hone_engine* engine, const char* name, const char* text, const char* const* flags,
                                                    size_t flag_count, hone_error** error);
-/* The same of what `hone kernels FILE --spec` wrote, which needs no libclang. */
+/* The same from the output of `hone kernels FILE --spec`; needs no libclang. */
 HONE_API hone_status hone_engine_add_kernel_spec(hone_engine* engine, const char* json, hone_error** error);
 
 /* Texts live as long as the engine. */
@@ -204,16 +204,16 @@ typedef struct hone_engine_device_info {
   const char* architecture; /* "sm_90a" */
 } hone_engine_device_info;
 HONE_API hone_status hone_engine_device(const hone_engine* engine, hone_engine_device_info* info, hone_error** error);
-/* A number that the device has: "multiprocessors", "memory", "warp_size", ... (d.* of kernel files). */
+/* A number of the device: "multiprocessors", "memory", "warp_size", ... (d.* of kernel files). */
 HONE_API hone_status hone_engine_device_property(const hone_engine* engine, const char* name, int64_t* value, hone_error** error);
 
 /* The generation whose records are looked up: that of the options, else the newest of the store; 0 without a store. */
 HONE_API hone_status hone_engine_generation(const hone_engine* engine, int64_t* generation, hone_error** error);
 /* Problems that did not prevent lookups, each once: a store that cannot be read, a winner that cannot be loaded. Free the list. */
 HONE_API hone_status hone_engine_warnings(const hone_engine* engine, hone_texts** warnings, hone_error** error);
-/* Adds what was launched since the last time to hone_engine_options.record_workload; closing the engine does so as well. */
+/* Adds the launches since the last call to the file hone_engine_options.record_workload; closing the engine does so, too. */
 HONE_API hone_status hone_engine_write_workload(hone_engine* engine, hone_error** error);
-/* Allocates spare workspaces, so that as many captured launches find one. Not under capture. */
+/* Allocates spare workspaces for `count` captured launches. Not under capture. */
 HONE_API hone_status hone_engine_reserve_graph_workspaces(hone_engine* engine, size_t count, hone_error** error);
 
 typedef struct hone_background_report {
@@ -221,7 +221,7 @@ typedef struct hone_background_report {
   uint64_t waiting; /* problems still to be tuned, including the current one */
   uint64_t tuned;   /* problems that have a record now */
 } hone_background_report;
-/* What background tuning has reached. `failures`, why problems could not be tuned, may be NULL; free the list. */
+/* The results of background tuning so far. `failures` says why problems could not be tuned; it may be NULL. Free the list. */
 HONE_API hone_status hone_engine_background_report(const hone_engine* engine, hone_background_report* report, hone_texts** failures,
                                                    hone_error** error);
 
@@ -258,25 +258,25 @@ typedef struct hone_kernel hone_kernel;
  * Errors: an unknown kernel, dtype or extent; no valid configuration; code that is in no store and no compiler to make it. */
 HONE_API hone_status hone_kernel_find(hone_engine* engine, const char* kernel, const char* dtypes, const hone_extent* extents,
                                       size_t extent_count, hone_kernel** found, hone_error** error);
-/* Another handle of the same: what a bound lookup found, kept for longer than that. */
+/* Another handle of the same kernel, for example to keep the result of a bound lookup. */
 HONE_API hone_status hone_kernel_copy(const hone_kernel* kernel, hone_kernel** copy, hone_error** error);
-/* Not of what hone_bound_find and hone_bound_find_at_once return. */
+/* Not for the results of hone_bound_find and hone_bound_find_at_once. */
 HONE_API void hone_kernel_free(hone_kernel* kernel);
 
-/* An operation or kernel of which only the extents are missing: the lookup for loops. */
+/* An operation or kernel without its extents: the lookup for loops. */
 typedef struct hone_bound hone_bound;
 
-/* Fixes all but the extents named in `names`, at most 16, which lookups then pass in this order: the others are as in `fixed`, or the
- * kernel's defaults. */
+/* Fixes everything except the extents named in `names`, at most 16, which lookups pass in this order. The others are those of `fixed`, or
+ * the kernel's defaults. */
 HONE_API hone_status hone_bind(hone_engine* engine, const char* kernel, const char* dtypes, const char* const* names, size_t name_count,
                                const hone_extent* fixed, size_t fixed_count, hone_bound** bound, hone_error** error);
 HONE_API void hone_bound_free(hone_bound* bound);
-/* hone_kernel_find of these extents. What the thread asked for before takes tens of nanoseconds, no lock and no allocation. What is found
- * is valid in this thread until its next lookup with `bound`, or until that is freed; it is not to be freed. */
+/* hone_kernel_find for these extents. For extents that the thread has looked up before, it takes tens of nanoseconds, no lock and no
+ * allocation. The result is valid in this thread until its next lookup with `bound`, or until `bound` is freed; do not free it. */
 HONE_API hone_status hone_bound_find(const hone_bound* bound, const int64_t* extents, size_t count, const hone_kernel** found,
                                      hone_error** error);
-/* The same, and never waits for code to be read, compiled or loaded: what is not loaded is loaded by a thread of the engine, and meanwhile
- * the loaded code of the nearest problem serves that is legal here, or the default's. HONE_ERROR_UNAVAILABLE where none is loaded yet. */
+/* The same, without waiting for code to be read, compiled or loaded: a thread of the engine loads what is missing. Until then, the loaded
+ * code of the nearest problem that is legal here serves, or the default's. HONE_ERROR_UNAVAILABLE if none is loaded yet. */
 HONE_API hone_status hone_bound_find_at_once(const hone_bound* bound, const int64_t* extents, size_t count, const hone_kernel** found,
                                              hone_error** error);
 
@@ -284,14 +284,14 @@ HONE_API hone_status hone_bound_find_at_once(const hone_bound* bound, const int6
 
 /* An argument, in the order of the kernel file, without workspaces and Problem. */
 typedef struct hone_argument {
-  const void* data; /* of an array, the address of its device memory, aligned to 16 bytes; of a scalar, where its value is */
-  size_t bytes;     /* of that memory, which is checked, or 0: not said; of the value */
-  hone_type type;   /* of the elements or the value, which is checked; HONE_TYPE_ANY: not said */
+  const void* data; /* array: the address of its device memory, aligned to 16 bytes; scalar: the address of its value */
+  size_t bytes;     /* array: its size, which is checked, or 0: not stated; scalar: the size of its value */
+  hone_type type;   /* of the elements or the value, which is checked; HONE_TYPE_ANY: not stated */
   int32_t reserved;
 } hone_argument;
 
 /* Enqueues the kernel on `stream` (a CUstream or cudaStream_t; the cpu device ignores it and runs the kernel before it returns). Allocates
- * nothing and takes no lock, but for a kernel with workspaces at its first launch on a stream and in a capture. A rejected launch launches
+ * nothing and takes no lock, except for a kernel with workspaces at its first launch on a stream and in a capture. A rejected call launches
  * nothing. Errors: HONE_ERROR_INVALID_ARGUMENT (number, type, size or alignment of arguments, memory that is too short, NULL where the
  * kernel has elements), HONE_ERROR_LAUNCH, HONE_ERROR_UNAVAILABLE (a fork; no memory for a workspace). */
 HONE_API hone_status hone_launch(const hone_kernel* kernel, void* stream, const hone_argument* arguments, size_t count, hone_error** error);
@@ -322,14 +322,14 @@ typedef struct hone_kernel_info {
   size_t tuned_extent_count; /* hone_kernel_tuned_extent, */
   size_t stale_count;        /* hone_kernel_stale, */
   size_t argument_count;     /* hone_kernel_argument */
-  double slowdown;           /* of HONE_SOURCE_PREDICTED: the time, in times what a search of this shape would find; else 0 */
-  double doubt;              /* how far off that may be, as a share of it: one standard deviation */
+  double slowdown;           /* HONE_SOURCE_PREDICTED: expected time divided by what a search of this shape would reach; else 0 */
+  double doubt;              /* its standard deviation, as a share of it */
   int64_t portfolio;         /* the portfolio's generation, in its store */
   int32_t portfolio_shipped; /* it came with Hone */
   int32_t wants_tuning;      /* the shape is worth a search of its own */
 } hone_kernel_info;
 HONE_API hone_status hone_kernel_describe(const hone_kernel* kernel, hone_kernel_info* info, hone_error** error);
-/* Whether the problem was tuned since, or a check found this configuration wrong: a new lookup finds something else. One atomic load; 0 of
+/* Whether the problem was tuned since, or a check found this configuration wrong: a new lookup finds another one. One atomic load; 0 for
  * NULL. */
 HONE_API int32_t hone_kernel_superseded(const hone_kernel* kernel);
 
@@ -347,9 +347,9 @@ typedef struct hone_setting {
 HONE_API hone_status hone_kernel_setting(const hone_kernel* kernel, size_t index, hone_setting* setting, hone_error** error);
 HONE_API hone_status hone_kernel_setting_named(const hone_kernel* kernel, const char* name, hone_setting* setting, hone_error** error);
 
-/* The problem that was asked for, */
+/* An extent of the problem that was looked up. */
 HONE_API hone_status hone_kernel_extent(const hone_kernel* kernel, size_t index, hone_extent* extent, hone_error** error);
-/* and the shape that was tuned: another one of HONE_SOURCE_NEAREST, none of HONE_SOURCE_PREDICTED and HONE_SOURCE_DEFAULT. */
+/* An extent of the tuned shape: another shape for HONE_SOURCE_NEAREST, none for HONE_SOURCE_PREDICTED and HONE_SOURCE_DEFAULT. */
 HONE_API hone_status hone_kernel_tuned_extent(const hone_kernel* kernel, size_t index, hone_extent* extent, hone_error** error);
 
 /* A change since the record was tuned; it is used nevertheless. */
@@ -363,7 +363,7 @@ HONE_API hone_status hone_kernel_stale(const hone_kernel* kernel, size_t index, 
 
 enum { HONE_ROLE_IN = 0, HONE_ROLE_OUT = 1, HONE_ROLE_INOUT = 2, HONE_ROLE_SCALAR = 3 };
 
-/* What hone_launch takes at a place. */
+/* An argument as hone_launch takes it. */
 typedef struct hone_argument_info {
   size_t size;
   const char* name;
@@ -376,13 +376,13 @@ HONE_API hone_status hone_kernel_argument(const hone_kernel* kernel, size_t inde
 
 /* ---- Tuning: libhone ---- */
 
-/* A request to stop, which any thread may make; one may stop several sessions. */
+/* A request to stop, from any thread; one may stop several sessions. */
 typedef struct hone_stop hone_stop;
 HONE_API hone_status hone_stop_create(hone_stop** stop, hone_error** error);
 HONE_API void hone_stop_request(hone_stop* stop);
 HONE_API void hone_stop_free(hone_stop* stop);
 
-/* What a session has reached, after each trial. Its texts live until the callback returns. */
+/* The progress of a session, after each trial. Its texts live until the callback returns. */
 typedef struct hone_progress {
   size_t size;
   int64_t trials;
@@ -415,8 +415,8 @@ typedef struct hone_tuning hone_tuning;
 /* Tunes a kernel or an operation for a problem, in worker processes on the engine's device or on those of the options: blocks until the budget is spent. The winner
  * becomes the record of the problem in the engine's store, which is made if there is none, and the engine's lookups return it from then
  * on. The arguments are those of hone_kernel_find; `options` may be NULL. A session that is stopped keeps its best so far, and the same
- * call resumes it; HONE_ERROR_CANCELLED where nothing was found yet. Other errors: no hone-worker; a default configuration that does not
- * compile or is wrong; a store that cannot be written. That no configuration is right is no error: hone_tuning_info.found. */
+ * call resumes it; HONE_ERROR_CANCELLED if nothing was found yet. Other errors: no hone-worker; a default configuration that does not
+ * compile or is wrong; a store that cannot be written. If no configuration is correct, it succeeds: see hone_tuning_info.found. */
 HONE_API hone_status hone_tune(hone_engine* engine, const char* kernel, const char* dtypes, const hone_extent* extents, size_t extent_count,
                                const hone_tuning_options* options, hone_tuning** tuning, hone_error** error);
 HONE_API void hone_tuning_free(hone_tuning* tuning);
@@ -424,7 +424,7 @@ HONE_API void hone_tuning_free(hone_tuning* tuning);
 /* Texts live as long as the hone_tuning. */
 typedef struct hone_tuning_info {
   size_t size;
-  int32_t found;             /* whether a configuration was right */
+  int32_t found;             /* whether a configuration was correct */
   int32_t interrupted;       /* it was stopped: times are those of the search, not of a final round */
   const char* kernel;        /* the winner's: of an operation, the one that won */
   const char* configuration; /* the winner, "block=256,vec=4" */
@@ -442,7 +442,7 @@ typedef struct hone_tuning_info {
   int32_t reserved;
 } hone_tuning_info;
 HONE_API hone_status hone_tuning_describe(const hone_tuning* tuning, hone_tuning_info* info, hone_error** error);
-/* What people should know of the kernel. Lives as long as the hone_tuning; not to be freed. */
+/* Notes for people. The list lives as long as the hone_tuning; do not free it. */
 HONE_API const hone_texts* hone_tuning_notes(const hone_tuning* tuning);
 
 /* ---- Records of a store (docs/records.md): libhone. `store` NULL: $HONE_STORE, or hone/store.db of the data directory. ---- */
@@ -496,7 +496,7 @@ HONE_API hone_status hone_records_get(const hone_records* records, size_t index,
  * HONE_ERROR_NOT_FOUND: there is no such record, and nothing was changed. */
 HONE_API hone_status hone_records_set_state(const char* store, const int64_t* ids, size_t count, int32_t state, const char* reason,
                                             int64_t* generation, hone_error** error);
-/* Has the store serve what it served in an earlier generation; nothing is deleted. Returns the new generation. */
+/* Makes the store serve what it served in an earlier generation; nothing is deleted. Returns the new generation. */
 HONE_API hone_status hone_records_roll_back(const char* store, int64_t to_generation, const char* reason, int64_t* generation,
                                             hone_error** error);
 /* The newest generation; 0 in a new store. */
