@@ -37,11 +37,12 @@ write_basic_package_version_file(hone-config-version.cmake COMPATIBILITY SameMin
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hone-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/hone-config-version.cmake
   DESTINATION ${hone_config_dir} COMPONENT engine)
 
-# pkg-config finds the prefix from where the file lies.
+# pkg-config finds the prefix from where the file lies. The static libraries' dependencies are libraries (Libs.private), not packages
+# (Requires.private): pkg-config would demand their development packages even for the shared library.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR is ${CMAKE_INSTALL_LIBDIR}; give it relative to the prefix, since what is installed can be moved")
 endif()
-set(hone_pc_fmt " fmt")
+set(hone_pc_fmt " -lfmt")
 if(HONE_PORTABLE)
   set(hone_pc_fmt "")
 endif()
