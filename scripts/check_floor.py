@@ -4,6 +4,7 @@
     scripts/check_floor.py BUILD            exit code 1 where there are fewer
     scripts/check_floor.py BUILD --exact    or more: before a release
     scripts/check_floor.py BUILD --write    write down what there is; by hand, after a look at the difference
+    scripts/check_floor.py BUILD --only test_base test_tune     these binaries alone: of a build that has no others
 """
 import argparse
 import re
@@ -38,6 +39,7 @@ def main():
     parser.add_argument("build", type=Path, help="a build folder")
     parser.add_argument("--exact", action="store_true", help="more is wrong, too")
     parser.add_argument("--write", action="store_true", help="write tests/floor.txt")
+    parser.add_argument("--only", nargs="+", default=[], metavar="BINARY", help="compare these alone, and the entries of ctest")
     options = parser.parse_args()
     found = count(options.build)
     if options.write:
@@ -45,7 +47,8 @@ def main():
         return 0
     floor = {name: int(number) for name, number in (line.split() for line in FLOOR.read_text().splitlines() if not line.startswith("#"))}
     wrong = 0
-    for name in sorted(floor.keys() | found.keys()):
+    compared = {"ctest", *options.only} if options.only else floor.keys() | found.keys()
+    for name in sorted(compared):
         here, least = found.get(name, 0), floor.get(name, 0)
         if here < least:
             wrong += 1

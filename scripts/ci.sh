@@ -46,7 +46,7 @@ stage_build() {
 stage_floor() {
   : "no fewer tests than there were"
   needs build
-  "$scripts/check_floor.py" build-ci
+  "$scripts/check_floor.py" build-ci ${HONE_TARGETS:+--only $HONE_TARGETS}
 }
 stage_fuzz() {
   : "the bounded runs of the fuzz targets"

@@ -53,7 +53,7 @@ MUTATIONS = [
     Mutation("warning", "ci.sh build", "a variable is never used",
              [(DIGEST, r"(  const XXH128_hash_t hash)", r"  int unused = 0;\n\1")], environment={"HONE_TARGETS": "hone_base"}),
     Mutation("dropped_test", "ci.sh floor", "a test case is gone",
-             [("tests/base/names_test.cpp", r"TEST_CASE\(\"two letters.*?\n}\n", "")], environment={"build first": "build"}),
+             [("tests/base/names_test.cpp", r"TEST_CASE\(\"two letters.*?\n}\n", "")], environment={"build first": "build", "HONE_TARGETS": "test_base"}),
     Mutation("failing_test", "ci.sh tests", "a suggestion takes one slip less",
              [(NAMES, r"given\.size\(\) / 3\)", "given.size() / 30)")], environment={"build first": "build", **BASE}),
     Mutation("silent_skip", "ci.sh tests", "libclang cannot be found, so that the reader's tests cannot run",
