@@ -31,7 +31,8 @@ struct DeviceLane {
   At at = At::kNothing;
   ReadyTrial current;  ///< while it is at a trial
   std::chrono::steady_clock::time_point began;
-  bool left = false;  ///< it takes no part any more
+  bool closed = false;  ///< the device left, and its processes were ended
+  std::string why = "it left beside another kernel of the operation";
 };
 
 }  // namespace hone

@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "engine/tune/session.hpp"
@@ -16,9 +18,11 @@ struct Candidate {
   bool required = false;  ///< the default and the standing record: the others are compared with them
 };
 
-/// Of several evaluators that take turns on one device.
+/// Of several evaluators that take turns on the same devices.
 struct Beside {
   int evaluators = 1;  ///< this one included
+  /// The ids of the devices that left, which all of them keep to: their final rounds are on the same one.
+  std::shared_ptr<std::set<std::string>> left = std::make_shared<std::set<std::string>>();
 };
 
 class Evaluator {
@@ -80,7 +84,7 @@ class Evaluator {
 inline Error cancelled() { return {ErrorCode::kCancelled, "asked to stop before it was done"}; }
 
 /// Compiles in a pool of worker processes ahead of those that measure, one on each of the request's devices.
-Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, Beside beside = {});
+Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, const Beside& beside = {});
 /// Answers from the request's recorded space at once; on several devices as long as the recorded trials would take side by side.
 std::unique_ptr<Evaluator> make_replay_evaluator(const TuneRequest& request);
 

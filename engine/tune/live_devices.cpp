@@ -22,7 +22,7 @@ void LiveEvaluator::add_lane(const DeviceInfo& info, const WorkerCommand& comman
 }
 
 std::size_t LiveEvaluator::taking_part() const {
-  return static_cast<std::size_t>(std::ranges::count_if(lanes_, [](const auto& lane) { return !lane->left; }));
+  return static_cast<std::size_t>(std::ranges::count_if(lanes_, [this](const auto& lane) { return takes_part(*lane); }));
 }
 
 std::size_t LiveEvaluator::busy() const {
@@ -30,7 +30,7 @@ std::size_t LiveEvaluator::busy() const {
 }
 
 DeviceLane& LiveEvaluator::front() const {
-  return **std::ranges::find_if(lanes_, [](const auto& lane) { return !lane->left; });  // the last never leaves
+  return **std::ranges::find_if(lanes_, [this](const auto& lane) { return takes_part(*lane); });  // the last never leaves
 }
 
 Result<void> LiveEvaluator::has_reference(const Compiled& reference) {
@@ -127,7 +127,7 @@ void LiveEvaluator::bring_together(const DeviceLane& lane, Trial& trial) const {
 
 void LiveEvaluator::lost(std::size_t place, const Error& why) {
   DeviceLane& lane = *lanes_[place];
-  if (lane.left) {
+  if (!takes_part(lane)) {
     return;
   }
   if (taking_part() == 1) {
@@ -139,14 +139,26 @@ void LiveEvaluator::lost(std::size_t place, const Error& why) {
 }
 
 void LiveEvaluator::leave(DeviceLane& lane, const std::string& why) {
-  if (lane.at == DeviceLane::At::kTrial) {
-    ready_.push_front(std::move(lane.current));
+  lane.why = why;
+  left_->insert(lane.info.id);
+  follow_departures();
+}
+
+void LiveEvaluator::follow_departures() {
+  for (const auto& lane : lanes_) {
+    if (lane->closed || takes_part(*lane)) {
+      continue;
+    }
+    if (lane->at == DeviceLane::At::kTrial) {
+      ready_.push_front(std::move(lane->current));
+    }
+    lane->at = DeviceLane::At::kNothing;
+    lane->closed = true;
+    lane->workers.close();
+    controls_.leave(lane->place);
+    news_.push_back(
+        {.device = lane->info.id, .measurement = {}, .readings = {}, .factor = controls_.factor(lane->place), .left = lane->why});
   }
-  lane.at = DeviceLane::At::kNothing;
-  lane.left = true;
-  lane.workers.close();
-  controls_.leave(lane.place);
-  news_.push_back({.device = lane.info.id, .measurement = {}, .readings = {}, .factor = controls_.factor(lane.place), .left = why});
 }
 
 }  // namespace hone

@@ -38,12 +38,14 @@ int compile_workers(const TuneRequest& request) {
 
 }  // namespace
 
-LiveEvaluator::LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup)
+LiveEvaluator::LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup,
+                             const Beside& beside)
     : request_(request),
       store_(store),
       pool_(context_, executable, request.spec.parameters, setup, compile_workers(request),
             [this](CompilePool::Done done) { compiled(std::move(done)); }),
       limits_(!request.device.info.compile_overlaps, request.budget.seconds),
+      left_(beside.left),
       controls_(1 + request.more_devices.size(), request.device.info.compile_overlaps ? kDeviceBound : kHostBound) {
   const WorkerCommand command = request.sanitizer ? WorkerCommand(executable, *request.sanitizer) : WorkerCommand(executable);
   add_lane(request.device.info, command, setup);
@@ -165,7 +167,7 @@ void LiveEvaluator::hold(bool held) {
 bool LiveEvaluator::can_measure() const {
   const bool first_is_ready = std::ranges::any_of(ready_, [this](const ReadyTrial& r) { return r.proposal.position == *first_; });
   const bool device_is_ready =
-      std::ranges::any_of(lanes_, [](const auto& lane) { return !lane->left && !lane->busy() && lane->workers.ready(); });
+      std::ranges::any_of(lanes_, [this](const auto& lane) { return takes_part(*lane) && !lane->busy() && lane->workers.ready(); });
   return device_is_ready && !ready_.empty() && (!first_waits_ || first_is_ready);
 }
 
@@ -299,6 +301,7 @@ std::deque<ReadyTrial>::iterator LiveEvaluator::next_ready(const DeviceLane& lan
 }
 
 void LiveEvaluator::feed_devices() {
+  follow_departures();
   for (const auto& lane : lanes_) {
     feed(*lane);
   }
@@ -306,7 +309,7 @@ void LiveEvaluator::feed_devices() {
 
 void LiveEvaluator::feed(DeviceLane& lane) {
   const bool must_wait = !request_.device.info.compile_overlaps && pool_.pending() > 0;
-  if (lane.busy() || lane.left || must_wait || closed_ || held_ || failure_) {
+  if (lane.busy() || lane.closed || must_wait || closed_ || held_ || failure_) {
     return;
   }
   if (const std::optional<std::string> why = controls_.verdict(lane.place); why && taking_part() > 1) {
@@ -405,11 +408,11 @@ Result<std::vector<Trial>> LiveEvaluator::collect() {
   return std::exchange(finished_, {});
 }
 
-Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, Beside beside) {
+Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, const Beside& beside) {
   HONE_ASSIGN(const std::filesystem::path executable, find_worker());
   auto evaluator = std::make_unique<LiveEvaluator>(
       request, store, executable,
-      worker_setup(request.device, request.spec, request.problem, request.measure, request.seed, beside.evaluators));
+      worker_setup(request.device, request.spec, request.problem, request.measure, request.seed, beside.evaluators), beside);
   HONE_TRY(evaluator->prepare());
   return std::unique_ptr<Evaluator>(std::move(evaluator));
 }

@@ -20,7 +20,8 @@ namespace hone {
 
 class LiveEvaluator final : public Evaluator {
  public:
-  LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup);
+  LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup,
+                const Beside& beside);
   /// Begins to open the devices and, where the store has it not, to compile the reference. Neither is waited for.
   Result<void> prepare();
   [[nodiscard]] std::size_t wanted() const override;
@@ -93,6 +94,9 @@ class LiveEvaluator final : public Evaluator {
   /// Its processes cannot be had: the session goes on without it, unless it is the last.
   void lost(std::size_t place, const Error& why);
   void leave(DeviceLane& lane, const std::string& why);
+  /// Ends the lanes whose devices left, here or beside another evaluator.
+  void follow_departures();
+  [[nodiscard]] bool takes_part(const DeviceLane& lane) const { return !left_->contains(lane.info.id); }
   [[nodiscard]] bool has_news() const { return reference_us_ && !news_.empty(); }
 
   Result<std::vector<Trial>> collect();
@@ -114,6 +118,7 @@ class LiveEvaluator final : public Evaluator {
   boost::asio::io_context context_;
   CompilePool pool_;
   StageLimits limits_;
+  std::shared_ptr<std::set<std::string>> left_;  ///< Beside::left
   std::vector<std::unique_ptr<DeviceLane>> lanes_;
   Controls controls_;
   std::optional<Count> control_position_;  ///< of the default

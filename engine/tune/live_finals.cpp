@@ -101,12 +101,16 @@ Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message,
   DeviceLane& lane = front();
   lane.workers.worker().request<wire::FinalsResult>(message, trying(lane, total, std::max(left(), total)), wire::read_finals,
                                                     [&answer](Result<wire::FinalsResult> reply) { answer = std::move(reply); });
-  while (!answer && !failure_) {
+  while (!answer && !failure_ && takes_part(lane)) {
     context_.restart();
     context_.run_one();
   }
   if (failure_) {
     return *failure_;
+  }
+  blamed_ = std::nullopt;
+  if (!answer) {
+    return Error{ErrorCode::kDevice, lane.info.id + " left the session in its final round"};
   }
   const std::optional<std::size_t> finalist = lane.workers.worker().stage().finalist;
   blamed_ = finalist && *finalist < places.size() ? finalist : std::nullopt;
@@ -122,6 +126,7 @@ bool LiveEvaluator::blame(const Error& error, FinalRound& round, const std::vect
 }
 
 Result<void> LiveEvaluator::await_bench() {
+  follow_departures();
   HONE_TRY(front().workers.revive());
   while (!front().workers.ready() && !failure_) {
     HONE_TRY(front().workers.revive());

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <memory>
+#include <set>
+#include <string>
 
 #include "engine/base/cores.hpp"
 #include "engine/store/operation_lookup.hpp"
@@ -94,7 +97,7 @@ class OperationSession {
   }
 
   Result<void> start(Entrant& entrant) {
-    HONE_TRY(entrant.session->start(elapsed(), {.evaluators = one_at_a_time_ ? 1 : static_cast<int>(entrants_.size())}));
+    HONE_TRY(entrant.session->start(elapsed(), {.evaluators = one_at_a_time_ ? 1 : static_cast<int>(entrants_.size()), .left = left_}));
     entrant.session->evaluator().hold(true);
     return entrant.session->submit_first();
   }
@@ -490,7 +493,8 @@ class OperationSession {
   double earlier_seconds_ = 0.0;
   Clock::time_point start_ = Clock::now();
   Entrant* serving_ = nullptr;  ///< whose record the store has for the problem, else who serves where nothing was measured
-  bool one_at_a_time_ = false;  ///< memory holds the buffers of one kernel
+  std::shared_ptr<std::set<std::string>> left_ = std::make_shared<std::set<std::string>>();  ///< Beside::left
+  bool one_at_a_time_ = false;                                                               ///< memory holds the buffers of one kernel
   std::optional<Error> first_failure_;
 };
 

@@ -41,7 +41,7 @@ Result<void> TuningSession::open(const Registry& registry) {
   return {};
 }
 
-Result<void> TuningSession::start(double elapsed, Beside beside) {
+Result<void> TuningSession::start(double elapsed, const Beside& beside) {
   earlier_seconds_ = elapsed;
   return make_evaluator(beside);
 }
@@ -173,7 +173,7 @@ Result<void> TuningSession::resume() {
   return {};
 }
 
-Result<void> TuningSession::make_evaluator(Beside beside) {
+Result<void> TuningSession::make_evaluator(const Beside& beside) {
   if (request_.recorded != nullptr) {
     evaluator_ = make_replay_evaluator(request_);
     return {};

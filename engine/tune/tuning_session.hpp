@@ -32,7 +32,7 @@ class TuningSession {
   /// Takes over what an earlier run left, or begins; starts no process.
   Result<void> open(const Registry& registry);
   /// Starts the processes, `elapsed` seconds into the session that it is a part of; again after suspend().
-  Result<void> start(double elapsed, Beside beside);
+  Result<void> start(double elapsed, const Beside& beside);
   [[nodiscard]] bool started() const { return evaluator_ != nullptr; }
   [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
   /// The default, where it was not tried, and the problem's record.
@@ -83,7 +83,7 @@ class TuningSession {
   Result<void> begin();
   /// Takes over what an earlier run of the session has left; nothing where there is none, and the session is 0.
   Result<void> resume();
-  Result<void> make_evaluator(Beside beside = {});
+  Result<void> make_evaluator(const Beside& beside = {});
   void tell_history();
   /// Keeps a trial in memory and in the counts.
   void note(Trial trial);
