@@ -1,10 +1,9 @@
 #include "cli/embedding.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 
+#include "cli/terminal.hpp"
 #include "cli/verbs.hpp"
 #include "engine/base/names.hpp"
 
@@ -31,7 +30,7 @@ bool keep_embedded(const Result<Output>& output) {
   return true;
 }
 
-bool shows_progress() { return running == nullptr && ::isatty(STDERR_FILENO) != 0; }
+bool shows_progress() { return running == nullptr && choose_look(surroundings(), Colour::kAuto).redraws; }
 
 Result<Output> run_embedded(Embedding& embedding, std::vector<std::string> arguments) {
   std::vector<std::string> known;

@@ -29,7 +29,7 @@ Embedding* current_embedding();
 /// What the verb has to say goes to run_embedded() instead of standard output. Nothing to do in the command: false.
 bool keep_embedded(const Result<Output>& output);
 
-/// Whether a verb may show its progress on stderr.
+/// Whether a verb may show its progress on stderr, in a line that it replaces.
 bool shows_progress();
 
 }  // namespace hone::cli

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <optional>
 
 #include "cli/device_report.hpp"
 #include "cli/embedding.hpp"
@@ -10,6 +10,7 @@
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
+#include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
 #include "cli/tune_range.hpp"
 #include "cli/tune_request.hpp"
@@ -22,20 +23,6 @@
 
 namespace hone::cli {
 namespace {
-
-/// One line on a terminal's stderr, rewritten after every trial.
-void show(const Progress& progress) {
-  std::string line = fmt::format("\r\033[K{:5} trials  {:6.1f} s", progress.trials, progress.elapsed_seconds);
-  line += progress.kernel.empty() ? "" : fmt::format("  {:<12}", progress.kernel);
-  if (progress.default_us) {
-    line += fmt::format("  default {}", duration(*progress.default_us));
-  }
-  if (progress.best_us) {
-    line += fmt::format("  best {}", duration(*progress.best_us));
-  }
-  fmt::print(stderr, "{}", line);
-  std::fflush(stderr);
-}
 
 std::int64_t trial_count(const TuneReport& report) {
   std::int64_t sum = 0;
@@ -276,12 +263,20 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
-  if (const Embedding* const host = current_embedding()) {
-    request.on_progress = host->on_progress;
-  } else if (shows_progress()) {
-    request.on_progress = show;
-  }
   return request;
+}
+
+/// Runs a session with its progress on standard error, or told to the program that runs the verb. `common` belongs to `request`.
+template <class Request>
+auto tune_shown(const Volume& volume, TuneRequest& common, const Request& request, Store& store) {
+  std::optional<ProgressDisplay> display;
+  if (const Embedding* const host = current_embedding()) {
+    common.on_progress = host->on_progress;
+  } else {
+    display.emplace(volume, common.budget);
+    common.on_progress = [&display](const Progress& reached) { display->update(reached); };
+  }
+  return hone::tune(request, store, registry());
 }
 
 /// Of the kernels, the one whose default would run untuned.
@@ -384,6 +379,7 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSu
     HONE_ASSIGN(TuneRequest common, make_request(arguments, definition));
     return tune_range(arguments, subject.operation, std::move(common));
   }
+  HONE_ASSIGN(const Volume volume, find_volume(arguments));
   OperationRequest request{.operation = &subject.operation, .problem = {}, .common = {}};
   Subject definition{.spec = *subject.operation.definition, .recorded = nullptr};
   HONE_ASSIGN(request.common, make_request(arguments, definition));
@@ -398,10 +394,7 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSu
   const Interrupt interrupt;
   request.common.stop = interrupt.token();
   request.common.keep_best = true;
-  const Result<OperationReport> report = hone::tune(request, *store, registry());
-  if (shows_progress()) {
-    fmt::print(stderr, "\r\033[K");
-  }
+  const Result<OperationReport> report = tune_shown(volume, request.common, request, *store);
   if (!report) {
     return report.error().code == ErrorCode::kCancelled ? interrupted_early(path) : report.error();
   }
@@ -431,6 +424,7 @@ int tune(int argc, char** argv) {
                  "becomes the record only if there is none or if it is faster; give another --store to keep it separately");
   add_search_options(options);
   add_workload_options(options);
+  add_progress_options(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(check_range_options(arguments));
     HONE_TRY(load_plugins(arguments));
@@ -448,6 +442,7 @@ int tune(int argc, char** argv) {
     if (subject.recorded != nullptr && arguments.count("shapes") > 0) {
       return Error{ErrorCode::kInvalidArgument, "--shapes needs a kernel: a recorded space has the times of one problem"};
     }
+    HONE_ASSIGN(const Volume volume, find_volume(arguments));
     HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
     if (arguments.count("shapes") > 0) {
       const KernelSpec spec = request.spec;
@@ -461,10 +456,7 @@ int tune(int argc, char** argv) {
     const Interrupt interrupt;
     request.stop = interrupt.token();
     request.keep_best = true;
-    const Result<TuneReport> report = hone::tune(request, *store, registry());
-    if (shows_progress()) {
-      fmt::print(stderr, "\r\033[K");
-    }
+    const Result<TuneReport> report = tune_shown(volume, request, request, *store);
     if (!report) {
       return report.error().code == ErrorCode::kCancelled ? interrupted_early(path) : report.error();
     }

@@ -4,22 +4,22 @@
 
 #include <array>
 #include <charconv>
-#include <cstdio>
+#include <optional>
 
 #include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/output.hpp"
 #include "cli/present.hpp"
+#include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
 #include "engine/tune/portfolio_session.hpp"
 
 namespace hone::cli {
 namespace {
 
-void show_shape(const PortfolioProgress& progress) {
-  fmt::print(stderr, "\r\033[K{:.0f} s  {} shapes, {:.3f}x expected; {} {}", progress.elapsed_seconds, progress.shapes, progress.expected,
-             progress.surveyed ? "surveying" : "exploring", text(progress.shape));
-  std::fflush(stderr);
+std::string shape_text(const PortfolioProgress& progress) {
+  return fmt::format("{:.0f} s  {} shapes, {:.3f}x expected; {} {}", progress.elapsed_seconds, progress.shapes, progress.expected,
+                     progress.surveyed ? "surveying" : "exploring", text(progress.shape));
 }
 
 Json wanted_json(const WantedShape& wanted) { return {{"shape", json(wanted.shape)}, {"prediction", json(wanted.prediction)}}; }
@@ -152,6 +152,7 @@ Result<void> check_range_options(const cxxopts::ParseResult& arguments) {
 
 Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation& operation, TuneRequest common) {
   HONE_TRY(check_alone(arguments, operation));
+  HONE_ASSIGN(const Volume volume, find_volume(arguments));
   PortfolioRequest request;
   request.operation = &operation;
   HONE_ASSIGN(request.range, parse_range(*operation.definition, without_blanks(arguments["shapes"].as<std::string>())));
@@ -171,14 +172,13 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
   const Interrupt interrupt;
   request.common = std::move(common);
   request.common.stop = interrupt.token();
-  const bool shows = shows_progress();
-  if (shows) {
-    request.on_progress = show_shape;
+  std::optional<StatusLine> line;
+  if (current_embedding() == nullptr) {
+    line.emplace(volume);
+    request.on_progress = [&line](const PortfolioProgress& progress) { line->show(shape_text(progress)); };
   }
   const Result<PortfolioReport> report = hone::tune(request, *store, registry());
-  if (shows) {
-    fmt::print(stderr, "\r\033[K");
-  }
+  line.reset();
   HONE_TRY(report);
   if (arguments.count("out") > 0) {
     HONE_TRY(write_file(arguments["out"].as<std::string>(), std::string_view(text(report->portfolio))));

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <deque>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "cli/embedding.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/present.hpp"
+#include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
 #include "cli/tune_range.hpp"
 #include "cli/tune_request.hpp"
@@ -187,13 +188,9 @@ std::string workload_text(const Workload& workload, const WorkloadRequest& reque
                              duration(report.after_us), gain_of(report), measured, workload.size(), report.seconds);
 }
 
-/// One line on a terminal's stderr.
-auto show_item(const Workload& workload) {
-  return [&workload](const WorkloadProgress& progress) {
-    fmt::print(stderr, "\r\033[K{:6.1f} s  weighted {} of {}  {} {}", progress.elapsed_seconds, duration(progress.weighted_us),
-               duration(progress.default_us), progress.finishing ? "last of" : "now", problem_text(workload[progress.item]));
-    std::fflush(stderr);
-  };
+std::string item_text(const Workload& workload, const WorkloadProgress& progress) {
+  return fmt::format("{:6.1f} s  weighted {} of {}  {} {}", progress.elapsed_seconds, duration(progress.weighted_us),
+                     duration(progress.default_us), progress.finishing ? "last of" : "now", problem_text(workload[progress.item]));
 }
 
 /// 2 where nothing could be tuned.
@@ -216,6 +213,7 @@ void add_workload_options(cxxopts::Options& options) {
 
 Result<Output> tune_workload(const cxxopts::ParseResult& arguments) {
   HONE_TRY(check_alone(arguments));
+  HONE_ASSIGN(const Volume volume, find_volume(arguments));
   const std::string file = arguments["workload"].as<std::string>();
   HONE_ASSIGN(const Workload workload, read_workload(file));
   if (workload.empty()) {
@@ -245,14 +243,13 @@ Result<Output> tune_workload(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(request.store, StoreMode::kReadWrite));
   const Interrupt interrupt;
   request.common.stop = interrupt.token();
-  const bool shows = shows_progress();
-  if (shows) {
-    request.on_progress = show_item(workload);
+  std::optional<StatusLine> line;
+  if (current_embedding() == nullptr) {
+    line.emplace(volume);
+    request.on_progress = [&](const WorkloadProgress& progress) { line->show(item_text(workload, progress)); };
   }
   const Result<WorkloadReport> report = hone::tune(request, *store, registry());
-  if (shows) {
-    fmt::print(stderr, "\r\033[K");
-  }
+  line.reset();
   HONE_TRY(report);
   return Output{workload_json(workload, request, *report, file), workload_text(workload, request, *report, file), exit_code(*report)};
 }

@@ -111,7 +111,7 @@ std::optional<Svg> samples_picture(const SessionStudy& study) {
   return svg;
 }
 
-std::optional<Svg> clock_picture(const SessionStudy& study) {
+std::optional<Svg> clock_picture(const SessionStudy& study, const Detail& detail) {
   if (study.device.readings < 2) {
     return std::nullopt;
   }
@@ -122,7 +122,7 @@ std::optional<Svg> clock_picture(const SessionStudy& study) {
   const Scale x{.low = 0.0, .high = static_cast<double>(study.trials.size()), .from = kLeft, .to = kRight};
   const Scale y{.low = device.lowest_mhz * 0.97, .high = device.highest_mhz * 1.02, .from = kBottom, .to = kTop};
   svg.x_axis(x, kTop, kBottom, 8, general_label).y_axis(y, kLeft, kRight, 4, general_label);
-  const std::size_t every = (study.trials.size() + kMostPoints - 1) / kMostPoints;
+  const std::size_t every = thinning(study, detail);
   for (std::size_t i = 0; i < study.trials.size(); i += every) {
     const Readings& read = study.trials[i].readings;
     if (read.sm_clock_mhz > 0.0) {

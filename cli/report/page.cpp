@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 
 #include "cli/report/markup.hpp"
 #include "cli/report/pictures.hpp"
@@ -16,17 +16,20 @@ using report::SessionStudy;
 
 struct Section {
   std::string_view id, title;
-  std::string (*make)(const SessionStudy&);
+  std::string content;
 };
-constexpr std::array<Section, 9> kSections{{{"changes", "What changed from the default", changes_section},
-                                            {"search", "How the search went", search_section},
-                                            {"importance", "What matters", importance_section},
-                                            {"values", "What each value can reach", values_section},
-                                            {"expectations", "What the author expected", expectations_section},
-                                            {"failures", "What failed", failures_section},
-                                            {"seconds", "Where the seconds went", seconds_section},
-                                            {"noise", "Noise and the device", noise_section},
-                                            {"use", "Use it, and repeat it", use_section}}};
+
+std::vector<Section> sections_of(const SessionStudy& study, const Detail& detail) {
+  return {{"changes", "What changed from the default", changes_section(study)},
+          {"search", "How the search went", search_section(study, detail)},
+          {"importance", "What matters", importance_section(study)},
+          {"values", "What each value can reach", values_section(study)},
+          {"expectations", "What the author expected", expectations_section(study)},
+          {"failures", "What failed", failures_section(study)},
+          {"seconds", "Where the seconds went", seconds_section(study)},
+          {"noise", "Noise and the device", noise_section(study, detail)},
+          {"use", "Use it, and repeat it", use_section(study)}};
+}
 
 std::string subtitle(const SessionStudy& study) {
   return fmt::format("<p class=\"quiet\">{} on {}, {}, {} trials</p>\n", escaped(text(study.session.problem.shape)),
@@ -34,14 +37,13 @@ std::string subtitle(const SessionStudy& study) {
 }
 
 /// Headings of a session's sections are of `level`.
-std::string session_html(const SessionStudy& study, int level) {
+std::string session_html(const SessionStudy& study, int level, const Detail& detail) {
   const std::string prefix = fmt::format("s{}-", study.session.id);
   std::string links, body;
-  for (const Section& section : kSections) {
-    const std::string content = section.make(study);
-    if (!content.empty()) {
+  for (const Section& section : sections_of(study, detail)) {
+    if (!section.content.empty()) {
       links += fmt::format("<li><a href=\"#{}{}\">{}</a></li>", prefix, section.id, section.title);
-      body += heading(level, section.title, prefix + std::string(section.id)) + content;
+      body += heading(level, section.title, prefix + std::string(section.id)) + section.content;
     }
   }
   return answer_section(study) + fmt::format("<nav aria-label=\"Sections of session {}\"><ul>{}</ul></nav>\n", study.session.id, links) +
@@ -62,14 +64,16 @@ std::string report_page(std::span<const SessionStudy> studies) {
   if (studies.size() == 1) {
     const SessionStudy& only = studies.front();
     const std::string title = fmt::format("{}, session {}", kernel_title(only), only.session.id);
-    return document(title, "<header>" + heading(1, kernel_title(only)) + subtitle(only) + "</header>\n<main>\n" + session_html(only, 2) +
-                               "</main>\n" + footer());
+    return document(title, "<header>" + heading(1, kernel_title(only)) + subtitle(only) + "</header>\n<main>\n" +
+                               session_html(only, 2, {}) + "</main>\n" + footer());
   }
+  constexpr std::size_t kFewestPoints = 200;
+  const Detail whole, detail{.points = std::max(kFewestPoints, whole.points / studies.size()), .titles = whole.titles / studies.size()};
   std::string links, sessions;
   for (const SessionStudy& study : studies) {
     const std::string id = fmt::format("s{}", study.session.id);
     links += fmt::format("<li><a href=\"#{}\">{}</a></li>", id, escaped(title_of(study)));
-    sessions += heading(2, title_of(study), id) + subtitle(study) + session_html(study, 3);
+    sessions += heading(2, title_of(study), id) + subtitle(study) + session_html(study, 3, detail);
   }
   const std::string title = fmt::format("{} tuning sessions", studies.size());
   return document(title, "<header>" + heading(1, title) +

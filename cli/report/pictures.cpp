@@ -52,13 +52,9 @@ Scale search_times(const SessionStudy& study, double top, double bottom) {
   return {.low = best / 1.06, .high = std::clamp(worst, best * 1.3, best * kMostFactor), .from = bottom, .to = top, .logarithmic = true};
 }
 
-/// Of so many trials, every which one is drawn.
-std::size_t thinning(const SessionStudy& study) { return (study.trials.size() + kMostPoints - 1) / kMostPoints; }
-
-void draw_trial(Svg& svg, const SessionStudy& study, std::size_t i, double x, const Scale& y, double failure_y) {
-  constexpr std::size_t kMostTitles = 800;
+void draw_trial(Svg& svg, const SessionStudy& study, std::size_t i, double x, const Scale& y, double failure_y, bool all_titled) {
   const Trial& trial = study.trials[i];
-  const bool titled = study.trials.size() <= kMostTitles || study.winner == i || study.standard == i;
+  const bool titled = all_titled || study.winner == i || study.standard == i;
   const std::string time = has_time(trial.outcome) ? ", " + time_text(trial.measurement.median_us) : "";
   const std::string title = titled ? fmt::format("trial {}: {}{}, {}", i + 1, name(trial.outcome), time, config_text(study, trial)) : "";
   if (!has_time(trial.outcome)) {
@@ -213,7 +209,11 @@ std::optional<Svg> outcome_picture(const SessionStudy& study) {
   return svg;
 }
 
-std::optional<Svg> search_picture(const SessionStudy& study, SearchAxis axis) {
+std::size_t thinning(const SessionStudy& study, const Detail& detail) {
+  return std::max<std::size_t>(1, (study.trials.size() + detail.points - 1) / detail.points);
+}
+
+std::optional<Svg> search_picture(const SessionStudy& study, SearchAxis axis, const Detail& detail) {
   const bool over_seconds = axis == SearchAxis::kSeconds;
   const auto place = [&](std::size_t i) {
     return over_seconds ? study.trials[i].elapsed_seconds.value_or(0.0) : static_cast<double>(i + 1);
@@ -241,11 +241,12 @@ std::optional<Svg> search_picture(const SessionStudy& study, SearchAxis axis) {
     svg.line(kLeft, y(measured(study, *study.standard).median_us), kWidth - 14.0, y(measured(study, *study.standard).median_us),
              "standard");
   }
-  const std::size_t every = thinning(study);
+  const std::size_t every = thinning(study, detail);
+  const bool titled = !over_seconds && study.trials.size() <= detail.titles;
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const bool marked = study.winner == i || study.standard == i;
     if (i % every == 0 && !marked) {
-      draw_trial(svg, study, i, x(place(i)), y, kFailures);
+      draw_trial(svg, study, i, x(place(i)), y, kFailures, titled);
     }
   }
   if (study.random && !over_seconds) {
@@ -259,7 +260,7 @@ std::optional<Svg> search_picture(const SessionStudy& study, SearchAxis axis) {
   svg.steps(best, "best");
   for (const std::optional<std::size_t>& marked : {study.standard, study.winner}) {
     if (marked) {
-      draw_trial(svg, study, *marked, x(place(*marked)), y, kFailures);
+      draw_trial(svg, study, *marked, x(place(*marked)), y, kFailures, titled);
     }
   }
   draw_legend(svg, 12.0, study.random.has_value() && !over_seconds);

@@ -14,12 +14,18 @@ enum class SearchAxis { kTrials, kSeconds };
 
 /// The default, the winner and what is tied with it, as bars with their intervals.
 std::optional<Svg> answer_picture(const report::SessionStudy& study);
+/// How much of many trials is drawn, so that pages stay small.
+struct Detail {
+  std::size_t points = 2000;  ///< at most
+  std::size_t titles = 600;   ///< with more trials than this, points do not say which they are
+};
+
 /// How many trials ended how, as one bar.
 std::optional<Svg> outcome_picture(const report::SessionStudy& study);
-/// Every trial as a point by its outcome, the best so far, and the calculated random search (over trials alone). Of more than
-/// kMostPoints trials a part is drawn.
-std::optional<Svg> search_picture(const report::SessionStudy& study, SearchAxis axis);
-inline constexpr std::size_t kMostPoints = 2000;
+/// Every trial as a point by its outcome, the best so far, and the calculated random search and what each point is (over trials alone).
+std::optional<Svg> search_picture(const report::SessionStudy& study, SearchAxis axis, const Detail& detail = {});
+/// One of so many trials is drawn.
+std::size_t thinning(const report::SessionStudy& study, const Detail& detail);
 /// Shares of the variance by parameter.
 std::optional<Svg> importance_picture(const report::SessionStudy& study);
 /// What each value of a parameter reaches, and the mean time with it.
@@ -29,7 +35,7 @@ std::optional<Svg> stages_picture(const report::SessionStudy& study);
 /// The samples of the default, the winner and what is tied with it.
 std::optional<Svg> samples_picture(const report::SessionStudy& study);
 /// The clock over the trials.
-std::optional<Svg> clock_picture(const report::SessionStudy& study);
+std::optional<Svg> clock_picture(const report::SessionStudy& study, const Detail& detail = {});
 /// The speedup of each session.
 std::optional<Svg> sessions_picture(std::span<const report::SessionStudy> studies);
 

@@ -81,6 +81,12 @@ std::vector<std::pair<std::string, std::string>> answer_facts(const SessionStudy
   pairs.emplace_back("as good as it", study.tied.empty() ? "nothing else that was measured beside it"
                                                          : fmt::format("{} whose intervals overlap: choose among them as you like",
                                                                        counted(study.tied.size(), "other")));
+  constexpr double kNoisy = 0.05;
+  const Measurement& measured = winner_of(study).measurement;
+  if (const double half = (measured.ci95_high_us - measured.ci95_low_us) / 2.0 / measured.median_us; half > kNoisy) {
+    pairs.emplace_back("noisy", fmt::format("the interval reaches ±{}: measure again on a quiet machine, or with a longer --timing-seconds",
+                                            percent_text(half)));
+  }
   if (const std::string rates = rate_words(study); !rates.empty()) {
     pairs.emplace_back("rate", rates + ", by the work that the kernel file states");
   }

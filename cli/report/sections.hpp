@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "cli/report/pictures.hpp"
 #include "engine/report/session_study.hpp"
 
 namespace hone::cli::page {
@@ -14,13 +15,13 @@ std::string side_by_side(std::span<const report::SessionStudy> studies);
 std::string answer_section(const report::SessionStudy& study);
 /// The winner beside the default: what changed, and what each change is worth.
 std::string changes_section(const report::SessionStudy& study);
-std::string search_section(const report::SessionStudy& study);
+std::string search_section(const report::SessionStudy& study, const Detail& detail);
 std::string importance_section(const report::SessionStudy& study);
 std::string values_section(const report::SessionStudy& study);
 std::string expectations_section(const report::SessionStudy& study);
 std::string failures_section(const report::SessionStudy& study);
 std::string seconds_section(const report::SessionStudy& study);
-std::string noise_section(const report::SessionStudy& study);
+std::string noise_section(const report::SessionStudy& study, const Detail& detail);
 /// How to use the winner, and how to repeat the session.
 std::string use_section(const report::SessionStudy& study);
 

@@ -6,32 +6,12 @@
 #include <array>
 #include <cmath>
 
+#include "cli/utf8.hpp"
+
 namespace hone::cli::page {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-/// Bytes of the UTF-8 sequence that the text begins with; 0 if it is none.
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length == 0 || length > text.size()) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80) {
-      return 0;
-    }
-  }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) >= 0xA0, beyond = first == 0xF4 && byte(1) >= 0x90;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 std::string_view anchor_name(Anchor anchor) {
   constexpr std::array<std::string_view, 3> kNames{"start", "middle", "end"};
@@ -91,10 +71,10 @@ std::vector<double> logarithmic_ticks(double low, double high, std::size_t about
 std::string escaped(std::string_view text) {
   std::string safe;
   while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
+    const Character one = first_character(text);
     const char c = text.front();
     const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
-    if (length == 0 || control || c == 0x7F) {
+    if (!one.valid || control || c == 0x7F) {
       safe += kReplacement;
     } else if (c == '<') {
       safe += "&lt;";
@@ -107,9 +87,9 @@ std::string escaped(std::string_view text) {
     } else if (c == '\'') {
       safe += "&#39;";
     } else {
-      safe += text.substr(0, length);
+      safe += text.substr(0, one.bytes);
     }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    text.remove_prefix(one.bytes);
   }
   return safe;
 }

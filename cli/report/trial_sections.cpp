@@ -55,8 +55,8 @@ std::string random_words(const SessionStudy& study) {
   return text;
 }
 
-std::string thinned_words(const SessionStudy& study) {
-  const std::size_t every = (study.trials.size() + kMostPoints - 1) / kMostPoints;
+std::string thinned_words(const SessionStudy& study, const Detail& detail) {
+  const std::size_t every = thinning(study, detail);
   return every > 1 ? fmt::format(" One point in {} is drawn.", every) : "";
 }
 
@@ -198,7 +198,7 @@ std::string device_words(const SessionStudy& study) {
 
 }  // namespace
 
-std::string search_section(const SessionStudy& study) {
+std::string search_section(const SessionStudy& study, const Detail& detail) {
   const double seconds = study.session.elapsed_seconds;
   std::string words = fmt::format("{} in {}", trials_text(study.trials.size()), seconds_text(seconds));
   words += seconds > 0.0 ? fmt::format(", {:.1f} a second.", static_cast<double>(study.trials.size()) / seconds) : ".";
@@ -211,12 +211,12 @@ std::string search_section(const SessionStudy& study) {
                    "Lost a race: right, but dropped after a few samples because it was clearly slower. Too slow: left behind after one "
                    "cold run, its results not looked at.");
   }
-  if (const auto svg = search_picture(study, SearchAxis::kTrials)) {
-    body += figure(
-        *svg, "Each trial by its outcome, the fastest at the bottom; times far behind are drawn at the upper edge." + thinned_words(study));
+  if (const auto svg = search_picture(study, SearchAxis::kTrials, detail)) {
+    body += figure(*svg, "Each trial by its outcome, the fastest at the bottom; times far behind are drawn at the upper edge." +
+                             thinned_words(study, detail));
   }
   body += study.random ? paragraph(random_words(study)) : "";
-  if (const auto svg = search_picture(study, SearchAxis::kSeconds)) {
+  if (const auto svg = search_picture(study, SearchAxis::kSeconds, detail)) {
     body += figure(*svg, "The same over the seconds of the session.");
   }
   return study.improvements.empty() ? body : body + details("When the best improved, as a table", html(improvements_table(study)));
@@ -269,7 +269,7 @@ std::string seconds_section(const SessionStudy& study) {
          figure(*svg, "") + details("Seconds as a table", html(stages_table(study)));
 }
 
-std::string noise_section(const SessionStudy& study) {
+std::string noise_section(const SessionStudy& study, const Detail& detail) {
   std::string body =
       paragraph(fmt::format("Typical uncertainty of a time: ±{}, half the width of the 95 % confidence interval of its median.",
                             percent_text(study.typical_noise)));
@@ -279,7 +279,7 @@ std::string noise_section(const SessionStudy& study) {
                    "confidence interval of the median.");
   }
   body += paragraph(device_words(study));
-  if (const auto svg = clock_picture(study)) {
+  if (const auto svg = clock_picture(study, detail)) {
     body += figure(*svg, "The device's clock after each trial.");
   }
   return body;

@@ -1,5 +1,6 @@
 // hone report, as its users run it.
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -99,6 +100,34 @@ TEST_CASE("several sessions stand beside each other, with what one's winner take
   CHECK(text.find("Side by side") != std::string::npos);
   CHECK(text.find("what one session&#39;s winner takes in another") != std::string::npos);
   CHECK(run({"report", "1,2", "--store", store, "--json"}).json()["sessions"].size() == 2);
+}
+
+TEST_CASE("many sessions of many trials stay below a megabyte") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", page = directory / "report.html";
+  const std::string space = HONE_SOURCE_DIR "/bench/spaces/gemm.NVIDIA_H200.json.gz";
+  Arguments report{"report", "--store", store, "--out", page};
+  for (const char* const seed : {"1", "2", "3", "4"}) {
+    REQUIRE(run({"tune", space, "--strategy", "random", "--seed", seed, "--budget", "400trials", "--store", store}).exit == 0);
+    report.emplace_back(seed);
+  }
+  REQUIRE(run(report).exit == 0);
+  check_page(contents(page));
+}
+
+TEST_CASE("a session that an older Hone recorded is drawn over trials alone") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", page = directory / "report.html";
+  REQUIRE(tune_for_report(store, "rows=4,cols=32").exit == 0);
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(store.c_str(), &database) == SQLITE_OK);
+  CHECK(sqlite3_exec(database, "UPDATE trial SET elapsed_seconds = NULL", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  const auto session = run({"report", "1", "--store", store, "--out", page, "--json"}).json()["sessions"][0];
+  CHECK(session["search"]["improvements"][0]["seconds"].is_null());
+  const std::string text = contents(page);
+  check_page(text);
+  CHECK(text.find("seconds into the session") == std::string::npos);
 }
 
 TEST_CASE("every trial is a row of a table, and every picture a file") {
