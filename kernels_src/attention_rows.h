@@ -1,0 +1,120 @@
+#pragma once
+// Two rows of attention in the registers of four lanes, as products on tensor cores leave them: lane l has rows l / 4 and 8 below, and of
+// each block of 8 columns l % 4 * 2 and the next. Elements 4i and 4i + 1 are of the first row, 4i + 2 and 4i + 3 of the second.
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+/// 2^x to 1e-4 of it, without the special-function unit, which computes 16 in a cycle where 128 multiply-adds run; 2^-126 where it would
+/// be less. A minimax polynomial of the fraction; the integer part is added to its exponent.
+HONE_DEVICE float power_by_fma(float x) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: a number plus this one has its integer part in the lowest bits
+  x = fmaxf(x, -126.0f);
+  const float shifted = x + kShift, f = x - (shifted - kShift);  // f in [-1/2, 1/2]
+  float power = fmaf(f, 0.055171669f, 0.24261110f);
+  power = fmaf(f, power, 0.69326099f);
+  power = fmaf(f, power, 0.99992807f);
+  return __int_as_float(__float_as_int(power) + (__float_as_int(shifted) << 23));
+}
+
+struct TwoRows {
+  float most[2] = {-INFINITY, -INFINITY}, total[2] = {};  // the largest score; the sum of weights, this lane's share
+
+  /// Hides the scores of keys that the rows' queries do not see. `key` is the block's first one.
+  template <int n> static HONE_DEVICE void hide(float (&scores)[n], Problem p, long query, long key) {
+    const long column = key + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const long position = position_of(p, query + 8 * r);
+      const int left = (int)(first_key(p, position) - column), right = (int)(end_key(p, position) - column);
+#pragma unroll
+      for (int i = 0; i < n / 4; ++i) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float& score = scores[4 * i + 2 * r + e];
+          score = i * 8 + e >= left && i * 8 + e < right ? score : -INFINITY;
+        }
+      }
+    }
+  }
+
+  /// Replaces scores by weights, 2^(scale * (score - most)). `factor` is what is to be multiplied to sums of earlier weights: with `lazy`,
+  /// `most` stays as long as weights are not above 2^lazy. Of eight powers, `by_fma` are computed by multiply-adds.
+  template <int lazy, int by_fma, int n> HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
+    float offset[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float top = most[r];
+#pragma unroll
+      for (int i = 0; i < n / 4; ++i) top = fmaxf(top, fmaxf(scores[4 * i + 2 * r], scores[4 * i + 2 * r + 1]));
+      top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
+      top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
+      if (lazy > 0 && (top - most[r]) * scale <= (float)lazy) top = most[r];
+      offset[r] = top == -INFINITY ? 0.0f : top * scale;  // no key seen yet: the differences would not be numbers
+      factor[r] = power_of_two(most[r] * scale - offset[r]);
+      most[r] = top;
+      total[r] *= factor[r];
+    }
+#pragma unroll
+    for (int i = 0; i < n; ++i) {
+      const int r = i / 2 % 2;
+      const float x = scores[i] * scale - offset[r];
+      scores[i] = i / 4 * 2 % 8 + i % 2 < by_fma ? power_by_fma(x) : power_of_two(x);
+      total[r] += scores[i];
+    }
+  }
+
+  template <int lazy, int n> static HONE_DEVICE void rescale(float (&sums)[n], const float (&factor)[2]) {
+    if (lazy > 0 && !__any_sync(0xffffffffu, factor[0] != 1.0f || factor[1] != 1.0f)) return;
+#pragma unroll
+    for (int i = 0; i < n; ++i) sums[i] *= factor[i / 2 % 2];
+  }
+
+  /// Weights in T, as the left operand of the next product.
+  template <class T, int n> static HONE_DEVICE void round(unsigned (&weights)[n / 2], const float (&scores)[n]) {
+#pragma unroll
+    for (int i = 0; i < n / 2; ++i) weights[i] = pair_bits<T>(scores[2 * i], scores[2 * i + 1]);
+  }
+
+  /// Divides the sums of the two rows by their totals and writes them; `query` is that of the first.
+  template <class T, int n>
+  HONE_DEVICE void write(const float (&sums)[n], T* out, float* lse, float scale, Problem p, long sequence, long head, long query) {
+    const long heads = query_heads(p);
+#pragma unroll
+    for (int r = 0; r < 2; ++r, query += 8) {
+      total[r] += __shfl_xor_sync(0xffffffffu, total[r], 1);
+      total[r] += __shfl_xor_sync(0xffffffffu, total[r], 2);
+      const float inverse = 1.0f / total[r];
+      T* const row = out + place_of(sequence, query, head, p.queries, heads) + threadIdx.x % 4 * 8;
+#pragma unroll
+      for (int i = 0; i < n / 4; i += 4) {
+        unsigned words[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) words[e] = pair_bits<T>(sums[4 * (i + e) + 2 * r] * inverse, sums[4 * (i + e) + 2 * r + 1] * inverse);
+        transpose_quad(words);
+        if (query < p.queries) {
+          store_global(reinterpret_cast<unsigned*>(row + i * 8), Vector<unsigned, 4>{words[0], words[1], words[2], words[3]});
+        }
+      }
+      if (threadIdx.x % 4 == 0 && query < p.queries) {
+        lse[(sequence * heads + head) * p.queries + query] = (most[r] * scale + __log2f(total[r])) * 0.69314718f;
+      }
+    }
+  }
+
+  /// Four lanes exchange words: lane l gets word l of each, so that it has 8 adjacent columns instead of 2 in each of four places.
+  static HONE_DEVICE void transpose_quad(unsigned (&words)[4]) {
+    const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+      const unsigned got = __shfl_xor_sync(0xffffffffu, odd ? words[i] : words[i + 1], 1);
+      words[i] = odd ? got : words[i];
+      words[i + 1] = odd ? words[i + 1] : got;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const unsigned got = __shfl_xor_sync(0xffffffffu, upper ? words[i] : words[i + 2], 2);
+      words[i] = upper ? got : words[i];
+      words[i + 2] = upper ? words[i + 2] : got;
+    }
+  }
+};
+#endif
