@@ -18,23 +18,21 @@ HONE_DEVICE float power_by_fma(float x) {
 struct TwoRows {
   float most[2] = {-INFINITY, -INFINITY}, total[2] = {};  // the largest score; the sum of weights, this lane's share
 
-  /// Hides the scores of keys that the rows' queries do not see. `key` is the block's first one.
-  template <int n> static HONE_DEVICE void hide(float (&scores)[n], Problem p, long query, long key) {
+  /// Hides the scores of each row before key `left` and from key `right` on; `key` is the block's first one.
+  template <int n> static HONE_DEVICE void hide(float (&scores)[n], const long (&left)[2], const long (&right)[2], long key) {
     const long column = key + threadIdx.x % 4 * 2;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const long position = position_of(p, query + 8 * r);
-      const int left = (int)(first_key(p, position) - column), right = (int)(end_key(p, position) - column);
+      const int end = (int)(right[r] - column), begin = (int)(left[r] - column);
 #pragma unroll
-      for (int i = 0; i < n / 4; ++i) {
+      for (int i = 0; i < n / 2; ++i) scores[element(i, r)] = i / 2 * 8 + i % 2 < end ? scores[element(i, r)] : -INFINITY;
+      if (left[r] == 0) continue;
 #pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          float& score = scores[4 * i + 2 * r + e];
-          score = i * 8 + e >= left && i * 8 + e < right ? score : -INFINITY;
-        }
-      }
+      for (int i = 0; i < n / 2; ++i) scores[element(i, r)] = i / 2 * 8 + i % 2 >= begin ? scores[element(i, r)] : -INFINITY;
     }
   }
+  /// Element i of row r.
+  static HONE_DEVICE constexpr int element(int i, int r) { return i / 2 * 4 + 2 * r + i % 2; }
 
   /// Replaces scores by weights, 2^(scale * (score - most)). `factor` is what is to be multiplied to sums of earlier weights: with `lazy`,
   /// `most` stays as long as weights are not above 2^lazy. Of eight powers, `by_fma` are computed by multiply-adds.
@@ -74,28 +72,28 @@ struct TwoRows {
     for (int i = 0; i < n / 2; ++i) weights[i] = pair_bits<T>(scores[2 * i], scores[2 * i + 1]);
   }
 
-  /// Divides the sums of the two rows by their totals and writes them; `query` is that of the first.
-  template <class T, int n>
-  HONE_DEVICE void write(const float (&sums)[n], T* out, float* lse, float scale, Problem p, long sequence, long head, long query) {
-    const long heads = query_heads(p);
+  /// Adds up the shares of the four lanes.
+  HONE_DEVICE void add_lanes() {
 #pragma unroll
-    for (int r = 0; r < 2; ++r, query += 8) {
+    for (int r = 0; r < 2; ++r) {
       total[r] += __shfl_xor_sync(0xffffffffu, total[r], 1);
       total[r] += __shfl_xor_sync(0xffffffffu, total[r], 2);
-      const float inverse = 1.0f / total[r];
-      T* const row = out + place_of(sequence, query, head, p.queries, heads) + threadIdx.x % 4 * 8;
+    }
+  }
+  /// The logarithm of the sum of exponentials of a row, after add_lanes.
+  HONE_DEVICE float lse(int r, float scale) const { return (most[r] * scale + __log2f(total[r])) * 0.69314718f; }
+
+  /// Divides the sums of row r by its total and writes them to `to`, 16 bytes at a time. All lanes of a warp call it.
+  template <class T, int n> HONE_DEVICE void write(const float (&sums)[n], int r, T* to, bool exists) const {
+    const float inverse = 1.0f / total[r];
 #pragma unroll
-      for (int i = 0; i < n / 4; i += 4) {
-        unsigned words[4];
+    for (int i = 0; i < n / 4; i += 4) {
+      unsigned words[4];
 #pragma unroll
-        for (int e = 0; e < 4; ++e) words[e] = pair_bits<T>(sums[4 * (i + e) + 2 * r] * inverse, sums[4 * (i + e) + 2 * r + 1] * inverse);
-        transpose_quad(words);
-        if (query < p.queries) {
-          store_global(reinterpret_cast<unsigned*>(row + i * 8), Vector<unsigned, 4>{words[0], words[1], words[2], words[3]});
-        }
-      }
-      if (threadIdx.x % 4 == 0 && query < p.queries) {
-        lse[(sequence * heads + head) * p.queries + query] = (most[r] * scale + __log2f(total[r])) * 0.69314718f;
+      for (int e = 0; e < 4; ++e) words[e] = pair_bits<T>(sums[4 * (i + e) + 2 * r] * inverse, sums[4 * (i + e) + 2 * r + 1] * inverse);
+      transpose_quad(words);
+      if (exists) {
+        store_global(reinterpret_cast<unsigned*>(to + i * 8 + threadIdx.x % 4 * 8), Vector<unsigned, 4>{words[0], words[1], words[2], words[3]});
       }
     }
   }

@@ -113,7 +113,7 @@ template <class T, Config c> struct Warp {
 #pragma unroll
       for (int i = 0; i < kDown; ++i) {
         if (block >= work.clear_end || block < work.clear_begin) {
-          TwoRows::hide(scores[i], p, work.first + row_of(i) + lane() / 4, (long)block * c.bn);
+          hide_unseen(scores[i], p, work.first + row_of(i) + lane() / 4, (long)block * c.bn);
         }
         rows[i].template weigh<c.lazy, c.by_fma>(scores[i], scale, factor[i]);
         TwoRows::rescale<c.lazy>(sums[i], factor[i]);
@@ -129,7 +129,7 @@ template <class T, Config c> struct Warp {
   HONE_DEVICE void write(T* out, float* lse, const Work& work) {
 #pragma unroll
     for (int i = 0; i < kDown; ++i) {
-      rows[i].write(sums[i], out, lse, scale, p, work.sequence, work.head, work.first + row_of(i) + lane() / 4);
+      write_rows(rows[i], sums[i], out, lse, scale, p, work, work.first + row_of(i) + lane() / 4);
     }
   }
 };

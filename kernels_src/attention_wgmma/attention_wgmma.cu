@@ -25,6 +25,7 @@ struct Config {
   TUNE(2, 3, 4) int stages = 2;           // blocks of keys, and of values, in shared memory
   TUNE(false, true) bool pingpong = true; // consumers take turns: one multiplies while others weigh
   TUNE(0, 1, 2) int schedule = 2;         // 0 a block of threads for each tile; persistent blocks that 1 deal tiles out, 2 take the next one
+  TUNE(1, 2) int cluster = 1;             // blocks with neighbouring tiles of a head: each loads a part of keys and values for both (multicast)
   TUNE(1, 2, 4, 8, 16, 32) int raster = 8;  // heads that run side by side, so that their keys and values stay in L2
   TUNE(0, 8) int lazy = 0;                // sums are rescaled only where scores exceed the largest before by more than this power of two
   TUNE(0, 1, 2, 3, 4) int by_fma = 0;     // of eight exponentials, those that multiply-adds compute instead of the special-function unit
@@ -36,12 +37,15 @@ HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers 
 HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * Problem::head * 2; }
 HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * Problem::head * 2; }
 constexpr long shared_bytes(Problem p, Config c) { return 1024 + (rows_of(c) + 2L * c.stages * c.bn) * p.head * 2 + 32 + 32 * c.stages; }
-/// Registers of a consumer's thread: what all have is 65536; the producer keeps 24 or 32.
-HONE_BOTH constexpr int registers_of(const Config& c) { return c.consumers == 3 ? 160 : 240; }
+/// Registers of a consumer's thread: what all have is 65536; the producer keeps 40 or 32.
+HONE_BOTH constexpr int registers_of(const Config& c) { return c.consumers == 3 ? 160 : 232; }
 /// Scores, sums and rounded weights.
 constexpr long held_registers(Problem p, Config c) { return c.bn / 2 + p.head / 2 + c.bn / 4; }
-HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return ceil_div(p.queries, (long)rows_of(c)); }
+/// Tiles of a cluster of blocks: one under another.
+HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return ceil_div(p.queries, (long)rows_of(c) * c.cluster); }
 HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return p.batch * query_heads(p) * tiles_of_head(p, c); }
+/// Clusters that run at once.
+constexpr long clusters_of(Config c, Device d) { return d.multiprocessors / c.cluster; }
 
 template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (!has_answer(p)) return false;                                          // queries without keys
@@ -51,7 +55,8 @@ template <class T> constexpr bool valid(Problem p, Config c, Device d) {
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;          // the device's limit
   if (tiles_of(p, c) > 2000000000) return false;                             // tiles are counted in 32 bits
   if (c.pingpong && c.consumers == 1) return false;                          // there is no other one
-  return c.schedule == 0 || tiles_of(p, c) > d.multiprocessors;              // duplicate: each block has one tile
+  if (c.cluster > 1 && c.schedule == 2) return false;                        // blocks take tiles alone
+  return c.schedule == 0 || tiles_of(p, c) > clusters_of(c, d);              // duplicate: each block has one tile
 }
 
 template <class T> constexpr bool likely(Problem p, Config c, Device d) {
@@ -64,8 +69,9 @@ template <class T> constexpr bool likely(Problem p, Config c, Device d) {
 }
 
 constexpr Launch launch(Problem p, Config c, Device d) {
-  return {.grid = {c.schedule == 0 ? tiles_of(p, c) : min_of(tiles_of(p, c), d.multiprocessors)},
+  return {.grid = {(c.schedule == 0 ? tiles_of(p, c) : min_of(tiles_of(p, c), clusters_of(c, d))) * c.cluster},
           .block = {threads_of(c)},
+          .cluster = {c.cluster},
           .shared = shared_bytes(p, c)};
 }
 
@@ -100,30 +106,41 @@ void attention_wgmma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q
                                 .box = {64, p.layout == 1 ? 1 : rows_of(c), p.layout == 1 ? rows_of(c) : 1, 1}, .swizzle = 128)
                      const __grid_constant__ TensorMap q_map,
                      TENSOR_MAP(k, .size = {p.head, p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, p.batch},
-                                .box = {64, p.layout == 1 ? 1 : c.bn, p.layout == 1 ? c.bn : 1, 1}, .swizzle = 128)
+                                .box = {64, p.layout == 1 ? 1 : c.bn / c.cluster, p.layout == 1 ? c.bn / c.cluster : 1, 1}, .swizzle = 128)
                      const __grid_constant__ TensorMap k_map,
                      TENSOR_MAP(v, .size = {p.head, p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, p.batch},
-                                .box = {64, p.layout == 1 ? 1 : c.bn, p.layout == 1 ? c.bn : 1, 1}, .swizzle = 128)
+                                .box = {64, p.layout == 1 ? 1 : c.bn / c.cluster, p.layout == 1 ? c.bn / c.cluster : 1, 1}, .swizzle = 128)
                      const __grid_constant__ TensorMap v_map,
                      SCALAR(0.25) float scale, Problem p) {
 #if defined(HONE_HOPPER)
   SHARED_DYNAMIC(unsigned char, memory);
   const SharedLayout<c> layout(memory);
+  const int rank = c.cluster > 1 ? (int)hopper::cluster_rank() : 0;
   if (threadIdx.x == 0) {
     hopper::prefetch_tensor_map(q_map);
     hopper::prefetch_tensor_map(k_map);
     hopper::prefetch_tensor_map(v_map);
     init_barriers(layout);
   }
-  __syncthreads();
+  if constexpr (c.cluster > 1) {
+    hopper::cluster_sync();
+  } else {
+    __syncthreads();
+  }
   if (threadIdx.x < 128) {
     if constexpr (c.consumers == 3) hopper::setmaxnreg_dec<32>();
-    if constexpr (c.consumers == 2) hopper::setmaxnreg_dec<24>();
-    if (threadIdx.x == 0) Producer<c>{q_map, k_map, v_map, next, p, layout}.run();
+    if constexpr (c.consumers == 2) hopper::setmaxnreg_dec<40>();
+    if (threadIdx.x == 0) Producer<c>{q_map, k_map, v_map, next, p, layout, rank}.run();
   } else {
     if constexpr (c.consumers > 1) hopper::setmaxnreg_inc<registers_of(c)>();
-    Consumer<T, c> consumer{p, layout, out, lse, scale * 1.44269504f, (int)threadIdx.x / 128 - 1, (int)threadIdx.x % 128};
+    // The same in all threads of a warp, and the compiler is to know: products in loops that threads could leave one by one are serialized.
+    const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128 - 1, 0);
+    Consumer<T, c> consumer{p, layout, out, lse, scale * 1.44269504f, rank, group, (int)threadIdx.x % 128};
     consumer.run();
+  }
+  if constexpr (c.cluster > 1) {  // a block must not end while others access its shared memory
+    __syncwarp();
+    hopper::cluster_sync();
   }
 #endif
 }

@@ -39,7 +39,7 @@ template <Config c> HONE_DEVICE void init_barriers(const SharedLayout<c>& layout
   hopper::mbarrier_init(layout.q_empty(), c.consumers);
   for (int stage = 0; stage < 2 * c.stages; ++stage) {
     hopper::mbarrier_init(layout.k_full(stage), 1);
-    hopper::mbarrier_init(layout.k_empty(stage), c.consumers);
+    hopper::mbarrier_init(layout.k_empty(stage), c.consumers * c.cluster);
   }
   hopper::fence_mbarrier_init();
 }
