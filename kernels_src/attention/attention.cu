@@ -58,34 +58,7 @@ void attention_reference(long i, const T* q, const T* k, const T* v, double* out
   out_at(i, q, k, v, out, lse, scale, p);
 }
 
-/// One thread's part of a query: c.vec neighbouring elements in each of several places.
-template <class T, Config c> struct Part {
-  static constexpr int kPlaces = Problem::head / (c.lanes * c.vec), kElements = kPlaces * c.vec;
-  float element[kElements] = {};
-
-  static HONE_DEVICE int place(int i) { return (i * c.lanes + (int)threadIdx.x % c.lanes) * c.vec; }
-  HONE_DEVICE void load_from(const T* row) {
-#pragma unroll
-    for (int i = 0; i < kPlaces; ++i) {
-      const Packet<T, c.vec> packet = load_packet<T, c.vec>(row + place(i));
-#pragma unroll
-      for (int e = 0; e < c.vec; ++e) element[i * c.vec + e] = packet[e];
-    }
-  }
-  HONE_DEVICE float dot(const Part& other) const {
-    float sum = 0;
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) sum += element[i] * other.element[i];
-    return sum;
-  }
-};
-
-/// The sum over the threads of a query.
-template <Config c> HONE_DEVICE float sum_of_lanes(float x) {
-#pragma unroll
-  for (int distance = 1; distance < c.lanes; distance *= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
-  return x;
-}
+#include "../attention_part.h"
 
 template <class T, Config c>
 KERNEL DTYPES(f32, f16, bf16) LAUNCH_BOUNDS(threads_of(c))
@@ -114,25 +87,17 @@ void attention(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(p
     const float offset = top == -INFINITY ? 0.0f : top, rescale = power_of_two(most - offset);
     most = top;
     total *= rescale;
-#pragma unroll
-    for (int i = 0; i < Part<T, c>::kElements; ++i) sums.element[i] *= rescale;
+    sums.scale(rescale);
 #pragma unroll
     for (int s = 0; s < c.step; ++s) {
       const float weight = power_of_two(score[s] - offset);
       total += weight;
       of_k[s].load_from(v + keys + min_of(key + s, p.keys - 1) * stride);
-#pragma unroll
-      for (int i = 0; i < Part<T, c>::kElements; ++i) sums.element[i] += weight * of_k[s].element[i];
+      sums.add(weight, of_k[s]);
     }
   }
   if (mine > last) return;
-  const float inverse = 1.0f / total;
-#pragma unroll
-  for (int i = 0; i < Part<T, c>::kPlaces; ++i) {
-    float values[c.vec];
-#pragma unroll
-    for (int e = 0; e < c.vec; ++e) values[e] = sums.element[i * c.vec + e] * inverse;
-    store_packet<false>(out + place + Part<T, c>::place(i), pack<T, c.vec>(values));
-  }
+  sums.scale(1.0f / total);
+  sums.write(out + place);
   if (threadIdx.x % c.lanes == 0) lse[(sequence * query_heads(p) + head) * p.queries + query] = (most + log2f(total)) * 0.69314718f;
 }

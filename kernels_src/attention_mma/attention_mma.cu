@@ -74,6 +74,7 @@ void attention_mma_reference(long i, const T* q, const T* k, const T* v, double*
 #include "../attention_work.h"
 #include "../gemm_mma/instructions.h"
 #include "tile.h"
+#include "products.h"
 #include "warp.h"
 
 template <class T, Config c>
