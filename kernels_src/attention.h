@@ -1,7 +1,7 @@
 #pragma once
 // The operation attention, which several kernels implement: out = softmax(scale * q k^T, over the keys that a query sees) v, for each
-// sequence and head. What it is (cost and answer), and what its kernels share: where elements lie and which keys a query sees. Their Problems
-// are the same; `head`, `causal` and `layout` are compiled in.
+// sequence and head. What it is (cost and answer), and what its kernels share: where elements lie and which keys a query sees. Their
+// Problems are the same; `head`, `causal` and `layout` are compiled in.
 
 OPERATION(attention);
 
@@ -19,7 +19,8 @@ constexpr long hidden_by_window(Problem p) {
 template <class T>
 constexpr Cost cost(Problem p) {
   return {.flops = 4.0 * p.batch * p.heads * p.group * p.head * (1.0 * p.queries * p.keys - hidden_behind(p) - hidden_by_window(p)),
-          .bytes = 2.0 * p.head * sizeof(T) * p.batch * p.heads * (p.group * p.queries + p.keys) + 4.0 * p.batch * p.heads * p.group * p.queries,
+          .bytes =
+              2.0 * p.head * sizeof(T) * p.batch * p.heads * (p.group * p.queries + p.keys) + 4.0 * p.batch * p.heads * p.group * p.queries,
           .sum_length = 1.0 * p.keys};
 }
 
@@ -44,13 +45,15 @@ HONE_BOTH constexpr long place_of(long sequence, long token, long head, long tok
 /// A row of elements in registers, for the reference.
 struct Row {
   float element[Problem::head];
-  template <class T> HONE_DEVICE explicit Row(const T* from) {
+  template <class T>
+  HONE_DEVICE explicit Row(const T* from) {
 #pragma unroll
     for (int e = 0; e < Problem::head; ++e) element[e] = (float)from[e];
   }
   /// The product with another row. Eight products of narrow numbers, exact in float, are added in float before they are converted to
   /// double: that is off by 2^-22 of them at most, and several times as fast.
-  template <class T> HONE_DEVICE double dot(const T* other) const {
+  template <class T>
+  HONE_DEVICE double dot(const T* other) const {
     double sum = 0;
 #pragma unroll
     for (int e = 0; e < Problem::head; e += 8) {
@@ -72,7 +75,8 @@ HONE_DEVICE QueryRow query_row(Problem p, long row) {
 }
 
 /// The logarithm of the sum of exponentials of one query.
-template <class T> HONE_DEVICE void lse_at(long row, const T* q, const T* k, double* lse, float scale, Problem p) {
+template <class T>
+HONE_DEVICE void lse_at(long row, const T* q, const T* k, double* lse, float scale, Problem p) {
   const QueryRow at = query_row(p, row);
   const long position = position_of(p, at.query), end = end_key(p, position), step = token_stride(p.heads);
   const Row mine(q + place_of(at.sequence, at.query, at.head, p.queries, query_heads(p)));
@@ -91,7 +95,8 @@ template <class T> HONE_DEVICE void lse_at(long row, const T* q, const T* k, dou
 
 /// A share of the elements of one query's row of out.
 constexpr long kShare = 32;
-template <class T> HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, double* out, const double* lse, float scale, Problem p) {
+template <class T>
+HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, double* out, const double* lse, float scale, Problem p) {
   const long row = i / (Problem::head / kShare), first = i % (Problem::head / kShare) * kShare;
   const QueryRow at = query_row(p, row);
   const long position = position_of(p, at.query), end = end_key(p, position), step = token_stride(p.heads);

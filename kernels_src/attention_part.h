@@ -1,7 +1,8 @@
 #pragma once
 // One thread's part of a row of a head that c.lanes threads share: c.vec neighbouring elements in each of several places.
 
-template <class T, Config c> struct Part {
+template <class T, Config c>
+struct Part {
   static constexpr int kPlaces = Problem::head / (c.lanes * c.vec), kElements = kPlaces * c.vec;
   float element[kElements] = {};
 
@@ -40,7 +41,8 @@ template <class T, Config c> struct Part {
 };
 
 /// The sum over the threads of a row.
-template <Config c> HONE_DEVICE float sum_of_lanes(float x) {
+template <Config c>
+HONE_DEVICE float sum_of_lanes(float x) {
 #pragma unroll
   for (int distance = 1; distance < c.lanes; distance *= 2) x += __shfl_xor_sync(0xffffffffu, x, distance);
   return x;

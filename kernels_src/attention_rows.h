@@ -15,17 +15,22 @@ HONE_DEVICE float power_by_fma(float x) {
   return __int_as_float(__float_as_int(power) + (__float_as_int(shifted) << 23));
 }
 
+/// What scores are multiplied by for powers of two: above 0, so that hidden scores stay the lowest.
+HONE_DEVICE float power_scale(float scale) { return fmaxf(fabsf(scale) * 1.44269504f, 1e-30f); }
+HONE_DEVICE float sign_of(float scale) { return scale < 0.0f ? -1.0f : 1.0f; }
+
 struct TwoRows {
   float most[2] = {-INFINITY, -INFINITY}, total[2] = {};  // the largest score; the sum of weights, this lane's share
 
-  /// Hides the scores of each row before key `left` and from key `right` on; `key` is the block's first one.
-  template <int n> static HONE_DEVICE void hide(float (&scores)[n], const long (&left)[2], const long (&right)[2], long key) {
+  /// Multiplies scores by `sign`, and hides those of each row before key `left` and from key `right` on; `key` is the block's first one.
+  template <int n>
+  static HONE_DEVICE void hide(float (&scores)[n], float sign, const long (&left)[2], const long (&right)[2], long key) {
     const long column = key + threadIdx.x % 4 * 2;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int end = (int)(right[r] - column), begin = (int)(left[r] - column);
 #pragma unroll
-      for (int i = 0; i < n / 2; ++i) scores[element(i, r)] = i / 2 * 8 + i % 2 < end ? scores[element(i, r)] : -INFINITY;
+      for (int i = 0; i < n / 2; ++i) scores[element(i, r)] = i / 2 * 8 + i % 2 < end ? scores[element(i, r)] * sign : -INFINITY;
       if (left[r] == 0) continue;
 #pragma unroll
       for (int i = 0; i < n / 2; ++i) scores[element(i, r)] = i / 2 * 8 + i % 2 >= begin ? scores[element(i, r)] : -INFINITY;
@@ -34,9 +39,11 @@ struct TwoRows {
   /// Element i of row r.
   static HONE_DEVICE constexpr int element(int i, int r) { return i / 2 * 4 + 2 * r + i % 2; }
 
-  /// Replaces scores by weights, 2^(scale * (score - most)). `factor` is what is to be multiplied to sums of earlier weights: with `lazy`,
-  /// `most` stays as long as weights are not above 2^lazy. Of eight powers, `by_fma` are computed by multiply-adds.
-  template <int lazy, int by_fma, int n> HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
+  /// Replaces scores by weights, 2^(scale * (score - most)), with `scale` above 0: where it is not, scores change their sign (hide).
+  /// `factor` is what is to be multiplied to sums of earlier weights: with `lazy`, `most` stays as long as weights are not above 2^lazy. Of
+  /// eight powers, `by_fma` are computed by multiply-adds.
+  template <int lazy, int by_fma, int n>
+  HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
     float offset[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -60,14 +67,16 @@ struct TwoRows {
     }
   }
 
-  template <int lazy, int n> static HONE_DEVICE void rescale(float (&sums)[n], const float (&factor)[2]) {
+  template <int lazy, int n>
+  static HONE_DEVICE void rescale(float (&sums)[n], const float (&factor)[2]) {
     if (lazy > 0 && !__any_sync(0xffffffffu, factor[0] != 1.0f || factor[1] != 1.0f)) return;
 #pragma unroll
     for (int i = 0; i < n; ++i) sums[i] *= factor[i / 2 % 2];
   }
 
   /// Weights in T, as the left operand of the next product.
-  template <class T, int n> static HONE_DEVICE void round(unsigned (&weights)[n / 2], const float (&scores)[n]) {
+  template <class T, int n>
+  static HONE_DEVICE void round(unsigned (&weights)[n / 2], const float (&scores)[n]) {
 #pragma unroll
     for (int i = 0; i < n / 2; ++i) weights[i] = pair_bits<T>(scores[2 * i], scores[2 * i + 1]);
   }
@@ -84,7 +93,8 @@ struct TwoRows {
   HONE_DEVICE float lse(int r, float scale) const { return (most[r] * scale + __log2f(total[r])) * 0.69314718f; }
 
   /// Divides the sums of row r by its total and writes them to `to`, 16 bytes at a time. All lanes of a warp call it.
-  template <class T, int n> HONE_DEVICE void write(const float (&sums)[n], int r, T* to, bool exists) const {
+  template <class T, int n>
+  HONE_DEVICE void write(const float (&sums)[n], int r, T* to, bool exists) const {
     const float inverse = 1.0f / total[r];
 #pragma unroll
     for (int i = 0; i < n / 4; i += 4) {
@@ -93,7 +103,8 @@ struct TwoRows {
       for (int e = 0; e < 4; ++e) words[e] = pair_bits<T>(sums[4 * (i + e) + 2 * r] * inverse, sums[4 * (i + e) + 2 * r + 1] * inverse);
       transpose_quad(words);
       if (exists) {
-        store_global(reinterpret_cast<unsigned*>(to + i * 8 + threadIdx.x % 4 * 8), Vector<unsigned, 4>{words[0], words[1], words[2], words[3]});
+        store_global(reinterpret_cast<unsigned*>(to + i * 8 + threadIdx.x % 4 * 8),
+                     Vector<unsigned, 4>{words[0], words[1], words[2], words[3]});
       }
     }
   }

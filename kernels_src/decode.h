@@ -1,7 +1,7 @@
 #pragma once
 // The operation decode, which several kernels implement: attention of the last tokens of each sequence to all its tokens, whose keys and
-// values lie in pages. table[sequence, page of the sequence] is the page of the cache: [pages, page, heads, head]. With pages as long as the
-// longest sequence, the cache is contiguous.
+// values lie in pages. table[sequence, page of the sequence] is the page of the cache: [pages, page, heads, head]. With pages as long as
+// the longest sequence, the cache is contiguous.
 
 OPERATION(decode);
 
@@ -37,12 +37,14 @@ HONE_DEVICE long cache_place(Problem p, const i32* table, long sequence, long ke
 /// A row of elements in registers, for the reference.
 struct Row {
   float element[Problem::head];
-  template <class T> HONE_DEVICE explicit Row(const T* from) {
+  template <class T>
+  HONE_DEVICE explicit Row(const T* from) {
 #pragma unroll
     for (int e = 0; e < Problem::head; ++e) element[e] = (float)from[e];
   }
   /// The product with another row. Eight products of narrow numbers are added in float before they are converted to double.
-  template <class T> HONE_DEVICE double dot(const T* other) const {
+  template <class T>
+  HONE_DEVICE double dot(const T* other) const {
     double sum = 0;
 #pragma unroll
     for (int e = 0; e < Problem::head; e += 8) {

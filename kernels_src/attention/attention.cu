@@ -1,5 +1,5 @@
 // Attention: out = softmax(scale * q k^T) v for each sequence and head, over the keys that a query sees; lse is the logarithm of the sum of
-// exponentials. `scale` is above 0. For any device; no tensor cores.
+// exponentials. For any device; no tensor cores.
 #include <hone/kernel.h>
 
 #include "../approximate.h"
@@ -18,53 +18,61 @@ struct Problem {
 
 // A few threads share a query: each has some of its elements. A block has neighbouring queries of a head, which read the same keys.
 struct Config {
-  TUNE(4, 8, 16, 32, 64) int rows = 16;   // queries of a block
-  TUNE(1, 2, 4, 8, 16, 32) int lanes = 8; // threads of a query: fewer exchange less, more have shorter rows in registers
-  TUNE(1, 2, 4, 8) int vec = 4;           // elements in one access
-  TUNE(1, 2, 4, 8) int step = 4;          // keys at a time: their sums are independent, and one of them rescales for all
+  TUNE(4, 8, 16, 32, 64) int rows = 16;    // queries of a block
+  TUNE(1, 2, 4, 8, 16, 32) int lanes = 8;  // threads of a query: fewer exchange less, more have shorter rows in registers
+  TUNE(1, 2, 4, 8) int vec = 4;            // elements in one access
+  TUNE(1, 2, 4, 8) int step = 4;           // keys at a time: their sums are independent, and one of them rescales for all
 };
 #include "../attention.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.rows * c.lanes; }
 constexpr long tiles_of_head(Problem p, Config c) { return ceil_div(p.queries, (long)c.rows); }
 
-template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (!has_answer(p)) return false;                              // queries without keys
-  if (p.head % 32 != 0) return false;                            // the answer is computed in shares of 32
-  if (threads_of(c) > d.threads_per_block) return false;         // the device's limit
-  if (threads_of(c) % d.warp_size != 0) return false;            // whole warps exchange their parts
-  if (c.vec * sizeof(T) > 16) return false;                      // the widest access there is
-  return p.head % (c.lanes * c.vec) == 0;                        // whole accesses
-}
-
-template <class T> constexpr bool likely(Problem p, Config c, Device d) {
-  if (p.head / c.lanes * 2 + c.step > 160) return false;         // spills: parts of q and of the sums are in registers
-  return c.vec * sizeof(T) == 16 || c.vec * c.lanes == p.head;   // narrow accesses take more of them
-}
-
-constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {tiles_of_head(p, c), query_heads(p), p.batch}, .block = {threads_of(c)}};
+template <class T>
+constexpr bool valid(Problem p, Config c, Device d) {
+  if (!has_answer(p)) return false;                       // queries without keys
+  if (p.head % 32 != 0) return false;                     // the answer is computed in shares of 32
+  if (threads_of(c) > d.threads_per_block) return false;  // the device's limit
+  if (threads_of(c) % d.warp_size != 0) return false;     // whole warps exchange their parts
+  if (c.vec * sizeof(T) > 16) return false;               // the widest access there is
+  return p.head % (c.lanes * c.vec) == 0;                 // whole accesses
 }
 
 template <class T>
-REFERENCE(query_rows(p)) TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5)
-void attention_reference_lse(long row, const T* q, const T* k, double* lse, float scale, Problem p) {
+constexpr bool likely(Problem p, Config c, Device d) {
+  if (p.head / c.lanes * 2 + c.step > 160) return false;        // spills: parts of q and of the sums are in registers
+  return c.vec * sizeof(T) == 16 || c.vec * c.lanes == p.head;  // narrow accesses take more of them
+}
+
+constexpr Launch launch(Problem p, Config c) { return {.grid = {tiles_of_head(p, c), query_heads(p), p.batch}, .block = {threads_of(c)}}; }
+
+template <class T>
+REFERENCE(query_rows(p))
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_reference_lse(long row, const T* q, const T* k, double* lse, float scale,
+                                                                                Problem p) {
   lse_at(row, q, k, lse, scale, p);
 }
 // Kernels round weights to T before the product with v: that is off by a share of the largest elements of v, however small their sum is.
 template <class T>
-REFERENCE(query_rows(p) * p.head / 32) TOLERANCE(out, .absolute = sizeof(T) > 2 ? 1e-4 : 0.01, .relative = sizeof(T) > 2 ? 1e-4 : 0.006)
-void attention_reference(long i, const T* q, const T* k, const T* v, double* out, double* lse, float scale, Problem p) {
+REFERENCE(query_rows(p) * p.head / 32)
+TOLERANCE(out, .absolute = sizeof(T) > 2 ? 1e-4 : 0.01,
+          .relative = sizeof(T) > 2 ? 1e-4 : 0.006) void attention_reference(long i, const T* q, const T* k, const T* v, double* out,
+                                                                             double* lse, float scale, Problem p) {
   out_at(i, q, k, v, out, lse, scale, p);
 }
+
+SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
+       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70});
 
 #include "../attention_part.h"
 
 template <class T, Config c>
-KERNEL DTYPES(f32, f16, bf16) LAUNCH_BOUNDS(threads_of(c))
-void attention(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(p.batch * p.keys * p.heads * p.head, .normal) const T* __restrict__ k,
-               IN(p.batch * p.keys * p.heads * p.head, .normal) const T* __restrict__ v, OUT(query_rows(p) * p.head) T* __restrict__ out,
-               OUT(query_rows(p)) float* __restrict__ lse, SCALAR(0.25) float scale, Problem p) {
+KERNEL DTYPES(f32, f16, bf16)
+    LAUNCH_BOUNDS(threads_of(c)) void attention(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q,
+                                                IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ k,
+                                                IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ v,
+                                                OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
+                                                SCALAR(0.25) float scale, Problem p) {
   const long head = blockIdx.y, sequence = blockIdx.z, first = (long)blockIdx.x * c.rows;
   const long mine = first + (long)threadIdx.x / c.lanes, query = min_of(mine, p.queries - 1), last = min_of(first + c.rows, p.queries) - 1;
   const long begin = first_key(p, position_of(p, query)), end = end_key(p, position_of(p, query));

@@ -1,5 +1,5 @@
 // Attention on tensor cores, a warp at a time: out = softmax(scale * q k^T) v for each sequence and head, over the keys that a query sees;
-// lse is the logarithm of the sum of exponentials. `scale` is above 0.
+// lse is the logarithm of the sum of exponentials.
 #include <hone/kernel.h>
 
 #include "../approximate.h"
@@ -16,8 +16,8 @@ struct Problem {
   RANGE(1, 2) STATIC long layout = 1;     // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
 };
 
-// A block has a tile of queries, a warp 16 or 32 of them; all share blocks of keys and values in shared memory, in words of 16 bytes that are
-// swizzled so that eight lanes that read a column of words use different banks.
+// A block has a tile of queries, a warp 16 or 32 of them; all share blocks of keys and values in shared memory, in words of 16 bytes that
+// are swizzled so that eight lanes that read a column of words use different banks.
 struct Config {
   TUNE(1, 2, 4, 8) int warps = 4;         // of a block: they share what is loaded
   TUNE(16, 32) int wm = 16;               // queries of a warp: more reuse of what it reads, more registers
@@ -34,24 +34,24 @@ HONE_BOTH constexpr int rows_of(const Config& c) { return c.warps * c.wm; }
 HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return ceil_div(p.queries, (long)rows_of(c)); }
 constexpr long shared_bytes(Problem p, Config c) { return (rows_of(c) + 2L * c.stages * c.bn) * p.head * 2; }
 /// Registers of a thread, estimated low: sums, scores, weights, q.
-constexpr long registers_of(Problem p, Config c) {
-  return c.wm / 16 * (p.head / 2 + c.bn / 2 + (c.held ? p.head / 4 : 4)) + 40;
+constexpr long registers_of(Problem p, Config c) { return c.wm / 16 * (p.head / 2 + c.bn / 2 + (c.held ? p.head / 4 : 4)) + 40; }
+
+template <class T>
+constexpr bool valid(Problem p, Config c, Device d) {
+  if (!has_answer(p)) return false;                        // queries without keys
+  if (d.compute_capability < 80) return false;             // mma of bf16 and cp.async
+  if (p.head % 64 != 0 || p.head > 256) return false;      // rows of whole groups of words; registers
+  return shared_bytes(p, c) <= d.shared_memory_per_block;  // the device's limit
 }
 
-template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (!has_answer(p)) return false;                                // queries without keys
-  if (d.compute_capability < 80) return false;                     // mma of bf16 and cp.async
-  if (p.head % 64 != 0 || p.head > 256) return false;              // rows of whole groups of words; registers
-  return shared_bytes(p, c) <= d.shared_memory_per_block;          // the device's limit
-}
-
-template <class T> constexpr bool likely(Problem p, Config c, Device d) {
-  if (registers_of(p, c) > 255) return false;                      // spills: a thread has no more
+template <class T>
+constexpr bool likely(Problem p, Config c, Device d) {
+  if (registers_of(p, c) > 255) return false;                                            // spills: a thread has no more
   if (registers_of(p, c) * c.warps * 32 > d.registers_per_multiprocessor) return false;  // spills: a multiprocessor has no more
-  if (c.warps < 4 && p.queries > 32) return false;                 // what is loaded is used by too few
-  if (rows_of(c) > 16 && rows_of(c) >= 2 * p.queries) return false;  // more than half of every tile is outside
-  if (c.bn > 16 && c.bn >= 2 * p.keys) return false;               // more than half of the block is outside
-  return c.raster == 1 || c.raster < 4 * p.batch * query_heads(p); // the same order as with a smaller one
+  if (c.warps < 4 && p.queries > 32) return false;                                       // what is loaded is used by too few
+  if (rows_of(c) > 16 && rows_of(c) >= 2 * p.queries) return false;                      // more than half of every tile is outside
+  if (c.bn > 16 && c.bn >= 2 * p.keys) return false;                                     // more than half of the block is outside
+  return c.raster == 1 || c.raster < 4 * p.batch * query_heads(p);                       // the same order as with a smaller one
 }
 
 constexpr Launch launch(Problem p, Config c) {
@@ -59,37 +59,44 @@ constexpr Launch launch(Problem p, Config c) {
 }
 
 template <class T>
-REFERENCE(query_rows(p)) TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5)
-void attention_mma_reference_lse(long row, const T* q, const T* k, double* lse, float scale, Problem p) {
+REFERENCE(query_rows(p))
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_mma_reference_lse(long row, const T* q, const T* k, double* lse,
+                                                                                    float scale, Problem p) {
   lse_at(row, q, k, lse, scale, p);
 }
 // Weights are rounded to T before the product with v.
 template <class T>
-REFERENCE(query_rows(p) * p.head / 32) TOLERANCE(out, .absolute = 0.01, .relative = 0.006)
-void attention_mma_reference(long i, const T* q, const T* k, const T* v, double* out, double* lse, float scale, Problem p) {
+REFERENCE(query_rows(p) * p.head / 32)
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_mma_reference(long i, const T* q, const T* k, const T* v, double* out,
+                                                                                 double* lse, float scale, Problem p) {
   out_at(i, q, k, v, out, lse, scale, p);
 }
+
+SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
+       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70});
 
 #include "../attention_rows.h"
 #include "../attention_work.h"
 #include "../gemm_mma/instructions.h"
-#include "tile.h"
 #include "products.h"
+#include "tile.h"
 #include "warp.h"
 
 template <class T, Config c>
-KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(c.warps * 32)
-void attention_mma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(p.batch * p.keys * p.heads * p.head, .normal) const T* __restrict__ k,
-                   IN(p.batch * p.keys * p.heads * p.head, .normal) const T* __restrict__ v, OUT(query_rows(p) * p.head) T* __restrict__ out,
-                   OUT(query_rows(p)) float* __restrict__ lse, SCALAR(0.25) float scale, Problem p) {
+KERNEL DTYPES(bf16, f16)
+    LAUNCH_BOUNDS(c.warps * 32) void attention_mma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q,
+                                                   IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ k,
+                                                   IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ v,
+                                                   OUT(query_rows(p) * p.head) T* __restrict__ out,
+                                                   OUT(query_rows(p)) float* __restrict__ lse, SCALAR(0.25) float scale, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, memory);
-  const Work work = work_at<c>(p, (int)blockIdx.x);
+  const Work work = work_at<c>(p, scale, (int)blockIdx.x);
   const long keys = place_of(work.sequence, 0, work.head / p.group, p.keys, p.heads);
   const Rows<T> of_q{q + place_of(work.sequence, work.first, work.head, p.queries, query_heads(p)), token_stride(query_heads(p)),
                      (int)(p.queries - work.first)};
   const Rows<T> of_k{k + keys, token_stride(p.heads), (int)p.keys}, of_v{v + keys, token_stride(p.heads), (int)p.keys};
-  Warp<T, c> warp{p, (unsigned)__cvta_generic_to_shared(memory), scale * 1.44269504f};
+  Warp<T, c> warp{p, (unsigned)__cvta_generic_to_shared(memory), power_scale(scale), sign_of(scale)};
   warp.run(of_q, of_k, of_v, work);
   warp.write(out, lse, work);
 #endif

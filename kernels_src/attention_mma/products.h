@@ -14,10 +14,14 @@ HONE_DEVICE void read_rows(unsigned (&to)[4], unsigned tile, int row, int step) 
 }
 
 /// The four sums of a product of 8 columns.
-template <int n> HONE_DEVICE float (&four(float (&sums)[n], int i))[4] { return *reinterpret_cast<float(*)[4]>(sums + 4 * i); }
+template <int n>
+HONE_DEVICE float (&four(float (&sums)[n], int i))[4] {
+  return *reinterpret_cast<float(*)[4]>(sums + 4 * i);
+}
 
 /// Scores of 16 * down rows and a tile of keys. `read_q(to, i, step)` gives 16 x 16 elements of q.
-template <class T, int down, int keys, class ReadQ> HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, ReadQ read_q) {
+template <class T, int down, int keys, class ReadQ>
+HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, ReadQ read_q) {
   const int lane = lane_of_warp();
 #pragma unroll
   for (int i = 0; i < down; ++i) {

@@ -6,13 +6,15 @@
 HONE_DEVICE unsigned place_in_tile(int line, int word) { return line * (Problem::head * 2) + (word ^ line % 8) * 16; }
 
 /// Rows of one head in memory.
-template <class T> struct Rows {
+template <class T>
+struct Rows {
   const T* from;
   long stride;
   int count;
 
   /// Starts copying `lines` rows from `first` on; rows that do not exist are zero.
-  template <int lines, int threads> HONE_DEVICE void start(unsigned to, int first) const {
+  template <int lines, int threads>
+  HONE_DEVICE void start(unsigned to, int first) const {
     constexpr int kWords = Problem::head / 8, kCopies = ceil_div(lines * kWords, threads);
     const T* const begin = from + first * stride;
 #pragma unroll

@@ -2,11 +2,12 @@
 // What a warp computes: its rows of the tile, 16 or 32.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-template <class T, Config c> struct Warp {
+template <class T, Config c>
+struct Warp {
   static constexpr int kHead = Problem::head, kDown = c.wm / 16, kThreads = c.warps * 32, kTile = c.bn * kHead * 2, kSteps = kHead / 16;
   Problem p;
   unsigned shared;
-  float scale;  // of scores, for powers of two
+  float scale, sign;  // of scores, for powers of two: above 0; 1 or -1
   TwoRows rows[kDown];
   float sums[kDown][kHead / 2] = {};
   unsigned held[c.held ? kDown * kSteps : 1][4];
@@ -18,7 +19,7 @@ template <class T, Config c> struct Warp {
 
   /// Scores of the block of keys in a tile.
   HONE_DEVICE void multiply(float (&scores)[kDown][c.bn / 2], unsigned keys) const {
-    scores_of_tile<T, kDown, c.bn>(scores, keys, [&](unsigned (&to)[4], int i, int step) {
+    scores_of_tile<T, kDown, c.bn>(scores, keys, [&](unsigned(&to)[4], int i, int step) {
       if constexpr (c.held) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) to[e] = held[i * kSteps + step][e];
@@ -63,8 +64,8 @@ template <class T, Config c> struct Warp {
       multiply(scores, k_at(n));
 #pragma unroll
       for (int i = 0; i < kDown; ++i) {
-        if (block >= work.clear_end || block < work.clear_begin) {
-          hide_unseen(scores[i], p, work.first + row_of(i) + lane_of_warp() / 4, (long)block * c.bn);
+        if (!work.is_clear(block)) {
+          hide_unseen(scores[i], sign, p, work.first + row_of(i) + lane_of_warp() / 4, (long)block * c.bn);
         }
         rows[i].template weigh<c.lazy, c.by_fma>(scores[i], scale, factor[i]);
         TwoRows::rescale<c.lazy>(sums[i], factor[i]);

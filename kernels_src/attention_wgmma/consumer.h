@@ -2,13 +2,14 @@
 // A consumer: a warpgroup that computes 64 rows of a tile, each of its warps 16 of them.
 
 #if defined(HONE_HOPPER)
-template <class T, Config c> struct Consumer {
+template <class T, Config c>
+struct Consumer {
   static constexpr int kHead = Problem::head, kLine = 128;
   Problem p;
   SharedLayout<c> layout;
   T* to;
   float* lse;
-  float scale;        // of scores, for powers of two
+  float scale, sign;        // of scores, for powers of two: above 0; 1 or -1
   int rank, group, thread;  // of the block in its cluster; consumer of the block; thread of the warpgroup
   float sums[kHead / 2], scores[c.bn / 2];
   hopper::u32 weights[c.bn / 4];  // rounded, in pairs
@@ -38,7 +39,7 @@ template <class T, Config c> struct Consumer {
 
   /// From scores to weights, not yet rounded; sums so far are to be multiplied by `factor`.
   HONE_DEVICE void weigh(const Work& work, int block, float (&factor)[2]) {
-    if (block >= work.clear_end || block < work.clear_begin) hide_unseen(scores, p, work.first + first_row(), (long)block * c.bn);
+    if (!work.is_clear(block)) hide_unseen(scores, sign, p, work.first + first_row(), (long)block * c.bn);
     rows.template weigh<c.lazy, c.by_fma>(scores, scale, factor);
   }
 
@@ -159,7 +160,7 @@ template <class T, Config c> struct Consumer {
       parity ^= 1;
       const int index = next_index();
       if (index < 0) break;
-      const Work work = work_at<c>(p, index, rank, c.cluster);
+      const Work work = work_at<c>(p, sign, index, rank, c.cluster);
       compute(work, k_state, v_state);
       write_rows(rows, sums, to, lse, scale, p, work, work.first + first_row());
     } while (c.schedule > 0);

@@ -2,7 +2,8 @@
 // The producer: one thread of a block chooses its tiles and loads q, and k and v ahead of the consumers, by TMA.
 
 #if defined(HONE_HOPPER)
-template <Config c> struct Producer {
+template <Config c>
+struct Producer {
   const TensorMap &q_map, &k_map, &v_map;
   int* next;  // tile that no block has taken
   Problem p;
@@ -30,7 +31,8 @@ template <Config c> struct Producer {
     hopper::mbarrier_arrive_expect_tx(barrier, rows * (int)Problem::head * 2);
 #pragma unroll
     for (int panel = 0; panel < Problem::head / 64; ++panel) {
-      tma_load(to + panel * rows * 128, map, panel * 64, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head, sequence, barrier);
+      tma_load(to + panel * rows * 128, map, panel * 64, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head, sequence,
+               barrier);
     }
   }
 
@@ -52,7 +54,7 @@ template <Config c> struct Producer {
     hopper::u32 q_parity = 0;
     int index = (int)blockIdx.x / c.cluster;
     for (int count = 1; index >= 0; ++count) {
-      const Work work = work_at<c>(p, index, rank, c.cluster);
+      const Work work = work_at<c>(p, 1.0f, index, rank, c.cluster);
       const int kv_head = work.head / (int)p.group;
       int block = work.end - 1;
       load_k(work, kv_head, block, k_state);

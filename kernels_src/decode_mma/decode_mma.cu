@@ -1,5 +1,5 @@
 // Decoding on tensor cores, a warp at a time: attention of the last tokens of each sequence to all its tokens, whose keys and values lie in
-// pages; lse is the logarithm of the sum of exponentials. `scale` is above 0.
+// pages; lse is the logarithm of the sum of exponentials.
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
 
@@ -17,15 +17,16 @@ struct Problem {
   RANGE(32, 512) STATIC long head = 128;  // elements of a head: multiples of 32
 };
 
-// The rows of q that share a head of k and v are the rows of a product. A block has a part of a sequence's keys, in steps that its warps take
-// in turn; each warp loads its own keys and values some steps ahead and needs no other one until the end.
+// The rows of q that share a head of k and v are the rows of a product. A block has a part of a sequence's keys, in steps that its warps
+// take in turn; each warp loads its own keys and values some steps ahead and needs no other one until the end.
 struct Config {
-  TUNE(1, 2, 4, 8) int warps = 4;       // of a block
-  TUNE(16, 32) int wm = 16;             // rows of q of a block: they share what is loaded
-  TUNE(16, 32, 64) int bn = 16;         // keys of a step, all in one page
-  TUNE(2, 3, 4, 6, 8) int stages = 3;   // steps of a warp in shared memory
-  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66) int split = 1;  // parts of the longest sequence: more blocks, and a second pass
-  TUNE(false, true) bool once = true;   // keys and values leave L2 first
+  TUNE(1, 2, 4, 8) int warps = 4;      // of a block
+  TUNE(16, 32) int wm = 16;            // rows of q of a block: they share what is loaded
+  TUNE(16, 32, 64) int bn = 16;        // keys of a step, all in one page
+  TUNE(2, 3, 4, 6, 8) int stages = 3;  // steps of a warp in shared memory
+  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66)
+  int split = 1;                       // parts of the longest sequence: more blocks, and a second pass
+  TUNE(false, true) bool once = true;  // keys and values leave L2 first
 };
 #include "../decode.h"
 
@@ -42,62 +43,68 @@ HONE_BOTH constexpr long row_tiles(Problem p, const Config& c) { return ceil_div
 /// Keys of a part: whole steps.
 HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn); }
 
-template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.longest < p.queries) return false;                         // queries without keys
-  if (d.compute_capability < 80) return false;                     // mma of bf16 and cp.async
-  if (p.head % 64 != 0 || p.head > 256) return false;              // rows of whole groups of words; registers
-  if (p.page < p.longest && p.page % c.bn != 0) return false;      // the keys of a step lie in one page
-  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;  // the device's limit
+template <class T>
+constexpr bool valid(Problem p, Config c, Device d) {
+  if (p.longest < p.queries) return false;                             // queries without keys
+  if (d.compute_capability < 80) return false;                         // mma of bf16 and cp.async
+  if (p.head % 64 != 0 || p.head > 256) return false;                  // rows of whole groups of words; registers
+  if (p.page < p.longest && p.page % c.bn != 0) return false;          // the keys of a step lie in one page
+  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;    // the device's limit
   return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
 }
 
-template <class T> constexpr bool likely(Problem p, Config c, Device d) {
-  if (c.wm > 16 && shared_rows(p) <= 16) return false;             // half of every product is outside
-  if (c.wm / 16 * (p.head / 2 + c.bn) > 160) return false;         // spills
-  if (shared_bytes(p, c) < 24 << 10) return false;                 // too little is on its way
+template <class T>
+constexpr bool likely(Problem p, Config c, Device d) {
+  if (c.wm > 16 && shared_rows(p) <= 16) return false;      // half of every product is outside
+  if (c.wm / 16 * (p.head / 2 + c.bn) > 160) return false;  // spills
+  if (shared_bytes(p, c) < 24 << 10) return false;          // too little is on its way
   const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
   if (c.split > 1 && blocks > 16 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
   return c.split * 8 >= 33 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
 }
 
 constexpr Launch launch_decode_mma(Problem p, Config c) {
-  return {.grid = {c.split, p.heads * row_tiles(p, c), p.sequences}, .block = {threads_of(c)}, .shared = shared_bytes(p, c), .overlap = true};
+  return {
+      .grid = {c.split, p.heads * row_tiles(p, c), p.sequences}, .block = {threads_of(c)}, .shared = shared_bytes(p, c), .overlap = true};
 }
 constexpr Launch launch_decode_mma_sum(Problem p, Config c) {
   return {.grid = {ceil_div(query_rows(p), 4L)}, .block = {128}, .enabled = c.split > 1, .overlap = true};
 }
 
 template <class T>
-REFERENCE(query_rows(p)) TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5)
-void decode_mma_reference_lse(long row, const T* q, const T* k, const i32* table, const i32* lengths, double* lse, float scale, Problem p) {
+REFERENCE(query_rows(p))
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_mma_reference_lse(long row, const T* q, const T* k, const i32* table,
+                                                                                 const i32* lengths, double* lse, float scale, Problem p) {
   lse_at(row, q, k, table, lengths, lse, scale, p);
 }
 // Weights are rounded to T before the product with v.
 template <class T>
-REFERENCE(query_rows(p) * p.head / 32) TOLERANCE(out, .absolute = 0.01, .relative = 0.006)
-void decode_mma_reference(long i, const T* q, const T* k, const T* v, const i32* table, const i32* lengths, double* out, double* lse,
-                          float scale, Problem p) {
+REFERENCE(query_rows(p) * p.head / 32)
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_mma_reference(long i, const T* q, const T* k, const T* v, const i32* table,
+                                                                              const i32* lengths, double* out, double* lse, float scale,
+                                                                              Problem p) {
   out_at(i, q, k, v, table, lengths, out, lse, scale, p);
 }
 
-SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16}, {.sequences = 2, .heads = 1, .queries = 5, .longest = 130, .page = 128},
+SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
+       {.sequences = 2, .heads = 1, .queries = 5, .longest = 130, .page = 128},
        {.sequences = 5, .heads = 1, .group = 7, .queries = 3, .longest = 77, .varied = 50, .page = 77},
        {.sequences = 1, .heads = 1, .group = 2, .longest = 200, .varied = 20, .page = 64});
 
+#include "../attention_mma/products.h"
+#include "../attention_mma/tile.h"
 #include "../attention_rows.h"
 #include "../gemm_mma/instructions.h"
-#include "../attention_mma/tile.h"
-#include "../attention_mma/products.h"
 #include "part.h"
 
 template <class T, Config c>
-KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c))
-void decode_mma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(cache_elements(p), .normal) const T* __restrict__ k,
-                IN(cache_elements(p), .normal) const T* __restrict__ v, IN(cache_pages(p), .permutation) const i32* __restrict__ table,
-                IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
-                OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-                WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) float* __restrict__ part_out,
-                WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
+KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c)) void decode_mma(
+    IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(cache_elements(p), .normal) const T* __restrict__ k,
+    IN(cache_elements(p), .normal) const T* __restrict__ v, IN(cache_pages(p), .permutation) const i32* __restrict__ table,
+    IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+    OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
+    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) float* __restrict__ part_out,
+    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, memory);
   grid_dependency_wait();
@@ -105,7 +112,7 @@ void decode_mma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(
   const long sequence = blockIdx.z, head = blockIdx.y % p.heads, tile = blockIdx.y / p.heads;
   const int length = lengths[sequence], begin = (int)(blockIdx.x * part_keys(p, c));
   if (begin >= length) return;
-  Warp<T, c> warp{p, memory, scale * 1.44269504f, sequence, head, tile * c.wm, length};
+  Warp<T, c> warp{p, memory, power_scale(scale), sign_of(scale), sequence, head, tile * c.wm, length};
   warp.load_rows(q);
   warp.run(k, v, table + sequence * pages_of_sequence(p), begin, (int)min_of((long)length, begin + part_keys(p, c)));
   warp.join();
@@ -119,11 +126,12 @@ void decode_mma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(
 
 /// Adds up the parts of each row; a warp has one.
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(128)
-void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
-                    OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-                    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) const float* __restrict__ part_out,
-                    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* __restrict__ part_lse, Problem p) {
+KERNEL LAUNCH_BOUNDS(128) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+                                              OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
+                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1)
+                                                  const float* __restrict__ part_out,
+                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* __restrict__ part_lse,
+                                              Problem p) {
   constexpr int kPairs = Problem::head / 64;  // of a lane
   grid_dependency_wait();
   launch_dependents();

@@ -2,11 +2,12 @@
 // What a block computes: rows of q that share a head of k and v, and a part of a sequence's keys.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-template <class T, Config c> struct Warp {
+template <class T, Config c>
+struct Warp {
   static constexpr int kHead = Problem::head, kDown = c.wm / 16, kSteps = kHead / 16, kTile = c.bn * kHead * 2, kWords = kHead / 8;
   Problem p;
   unsigned char* memory;
-  float scale;  // of scores, for powers of two
+  float scale, sign;  // of scores, for powers of two: above 0; 1 or -1
   long sequence, head, first_row;
   int length;
   TwoRows rows[kDown];
@@ -50,8 +51,8 @@ template <class T, Config c> struct Warp {
     }
   }
 
-  /// The steps of the part from `begin` to `end`, of which this warp takes every c.warps-th. `table` has the sequence's pages; the page of a
-  /// step is read while the step before is started.
+  /// The steps of the part from `begin` to `end`, of which this warp takes every c.warps-th. `table` has the sequence's pages; the page of
+  /// a step is read while the step before is started.
   HONE_DEVICE void run(const T* k, const T* v, const i32* table, int begin, int end) {
     constexpr int kStride = c.warps * c.bn;
     const int first = begin + warp() * c.bn, count = first < end ? (end - first + kStride - 1) / kStride : 0;
@@ -80,16 +81,16 @@ template <class T, Config c> struct Warp {
   HONE_DEVICE void add(unsigned tile, int key) {
     float scores[kDown][c.bn / 2], factor[kDown][2];
     unsigned weights[kDown][c.bn / 4];
-    scores_of_tile<T, kDown, c.bn>(scores, tile, [&](unsigned (&to)[4], int i, int step) {
+    scores_of_tile<T, kDown, c.bn>(scores, tile, [&](unsigned(&to)[4], int i, int step) {
 #pragma unroll
       for (int e = 0; e < 4; ++e) to[e] = of_q[i * kSteps + step][e];
     });
-    const bool whole = key + c.bn <= length - p.queries + 1;
+    const bool clear = sign > 0.0f && key + c.bn <= length - p.queries + 1;
 #pragma unroll
     for (int i = 0; i < kDown; ++i) {
-      if (!whole) {
+      if (!clear) {
         const long row = first_row + i * 16 + lane_of_warp() / 4;
-        TwoRows::hide(scores[i], {0L, 0L}, {end_of(row), end_of(row + 8)}, key);
+        TwoRows::hide(scores[i], sign, {0L, 0L}, {end_of(row), end_of(row + 8)}, key);
       }
       rows[i].template weigh<0, 0>(scores[i], scale, factor[i]);
       TwoRows::rescale<0>(sums[i], factor[i]);
@@ -126,7 +127,8 @@ template <class T, Config c> struct Warp {
   }
 
   /// Writes the mean over all warps; a thread has pairs of elements of a row.
-  template <class Out> HONE_DEVICE void write(Out* out, float* lse) const {
+  template <class Out>
+  HONE_DEVICE void write(Out* out, float* lse) const {
     for (int i = (int)threadIdx.x; i < c.wm * (kHead / 2); i += threads_of(c)) {
       const int row = i / (kHead / 2), pair = i % (kHead / 2) * 2;
       if (first_row + row >= shared_rows(p)) break;

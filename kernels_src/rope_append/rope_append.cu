@@ -6,11 +6,11 @@
 
 struct Problem {
   long tokens = 8192;
-  long heads = 8;                         // heads of k and v
-  long group = 4;                         // heads of q that share one of k and v
-  long positions = 16384;                 // rows of cosines and sines
-  long slots = 16384;                     // of the cache: at least one for each token
-  RANGE(2, 512) STATIC long head = 128;   // elements of a head
+  long heads = 8;                        // heads of k and v
+  long group = 4;                        // heads of q that share one of k and v
+  long positions = 16384;                // rows of cosines and sines
+  long slots = 16384;                    // of the cache: at least one for each token
+  RANGE(2, 512) STATIC long head = 128;  // elements of a head
 };
 
 struct Config {
@@ -26,35 +26,41 @@ HONE_BOTH constexpr long all_heads(Problem p) { return query_heads(p) + 2 * p.he
 HONE_BOTH constexpr long threads_of_head(Config c) { return Problem::head / 2 / c.vec; }
 constexpr long work_of(Problem p, Config c) { return p.tokens * ceil_div(all_heads(p), (long)c.items) * (p.head / 2 / c.vec); }
 
-template <class T> constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.slots < p.tokens) return false;                // each token has a slot of its own
-  if (p.head % 2 != 0) return false;                   // pairs
-  if (c.block > d.threads_per_block) return false;     // the device's limit
-  if (c.vec * sizeof(T) > 16) return false;            // the widest access there is
-  if (p.head / 2 % c.vec != 0) return false;           // whole accesses
-  return work_of(p, c) <= c.block * 2000000000L;       // blocks of a grid
+template <class T>
+constexpr bool valid(Problem p, Config c, Device d) {
+  if (p.slots < p.tokens) return false;             // each token has a slot of its own
+  if (p.head % 2 != 0) return false;                // pairs
+  if (c.block > d.threads_per_block) return false;  // the device's limit
+  if (c.vec * sizeof(T) > 16) return false;         // the widest access there is
+  if (p.head / 2 % c.vec != 0) return false;        // whole accesses
+  return work_of(p, c) <= c.block * 2000000000L;    // blocks of a grid
 }
 
 constexpr Launch launch(Problem p, Config c) {
   return {.grid = {ceil_div(work_of(p, c), (long)c.block)}, .block = {c.block}, .overlap = true};
 }
 
-template <class T> constexpr Cost cost(Problem p) {
-  return {.flops = 3.0 * p.tokens * (query_heads(p) + p.heads) * p.head, .bytes = 2.0 * sizeof(T) * p.tokens * all_heads(p) * p.head + 4.0 * p.tokens * p.head};
+template <class T>
+constexpr Cost cost(Problem p) {
+  return {.flops = 3.0 * p.tokens * (query_heads(p) + p.heads) * p.head,
+          .bytes = 2.0 * sizeof(T) * p.tokens * all_heads(p) * p.head + 4.0 * p.tokens * p.head};
 }
 
 /// Cosines, then sines, of a position's angles.
-template <class T> INPUT(angles) float angles_input(long i, Problem p) {
+template <class T>
+INPUT(angles)
+float angles_input(long i, Problem p) {
   const long half = Problem::head / 2, e = i % half;
   const double angle = (double)(i / Problem::head) * exp(-9.210340371976184 * 2.0 * e / Problem::head);
   return (float)(i / half % 2 == 0 ? cos(angle) : sin(angle));
 }
 
 template <class T>
-REFERENCE(p.tokens * all_heads(p) * p.head / 2)
-void rope_append_reference(long i, const T* q, const T* k, const T* v, const float* angles, const i32* position, const i32* slot, double* rotated,
-                           double* k_cache, double* v_cache, Problem p) {
-  const long half = Problem::head / 2, e = i % half, head = i / half % all_heads(p), token = i / half / all_heads(p), heads = query_heads(p);
+REFERENCE(p.tokens* all_heads(p) * p.head / 2)
+void rope_append_reference(long i, const T* q, const T* k, const T* v, const float* angles, const i32* position, const i32* slot,
+                           double* rotated, double* k_cache, double* v_cache, Problem p) {
+  const long half = Problem::head / 2, e = i % half, head = i / half % all_heads(p), token = i / half / all_heads(p),
+             heads = query_heads(p);
   const double cosine = angles[position[token] * Problem::head + e], sine = angles[position[token] * Problem::head + half + e];
   const bool is_q = head < heads, is_v = head >= heads + p.heads;
   const long from = (is_q ? token * heads + head : token * p.heads + (head - heads) % p.heads) * Problem::head + e;
@@ -66,15 +72,16 @@ void rope_append_reference(long i, const T* q, const T* k, const T* v, const flo
   target[to + half] = is_v ? y : y * cosine + x * sine;
 }
 
-SHAPES({.tokens = 7, .heads = 1, .group = 3, .positions = 50, .slots = 9}, {.tokens = 33, .heads = 3, .group = 1, .positions = 5, .slots = 33});
+SHAPES({.tokens = 7, .heads = 1, .group = 3, .positions = 50, .slots = 9},
+       {.tokens = 33, .heads = 3, .group = 1, .positions = 5, .slots = 33});
 
 template <class T, Config c>
-KERNEL LAUNCH_BOUNDS(c.block)
-void rope_append(IN(p.tokens * query_heads(p) * p.head, .normal) const T* __restrict__ q, IN(p.tokens * p.heads * p.head, .normal) const T* __restrict__ k,
-                 IN(p.tokens * p.heads * p.head, .normal) const T* __restrict__ v, IN(p.positions * p.head) const float* __restrict__ angles,
-                 IN(p.tokens, .below = p.positions) const i32* __restrict__ position, IN(p.tokens, .below = p.slots, .distinct) const i32* __restrict__ slot,
-                 OUT(p.tokens * query_heads(p) * p.head) T* __restrict__ rotated, INOUT(p.slots * p.heads * p.head) T* __restrict__ k_cache,
-                 INOUT(p.slots * p.heads * p.head) T* __restrict__ v_cache, Problem p) {
+KERNEL LAUNCH_BOUNDS(c.block) void rope_append(
+    IN(p.tokens* query_heads(p) * p.head, .normal) const T* __restrict__ q, IN(p.tokens* p.heads* p.head, .normal) const T* __restrict__ k,
+    IN(p.tokens* p.heads* p.head, .normal) const T* __restrict__ v, IN(p.positions* p.head) const float* __restrict__ angles,
+    IN(p.tokens, .below = p.positions) const i32* __restrict__ position,
+    IN(p.tokens, .below = p.slots, .distinct) const i32* __restrict__ slot, OUT(p.tokens* query_heads(p) * p.head) T* __restrict__ rotated,
+    INOUT(p.slots* p.heads* p.head) T* __restrict__ k_cache, INOUT(p.slots* p.heads* p.head) T* __restrict__ v_cache, Problem p) {
   constexpr int kHalf = Problem::head / 2, kThreads = kHalf / c.vec;
   const unsigned heads = (unsigned)query_heads(p), groups = (unsigned)ceil_div(all_heads(p), (long)c.items);
   const long at = (long)blockIdx.x * c.block + threadIdx.x;
@@ -89,7 +96,7 @@ void rope_append(IN(p.tokens * query_heads(p) * p.head, .normal) const T* __rest
   for (int i = 0; i < c.items; ++i) {
     const unsigned head = first + i;
     if (head >= all_heads(p)) break;
-    const T* const from = head < heads ? q + (token * heads + head) * Problem::head
+    const T* const from = head < heads             ? q + (token * heads + head) * Problem::head
                           : head < heads + p.heads ? k + (token * p.heads + head - heads) * Problem::head
                                                    : v + (token * p.heads + head - heads - p.heads) * Problem::head;
     x[i] = load_packet<T, c.vec, c.stream>(from + e);
@@ -113,7 +120,8 @@ void rope_append(IN(p.tokens * query_heads(p) * p.head, .normal) const T* __rest
       store_packet<c.stream>(to + kHalf, y[i]);
       continue;
     }
-    T* const to = (head < heads ? rotated + (token * heads + head) * Problem::head : k_cache + (in_cache + head - heads) * Problem::head) + e;
+    T* const to =
+        (head < heads ? rotated + (token * heads + head) * Problem::head : k_cache + (in_cache + head - heads) * Problem::head) + e;
     float low[c.vec], high[c.vec];
 #pragma unroll
     for (int j = 0; j < c.vec; ++j) {

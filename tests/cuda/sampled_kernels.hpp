@@ -25,7 +25,8 @@ inline DeviceInfo large(const std::string& architecture, std::int64_t compute_ca
 }
 
 /// Some configurations can be launched as they are planned.
-inline void check_plans(const KernelSpec& spec, const Problem& problem, const SearchSpace& space, const DeviceInfo& device, std::size_t count) {
+inline void check_plans(const KernelSpec& spec, const Problem& problem, const SearchSpace& space, const DeviceInfo& device,
+                        std::size_t count) {
   std::mt19937_64 random(1);
   for (const auto position : space.sample(random, count)) {
     CAPTURE(text(spec.parameters, space.at(position)));

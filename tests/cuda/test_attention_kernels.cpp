@@ -38,8 +38,8 @@ void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& d
 
 TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
   const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
-  for (const Shape& shape :
-       {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}}, Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}}}) {
+  for (const Shape& shape : {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
+                             Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}}}) {
     const Problem problem = attention_problem(spec, shape);
     CAPTURE(text(problem.shape));
     for (const auto& other : {large("sm_80", 80), large("sm_100a", 100)}) {
@@ -66,6 +66,33 @@ TEST_CASE("attention by warps compiles for each family since Ampere") {
   check_registers("attention_mma", {{"head", 256}}, large("sm_100a", 100), {"bn=32"});
   const KernelSpec& spec = **find_builtin_kernel("attention_mma");
   CHECK_FALSE(space_of(spec, attention_problem(spec, {}), large("sm_75", 75)).ok());
+}
+
+TEST_CASE("decoding by warps compiles for each family since Ampere; only split sequences have a second pass") {
+  check_registers("decode_mma", {}, large("sm_80", 80), {"", "split=8,stages=4"});
+  check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"});
+  check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2"});
+  const KernelSpec& spec = **find_builtin_kernel("decode_mma");
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const auto passes = [&](const char* configuration) {
+    return plan_launch(spec, attention_problem(spec, {}), parse_configuration(spec.parameters, configuration).value(), hopper)
+        .value()
+        .size();
+  };
+  CHECK(passes("split=1") == 1);
+  CHECK(passes("split=2") == 2);
+}
+
+TEST_CASE("the keys of a step of decode lie in one page") {
+  const KernelSpec& spec = **find_builtin_kernel("decode_mma");
+  const auto has = [&](std::int64_t page, const char* configuration) {
+    const auto space = space_of(spec, attention_problem(spec, {{"page", page}}), large("sm_90a", 90));
+    return space.ok() && space->contains(parse_configuration(spec.parameters, configuration).value());
+  };
+  CHECK(has(16, "bn=16"));
+  CHECK_FALSE(has(16, "bn=32"));
+  CHECK_FALSE(has(100, "bn=16"));
+  CHECK(has(4096, "bn=32"));  // contiguous
 }
 
 TEST_CASE("queries without keys have no answer") {
