@@ -1,5 +1,6 @@
 #pragma once
 // One thread's part of a row of a head that c.lanes threads share: c.vec neighbouring elements in each of several places.
+#include "packet.h"
 
 template <class T, Config c>
 struct Part {

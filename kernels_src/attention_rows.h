@@ -1,6 +1,8 @@
 #pragma once
 // Two rows of attention in the registers of four lanes, as products on tensor cores leave them: lane l has rows l / 4 and 8 below, and of
 // each block of 8 columns l % 4 * 2 and the next. Elements 4i and 4i + 1 are of the first row, 4i + 2 and 4i + 3 of the second.
+#include "approximate.h"
+#include "packet.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// 2^x to 1e-4 of it, without the special-function unit, which computes 16 in a cycle where 128 multiply-adds run; 2^-126 where it would

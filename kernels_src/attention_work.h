@@ -1,5 +1,6 @@
 #pragma once
 // Which queries a tile has, which keys those see, and where their results go.
+#include "attention_rows.h"
 
 struct Work {
   int sequence, head, first;   // the first query

@@ -2,9 +2,6 @@
 // lse is the logarithm of the sum of exponentials.
 #include <hone/kernel.h>
 
-#include "../approximate.h"
-#include "../packet.h"
-
 struct Problem {
   long batch = 4;                         // sequences
   long heads = 32;                        // heads of k and v
@@ -75,11 +72,6 @@ TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_mma_reference
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
        {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70});
 
-#include "../attention_rows.h"
-#include "../attention_work.h"
-#include "../gemm_mma/instructions.h"
-#include "products.h"
-#include "tile.h"
 #include "warp.h"
 
 template <class T, Config c>

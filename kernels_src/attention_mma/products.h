@@ -1,5 +1,6 @@
 #pragma once
 // The two products of attention, of a warp and a tile of keys or values in shared memory.
+#include "tile.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 HONE_DEVICE int lane_of_warp() { return (int)threadIdx.x % 32; }

@@ -1,5 +1,6 @@
 #pragma once
 // How tiles come into shared memory.
+#include "../gemm_mma/instructions.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// The place, in bytes, of a word of 16 bytes of a line of a tile.

@@ -1,5 +1,7 @@
 #pragma once
 // What a warp computes: its rows of the tile, 16 or 32.
+#include "../attention_work.h"
+#include "products.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <class T, Config c>

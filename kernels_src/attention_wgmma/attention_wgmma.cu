@@ -3,9 +3,6 @@
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
 
-#include "../approximate.h"
-#include "../packet.h"
-
 struct Problem {
   long batch = 4;                         // sequences
   long heads = 32;                        // heads of k and v
@@ -100,13 +97,8 @@ SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batc
 
 // ---- the kernel
 // ---------------------------------------------------------------------------------------------------------------------------
-#include "../attention_rows.h"
-#include "../attention_work.h"
 #include "consumer.h"
-#include "instructions.h"
 #include "producer.h"
-#include "products.h"
-#include "shared.h"
 
 // The tensor maps' axes: elements of a head, heads, tokens, sequences; or, in layout 2, tokens before heads.
 template <class T, Config c>

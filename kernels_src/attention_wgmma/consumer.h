@@ -1,5 +1,9 @@
 #pragma once
 // A consumer: a warpgroup that computes 64 rows of a tile, each of its warps 16 of them.
+#include "../attention_work.h"
+#include "instructions.h"
+#include "products.h"
+#include "shared.h"
 
 #if defined(HONE_HOPPER)
 template <class T, Config c>

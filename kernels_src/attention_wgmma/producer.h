@@ -1,5 +1,8 @@
 #pragma once
 // The producer: one thread of a block chooses its tiles and loads q, and k and v ahead of the consumers, by TMA.
+#include "../attention_work.h"
+#include "instructions.h"
+#include "shared.h"
 
 #if defined(HONE_HOPPER)
 template <Config c>

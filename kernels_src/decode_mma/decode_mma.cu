@@ -3,9 +3,6 @@
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
 
-#include "../approximate.h"
-#include "../packet.h"
-
 struct Problem {
   long sequences = 32;
   long heads = 8;                         // heads of k and v
@@ -91,10 +88,6 @@ SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
        {.sequences = 5, .heads = 1, .group = 7, .queries = 3, .longest = 77, .varied = 50, .page = 77},
        {.sequences = 1, .heads = 1, .group = 2, .longest = 200, .varied = 20, .page = 64});
 
-#include "../attention_mma/products.h"
-#include "../attention_mma/tile.h"
-#include "../attention_rows.h"
-#include "../gemm_mma/instructions.h"
 #include "part.h"
 
 template <class T, Config c>

@@ -1,5 +1,7 @@
 #pragma once
 // What a block computes: rows of q that share a head of k and v, and a part of a sequence's keys.
+#include "../attention_mma/products.h"
+#include "../attention_rows.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <class T, Config c>
