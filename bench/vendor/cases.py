@@ -11,13 +11,18 @@ AXES = {
     "softmax": ("rows", "cols"), "layernorm": ("rows", "cols"), "rmsnorm": ("rows", "cols"), "row_sum": ("rows", "cols"),
     "transpose": ("rows", "cols"), "bias_gelu": ("rows", "cols"), "residual_rmsnorm": ("rows", "cols"),
     "gemm": ("m", "n", "k"),
+    "attention": ("batch", "heads", "group", "queries", "head"), "attention_full": ("batch", "heads", "group", "queries", "head"),
+    "decode": ("sequences", "heads", "group", "longest", "head"),
 }
+ATTENTION = {"attention": 1, "attention_full": 0}  # whether it is causal
 
 # Kernels that can solve a work, best first; those that a build lacks are passed over. `gemm` is for where no other is there.
 KERNELS = {
     ("gemm", "f32"): ("gemm", "gemv"),
     ("gemm", "f16"): ("gemm_wgmma", "gemm_mma", "gemv", "gemm"),
     ("gemm", "bf16"): ("gemm_wgmma", "gemm_mma", "gemv", "gemm"),
+    ("attention", "bf16"): ("attention_wgmma", "attention_mma"), ("attention_full", "bf16"): ("attention_wgmma", "attention_mma"),
+    ("decode", "bf16"): ("decode_mma",),
 }
 TENSOR_CORE_KERNELS = ("gemm_wgmma", "gemm_mma")
 
@@ -40,6 +45,9 @@ TABLE = (
     ("scan", ("f32", "bf16"), ((GIB_F32,),)),
     ("bias_gelu", ("bf16", "f32"), (SQUARE_8192,)),
     ("residual_rmsnorm", ("bf16", "f32"), (SQUARE_8192,)),
+    ("attention", ("bf16",), ((4, 32, 1, 4096, 128), (4, 8, 4, 4096, 128), (1, 8, 4, 16384, 128), (8, 16, 1, 2048, 64), (2, 16, 1, 4096, 256))),
+    ("attention_full", ("bf16",), ((4, 32, 1, 4096, 128),)),
+    ("decode", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
 )
 
 
@@ -60,13 +68,20 @@ class Case:
 
     @property
     def shape(self):
-        return dict(zip(AXES[self.work], self.extents))
+        shape = dict(zip(AXES[self.work], self.extents))
+        if self.work in ATTENTION:
+            shape |= {"keys": shape["queries"], "causal": ATTENTION[self.work]}
+        if self.work == "decode":  # a contiguous cache: what the rivals can read
+            shape["page"] = shape["longest"]
+        return shape
 
     def with_extents(self, extents):
         return dataclasses.replace(self, extents=tuple(extents))
 
     def neighbours(self):
         """Ragged problems beside this one: nothing is a multiple of anything."""
+        if self.work in ATTENTION or self.work == "decode":  # heads and their size stay
+            return [self.with_extents((*self.extents[:3], self.extents[3] + more, self.extents[4])) for more in (1, -3)]
         grown = tuple(extent + 1 for extent in self.extents)
         shrunk = (*self.extents[:-1], max(1, self.extents[-1] - 3))
         if self.work == "gemm":  # few rows stay few rows: a skinny kernel need not do more
@@ -78,6 +93,11 @@ class Case:
         if self.work == "gemm":
             m, n, k = self.extents
             return [(m, k), (k, n)]
+        if self.work in ATTENTION or self.work == "decode":
+            count, heads, group, tokens, head = self.extents
+            cache, rows = (count, tokens, heads, head), 1 if self.work == "decode" else tokens
+            integers = [(count,), (count,)] if self.work == "decode" else []  # the table of pages, and lengths
+            return [(count, rows, heads * group, head), cache, cache, *integers]
         whole, vector = self.extents, self.extents[-1:]
         more = {"layernorm": [vector, vector], "rmsnorm": [vector], "bias_gelu": [vector], "residual_rmsnorm": [whole, vector]}
         return [whole, *more.get(self.work, [])]
@@ -92,6 +112,8 @@ class Case:
         if self.work == "gemm":
             m, n, k = self.extents
             return (m * k + k * n + m * n) * element
+        if self.work in ATTENTION or self.work == "decode":
+            return (2 * math.prod(self.input_shapes()[0]) + 2 * math.prod(self.input_shapes()[1])) * element
         if self.work == "row_sum":
             return (count + self.extents[0]) * element
         if self.work == "full_sum":
@@ -104,6 +126,10 @@ class Case:
 
     @property
     def flops(self):
+        if self.work in ATTENTION or self.work == "decode":
+            count, heads, group, tokens, head = self.extents
+            pairs = tokens if self.work == "decode" else tokens * (tokens + 1) / 2 if ATTENTION[self.work] else tokens * tokens
+            return 4.0 * count * heads * group * head * pairs
         return 2.0 * math.prod(self.extents) if self.work == "gemm" else 0.0
 
 

@@ -72,6 +72,16 @@ class Expression:
         return lambda: self.function(*inputs)
 
 
+class Flex:
+    """FlexAttention; its mask is made once."""
+
+    def __init__(self, causal):
+        self.make = works.flex_attention(causal)
+
+    def bind(self, inputs):
+        return self.make(*inputs)
+
+
 class CopyInto:
     """copy_ into memory that is there already."""
 
@@ -110,6 +120,9 @@ def existing(case, inputs, limit_s, notes):
     function = works.EXPRESSIONS[case.work]
     if case.work == "gemm":
         found = {"cuBLAS": WithLibrary("cublas", function), "cuBLASLt": WithLibrary("cublaslt", function)}
+    elif case.work in works.EXACT:
+        found = {name: Expression(works.with_backend(backend, function)) for name, backend in works.BACKENDS.items()}
+        found["FlexAttention"] = Flex(case.work == "attention")
     else:
         found = {"torch eager": Expression(function)}
     if case.work == "copy":

@@ -2,6 +2,7 @@
 
 import torch
 from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
 EPSILON = 1e-5
@@ -20,6 +21,58 @@ def residual_rmsnorm(x, residual, weight):
     return total, functional.rms_norm(total, (total.shape[-1],), weight, EPSILON)
 
 
+SCALE = 0.25  # the default of Hone's kernels
+
+
+def attention(q, k, v, causal=True):
+    """[batch, tokens, heads, head]; heads of q share those of k and v."""
+    views = [x.transpose(1, 2) for x in (q, k, v)]
+    return functional.scaled_dot_product_attention(*views, is_causal=causal, scale=SCALE, enable_gqa=q.shape[2] != k.shape[2]).transpose(1, 2)
+
+
+def decode(q, k, v, _table, _lengths):
+    """One token of each sequence over all of its contiguous cache: the table is the identity, and lengths are equal."""
+    return attention(q, k, v, False)
+
+
+def exact_attention(q, k, v, causal):
+    """In float64, a head at a time: scores of all heads would not fit."""
+    out, group = torch.empty_like(q), q.shape[2] // k.shape[2]
+    for sequence in range(q.shape[0]):
+        for head in range(q.shape[2]):
+            scores = SCALE * q[sequence, :, head] @ k[sequence, :, head // group].T
+            if causal:
+                scores.masked_fill_(torch.ones_like(scores, dtype=torch.bool).triu_(1), float("-inf"))
+            out[sequence, :, head] = torch.softmax(scores, -1) @ v[sequence, :, head // group]
+    return out
+
+
+def flex_attention(causal):
+    """FlexAttention, compiled for the inputs it is called with."""
+    from torch.nn.attention import flex_attention as flex
+
+    function = torch.compile(flex.flex_attention, dynamic=False)
+
+    def call(q, k, v, *_):
+        views = [x.transpose(1, 2) for x in (q, k, v)]
+        mask = flex.create_block_mask(lambda _b, _h, row, column: row >= column, None, None, q.shape[1], k.shape[1]) if causal else None
+        return lambda: function(*views, block_mask=mask, scale=SCALE, enable_gqa=q.shape[2] != k.shape[2]).transpose(1, 2)
+
+    return call
+
+
+# Implementations of attention in PyTorch, by name.
+BACKENDS = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "FlashAttention": SDPBackend.FLASH_ATTENTION}
+
+
+def with_backend(backend, function):
+    def call(*inputs):
+        with sdpa_kernel(backend):
+            return function(*inputs)
+
+    return call
+
+
 EXPRESSIONS = {
     "copy": lambda x: x.clone(),
     "softmax": lambda x: torch.softmax(x, -1),
@@ -32,6 +85,14 @@ EXPRESSIONS = {
     "bias_gelu": lambda x, bias: functional.gelu(x + bias),
     "residual_rmsnorm": residual_rmsnorm,
     "gemm": lambda a, b: torch.matmul(a, b),
+    "attention": attention,
+    "attention_full": lambda q, k, v: attention(q, k, v, False),
+    "decode": decode,
+}
+EXACT = {
+    "attention": lambda q, k, v: exact_attention(q, k, v, True),
+    "attention_full": lambda q, k, v: exact_attention(q, k, v, False),
+    "decode": lambda q, k, v, _table, _lengths: exact_attention(q, k, v, False),
 }
 
 
@@ -42,7 +103,12 @@ def random_tensor(shape, dtype):
 
 def make_inputs(case):
     """Fresh random inputs, in the order of the expression's parameters and of the kernels' arguments."""
-    return tuple(random_tensor(shape, DTYPES[case.dtype]) for shape in case.input_shapes())
+    shapes = case.input_shapes()
+    if case.work == "decode":
+        table = torch.arange(shapes[3][0], device="cuda", dtype=torch.int32)
+        lengths = torch.full(shapes[4], shapes[1][1], device="cuda", dtype=torch.int32)
+        return (*(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes[:3]), table, lengths)
+    return tuple(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes)
 
 
 def as_tuple(outputs):
@@ -51,13 +117,15 @@ def as_tuple(outputs):
 
 def reference(case, inputs):
     """The same expression on the same inputs in float64."""
-    return as_tuple(EXPRESSIONS[case.work](*(tensor.double() for tensor in inputs)))
+    exact = EXACT.get(case.work, EXPRESSIONS[case.work])
+    return as_tuple(exact(*(tensor.double() for tensor in inputs)))
 
 
 def error(outputs, expected):
-    """Largest over the outputs of ||out - expected|| / ||expected||; NaN if one is not finite everywhere."""
+    """Largest over the outputs of ||out - expected|| / ||expected||; NaN if one is not finite everywhere. What a kernel has beyond the
+    expression's outputs (attention's lse) is not looked at."""
     worst = 0.0
-    for out, right in zip(as_tuple(outputs), expected, strict=True):
+    for out, right in zip(as_tuple(outputs), expected, strict=False):
         difference = torch.linalg.vector_norm(out.reshape(right.shape).double() - right)
         relative = (difference / torch.linalg.vector_norm(right).clamp_min(1e-300)).item()
         worst = relative if relative != relative else max(worst, relative)

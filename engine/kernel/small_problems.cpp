@@ -97,12 +97,13 @@ std::vector<Problem> given_problems(const KernelSpec& spec, const Problem& probl
   std::vector<Problem> given;
   for (const Shape& shape : spec.shapes) {
     Problem made{problem.dtype, shape};
-    const bool fits = largest_argument(spec, made) <= static_cast<double>(limit_elements);
-    bool same_code = true;  // the code at hand has the problem's STATIC fields
     for (std::size_t i = 0; i < std::min(shape.size(), problem.shape.size()); ++i) {
-      same_code = same_code && (!is_compiled_in(spec, shape[i].first) || shape[i].second == problem.shape[i].second);
+      if (is_compiled_in(spec, shape[i].first)) {
+        made.shape[i].second = problem.shape[i].second;  // as the code at hand has it
+      }
     }
-    if (fits && same_code && makes_sense(spec, made) && !(made == problem) && std::ranges::find(given, made) == given.end()) {
+    const bool fits = largest_argument(spec, made) <= static_cast<double>(limit_elements);
+    if (fits && makes_sense(spec, made) && !(made == problem) && std::ranges::find(given, made) == given.end()) {
       given.push_back(std::move(made));
     }
   }

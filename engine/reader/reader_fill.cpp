@@ -18,8 +18,8 @@ constexpr FillNames kFillNames{kFillFlags, kFillNumbers,
                                "is not an item of an input's mark: those are .low = , .below = , .zeros = , .sorted, .distinct, "
                                ".permutation and .normal"};
 
-/// What contradicts itself, as a sentence; empty if nothing does.
-std::string contradiction(const Fill& fill, bool is_integer) {
+/// What contradicts itself, as a sentence; empty if nothing does. The elements may be integers, real numbers or, if they are T, both.
+std::string contradiction(const Fill& fill, bool may_be_integers, bool may_be_real) {
   const bool ranged = fill.low || fill.below;
   if (fill.permutation && (ranged || fill.zeros || fill.sorted || fill.normal)) {
     return "a .permutation holds 0 to N - 1 in any order: it takes no other item";
@@ -36,10 +36,10 @@ std::string contradiction(const Fill& fill, bool is_integer) {
   if (fill.distinct && fill.zeros) {
     return ".distinct elements cannot have a share of .zeros";
   }
-  if ((fill.distinct || fill.permutation) && !is_integer) {
+  if ((fill.distinct || fill.permutation) && !may_be_integers) {
     return ".distinct and .permutation are for integers";
   }
-  if (fill.normal && is_integer) {
+  if (fill.normal && !may_be_real) {
     return ".normal is for real numbers";
   }
   return "";
@@ -60,8 +60,8 @@ void KernelReader::read_fill(const std::vector<Mark>& items, const Shape& shape,
   Scope scope = shape.scope;
   scope.config.clear();  // inputs are the same for all configurations
   Fill fill = read_items(items, scope, static_cast<std::size_t>(index), &Argument::fill, kFillNames);
-  const bool whole = !argument.element_is_t && is_integer(argument.dtype);
-  if (const std::string why = contradiction(fill, whole || argument.element_is_t); !why.empty()) {
+  const bool whole = is_integer(argument.dtype), is_t = argument.element_is_t;
+  if (const std::string why = contradiction(fill, whole || is_t, !whole || is_t); !why.empty()) {
     throw BadKernel(diagnostic(items[1].where, fmt::format("argument '{}': {}", argument.name, why)));
   }
   spec_.arguments[static_cast<std::size_t>(index)].fill = std::move(fill);

@@ -74,6 +74,10 @@ void KernelReader::add_shape(const MarkTexts::Item& item) {
   hone::Shape shape;
   const auto fail = [&](const std::string& why) { throw BadKernel(diagnostic(item.where, fmt::format("SHAPES: {}", why))); };
   for (const ProblemField& field : spec_.problem) {
+    if (field.is_static()) {  // no member that an initializer could name: it has the value of the problem that is tuned
+      shape.emplace_back(field.name, field.default_value);
+      continue;
+    }
     const Form* const value = item.form.field(field.name);
     if (value == nullptr || !value->scalar.is_constant()) {
       fail(fmt::format("the value of '{}' is not a constant", field.name));

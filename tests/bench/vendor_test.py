@@ -65,6 +65,14 @@ class Cases(unittest.TestCase):
         self.assertEqual(cases.parse_case("softmax:bf16:3x5").bytes, 60)
         self.assertEqual(cases.parse_case("gemm:f32:2x3x5").bytes, 4 * (10 + 15 + 6))
         self.assertEqual(cases.parse_case("row_sum:f32:3x5").bytes, 72)
+        self.assertEqual(cases.parse_case("decode:bf16:2x3x4x100x64").bytes, 2 * (2 * 2 * 12 * 64 + 2 * 2 * 100 * 3 * 64))
+
+    def test_attention(self):
+        causal, full = (cases.parse_case(f"{work}:bf16:2x3x4x10x64") for work in ("attention", "attention_full"))
+        self.assertEqual((causal.shape["keys"], causal.shape["causal"], full.shape["causal"]), (10, 1, 0))
+        self.assertEqual((causal.flops, full.flops), (4 * 2 * 12 * 64 * 55, 4 * 2 * 12 * 64 * 100))
+        self.assertEqual([case.extents for case in full.neighbours()], [(2, 3, 4, 11, 64), (2, 3, 4, 7, 64)])
+        self.assertEqual(cases.parse_case("decode:bf16:2x3x4x10x64").shape["page"], 10)  # contiguous
 
 
 class Plans(unittest.TestCase):

@@ -116,6 +116,24 @@ TEST_CASE("SHAPES lists problems; fields that are left out have their defaults")
   CHECK(given[0].dtype == DTypes(DType::kF16));
 }
 
+TEST_CASE("a shape has the values of the problem in fields that are compiled in") {
+  if (!can_read()) {
+    return;
+  }
+  const KernelSpec spec = read_text(
+      "#include <hone/kernel.h>\nstruct Problem { long n = 100; STATIC long width = 4; };\nstruct Config { TUNE(32, 64) int block = 32; "
+      "};\n"
+      "constexpr Launch launch(Problem p, Config c) { return {.grid = {p.n}, .block = {c.block}}; }\n"
+      "template <class T> REFERENCE(p.n * p.width) void add_reference(long i, const T* x, double* y, Problem p) { y[i] = x[i]; }\n"
+      "SHAPES({.n = 3});\n"
+      "template <class T, Config c> KERNEL void add(IN(p.n * p.width, .normal) const T* x, OUT(p.n * p.width) T* y, Problem p) {}\n");
+  REQUIRE(spec.shapes.size() == 1);
+  const Problem tuned{DType::kF16, Shape{{"n", 100}, {"width", 8}}};
+  const std::vector<Problem> given = given_problems(spec, tuned, 64);
+  REQUIRE(given.size() == 1);
+  CHECK(given[0].shape == Shape{{"n", 3}, {"width", 8}});
+}
+
 TEST_CASE("what is wrong with a shape is said where it stands") {
   if (!can_read()) {
     return;

@@ -1,0 +1,95 @@
+// Attention on tensor cores, a warp at a time: out = softmax(scale * q k^T) v for each sequence and head, over the keys that a query sees;
+// lse is the logarithm of the sum of exponentials.
+#include <hone/kernel.h>
+
+struct Problem {
+  long batch = 4;                         // sequences
+  long heads = 32;                        // heads of k and v
+  long group = 1;                         // heads of q that share one of k and v
+  long queries = 4096, keys = 4096;       // tokens of a sequence: of q and out; of k and v
+  RANGE(32, 512) STATIC long head = 128;  // elements of a head: multiples of 32
+  STATIC bool causal = true;              // a query sees no keys behind it; the last query is beside the last key
+  RANGE(0) long window = 0;               // keys that a query sees up to its own, and from it on: itself and those near; 0: all
+  RANGE(1, 2) STATIC long layout = 1;     // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
+};
+
+// A block has a tile of queries, a warp 16 or 32 of them; all share blocks of keys and values in shared memory, in words of 16 bytes that
+// are swizzled so that eight lanes that read a column of words use different banks.
+struct Config {
+  TUNE(1, 2, 4, 8) int warps = 4;         // of a block: they share what is loaded
+  TUNE(16, 32) int wm = 16;               // queries of a warp: more reuse of what it reads, more registers
+  TUNE(16, 32, 64, 96, 128) int bn = 64;  // keys of a block
+  TUNE(1, 2, 3) int stages = 1;           // blocks of keys, and of values, in shared memory: 1 loads keys while values are used
+  TUNE(false, true) bool held = false;    // q stays in registers, not in shared memory
+  TUNE(1, 4, 16, 64) int raster = 16;     // heads that run side by side, so that their keys and values stay in L2
+  TUNE(0, 8) int lazy = 0;                // sums are rescaled only where scores exceed the largest before by more than this power of two
+  TUNE(0, 2) int by_fma = 0;              // of eight exponentials, those that multiply-adds compute instead of the special-function unit
+};
+#include "../attention.h"
+
+HONE_BOTH constexpr int rows_of(const Config& c) { return c.warps * c.wm; }
+HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return ceil_div(p.queries, (long)rows_of(c)); }
+constexpr long shared_bytes(Problem p, Config c) { return (rows_of(c) + 2L * c.stages * c.bn) * p.head * 2; }
+/// Registers of a thread, estimated low: sums, scores, weights, q.
+constexpr long registers_of(Problem p, Config c) { return c.wm / 16 * (p.head / 2 + c.bn / 2 + (c.held ? p.head / 4 : 4)) + 40; }
+
+template <class T>
+constexpr bool valid(Problem p, Config c, Device d) {
+  if (!has_answer(p)) return false;                        // queries without keys
+  if (d.compute_capability < 80) return false;             // mma of bf16 and cp.async
+  if (p.head % 64 != 0 || p.head > 256) return false;      // rows of whole groups of words; registers
+  return shared_bytes(p, c) <= d.shared_memory_per_block;  // the device's limit
+}
+
+template <class T>
+constexpr bool likely(Problem p, Config c, Device d) {
+  if (registers_of(p, c) > 255) return false;                                            // spills: a thread has no more
+  if (registers_of(p, c) * c.warps * 32 > d.registers_per_multiprocessor) return false;  // spills: a multiprocessor has no more
+  if (c.warps < 4 && p.queries > 32) return false;                                       // what is loaded is used by too few
+  if (rows_of(c) > 16 && rows_of(c) >= 2 * p.queries) return false;                      // more than half of every tile is outside
+  if (c.bn > 16 && c.bn >= 2 * p.keys) return false;                                     // more than half of the block is outside
+  return c.raster == 1 || c.raster < 4 * p.batch * query_heads(p);                       // the same order as with a smaller one
+}
+
+constexpr Launch launch(Problem p, Config c) {
+  return {.grid = {p.batch * query_heads(p) * tiles_of_head(p, c)}, .block = {c.warps * 32}, .shared = shared_bytes(p, c)};
+}
+
+template <class T>
+REFERENCE(query_rows(p))
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_mma_reference_lse(long row, const T* q, const T* k, double* lse,
+                                                                                    float scale, Problem p) {
+  lse_at(row, q, k, lse, scale, p);
+}
+// Weights are rounded to T before the product with v.
+template <class T>
+REFERENCE(query_rows(p) * p.head / 32)
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_mma_reference(long i, const T* q, const T* k, const T* v, double* out,
+                                                                                 double* lse, float scale, Problem p) {
+  out_at(i, q, k, v, out, lse, scale, p);
+}
+
+SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
+       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70});
+
+#include "warp.h"
+
+template <class T, Config c>
+KERNEL DTYPES(bf16, f16)
+    LAUNCH_BOUNDS(c.warps * 32) void attention_mma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q,
+                                                   IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ k,
+                                                   IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ v,
+                                                   OUT(query_rows(p) * p.head) T* __restrict__ out,
+                                                   OUT(query_rows(p)) float* __restrict__ lse, SCALAR(0.25) float scale, Problem p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  SHARED_DYNAMIC(unsigned char, memory);
+  const Work work = work_at<c>(p, scale, (int)blockIdx.x);
+  const long keys = place_of(work.sequence, 0, work.head / p.group, p.keys, p.heads);
+  const Rows<T> of_q{q + place_of(work.sequence, work.first, work.head, p.queries, query_heads(p)), token_stride(query_heads(p)),
+                     (int)(p.queries - work.first)};
+  const Rows<T> of_k{k + keys, token_stride(p.heads), (int)p.keys}, of_v{v + keys, token_stride(p.heads), (int)p.keys};
+  Warp<T, c> warp{p, (unsigned)__cvta_generic_to_shared(memory), power_scale(scale), sign_of(scale)};
+  warp.run(of_q, of_k, of_v, work);
+  warp.write(out, lse, work);
+#endif
+}

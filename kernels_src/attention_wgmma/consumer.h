@@ -1,0 +1,173 @@
+#pragma once
+// A consumer: a warpgroup that computes 64 rows of a tile, each of its warps 16 of them.
+#include "../attention_work.h"
+#include "instructions.h"
+#include "products.h"
+#include "shared.h"
+
+#if defined(HONE_HOPPER)
+template <class T, Config c>
+struct Consumer {
+  static constexpr int kHead = Problem::head, kLine = 128;
+  Problem p;
+  SharedLayout<c> layout;
+  T* to;
+  float* lse;
+  float scale, sign;        // of scores, for powers of two: above 0; 1 or -1
+  int rank, group, thread;  // of the block in its cluster; consumer of the block; thread of the warpgroup
+  float sums[kHead / 2], scores[c.bn / 2];
+  hopper::u32 weights[c.bn / 4];  // rounded, in pairs
+  TwoRows rows;
+
+  /// Starts scores = q k^T.
+  HONE_DEVICE void start_scores(int stage) {
+    const hopper::u64 a = hopper::matrix_descriptor(layout.q() + group * 64 * kLine, 16, 8 * kLine);
+    const hopper::u64 b = hopper::matrix_descriptor(layout.k(stage), 16, 8 * kLine);
+#pragma unroll
+    for (int e = 0; e < kHead / 16; ++e) {
+      const int panel = e / 4, word = e % 4 * 2;
+      scores_product<T, c.bn>(scores, a + panel * (rows_of(c) * kLine / 16) + word, b + panel * (c.bn * kLine / 16) + word, e > 0);
+    }
+    hopper::wgmma_commit_group();
+  }
+
+  /// Starts sums = weights v, or adds it.
+  HONE_DEVICE void start_sums(int stage, bool accumulate) {
+    const hopper::u64 b = hopper::matrix_descriptor(layout.v(stage), c.bn * kLine, 8 * kLine);
+#pragma unroll
+    for (int key = 0; key < c.bn / 16; ++key) {
+      weighted_sum<T, kHead>(sums, weights + key * 4, b + key * (16 * kLine / 16), accumulate || key > 0);
+    }
+    hopper::wgmma_commit_group();
+  }
+
+  /// From scores to weights, not yet rounded; sums so far are to be multiplied by `factor`.
+  HONE_DEVICE void weigh(const Work& work, int block, float (&factor)[2]) {
+    if (!work.is_clear(block)) hide_unseen(scores, sign, p, work.first + first_row(), (long)block * c.bn);
+    rows.template weigh<c.lazy, c.by_fma>(scores, scale, factor);
+  }
+
+  /// Releases a stage that the warpgroup has read, to every block that loads into it.
+  HONE_DEVICE void release(hopper::u32 barrier) const {
+    if constexpr (c.cluster == 1) {
+      if (thread == 0) hopper::mbarrier_arrive(barrier);
+    } else {
+      if (thread < c.cluster) hopper::mbarrier_arrive_remote(barrier, thread);
+    }
+  }
+  HONE_DEVICE void take_turn() const {
+    if constexpr (c.pingpong) hopper::named_barrier_sync(1 + group, 256);
+  }
+  HONE_DEVICE void pass_turn() const {
+    if constexpr (c.pingpong) named_barrier_arrive(1 + (group + 1) % c.consumers, 256);
+  }
+
+  /// The row, in the tile, of this thread's first row.
+  HONE_DEVICE int first_row() const { return group * 64 + thread / 32 * 16 + thread % 32 / 4; }
+
+  /// Releases a block of keys that none of the warpgroup's queries sees. All consumers take a turn for each block of a tile but one.
+  HONE_DEVICE void skip(PipelineState<c>& k_state, PipelineState<c>& v_state, bool has_turn) const {
+    hopper::mbarrier_wait(layout.k_full(k_state.stage), k_state.parity);
+    release(layout.k_empty(k_state.stage));
+    k_state.advance();
+    if (has_turn) {
+      take_turn();
+      pass_turn();
+    }
+    hopper::mbarrier_wait(layout.v_full(v_state.stage), v_state.parity);
+    release(layout.v_empty(v_state.stage));
+    v_state.advance();
+  }
+
+  /// Starts a tile: weighs its last block.
+  HONE_DEVICE void start(const Work& work, PipelineState<c>& k_state) {
+    float factor[2];
+    rows = {};
+    hopper::mbarrier_wait(layout.k_full(k_state.stage), k_state.parity);
+    hopper::wgmma_fence();
+    start_scores(k_state.stage);
+    hopper::wgmma_wait_group<0>();
+    settle(scores);
+    release(layout.k_empty(k_state.stage));
+    k_state.advance();
+    weigh(work, work.end - 1, factor);
+    TwoRows::round<T>(weights, scores);
+  }
+
+  /// Computes the scores of a block while the block behind it is weighed and added.
+  HONE_DEVICE void step(const Work& work, int block, PipelineState<c>& k_state, PipelineState<c>& v_state) {
+    float factor[2];
+    hopper::mbarrier_wait(layout.k_full(k_state.stage), k_state.parity);
+    take_turn();
+    hopper::wgmma_fence();
+    start_scores(k_state.stage);
+    hopper::mbarrier_wait(layout.v_full(v_state.stage), v_state.parity);
+    start_sums(v_state.stage, block + 2 < work.end);
+    pass_turn();
+    hopper::wgmma_wait_group<1>();
+    settle(scores);
+    release(layout.k_empty(k_state.stage));
+    k_state.advance();
+    weigh(work, block, factor);
+    finish_before(rows.total[0], rows.total[1], layout.index());
+    hopper::wgmma_wait_group<0>();
+    settle(sums);
+    settle(weights);
+    release(layout.v_empty(v_state.stage));
+    v_state.advance();
+    TwoRows::rescale<c.lazy>(sums, factor);
+    TwoRows::round<T>(weights, scores);
+  }
+
+  /// Adds the first block, which is weighed.
+  HONE_DEVICE void finish(const Work& work, PipelineState<c>& v_state) {
+    hopper::mbarrier_wait(layout.v_full(v_state.stage), v_state.parity);
+    hopper::wgmma_fence();
+    start_sums(v_state.stage, work.end - work.begin > 1);
+    hopper::wgmma_wait_group<0>();
+    settle(sums);
+    settle(weights);
+    release(layout.v_empty(v_state.stage));
+    v_state.advance();
+  }
+
+  /// Computes a tile. `work` is narrowed to the blocks that the warpgroup's queries see.
+  HONE_DEVICE void compute(Work work, PipelineState<c>& k_state, PipelineState<c>& v_state) {
+    const int first = work.first + group * 64, begin = work.begin;
+    int block = work.end - 1;
+    work.end = first >= p.queries ? begin : (int)ceil_div(end_key(p, position_of(p, min_of(first + 64L, p.queries) - 1)), (long)c.bn);
+    work.begin = (int)(first_key(p, position_of(p, first)) / c.bn);
+    for (; block >= max_of(work.end, begin); --block) skip(k_state, v_state, block > begin);
+    if (block < begin) {  // there are no queries
+      if (thread == 0) hopper::mbarrier_arrive(layout.q_empty());
+      return;
+    }
+    start(work, k_state);
+    for (--block; block >= work.begin; --block) step(work, block, k_state, v_state);
+    if (thread == 0) hopper::mbarrier_arrive(layout.q_empty());
+    finish(work, v_state);
+    for (; block >= begin; --block) skip(k_state, v_state, true);
+  }
+
+  HONE_DEVICE int next_index() const {
+    int index;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(index) : "r"(layout.index()) : "memory");
+    return index;
+  }
+
+  HONE_DEVICE void run() {
+    PipelineState<c> k_state, v_state;
+    if (c.pingpong && group == c.consumers - 1) pass_turn();
+    hopper::u32 parity = 0;
+    do {
+      hopper::mbarrier_wait(layout.q_full(), parity);
+      parity ^= 1;
+      const int index = next_index();
+      if (index < 0) break;
+      const Work work = work_at<c>(p, sign, index, rank, c.cluster);
+      compute(work, k_state, v_state);
+      write_rows(rows, sums, to, lse, scale, p, work, work.first + first_row());
+    } while (c.schedule > 0);
+  }
+};
+#endif

@@ -1,0 +1,94 @@
+#pragma once
+// The producer: one thread of a block chooses its tiles and loads q, and k and v ahead of the consumers, by TMA.
+#include "../attention_work.h"
+#include "instructions.h"
+#include "shared.h"
+
+#if defined(HONE_HOPPER)
+template <Config c>
+struct Producer {
+  const TensorMap &q_map, &k_map, &v_map;
+  int* next;  // tile that no block has taken
+  Problem p;
+  SharedLayout<c> layout;
+  int rank;  // of the block in its cluster
+
+  /// Loads a block of keys or values: the cluster's blocks load parts of its rows, each for all.
+  HONE_DEVICE void load_block(hopper::u32 to, const TensorMap& map, int block, int head, int sequence, hopper::u32 barrier) const {
+    if constexpr (c.cluster == 1) {
+      load_rows(to, map, c.bn, block * c.bn, head, sequence, barrier);
+    } else {
+      constexpr int kRows = c.bn / c.cluster;
+      const int first = block * c.bn + rank * kRows;
+      hopper::mbarrier_arrive_expect_tx(barrier, c.bn * (int)Problem::head * 2);
+#pragma unroll
+      for (int panel = 0; panel < Problem::head / 64; ++panel) {
+        tma_load_multicast(to + panel * c.bn * 128 + rank * kRows * 128, map, panel * 64, Problem::layout == 1 ? head : first,
+                           Problem::layout == 1 ? first : head, sequence, barrier, (1 << c.cluster) - 1);
+      }
+    }
+  }
+
+  /// Loads `rows` rows of a head, in panels of 64 columns.
+  HONE_DEVICE void load_rows(hopper::u32 to, const TensorMap& map, int rows, int first, int head, int sequence, hopper::u32 barrier) const {
+    hopper::mbarrier_arrive_expect_tx(barrier, rows * (int)Problem::head * 2);
+#pragma unroll
+    for (int panel = 0; panel < Problem::head / 64; ++panel) {
+      tma_load(to + panel * rows * 128, map, panel * 64, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head, sequence,
+               barrier);
+    }
+  }
+
+  /// The tile after number `index`, the block's `count`-th; -1: there is none. Where tiles differ in length, every second round of tiles
+  /// is dealt out in reverse.
+  HONE_DEVICE int after(int index, int count) const {
+    const int tiles = (int)tiles_of(p, c), blocks = (int)gridDim.x / c.cluster, mine = (int)blockIdx.x / c.cluster;
+    if constexpr (c.schedule == 0) return -1;
+    if constexpr (c.schedule == 1) {
+      index = count * blocks + (Problem::causal && count % 2 == 1 ? blocks - 1 - mine : mine);
+    } else {
+      index = blocks + atomicAdd(next, 1);
+    }
+    return index < tiles ? index : -1;
+  }
+
+  HONE_DEVICE void run() const {
+    PipelineState<c> k_state, v_state;
+    hopper::u32 q_parity = 0;
+    int index = (int)blockIdx.x / c.cluster;
+    for (int count = 1; index >= 0; ++count) {
+      const Work work = work_at<c>(p, 1.0f, index, rank, c.cluster);
+      const int kv_head = work.head / (int)p.group;
+      int block = work.end - 1;
+      load_k(work, kv_head, block, k_state);
+      hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
+      set_index(index);
+      load_rows(layout.q(), q_map, rows_of(c), work.first, work.head, work.sequence, layout.q_full());
+      q_parity ^= 1;
+      const int following = after(index, count);
+#pragma unroll 1
+      for (; block >= work.begin; --block) {
+        if (block > work.begin) load_k(work, kv_head, block - 1, k_state);
+        hopper::mbarrier_wait(layout.v_empty(v_state.stage), v_state.parity ^ 1);
+        load_block(layout.v(v_state.stage), v_map, block, kv_head, work.sequence, layout.v_full(v_state.stage));
+        v_state.advance();
+      }
+      index = following;
+    }
+    if constexpr (c.schedule > 0) {
+      hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
+      set_index(-1);
+      hopper::mbarrier_arrive(layout.q_full());
+    }
+  }
+
+  HONE_DEVICE void load_k(const Work& work, int kv_head, int block, PipelineState<c>& state) const {
+    hopper::mbarrier_wait(layout.k_empty(state.stage), state.parity ^ 1);
+    load_block(layout.k(state.stage), k_map, block, kv_head, work.sequence, layout.k_full(state.stage));
+    state.advance();
+  }
+
+  /// For the consumers, which read it behind q_full.
+  HONE_DEVICE void set_index(int index) const { asm volatile("st.shared.b32 [%0], %1;" ::"r"(layout.index()), "r"(index) : "memory"); }
+};
+#endif

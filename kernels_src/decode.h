@@ -1,0 +1,93 @@
+#pragma once
+// The operation decode, which several kernels implement: attention of the last tokens of each sequence to all its tokens, whose keys and
+// values lie in pages. table[sequence, page of the sequence] is the page of the cache: [pages, page, heads, head]. With pages as long as
+// the longest sequence, the cache is contiguous.
+
+OPERATION(decode);
+
+HONE_BOTH constexpr long query_heads(Problem p) { return p.heads * p.group; }
+HONE_BOTH constexpr long query_rows(Problem p) { return p.sequences * p.queries * query_heads(p); }
+HONE_BOTH constexpr long pages_of_sequence(Problem p) { return ceil_div(p.longest, p.page); }
+constexpr long cache_pages(Problem p) { return p.sequences * pages_of_sequence(p); }
+constexpr long cache_elements(Problem p) { return cache_pages(p) * p.page * p.heads * p.head; }
+constexpr long shortest(Problem p) { return p.longest - (p.longest - p.queries) * p.varied / 100; }
+
+template <class T>
+constexpr Cost cost(Problem p) {
+  const double keys = 0.5 * p.sequences * (p.longest + shortest(p));  // in the mean
+  return {.flops = 4.0 * keys * p.queries * p.heads * p.group * p.head,
+          .bytes = 2.0 * sizeof(T) * p.heads * p.head * (keys + p.sequences * p.queries * p.group),
+          .sum_length = 1.0 * p.longest};
+}
+
+/// Row number `row` of q, out and lse, and the keys that it sees: those before `end`.
+struct QueryRow {
+  long sequence, head, end;
+};
+HONE_DEVICE QueryRow query_row(Problem p, long row, const i32* lengths) {
+  const long head = row % query_heads(p), token = row / query_heads(p), sequence = token / p.queries;
+  return {sequence, head / p.group, lengths[sequence] - p.queries + token % p.queries + 1};
+}
+
+/// The first element of a key or value in the cache, of head 0.
+HONE_DEVICE long cache_place(Problem p, const i32* table, long sequence, long key) {
+  return (table[sequence * pages_of_sequence(p) + key / p.page] * p.page + key % p.page) * p.heads * Problem::head;
+}
+
+/// A row of elements in registers, for the reference.
+struct Row {
+  float element[Problem::head];
+  template <class T>
+  HONE_DEVICE explicit Row(const T* from) {
+#pragma unroll
+    for (int e = 0; e < Problem::head; ++e) element[e] = (float)from[e];
+  }
+  /// The product with another row. Eight products of narrow numbers are added in float before they are converted to double.
+  template <class T>
+  HONE_DEVICE double dot(const T* other) const {
+    double sum = 0;
+#pragma unroll
+    for (int e = 0; e < Problem::head; e += 8) {
+      float part = 0;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) part += element[e + i] * (float)other[e + i];
+      sum += part;
+    }
+    return sum;
+  }
+};
+
+template <class T>
+HONE_DEVICE void lse_at(long row, const T* q, const T* k, const i32* table, const i32* lengths, double* lse, float scale, Problem p) {
+  const QueryRow at = query_row(p, row, lengths);
+  const Row mine(q + row * Problem::head);
+  double most = -1e300, sum = 0;
+  for (long key = 0; key < at.end; ++key) {
+    const double score = scale * mine.dot(k + cache_place(p, table, at.sequence, key) + at.head * Problem::head);
+    if (score > most) {
+      sum *= exp(most - score);
+      most = score;
+    }
+    sum += exp(score - most);
+  }
+  lse[row] = most + log(sum);
+}
+
+/// A share of the elements of one row of out.
+constexpr long kShare = 32;
+template <class T>
+HONE_DEVICE void out_at(long i, const T* q, const T* k, const T* v, const i32* table, const i32* lengths, double* out, const double* lse,
+                        float scale, Problem p) {
+  const long row = i / (Problem::head / kShare), first = i % (Problem::head / kShare) * kShare;
+  const QueryRow at = query_row(p, row, lengths);
+  const Row mine(q + row * Problem::head);
+  double sums[kShare] = {};
+  for (long key = 0; key < at.end; ++key) {
+    const long place = cache_place(p, table, at.sequence, key) + at.head * Problem::head;
+    const float weight = (float)exp(scale * mine.dot(k + place) - lse[row]);
+#pragma unroll
+    for (int e = 0; e < kShare; ++e) sums[e] += weight * (float)v[place + first + e];
+  }
+#pragma unroll
+  for (int e = 0; e < kShare; ++e) out[row * Problem::head + first + e] = sums[e];
+}

@@ -1,0 +1,153 @@
+// Decoding on tensor cores, a warp at a time: attention of the last tokens of each sequence to all its tokens, whose keys and values lie in
+// pages; lse is the logarithm of the sum of exponentials.
+#include <hone/kernel.h>
+#include <hone/kernel_hopper.h>
+
+struct Problem {
+  long sequences = 32;
+  long heads = 8;                         // heads of k and v
+  long group = 4;                         // heads of q that share one of k and v
+  RANGE(1, 8) long queries = 1;           // tokens of q for each sequence: its last ones
+  long longest = 4096;                    // tokens of the longest sequence
+  RANGE(0, 100) long varied = 0;          // percent by which the shortest sequence is shorter; lengths are drawn from between
+  long page = 64;                         // tokens of a page of k and v; from `longest` on, the cache is contiguous
+  RANGE(32, 512) STATIC long head = 128;  // elements of a head: multiples of 32
+};
+
+// The rows of q that share a head of k and v are the rows of a product. A block has a part of a sequence's keys, in steps that its warps
+// take in turn; each warp loads its own keys and values some steps ahead and needs no other one until the end.
+struct Config {
+  TUNE(1, 2, 4, 8) int warps = 4;      // of a block
+  TUNE(16, 32) int wm = 16;            // rows of q of a block: they share what is loaded
+  TUNE(16, 32, 64) int bn = 16;        // keys of a step, all in one page
+  TUNE(2, 3, 4, 6, 8) int stages = 3;  // steps of a warp in shared memory
+  TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66)
+  int split = 1;                       // parts of the longest sequence: more blocks, and a second pass
+  TUNE(false, true) bool once = true;  // keys and values leave L2 first
+};
+#include "../decode.h"
+
+HONE_BOTH constexpr int threads_of(const Config& c) { return c.warps * 32; }
+HONE_BOTH constexpr long step_bytes(const Config& c) { return 2 * c.bn * Problem::head * 2; }
+HONE_BOTH constexpr long q_bytes(const Config& c) { return c.wm * Problem::head * 2; }
+/// Floats of a row that warps exchange at the end: sums, largest score, total; and two against bank conflicts.
+HONE_BOTH constexpr long pitch_of() { return Problem::head + 4; }
+constexpr long shared_bytes(Problem p, Config c) {
+  return c.wm * p.head * 2 + max_of((long)c.warps * c.stages * 2 * c.bn * p.head * 2, c.warps * c.wm * (p.head + 4) * 4);
+}
+HONE_BOTH constexpr long shared_rows(Problem p) { return p.queries * p.group; }
+HONE_BOTH constexpr long row_tiles(Problem p, const Config& c) { return ceil_div(shared_rows(p), (long)c.wm); }
+/// Keys of a part: whole steps.
+HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn); }
+
+template <class T>
+constexpr bool valid(Problem p, Config c, Device d) {
+  if (p.longest < p.queries) return false;                             // queries without keys
+  if (d.compute_capability < 80) return false;                         // mma of bf16 and cp.async
+  if (p.head % 64 != 0 || p.head > 256) return false;                  // rows of whole groups of words; registers
+  if (p.page < p.longest && p.page % c.bn != 0) return false;          // the keys of a step lie in one page
+  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;    // the device's limit
+  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
+}
+
+template <class T>
+constexpr bool likely(Problem p, Config c, Device d) {
+  if (c.wm > 16 && shared_rows(p) <= 16) return false;      // half of every product is outside
+  if (c.wm / 16 * (p.head / 2 + c.bn) > 160) return false;  // spills
+  if (shared_bytes(p, c) < 24 << 10) return false;          // too little is on its way
+  const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
+  if (c.split > 1 && blocks > 16 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
+  return c.split * 8 >= 33 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
+}
+
+constexpr Launch launch_decode_mma(Problem p, Config c) {
+  return {
+      .grid = {c.split, p.heads * row_tiles(p, c), p.sequences}, .block = {threads_of(c)}, .shared = shared_bytes(p, c), .overlap = true};
+}
+constexpr Launch launch_decode_mma_sum(Problem p, Config c) {
+  return {.grid = {ceil_div(query_rows(p), 4L)}, .block = {128}, .enabled = c.split > 1, .overlap = true};
+}
+
+template <class T>
+REFERENCE(query_rows(p))
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_mma_reference_lse(long row, const T* q, const T* k, const i32* table,
+                                                                                 const i32* lengths, double* lse, float scale, Problem p) {
+  lse_at(row, q, k, table, lengths, lse, scale, p);
+}
+// Weights are rounded to T before the product with v.
+template <class T>
+REFERENCE(query_rows(p) * p.head / 32)
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_mma_reference(long i, const T* q, const T* k, const T* v, const i32* table,
+                                                                              const i32* lengths, double* out, double* lse, float scale,
+                                                                              Problem p) {
+  out_at(i, q, k, v, table, lengths, out, lse, scale, p);
+}
+
+SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
+       {.sequences = 2, .heads = 1, .queries = 5, .longest = 130, .page = 128},
+       {.sequences = 5, .heads = 1, .group = 7, .queries = 3, .longest = 77, .varied = 50, .page = 77},
+       {.sequences = 1, .heads = 1, .group = 2, .longest = 200, .varied = 20, .page = 64});
+
+#include "part.h"
+
+template <class T, Config c>
+KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c)) void decode_mma(
+    IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(cache_elements(p), .normal) const T* __restrict__ k,
+    IN(cache_elements(p), .normal) const T* __restrict__ v, IN(cache_pages(p), .permutation) const i32* __restrict__ table,
+    IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+    OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
+    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) float* __restrict__ part_out,
+    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  SHARED_DYNAMIC(unsigned char, memory);
+  grid_dependency_wait();
+  launch_dependents();
+  const long sequence = blockIdx.z, head = blockIdx.y % p.heads, tile = blockIdx.y / p.heads;
+  const int length = lengths[sequence], begin = (int)(blockIdx.x * part_keys(p, c));
+  if (begin >= length) return;
+  Warp<T, c> warp{p, memory, power_scale(scale), sign_of(scale), sequence, head, tile * c.wm, length};
+  warp.load_rows(q);
+  warp.run(k, v, table + sequence * pages_of_sequence(p), begin, (int)min_of((long)length, begin + part_keys(p, c)));
+  warp.join();
+  if constexpr (c.split == 1) {
+    warp.write(out, lse);
+  } else {
+    warp.write(part_out + blockIdx.x * query_rows(p) * Problem::head, part_lse + blockIdx.x * query_rows(p));
+  }
+#endif
+}
+
+/// Adds up the parts of each row; a warp has one.
+template <class T, Config c>
+KERNEL LAUNCH_BOUNDS(128) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+                                              OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
+                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1)
+                                                  const float* __restrict__ part_out,
+                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* __restrict__ part_lse,
+                                              Problem p) {
+  constexpr int kPairs = Problem::head / 64;  // of a lane
+  grid_dependency_wait();
+  launch_dependents();
+  const long rows = query_rows(p), row = blockIdx.x * 4L + threadIdx.x / 32;
+  if (row >= rows) return;
+  const int lane = (int)threadIdx.x % 32, parts = (int)ceil_div((long)lengths[row / (p.queries * query_heads(p))], part_keys(p, c));
+  float most = -INFINITY, total = 0;
+  for (int part = 0; part < parts; ++part) most = fmaxf(most, part_lse[part * rows + row]);
+  Vector<float, 2> sums[kPairs] = {};
+#pragma unroll 4
+  for (int part = 0; part < parts; ++part) {
+    const float weight = power_of_two((part_lse[part * rows + row] - most) * 1.44269504f);
+    total += weight;
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const Vector<float, 2> pair = load<2>(part_out + (part * rows + row) * Problem::head + i * 64 + lane * 2);
+      sums[i][0] += weight * pair[0];
+      sums[i][1] += weight * pair[1];
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    store(out + row * Problem::head + i * 64 + lane * 2, Vector<T, 2>{T(sums[i][0] / total), T(sums[i][1] / total)});
+  }
+  if (lane == 0) lse[row] = most + logf(total);
+}

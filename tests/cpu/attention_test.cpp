@@ -1,0 +1,34 @@
+#include "tests/cpu/product_fixture.hpp"
+
+using cpu_test::check_products;
+using hone::DType;
+
+TEST_CASE("attention equals its reference: causal, full and within a window, with shared heads, in both layouts") {
+  const std::string base = "rows=8,lanes=4,vec=4,step=2";
+  check_products("attention", DType::kBF16,
+                 {
+                     {"batch=2,heads=2,group=2,queries=37,keys=53,head=64", base},
+                     {"batch=1,heads=3,group=1,queries=41,keys=41,head=32,causal=0,layout=2", base},
+                     {"batch=1,heads=2,group=1,queries=70,keys=90,head=64,window=17", "rows=32,lanes=1,vec=8,step=4"},
+                     {"batch=1,heads=1,group=2,queries=30,keys=70,head=64,causal=0,window=9,layout=2", "rows=4,lanes=8,vec=2,step=1"},
+                 });
+  check_products("attention", DType::kF32, {{"batch=1,heads=1,group=1,queries=33,keys=34,head=96", "rows=4,lanes=8,vec=4,step=8"}});
+}
+
+TEST_CASE("decode equals its reference: pages of any size, lengths that differ, several queries, a contiguous cache") {
+  check_products("decode", DType::kBF16,
+                 {
+                     {"sequences=3,heads=2,group=2,queries=2,longest=70,varied=80,page=16,head=64", "block=64,lanes=4,vec=8"},
+                     {"sequences=2,heads=1,group=3,queries=1,longest=61,page=7,head=32", "block=128,lanes=2,vec=4"},
+                     {"sequences=4,heads=2,group=1,queries=3,longest=33,varied=100,page=33,head=64", "block=32,lanes=32,vec=2"},
+                 });
+  check_products("decode", DType::kF32, {{"sequences=2,heads=1,group=2,queries=1,longest=20,page=4,head=64", "block=64,lanes=16,vec=4"}});
+}
+
+TEST_CASE("rope with append rotates q and k, copies v, and leaves other slots of the cache alone") {
+  check_products("rope_append", DType::kBF16,
+                 {
+                     {"tokens=20,heads=2,group=3,positions=40,slots=30,head=64", "block=64,vec=8,items=4"},
+                     {"tokens=9,heads=1,group=1,positions=3,slots=9,head=10", "block=64,vec=1,items=2"},
+                 });
+}

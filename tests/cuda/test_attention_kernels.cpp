@@ -1,0 +1,104 @@
+// Attention on tensor cores: which configurations there are for which hardware, and that those compile without local memory.
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "engine/space/likely_space.hpp"
+#include "sampled_kernels.hpp"
+
+using namespace test;
+
+namespace {
+
+Problem attention_problem(const KernelSpec& spec, const Shape& shape) { return make_problem(spec, DType::kBF16, shape).value(); }
+
+/// Compiles these configurations, and requires that all that a thread holds is in its registers.
+void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& device, const std::vector<std::string>& configurations) {
+  const auto compiler = cuda_plugin().compiler(device);
+  if (!compiler) {
+    hone::tests::skip("nvrtc", compiler.error().message);
+    return;
+  }
+  const KernelSpec& spec = **find_builtin_kernel(kernel);
+  const Problem problem = attention_problem(spec, shape);
+  for (const std::string& given : configurations) {
+    CAPTURE(given);
+    const Configuration configuration = parse_configuration(spec.parameters, given).value();
+    const auto plan = plan_launch(spec, problem, configuration, device);
+    REQUIRE_MESSAGE(plan.ok(), plan.error().message);
+    const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16, problem.shape);
+    REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+    CHECK(static_reject(*plan, compiled[0]->resources, device) == "");
+    CHECK(compiled[0]->resources.spill_bytes == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
+  const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
+  for (const Shape& shape : {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
+                             Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}}}) {
+    const Problem problem = attention_problem(spec, shape);
+    CAPTURE(text(problem.shape));
+    for (const auto& other : {large("sm_80", 80), large("sm_100a", 100)}) {
+      CHECK_FALSE(space_of(spec, problem, other).ok());
+    }
+    const DeviceInfo hopper = large("sm_90a", 90);
+    const auto space = space_of(spec, problem, hopper);
+    REQUIRE_MESSAGE(space.ok(), space.error().message);
+    CHECK(space->size() > 100);
+    check_plans(spec, problem, *space, hopper, 100);
+  }
+}
+
+TEST_CASE("attention by warpgroups compiles, and likely configurations use no local memory") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  check_registers("attention_wgmma", {}, hopper, {"", "bn=176,schedule=1"});
+  check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128,by_fma=2,lazy=8"});
+  check_registers("attention_wgmma", {{"head", 256}}, hopper, {"bn=80,schedule=0,pingpong=false"});
+}
+
+TEST_CASE("attention by warps compiles for each family since Ampere") {
+  check_registers("attention_mma", {}, large("sm_80", 80), {"", "held=true,stages=2,by_fma=2,lazy=8"});
+  check_registers("attention_mma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, large("sm_90a", 90), {"warps=8,bn=128"});
+  check_registers("attention_mma", {{"head", 256}}, large("sm_100a", 100), {"bn=32"});
+  const KernelSpec& spec = **find_builtin_kernel("attention_mma");
+  CHECK_FALSE(space_of(spec, attention_problem(spec, {}), large("sm_75", 75)).ok());
+}
+
+TEST_CASE("decoding by warps compiles for each family since Ampere; only split sequences have a second pass") {
+  check_registers("decode_mma", {}, large("sm_80", 80), {"", "split=8,stages=4"});
+  check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"});
+  check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2"});
+  const KernelSpec& spec = **find_builtin_kernel("decode_mma");
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const auto passes = [&](const char* configuration) {
+    return plan_launch(spec, attention_problem(spec, {}), parse_configuration(spec.parameters, configuration).value(), hopper)
+        .value()
+        .size();
+  };
+  CHECK(passes("split=1") == 1);
+  CHECK(passes("split=2") == 2);
+}
+
+TEST_CASE("the keys of a step of decode lie in one page") {
+  const KernelSpec& spec = **find_builtin_kernel("decode_mma");
+  const auto has = [&](std::int64_t page, const char* configuration) {
+    const auto space = space_of(spec, attention_problem(spec, {{"page", page}}), large("sm_90a", 90));
+    return space.ok() && space->contains(parse_configuration(spec.parameters, configuration).value());
+  };
+  CHECK(has(16, "bn=16"));
+  CHECK_FALSE(has(16, "bn=32"));
+  CHECK_FALSE(has(100, "bn=16"));
+  CHECK(has(4096, "bn=32"));  // contiguous
+}
+
+TEST_CASE("queries without keys have no answer") {
+  for (const char* kernel : {"attention", "attention_mma", "attention_wgmma"}) {
+    const KernelSpec& spec = **find_builtin_kernel(kernel);
+    CHECK_FALSE(space_of(spec, attention_problem(spec, {{"queries", 9}, {"keys", 8}}), large("sm_90a", 90)).ok());
+    CHECK(space_of(spec, attention_problem(spec, {{"queries", 9}, {"keys", 8}, {"causal", 0}}), large("sm_90a", 90)).ok());
+  }
+}
