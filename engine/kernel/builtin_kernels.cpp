@@ -25,17 +25,36 @@ class Parsed {
 
  private:
   static std::string inflated(const EmbeddedKernel& kernel) {
+    static const std::string dictionary = [] {
+      std::string text;
+      append(text, embedded_dictionary(), "");
+      return text;
+    }();
     std::string text;
     for (const EmbeddedText& part : kernel.texts) {
-      const std::size_t had = text.size();
-      text.resize(had + part.bytes);
-      uLongf bytes = part.bytes;
-      if (::uncompress(reinterpret_cast<Bytef*>(text.data() + had), &bytes, part.compressed.data(), part.compressed.size()) != Z_OK ||
-          bytes != part.bytes) {
-        throw ContractError("the built-in kernel " + std::string(kernel.name) + " is damaged: this is not the binary that was built");
-      }
+      append(text, part, dictionary);
     }
     return text;
+  }
+
+  static void append(std::string& text, const EmbeddedText& part, std::string_view dictionary) {
+    const std::size_t had = text.size();
+    text.resize(had + part.bytes);
+    z_stream stream{};
+    stream.next_in = const_cast<Bytef*>(part.compressed.data());
+    stream.avail_in = static_cast<uInt>(part.compressed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(text.data() + had);
+    stream.avail_out = static_cast<uInt>(part.bytes);
+    int state = ::inflateInit(&stream);
+    state = state == Z_OK ? ::inflate(&stream, Z_FINISH) : state;
+    if (state == Z_NEED_DICT) {
+      ::inflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()), static_cast<uInt>(dictionary.size()));
+      state = ::inflate(&stream, Z_FINISH);
+    }
+    ::inflateEnd(&stream);
+    if (state != Z_STREAM_END || stream.avail_out != 0) {
+      throw ContractError("the built-in kernels are damaged: this is not the binary that was built");
+    }
   }
 
   std::mutex mutex_;

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// Compressed by zlib.
+/// Compressed by zlib, with embedded_dictionary() but for that itself.
 struct EmbeddedText {
   std::span<const unsigned char> compressed;
   std::size_t bytes = 0;  ///< uncompressed
@@ -24,6 +24,8 @@ struct EmbeddedKernel {
 
 /// Those of this binary. Generated when it is built.
 std::span<const EmbeddedKernel> embedded_kernels();
+/// A text that has much in common with all of theirs.
+const EmbeddedText& embedded_dictionary();
 
 /// A spec in the form that is read fastest, for the same binary: JSON whose expressions share what they have in common (ExpressionTable),
 /// and behind it the source and each of its includes as they are.

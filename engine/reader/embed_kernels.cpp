@@ -7,7 +7,9 @@
 
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,14 +18,25 @@
 
 namespace {
 
-std::string bytes_of(const std::string& text) {
-  uLongf size = ::compressBound(text.size());
-  std::vector<unsigned char> packed(size);
-  if (::compress2(packed.data(), &size, reinterpret_cast<const Bytef*>(text.data()), text.size(), Z_BEST_COMPRESSION) != Z_OK) {
+std::vector<unsigned char> packed(const std::string& text, const std::string& dictionary) {
+  z_stream stream{};
+  std::vector<unsigned char> bytes(::compressBound(text.size()) + 16);
+  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::runtime_error("zlib cannot be used");
+  }
+  if (!dictionary.empty()) {
+    ::deflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()), static_cast<uInt>(dictionary.size()));
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = bytes.data();
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  if (::deflate(&stream, Z_FINISH) != Z_STREAM_END) {
     throw std::runtime_error("zlib does not compress a kernel");
   }
-  packed.resize(size);
-  return fmt::format("{}", fmt::join(packed, ","));
+  bytes.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  return bytes;
 }
 
 using Texts = std::vector<std::string>;
@@ -44,6 +57,27 @@ Texts joined(const Texts& texts, const std::map<std::string, int>& users) {
   return all;
 }
 
+/// The one with which all of them, itself too, take the fewest bytes.
+std::string best_dictionary(const std::set<std::string>& texts) {
+  constexpr std::size_t kWindow = 32768;  // zlib looks no further back
+  std::string best;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (const std::string& dictionary : texts) {
+    if (dictionary.size() > kWindow) {
+      continue;
+    }
+    std::size_t bytes = packed(dictionary, "").size();
+    for (const std::string& text : texts) {
+      bytes += packed(text, dictionary).size();
+    }
+    if (bytes < least) {
+      least = bytes;
+      best = dictionary;
+    }
+  }
+  return best;
+}
+
 std::string source(const std::vector<hone::KernelSpec>& specs) {
   std::vector<Texts> of_kernels;
   std::map<std::string, int> users, numbers;
@@ -52,23 +86,33 @@ std::string source(const std::vector<hone::KernelSpec>& specs) {
       ++users[text];
     }
   }
+  std::set<std::string> all;
+  for (Texts& texts : of_kernels) {
+    texts = joined(texts, users);
+    all.insert(texts.begin(), texts.end());
+  }
+  const std::string dictionary = best_dictionary(all);
   std::string arrays, lists, table;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     std::string list;
-    for (const std::string& text : joined(of_kernels[i], users)) {
+    for (const std::string& text : of_kernels[i]) {
       const auto [number, is_new] = numbers.emplace(text, static_cast<int>(numbers.size()));
       if (is_new) {
-        arrays += fmt::format("constexpr unsigned char k{}[] = {{{}}};\n", number->second, bytes_of(text));
+        arrays += fmt::format("constexpr unsigned char k{}[] = {{{}}};\n", number->second, fmt::join(packed(text, dictionary), ","));
       }
       list += fmt::format("{{k{}, {}}}, ", number->second, text.size());
     }
     lists += fmt::format("constexpr EmbeddedText k_{}[] = {{{}}};\n", specs[i].name, list);
     table += fmt::format("    {{\"{0}\", \"{1}\", k_{0}}},\n", specs[i].name, specs[i].operation);
   }
+  arrays += fmt::format("constexpr unsigned char kDictionaryBytes[] = {{{}}};\n", fmt::join(packed(dictionary, ""), ","));
+  lists += fmt::format("constexpr EmbeddedText kDictionary{{kDictionaryBytes, {}}};\n", dictionary.size());
   return fmt::format(
       "#include \"engine/kernel/builtin_kernels.hpp\"\n\nnamespace hone {{\nnamespace {{\n\n{}{}\nconst EmbeddedKernel kKernels[] = "
       "{{\n{}}};\n\n"
-      "}}  // namespace\n\nstd::span<const EmbeddedKernel> embedded_kernels() {{ return kKernels; }}\n\n}}  // namespace hone\n",
+      "}}  // namespace\n\nstd::span<const EmbeddedKernel> embedded_kernels() {{ return kKernels; }}\nconst EmbeddedText& "
+      "embedded_dictionary() {{ "
+      "return kDictionary; }}\n\n}}  // namespace hone\n",
       arrays, lists, table);
 }
 
@@ -78,6 +122,10 @@ namespace hone {
 
 // The tool that makes the built-in kernels has none itself.
 std::span<const EmbeddedKernel> embedded_kernels() { return {}; }
+const EmbeddedText& embedded_dictionary() {
+  static const EmbeddedText none;
+  return none;
+}
 
 }  // namespace hone
 
