@@ -25,9 +25,9 @@ class Parsed {
 
  private:
   static std::string inflated(const EmbeddedKernel& kernel) {
-    static const std::string dictionary = [] {
+    static const std::string dictionary = [&] {
       std::string text;
-      append(text, embedded_dictionary(), "");
+      append(text, kernel.dictionary, "");
       return text;
     }();
     std::string text;

@@ -11,7 +11,7 @@
 
 namespace hone {
 
-/// Compressed by zlib, with embedded_dictionary() but for that itself.
+/// Compressed by zlib.
 struct EmbeddedText {
   std::span<const unsigned char> compressed;
   std::size_t bytes = 0;  ///< uncompressed
@@ -20,12 +20,11 @@ struct EmbeddedText {
 struct EmbeddedKernel {
   std::string_view name, operation;
   std::span<const EmbeddedText> texts;
+  EmbeddedText dictionary;  ///< the texts of all kernels are compressed with this one, which has much in common with them
 };
 
 /// Those of this binary. Generated when it is built.
 std::span<const EmbeddedKernel> embedded_kernels();
-/// A text that has much in common with all of theirs.
-const EmbeddedText& embedded_dictionary();
 
 /// A spec in the form that is read fastest, for the same binary: JSON whose expressions share what they have in common (ExpressionTable),
 /// and behind it the source and each of its includes as they are.

@@ -103,7 +103,7 @@ std::string source(const std::vector<hone::KernelSpec>& specs) {
       list += fmt::format("{{k{}, {}}}, ", number->second, text.size());
     }
     lists += fmt::format("constexpr EmbeddedText k_{}[] = {{{}}};\n", specs[i].name, list);
-    table += fmt::format("    {{\"{0}\", \"{1}\", k_{0}}},\n", specs[i].name, specs[i].operation);
+    table += fmt::format("    {{\"{0}\", \"{1}\", k_{0}, kDictionary}},\n", specs[i].name, specs[i].operation);
   }
   arrays += fmt::format("constexpr unsigned char kDictionaryBytes[] = {{{}}};\n", fmt::join(packed(dictionary, ""), ","));
   lists += fmt::format("constexpr EmbeddedText kDictionary{{kDictionaryBytes, {}}};\n", dictionary.size());
@@ -122,10 +122,6 @@ namespace hone {
 
 // The tool that makes the built-in kernels has none itself.
 std::span<const EmbeddedKernel> embedded_kernels() { return {}; }
-const EmbeddedText& embedded_dictionary() {
-  static const EmbeddedText none;
-  return none;
-}
 
 }  // namespace hone
 
