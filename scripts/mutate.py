@@ -129,7 +129,7 @@ class Copy:
 
 def telling(output):
     patterns = (r"(?:ThreadSanitizer|AddressSanitizer|LeakSanitizer): [^\n]*|runtime error: [^\n]*", r"[^\n]*\berror: [^\n]*", r"[^\n]*\[[a-z-]+\]$", r"[^\n]*lines differ[^\n]*allowed[^\n]*",
-                r"[^\n]*there were[^\n]*", r"[^\n]*ERROR: [^\n]*", r"[^\n]*\*\*\*Failed[^\n]*")
+                r"[^\n]*tests, there were[^\n]*", r"broken: [^\n]*", r"[^\n]*ERROR: [^\n]*", r"[^\n]*\*\*\*Failed[^\n]*")
     for pattern in patterns:
         found = re.search(pattern, output, re.M)
         if found:
