@@ -208,6 +208,41 @@ TEST_CASE("an operation is tuned on several devices") {
   CHECK(report["best"].is_object());
 }
 
+TEST_CASE("kernels of an operation end on the same device, though it was not the first that began") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", folder = HONE_SOURCE_DIR "/tests/cli/";
+  const Ended ended =
+      run({"tune", folder + "copied.cu", "--with", folder + "copied_otherwise.cu", "--device", "sleeper:0,sleeper:1,sleeper:2", "--plugin",
+           kSleeper, "--strategy", "random", "--budget", "32trials", "--store", store, "--json"},
+          {{"SLEEPER_MS", "2"}, {"SLEEPER_SPEEDS", "1.3,1,1"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const auto report = ended.json();
+  CHECK(report["best"].is_object());
+  REQUIRE(report["implementations"].size() == 2);
+  for (const auto& kernel : report["implementations"]) {
+    CAPTURE(kernel.dump());
+    REQUIRE(kernel["tuned"].is_object());
+    CHECK(kernel["tuned"]["devices"][0]["left"] != "");
+  }
+  CHECK(query(store, "SELECT DISTINCT device FROM final_measurement") == std::vector<std::string>{"sleeper:1"});
+  CHECK(query(store, "SELECT count(DISTINCT session) FROM trial") == std::vector<std::string>{"2"});
+}
+
+TEST_CASE("a workload is tuned on several devices") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "calls.jsonl";
+  write(file,
+        "{\"hone_workload\": 1}\n{\"kernel\": \"copy\", \"shape\": {\"n\": 1024}, \"count\": 3}\n"
+        "{\"kernel\": \"copy\", \"shape\": {\"n\": 2048}, \"count\": 1}\n");
+  const Ended ended = run({"tune", "--workload", file, "--device", "sleeper:*", "--plugin", kSleeper, "--strategy", "random", "--budget",
+                           "24trials", "--store", store, "--json"},
+                          {{"SLEEPER_MS", "2"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["device"] == "sleeper:0,sleeper:1,sleeper:2,sleeper:3");
+  CHECK(query(store, "SELECT count(*) FROM trial WHERE device = ''") == std::vector<std::string>{"0"});
+  CHECK(query(store, "SELECT count(*) FROM session WHERE state = 'done'") == std::vector<std::string>{"2"});
+}
+
 TEST_CASE("kill -9 of measuring workers and of the coordinator loses no trial and repeats none") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", log = directory / "log";
