@@ -61,26 +61,26 @@ Json importance_json(const SessionStudy& study) {
       values.push_back({{"value", value.text},
                         {"best_us", known(value.best_us)},
                         {"effect", value.effect},
-                        {"right", value.right},
-                        {"too_slow", value.too_slow},
-                        {"failed", value.failed}});
+                        {"right_trials", value.right},
+                        {"too_slow_trials", value.too_slow},
+                        {"failed_trials", value.failed}});
     }
     parameters.push_back({{"name", name(one.index)},
-                          {"share", one.share},
-                          {"share_at_top", one.share_at_top},
+                          {"alone", one.share},
+                          {"alone_at_top", one.share_at_top},
                           {"joint", one.joint},
                           {"joint_at_top", one.joint_at_top},
-                          {"values", std::move(values)}});
+                          {"reached", std::move(values)}});
   }
   for (const report::PairStudy& pair : effects.pairs) {
-    pairs.push_back({{"names", {name(pair.first), name(pair.second)}}, {"share", pair.share}, {"share_at_top", pair.share_at_top}});
+    pairs.push_back({{"names", {name(pair.first), name(pair.second)}}, {"joint", pair.share}, {"joint_at_top", pair.share_at_top}});
   }
   for (const report::Reach& one : effects.reach) {
     Json names = Json::array();
     for (std::size_t i = 0; i < one.free; ++i) {
       names.push_back(name(effects.parameters[i].index));
     }
-    reach.push_back({{"free", std::move(names)}, {"best_us", known(one.best_us)}, {"right", one.right}});
+    reach.push_back({{"free", std::move(names)}, {"best_us", known(one.best_us)}, {"right_trials", one.right}});
   }
   return {{"observations", effects.observations},
           {"whole_space", study.effects_of_whole_space},
@@ -100,7 +100,7 @@ Json expectations_json(const SessionStudy& study) {
                     {"line", one.expectation.line},
                     {"comment", one.expectation.comment},
                     {"verdict", report::name(one.verdict)},
-                    {"broken_by_winner", one.broken_by_winner},
+                    {"broken_by_best", one.broken_by_winner},
                     {"meeting", one.meeting},
                     {"breaking", one.breaking},
                     {"best_meeting_us", known(one.best_meeting_us)},
@@ -129,7 +129,7 @@ Json failures_json(const SessionStudy& study) {
 Json stages_json(const SessionStudy& study) {
   Json list = Json::array();
   for (const report::StageStudy& stage : study.stages) {
-    list.push_back({{"what", stage.what},
+    list.push_back({{"group", stage.what},
                     {"trials", stage.trials},
                     {"compile", stage.seconds.compile},
                     {"validate", stage.seconds.validate},
@@ -141,9 +141,9 @@ Json stages_json(const SessionStudy& study) {
 
 Json device_json(const report::DeviceStudy& device) {
   return {{"readings", device.readings},
-          {"sm_clock_mhz", {device.lowest_mhz, device.highest_mhz}},
-          {"temperature_c", device.hottest_c},
-          {"power_w", device.highest_w},
+          {"sm_clock_range_mhz", {device.lowest_mhz, device.highest_mhz}},
+          {"highest_temperature_c", device.hottest_c},
+          {"highest_power_w", device.highest_w},
           {"throttled", report::throttle_words(device.throttle_reasons)},
           {"throttled_trials", device.throttled_trials},
           {"discarded_samples", device.discarded_samples}};
@@ -215,7 +215,7 @@ std::string ascii(std::string text) {
 Json json(const SessionStudy& study) {
   Json object = cli::json(study.session);
   object["default"] = measured_json(study, study.standard);
-  object["winner"] = measured_json(study, study.winner);
+  object["best"] = measured_json(study, study.winner);
   object["tied"] = Json::array();
   for (const std::size_t tied : study.tied) {
     object["tied"].push_back(measured_json(study, tied));
@@ -223,14 +223,14 @@ Json json(const SessionStudy& study) {
   object["final_round"] = study.final_round;
   object["speedup"] = study.speedup;
   object["speedup_range"] = {study.speedup_low, study.speedup_high};
-  object["gflops"] = known(study.winner_gflops);
-  object["gbytes_per_second"] = known(study.winner_gbytes_per_second);
+  object["gflops"] = study.winner_gflops.value_or(0.0);
+  object["gbytes_per_second"] = study.winner_gbytes_per_second.value_or(0.0);
   object["search"] = search_json(study);
   object["importance"] = importance_json(study);
   object["expectations"] = expectations_json(study);
-  object["failures"] = failures_json(study);
-  object["stages"] = stages_json(study);
-  object["device_state"] = device_json(study.device);
+  object["failure_kinds"] = failures_json(study);
+  object["spent"] = stages_json(study);
+  object["device_readings"] = device_json(study.device);
   object["typical_noise"] = study.typical_noise;
   return object;
 }

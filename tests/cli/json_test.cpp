@@ -158,6 +158,7 @@ TEST_CASE("--json prints what docs/json.md says: of the store") {
   check("verify", {"verify", "copy", "--device", "cpu", "--store", store});
   check("sessions", {"sessions", "--store", store});
   check("sessions ID", {"sessions", "1", "--store", store});
+  check("report ID...", {"report", "1", "--store", store});
   check("sessions ID --record FILE", {"sessions", "1", "--store", store, "--record", directory / "r.json"});
   check("records", {"records", "--store", store});
   check("records --set STATE", {"records", "1", "--set", "approved", "--store", store});
