@@ -22,8 +22,10 @@ struct Config {
   TUNE(16, 32, 64) int bn = 16;        // keys of a step, all in one page
   TUNE(2, 3, 4, 6, 8) int stages = 3;  // steps of a warp in shared memory
   TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66)
-  int split = 1;                       // parts of the longest sequence: more blocks, and a second pass
-  TUNE(false, true) bool once = true;  // keys and values leave L2 first
+  int split = 1;                          // parts of the longest sequence: more blocks, and a second pass
+  TUNE(false, true) bool held = false;    // q stays in registers, not in shared memory
+  TUNE(1, 2, 3, 4, 6) int residency = 2;  // blocks on a multiprocessor, for which registers are left: some begin while others load
+  TUNE(false, true) bool once = true;     // keys and values leave L2 first
 };
 #include "../decode.h"
 
@@ -42,19 +44,22 @@ HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.longest < p.queries) return false;                             // queries without keys
-  if (d.compute_capability < 80) return false;                         // mma of bf16 and cp.async
-  if (p.head % 64 != 0 || p.head > 256) return false;                  // rows of whole groups of words; registers
-  if (p.page < p.longest && p.page % c.bn != 0) return false;          // the keys of a step lie in one page
-  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;    // the device's limit
-  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;  // a part without keys
+  if (p.longest < p.queries) return false;                                       // queries without keys
+  if (d.compute_capability < 80) return false;                                   // mma of bf16 and cp.async
+  if (p.head % 64 != 0 || p.head > 256) return false;                            // rows of whole groups of words; registers
+  if (p.page < p.longest && p.page % c.bn != 0) return false;                    // the keys of a step lie in one page
+  if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
+  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;              // the device's limit
+  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
 }
 
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if (c.wm > 16 && shared_rows(p) <= 16) return false;      // half of every product is outside
-  if (c.wm / 16 * (p.head / 2 + c.bn) > 160) return false;  // spills
-  if (shared_bytes(p, c) < 24 << 10) return false;          // too little is on its way
+  if (c.wm > 16 && shared_rows(p) <= 16) return false;                                               // half of every product is outside
+  if (c.wm / 16 * (p.head / 2 + c.bn) > 160) return false;                                           // spills
+  if (c.residency * (shared_bytes(p, c) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
+  if (c.residency * threads_of(c) * 152 > d.registers_per_multiprocessor) return false;              // spills: a thread needs more
+  if (c.residency * shared_bytes(p, c) < 40 << 10) return false;                                     // too little is on its way
   const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
   if (c.split > 1 && blocks > 16 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
   return c.split * 8 >= 33 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
@@ -91,7 +96,7 @@ SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
 #include "part.h"
 
 template <class T, Config c>
-KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c)) void decode_mma(
+KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_mma(
     IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(cache_elements(p), .normal) const T* __restrict__ k,
     IN(cache_elements(p), .normal) const T* __restrict__ v, IN(cache_pages(p), .permutation) const i32* __restrict__ table,
     IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
@@ -103,11 +108,13 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c)) void decode_mma(
   grid_dependency_wait();
   launch_dependents();
   const long sequence = blockIdx.z, head = blockIdx.y % p.heads, tile = blockIdx.y / p.heads;
-  const int length = lengths[sequence], begin = (int)(blockIdx.x * part_keys(p, c));
+  const i32* const pages = table + sequence * pages_of_sequence(p);
+  const int begin = (int)(blockIdx.x * part_keys(p, c)), first = begin + (int)threadIdx.x / 32 * c.bn;
+  const int page = pages[min_of((long)first / p.page, pages_of_sequence(p) - 1)], length = lengths[sequence];  // one latency for both
   if (begin >= length) return;
   Warp<T, c> warp{p, memory, power_scale(scale), sign_of(scale), sequence, head, tile * c.wm, length};
-  warp.load_rows(q);
-  warp.run(k, v, table + sequence * pages_of_sequence(p), begin, (int)min_of((long)length, begin + part_keys(p, c)));
+  warp.start_rows(q);
+  warp.run(k, v, pages, page, first, (int)min_of((long)length, begin + part_keys(p, c)));
   warp.join();
   if constexpr (c.split == 1) {
     warp.write(out, lse);
@@ -121,10 +128,8 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c)) void decode_mma(
 template <class T, Config c>
 KERNEL LAUNCH_BOUNDS(128) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
                                               OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1)
-                                                  const float* __restrict__ part_out,
-                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* __restrict__ part_lse,
-                                              Problem p) {
+                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) const float* part_out,
+                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* part_lse, Problem p) {
   constexpr int kPairs = Problem::head / 64;  // of a lane
   grid_dependency_wait();
   launch_dependents();

@@ -14,7 +14,7 @@ struct Warp {
   int length;
   TwoRows rows[kDown];
   float sums[kDown][kHead / 2] = {};
-  unsigned of_q[kDown * kSteps][4];
+  unsigned held[c.held ? kDown * kSteps : 1][4];
 
   static HONE_DEVICE int warp() { return (int)threadIdx.x / 32; }
   HONE_DEVICE unsigned shared() const { return (unsigned)__cvta_generic_to_shared(memory); }
@@ -24,41 +24,35 @@ struct Warp {
     return (sequence * p.queries + row / p.group) * query_heads(p) + head * p.group + row % p.group;
   }
 
-  /// Loads the block's rows of q; rows that do not exist are zero.
-  HONE_DEVICE void load_rows(const T* q) {
+  /// Starts copying the block's rows of q; rows that do not exist are zero.
+  HONE_DEVICE void start_rows(const T* q) const {
     for (int i = (int)threadIdx.x; i < c.wm * kWords; i += threads_of(c)) {
       const long row = first_row + i / kWords;
       const bool inside = row < shared_rows(p);
       copy_async<8, false>(shared() + place_in_tile(i / kWords, i % kWords), inside ? q + row_at(row) * kHead + i % kWords * 8 : q, inside);
     }
     cp_async_commit_group();
-    cp_async_wait_group<0>();
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kDown * kSteps; ++i) read_rows(of_q[i], shared(), i / kSteps * 16, i % kSteps);
   }
 
   /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
   HONE_DEVICE void start(const T* k, const T* v, unsigned to, long page, int key, int end) const {
-    const long stride = p.heads * kHead, first = (page * p.page + key % p.page) * stride + head * kHead;
+    constexpr int kLines = 32 / kWords;  // of one access of the warp
     const int lane = lane_of_warp(), word = lane % kWords, line = lane / kWords;
-    constexpr int kLines = kWords <= 32 ? 32 / kWords : 1;  // of one access of the warp
+    const long stride = p.heads * kHead;
+    long from = (page * p.page + key % p.page + line) * stride + head * kHead + word * 8;
 #pragma unroll
-    for (int i = 0; i < c.bn / kLines; ++i) {
-      const int at = i * kLines + line;
-      const bool inside = key + at < end;
-      const long from = inside ? first + at * stride + word * 8 : 0;
-      copy_async<8, c.once>(to + place_in_tile(at, word), k + from, inside);
-      copy_async<8, c.once>(to + kTile + place_in_tile(at, word), v + from, inside);
+    for (int i = 0; i < c.bn; i += kLines, from += kLines * stride) {
+      const bool inside = key + i + line < end;
+      copy_async<8, c.once>(to + place_in_tile(i + line, word), k + from, inside);
+      copy_async<8, c.once>(to + kTile + place_in_tile(i + line, word), v + from, inside);
     }
   }
 
-  /// The steps of the part from `begin` to `end`, of which this warp takes every c.warps-th. `table` has the sequence's pages; the page of
-  /// a step is read while the step before is started.
-  HONE_DEVICE void run(const T* k, const T* v, const i32* table, int begin, int end) {
+  /// The steps of a part, from `first` on every c.warps-th, to before `end`. `table` has the sequence's pages, `page` that of the first
+  /// step; the page of a step is read while the step before is started.
+  HONE_DEVICE void run(const T* k, const T* v, const i32* table, long page, int first, int end) {
     constexpr int kStride = c.warps * c.bn;
-    const int first = begin + warp() * c.bn, count = first < end ? (end - first + kStride - 1) / kStride : 0;
-    long page = count > 0 ? table[first / (int)p.page] : 0;
+    const int count = first < end ? (end - first + kStride - 1) / kStride : 0;
     const auto start_step = [&](int n) {
       if (n < count) {
         const int key = first + n * kStride;
@@ -70,6 +64,12 @@ struct Warp {
     };
 #pragma unroll 1
     for (int n = 0; n < c.stages - 1; ++n) start_step(n);
+    cp_async_wait_group<c.stages - 1>();
+    __syncthreads();  // all threads' copies of q have arrived
+    if constexpr (c.held) {
+#pragma unroll
+      for (int i = 0; i < kDown * kSteps; ++i) read_rows(held[i], shared(), i / kSteps * 16, i % kSteps);
+    }
     for (int n = 0; n < count; ++n) {
       cp_async_wait_group<c.stages - 2>();
       __syncwarp();  // all lanes' copies of this step have arrived, and all have read the step before
@@ -84,8 +84,12 @@ struct Warp {
     float scores[kDown][c.bn / 2], factor[kDown][2];
     unsigned weights[kDown][c.bn / 4];
     scores_of_tile<T, kDown, c.bn>(scores, tile, [&](unsigned(&to)[4], int i, int step) {
+      if constexpr (c.held) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) to[e] = of_q[i * kSteps + step][e];
+        for (int e = 0; e < 4; ++e) to[e] = held[i * kSteps + step][e];
+      } else {
+        read_rows(to, shared(), i * 16, step);
+      }
     });
     const bool clear = sign > 0.0f && key + c.bn <= length - p.queries + 1;
 #pragma unroll
