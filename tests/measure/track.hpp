@@ -28,7 +28,7 @@ struct Track {
   FakeDevice device;
   KernelSpec spec;
   std::unique_ptr<Bench> bench;
-  MeasureSettings settings;
+  MeasureSettings settings{.maximum_seconds = 3600.0};  ///< what this machine takes for it ends no timing
   Readings readings;
   Validation validation;  ///< of what was timed last
 };
