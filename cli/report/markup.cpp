@@ -36,7 +36,7 @@ code, pre { font: .87rem/1.5 ui-monospace, "SFMono-Regular", Menlo, Consolas, mo
 pre { background: var(--page); border: 1px solid var(--line); border-radius: 6px; padding: .55rem .75rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0; }
 summary { cursor: pointer; color: var(--best); font-size: .92rem; padding: .2rem 0; }
 footer { margin-top: 3rem; font-size: .86rem; color: var(--quiet); }
-@media (max-width: 36rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .35rem; } .hero .figure { font-size: 2.4rem; } }
+@media (max-width: 36rem) { .wide { overflow-x: auto; } .wide svg { width: 38rem; } dl { grid-template-columns: 1fr; } dd { margin-bottom: .35rem; } .hero .figure { font-size: 2.4rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 11pt; } nav, summary { display: none; } .card, figure, tr { break-inside: avoid; }
   details::details-content { content-visibility: visible; } .scroll { overflow: visible; } }
 )";
@@ -79,7 +79,10 @@ std::string html(const Table& table) {
 }
 
 std::string figure(const Svg& svg, std::string_view caption) {
-  return fmt::format("<figure>{}{}</figure>\n", svg.element(),
+  constexpr double kWide = 400.0;  // on a small screen it is scrolled rather than made too small to read
+  const std::string picture =
+      svg.width() > kWide ? fmt::format("<div class=\"wide\" tabindex=\"0\">{}</div>", svg.element()) : svg.element();
+  return fmt::format("<figure>{}{}</figure>\n", picture,
                      caption.empty() ? "" : fmt::format("<figcaption>{}</figcaption>", escaped(caption)));
 }
 

@@ -306,45 +306,54 @@ std::optional<Svg> importance_picture(const SessionStudy& study) {
     label += fmt::format(" {} {} and {};", row.name, percent_text(row.alone_at_top), percent_text(row.joint_at_top));
     most = std::max({most, row.alone_at_top + row.joint_at_top, row.alone + row.joint});
   }
-  constexpr double kLeft = 210.0, kRow = 31.0, kTop = 48.0;
-  const double bottom = kTop + kRow * static_cast<double>(rows.size());
+  constexpr double kLeft = 210.0, kRow = 31.0;
+  const bool both = effects.explains() && effects.explains_top();
+  const double top_line = both ? 48.0 : 30.0, bottom = top_line + kRow * static_cast<double>(rows.size());
   Svg svg(kWidth, bottom + 24.0, label);
   const Scale x{.low = 0.0, .high = most, .from = kLeft, .to = kWidth - 64.0};
-  const auto legend = [&](double at, double y, std::string_view look, std::string_view text) {
-    svg.rect(at, y, 11.0, 11.0, look).text(at + 17.0, y + 10.0, text, Anchor::kStart, "name");
+  const auto legend = [&](double y, std::string_view alone, std::string_view joint, std::string_view text) {
+    svg.rect(kLeft, y, 11.0, 11.0, alone).text(kLeft + 17.0, y + 10.0, text, Anchor::kStart, "name");
+    svg.rect(kLeft + 210.0, y, 11.0, 11.0, joint).text(kLeft + 227.0, y + 10.0, "with one other", Anchor::kStart, "name");
   };
-  legend(kLeft, 4.0, "bar", "in the fastest quarter, alone");
-  legend(kLeft + 210.0, 4.0, "bar-soft", "with one other");
-  legend(kLeft, 22.0, "bar-standard", "over all times, alone");
-  legend(kLeft + 210.0, 22.0, "bar-faint", "with one other");
-  svg.x_axis(x, kTop - 6.0, bottom, 5, percent_label);
+  if (effects.explains_top()) {
+    legend(4.0, "bar", "bar-soft", "in the fastest quarter, alone");
+  }
+  if (effects.explains()) {
+    legend(both ? 22.0 : 4.0, both ? "bar-standard" : "bar", both ? "bar-faint" : "bar-soft", "over all times, alone");
+  }
+  svg.x_axis(x, top_line - 6.0, bottom, 5, percent_label);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    const double y = kTop + kRow * static_cast<double>(i);
-    svg.text(kLeft - 8.0, y + 15.0, shortened(row.name, kLeft - 12.0), Anchor::kEnd, "name");
-    const auto bar = [&](double from, double share, double below, double height, std::string_view look) {
-      if (share > 0.0) {
-        svg.rect(x(from), y + below, x(from + share) - x(from), height, look);
+    const double y = top_line + kRow * static_cast<double>(i);
+    svg.text(kLeft - 8.0, y + (both ? 15.0 : 16.0), shortened(row.name, kLeft - 12.0), Anchor::kEnd, "name");
+    const auto bars = [&](double alone, double joint, double below, double height, std::string_view first, std::string_view second) {
+      if (alone > 0.0) {
+        svg.rect(kLeft, y + below, x(alone) - kLeft, height, first);
+      }
+      if (joint > 0.0) {
+        svg.rect(x(alone), y + below, x(alone + joint) - x(alone), height, second);
       }
     };
-    bar(0.0, row.alone_at_top, 1.0, 13.0, "bar");
-    bar(row.alone_at_top, row.joint_at_top, 1.0, 13.0, "bar-soft");
-    bar(0.0, row.alone, 15.5, 7.0, "bar-standard");
-    bar(row.alone, row.joint, 15.5, 7.0, "bar-faint");
+    if (both) {
+      bars(row.alone_at_top, row.joint_at_top, 1.0, 13.0, "bar", "bar-soft");
+      bars(row.alone, row.joint, 15.5, 7.0, "bar-standard", "bar-faint");
+    } else {
+      bars(row.alone_at_top + row.alone, row.joint_at_top + row.joint, 3.0, 18.0, "bar", "bar-soft");
+    }
     const double shown = effects.explains_top() ? row.alone_at_top + row.joint_at_top : row.alone + row.joint;
-    svg.text(x(shown) + 6.0, y + (effects.explains_top() ? 12.0 : 23.0), percent_text(shown));
+    svg.text(x(shown) + 6.0, y + (both ? 12.0 : 16.0), percent_text(shown));
   }
   return svg;
 }
 
 std::optional<Svg> values_picture(const SessionStudy& study, const report::ParameterStudy& parameter) {
-  if (!study.winner) {
+  if (!study.winner || study.fastest_us <= 0.0) {
     return std::nullopt;
   }
   constexpr double kPanel = 270.0, kHeight = 190.0, kTop = 12.0, kBottom = 150.0, kLeft = 44.0, kRight = 258.0, kMostFactor = 12.0;
-  const double best = measured(study, *study.winner).median_us;
+  const double best = study.fastest_us;
   const std::string& name = study.parameters[parameter.index].name;
-  std::string label = name + ", fastest with each value relative to the winner:";
+  std::string label = name + ", fastest with each value relative to the fastest of all:";
   double worst = 1.1, lowest = 1.0;
   for (const report::ValueStudy& value : parameter.values) {
     lowest = std::min(lowest, value.effect);

@@ -90,6 +90,14 @@ std::vector<std::pair<std::string, std::string>> answer_facts(const SessionStudy
   if (const std::string rates = rate_words(study); !rates.empty()) {
     pairs.emplace_back("rate", rates + ", by the work that the kernel file states");
   }
+  if (study.faster_in_search > 0) {
+    pairs.emplace_back(
+        "beware",
+        fmt::format("{} faster in the search, the fastest {}, and not measured beside the winner: the machine's speed "
+                    "changed, or was noisy. Tune again when it is quiet",
+                    study.faster_in_search == 1 ? "one configuration was" : fmt::format("{} configurations were", study.faster_in_search),
+                    time_text(study.fastest_us)));
+  }
   if (!study.final_round) {
     pairs.emplace_back("not final", "the times are those of the search: no final round has measured winner and default side by side");
   }
@@ -157,7 +165,7 @@ std::string changes_section(const SessionStudy& study) {
               .header = {"parameter", "default", "winner", "its share of the differences", "best with the default's value"},
               .rows = {},
               .words = {1, 2}};
-  const double best = winner_of(study).measurement.median_us;
+  const double best = study.fastest_us;
   std::size_t same = 0;
   for (const report::ParameterStudy& parameter : study.effects.parameters) {
     const Value &before = standard_of(study).configuration.values.at(parameter.index),

@@ -14,7 +14,7 @@ namespace {
 
 using report::SessionStudy;
 
-double best_of(const SessionStudy& study) { return study.trials[*study.winner].measurement.median_us; }
+double best_of(const SessionStudy& study) { return study.fastest_us; }
 
 std::string trials_text(std::size_t count) { return fmt::format("{} trial{}", count, count == 1 ? "" : "s"); }
 
@@ -118,7 +118,7 @@ Table pairs_table(const SessionStudy& study) {
 /// What it costs to tune the first few parameters alone.
 std::string reach_html(const SessionStudy& study) {
   const std::vector<report::Reach>& reach = study.effects.reach;
-  if (reach.empty() || !study.winner) {
+  if (reach.empty() || study.fastest_us <= 0.0) {
     return "";
   }
   constexpr double kGain = 0.995;
@@ -243,7 +243,7 @@ std::string importance_section(const SessionStudy& study) {
 }
 
 std::string values_section(const SessionStudy& study) {
-  if (!study.winner || drawn_parameters(study).empty()) {
+  if (study.fastest_us <= 0.0 || drawn_parameters(study).empty()) {
     return "";
   }
   std::string panels;
@@ -251,7 +251,7 @@ std::string values_section(const SessionStudy& study) {
     panels += figure(*values_picture(study, *parameter), "");
   }
   return paragraph(
-             "Circles: the fastest configuration with the value, as a multiple of the winner's time (green: the winner's value). Squares "
+             "Circles: the fastest configuration with the value, as a multiple of the fastest of all (green: the winner's value). Squares "
              "with a line: the mean over all configurations with the value, as a multiple of the lowest mean, as the model has it. A "
              "cross: nothing with the value was right. Values whose circle is far above 1× can go from the kernel file; a parameter "
              "whose circles are all at 1× hardly matters.") +

@@ -75,6 +75,13 @@ void find_improvements(SessionStudy& study) {
       study.improvements.push_back({i + 1, trial.elapsed_seconds, best});
     }
   }
+  study.fastest_us = study.improvements.empty() ? 0.0 : best;
+  constexpr double kFaster = 0.98;
+  for (const Trial& trial : study.trials) {
+    const bool unconfirmed = study.final_round && !trial.final_round && measured_to_the_end(trial);
+    study.faster_in_search +=
+        unconfirmed && trial.measurement.median_us < kFaster * study.trials[*study.winner].measurement.median_us ? 1 : 0;
+  }
   for (const Improvement& improvement : study.improvements) {
     if (improvement.time_us <= best * kClearly) {
       study.trials_to_one_percent = improvement.trials;
@@ -115,12 +122,12 @@ compare::SpaceTable table_of(const std::vector<Trial>& trials) {
 /// `space`: all configurations; without it, those that were tried.
 std::optional<RandomSearch> random_search(const SessionStudy& study, const std::vector<Trial>& space) {
   const compare::SpaceTable table = table_of(space.empty() ? study.trials : space);
-  if (!study.winner || table.sorted.empty()) {
+  if (study.fastest_us <= 0.0 || table.sorted.empty()) {
     return std::nullopt;
   }
 
   RandomSearch random{.configurations = table.size(), .whole_space = !space.empty(), .best_us = table.best()};
-  const double goal = study.trials[*study.winner].measurement.median_us * kClearly;
+  const double goal = study.fastest_us * kClearly;
   for (std::size_t draws = 1; draws <= std::min(study.trials.size(), table.size()); ++draws) {
     const double fraction = compare::expected_fraction(table, draws);
     random.expected_us.push_back(fraction > 0.0 ? table.best() / fraction : std::numeric_limits<double>::infinity());

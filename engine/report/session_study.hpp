@@ -72,7 +72,7 @@ struct RandomSearch {
   bool whole_space = false;              ///< these are all there are, rather than those that the session tried
   double best_us = 0.0;                  ///< of these
   std::vector<double> expected_us = {};  ///< after 1, 2, ... as many draws as the session made trials
-  std::size_t draws_to_winner = 0;       ///< until it is expected within 1 % of the session's best; 0: not within those draws
+  std::size_t draws_to_winner = 0;       ///< until it is expected within 1 % of the session's fastest; 0: not within those draws
 };
 
 struct SessionStudy {
@@ -86,7 +86,9 @@ struct SessionStudy {
   double speedup = 0.0;                          ///< default / winner; 0 without both
   double speedup_low = 0.0, speedup_high = 0.0;  ///< from the ends of both intervals
   std::vector<Improvement> improvements;
-  std::size_t trials_to_one_percent = 0;  ///< until within 1 % of the session's best
+  double fastest_us = 0.0;                ///< of all right trials measured to the end; 0 without one
+  std::size_t faster_in_search = 0;       ///< right trials more than 2 % faster in the search than the winner in the final round
+  std::size_t trials_to_one_percent = 0;  ///< until within 1 % of the fastest
   std::optional<RandomSearch> random;     ///< nothing without a winner
   Effects effects;                        ///< of the trials, or of all configurations of a recorded space
   bool effects_of_whole_space = false;

@@ -25,6 +25,8 @@ TEST_CASE("the fastest of the final round wins, not what looked faster in the se
   CHECK(found.standard == 0);
   CHECK(found.winner == 2);
   CHECK(found.final_round);
+  CHECK(found.faster_in_search == 1);
+  CHECK(found.fastest_us == 4.0);
   CHECK(found.tied == std::vector<std::size_t>{3});
   CHECK(found.speedup == doctest::Approx(2.0));
   CHECK(found.speedup_low == doctest::Approx(9.9 / 5.05));
