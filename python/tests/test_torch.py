@@ -203,6 +203,47 @@ def test_wrong_shapes_are_refused(operator, shapes, on):
         operator(*[one.to(on) for one in tensors(*shapes)])
 
 
+def seen(queries, keys, causal, window):
+    """The keys that a query sees; the last query is beside the last key."""
+    ahead = torch.arange(keys) - (torch.arange(queries)[:, None] + keys - queries)
+    mask = ahead <= 0 if causal else torch.ones(queries, keys, dtype=torch.bool)
+    return mask & (ahead.abs() < window) if window else mask
+
+
+@pytest.mark.parametrize("heads", [(2, 2), (4, 2)])
+@pytest.mark.parametrize(("causal", "window"), [(False, 0), (True, 0), (True, 3), (False, 4)])
+def test_attention_and_its_gradient_are_those_of_pytorch(heads, causal, window):
+    q, k, v = tensors((2, heads[0], 5, 32), (2, heads[1], 7, 32), (2, heads[1], 7, 32))
+    inputs = [one.requires_grad_() for one in (q, k, v)]
+    group = heads[0] // heads[1]
+    expected = F.scaled_dot_product_attention(
+        q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1), attn_mask=seen(5, 7, causal, window)
+    )
+    made = ops.attention(q, k, v, causal=causal, window=window)
+    torch.testing.assert_close(made, expected, atol=1e-5, rtol=1e-4)
+    weights = torch.randn_like(expected)
+    for ours, theirs in zip(torch.autograd.grad((made * weights).sum(), inputs), torch.autograd.grad((expected * weights).sum(), inputs), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
+
+
+def test_attention_is_a_part_of_a_workload():
+    q, k = tensors((1, 4, 5, 32), (1, 2, 7, 32))
+    with hone.torch.trace() as workload:
+        ops.attention(q, k, k, causal=True)
+    (problem,) = workload.problems
+    assert problem["kernel"] == "attention"
+    shape = {"batch": 1, "heads": 2, "group": 2, "queries": 5, "keys": 7, "head": 32, "causal": 1, "window": 0, "layout": 2}
+    assert problem["shape"] == shape
+
+
+def test_attention_refuses_what_does_not_fit():
+    q, k = tensors((1, 3, 5, 32), (1, 2, 7, 32))
+    with pytest.raises(RuntimeError, match="multiple of 2 heads"):
+        ops.attention(q, k, k)
+    with pytest.raises(RuntimeError, match="attention takes v of shape"):
+        ops.attention(q, k, k[:, :, :5])
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_cuda_graphs_capture_a_model_on_the_current_stream():
     model = hone.torch.replace(Block()).cuda().requires_grad_(False)

@@ -1,4 +1,4 @@
-"""Operators on tensors: matmul, linear, softmax, layernorm, rmsnorm, residual_rmsnorm, bias_gelu.
+"""Operators on tensors: matmul, linear, softmax, layernorm, rmsnorm, residual_rmsnorm, bias_gelu, attention.
 
 They are torch.ops.hone.*: with fake tensors (torch.compile has no graph break), autograd, and launches on the current stream, so that CUDA
 graphs can capture them. Which configuration runs is what the store has for the shape, else what a portfolio predicts, else the default.
@@ -353,3 +353,74 @@ _define(
 def bias_gelu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
     """gelu(x + bias), the exact gelu."""
     return torch.ops.hone.bias_gelu(x, bias)
+
+
+# ---- attention -------------------------------------------------------------------------------------------------------------------------
+
+_HEADS_FIRST = 2  # the kernels' layout [batch, heads, tokens, head]
+
+
+def _attention_shape(q, k, v, causal, window, scale):
+    batch, heads, _, head = k.shape
+    _expect("attention", "v", v, k.shape)
+    _expect("attention", "q", q, (batch, q.shape[1], q.shape[2], head))
+    if q.shape[1] % max(heads, 1) != 0:
+        raise RuntimeError(f"hone: attention takes a multiple of {heads} heads of q, as k has them; {q.shape[1]} were passed")
+    return _packed_like(q)
+
+
+def _attention(q, k, v, causal, window, scale):
+    out = _attention_shape(q, k, v, causal, window, scale)
+    if out.numel() == 0:
+        return out
+    batch, heads, keys, head = k.shape
+    made = _kernel("attention", q.device, f"head={head},causal={int(causal)},layout={_HEADS_FIRST}")
+    lse = q.new_empty(q.shape[:3], dtype=torch.float32)
+    extents = {"batch": batch, "heads": heads, "group": q.shape[1] // heads, "queries": q.shape[2], "keys": keys, "window": window}
+    made(_packed(q), _packed(k), _packed(v), out=(out, lse), scale=scale, **extents)
+    return out
+
+
+def _attention_backward(gradient, q, k, v, causal, window, scale):
+    """By PyTorch: there is no kernel for it."""
+    queries, keys = q.shape[2], k.shape[2]
+    mask = None
+    if causal or window > 0:
+        ahead = torch.arange(keys, device=q.device) - (torch.arange(queries, device=q.device)[:, None] + keys - queries)
+        mask = ahead <= 0 if causal else ahead < window
+        mask = mask & (ahead > -window) if window > 0 else mask
+    with torch.enable_grad():
+        inputs = [one.detach().requires_grad_() for one in (q, k, v)]
+        group = q.shape[1] // k.shape[1]
+        k_of_q, v_of_q = (one.repeat_interleave(group, 1) if group > 1 else one for one in inputs[1:])
+        out = torch.nn.functional.scaled_dot_product_attention(inputs[0], k_of_q, v_of_q, attn_mask=mask, scale=scale)
+        return torch.autograd.grad(out, inputs, gradient)
+
+
+def _attention_setup(ctx, inputs, output):
+    q, k, v, ctx.causal, ctx.window, ctx.scale = inputs
+    ctx.save_for_backward(q, k, v)
+
+
+def _attention_gradients(ctx, gradient):
+    of_q, of_k, of_v = torch.ops.hone.attention_backward(gradient, *ctx.saved_tensors, ctx.causal, ctx.window, ctx.scale)
+    return of_q, of_k, of_v, None, None, None
+
+
+_define("attention(Tensor q, Tensor k, Tensor v, bool causal, int window, float scale) -> Tensor", _attention, _attention_shape,
+        _attention_setup, _attention_gradients)
+_define("attention_backward(Tensor gradient, Tensor q, Tensor k, Tensor v, bool causal, int window, float scale) -> (Tensor, Tensor, Tensor)",
+        _attention_backward, lambda gradient, q, k, v, causal, window, scale: tuple(map(_packed_like, (q, k, v))))
+
+
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, window: int = 0, scale: float | None = None
+) -> torch.Tensor:
+    """softmax(scale * q k^T) v over the keys that a query sees, for q of shape (batch, query heads, queries, head) and k and v of
+    (batch, heads, keys, head); each head of k and v serves as many heads of q as there are more of those. head is a multiple of 32.
+
+    causal: no keys behind a query; the last query is beside the last key (PyTorch's is_causal puts the first beside the first). window: the
+    keys that a query sees up to its own, itself included, and without causal as many after it; 0: all. scale: head ** -0.5 if not given. The
+    gradient is PyTorch's.
+    """
+    return torch.ops.hone.attention(q, k, v, causal, window, q.shape[-1] ** -0.5 if scale is None else scale)

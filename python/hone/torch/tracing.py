@@ -77,6 +77,21 @@ def _ours(a, b, bias, layout, activation) -> dict[str, int]:
     }
 
 
+def _attention(q, k, v, causal, window, scale) -> dict[str, int]:
+    batch, heads, keys, head = k.shape
+    return {
+        "batch": batch,
+        "heads": heads,
+        "group": q.shape[1] // heads,
+        "queries": q.shape[2],
+        "keys": keys,
+        "head": head,
+        "causal": int(causal),
+        "window": window,
+        "layout": 2,
+    }
+
+
 _aten = torch.ops.aten
 _PROBLEMS: dict[Any, Callable[[tuple], tuple[str, dict[str, int]] | None]] = {
     _aten.mm.default: lambda given: ("matmul", _product(given[0], given[1], 1)),
@@ -93,7 +108,10 @@ def _problem_of(function: Any, given: tuple) -> tuple[str, dict[str, int]] | Non
         return _PROBLEMS[function](given)
     if function.namespace == "hone":
         name = function._schema.name.removeprefix("hone::")
-        return ("matmul", _ours(*given)) if name == "product" else (name, _rows(given[0]))
+        if name == "attention_backward":  # PyTorch's operations, which are seen themselves
+            return None
+        named = {"product": ("matmul", _ours), "attention": ("attention", _attention)}.get(name)
+        return (named[0], named[1](*given)) if named else (name, _rows(given[0]))
     return None
 
 
@@ -105,7 +123,7 @@ class _Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         problem = _problem_of(function, args)
         tensors = [one for one in args if isinstance(one, torch.Tensor)]
-        if problem is not None and tensors[-1].dtype in _DTYPES and all(size > 0 for size in problem[1].values()):
+        if problem is not None and tensors[-1].dtype in _DTYPES and all(one.numel() > 0 for one in tensors):
             self.workload.add(problem[0], _DTYPES[tensors[-1].dtype], **problem[1])
         return function(*args, **(kwargs or {}))
 
