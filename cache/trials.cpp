@@ -127,7 +127,8 @@ Result<std::vector<Trial>> SqliteStore::trials(std::int64_t session, const std::
               database().prepare(
                   "SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
                   "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
-                  "t.input_seed, t.max_error, t.artifact, t.device, t.factor, t.elapsed_seconds, t.samples, t.median_us, t.ci95_low_us, t.ci95_high_us, "
+                  "t.input_seed, t.max_error, t.artifact, t.device, t.factor, t.elapsed_seconds, t.samples, t.median_us, t.ci95_low_us, "
+                  "t.ci95_high_us, "
                   "t.raced_out, t.by_graph, "
                   "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
                   "f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.by_graph, f.sm_clock_mhz, f.memory_clock_mhz, "

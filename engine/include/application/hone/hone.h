@@ -412,11 +412,12 @@ typedef struct hone_tuning_options {
 
 typedef struct hone_tuning hone_tuning;
 
-/* Tunes a kernel or an operation for a problem, in worker processes on the engine's device or on those of the options: blocks until the budget is spent. The winner
- * becomes the record of the problem in the engine's store, which is made if there is none, and the engine's lookups return it from then
- * on. The arguments are those of hone_kernel_find; `options` may be NULL. A session that is stopped keeps its best so far, and the same
- * call resumes it; HONE_ERROR_CANCELLED if nothing was found yet. Other errors: no hone-worker; a default configuration that does not
- * compile or is wrong; a store that cannot be written. If no configuration is correct, it succeeds: see hone_tuning_info.found. */
+/* Tunes a kernel or an operation for a problem, in worker processes on the engine's device or on those of the options: blocks until the
+ * budget is spent. The winner becomes the record of the problem in the engine's store, which is made if there is none, and the engine's
+ * lookups return it from then on. The arguments are those of hone_kernel_find; `options` may be NULL. A session that is stopped keeps its
+ * best so far, and the same call resumes it; HONE_ERROR_CANCELLED if nothing was found yet. Other errors: no hone-worker; a default
+ * configuration that does not compile or is wrong; a store that cannot be written. If no configuration is correct, it succeeds: see
+ * hone_tuning_info.found. */
 HONE_API hone_status hone_tune(hone_engine* engine, const char* kernel, const char* dtypes, const hone_extent* extents, size_t extent_count,
                                const hone_tuning_options* options, hone_tuning** tuning, hone_error** error);
 HONE_API void hone_tuning_free(hone_tuning* tuning);
