@@ -38,9 +38,10 @@ std::optional<std::string> read_text(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-/// The headers of the user's own that the file includes, as it names them.
+/// The headers of the user's own that the file includes, as it names them. A name is all that device compilers have of a header.
 std::vector<std::pair<std::string, std::string>> own_includes(const Unit& unit) {
   std::vector<std::pair<std::string, std::string>> includes;
+  std::map<std::string, std::filesystem::path> files;
   for (const CXCursor child : unit.top_level()) {
     if (unit.kind(child) != CXCursor_InclusionDirective) {
       continue;
@@ -48,8 +49,14 @@ std::vector<std::pair<std::string, std::string>> own_includes(const Unit& unit) 
     CXFile file = unit.clang().getIncludedFile(child);
     const std::string path = file == nullptr ? std::string{} : unit.clang().take(unit.clang().getFileName(file));
     std::string name = unit.spelling(child);
-    const bool known = std::any_of(includes.begin(), includes.end(), [&](const auto& i) { return i.first == name; });
-    if (path.empty() || path.starts_with(kHeaderRoot) || known || is_cuda_header(name)) {
+    if (path.empty() || path.starts_with(kHeaderRoot) || is_cuda_header(name)) {
+      continue;
+    }
+    const auto [known, added] = files.try_emplace(name, std::filesystem::weakly_canonical(path));
+    if (!added) {
+      if (known->second != std::filesystem::weakly_canonical(path)) {
+        unit.fail(child, fmt::format("'{}' names two files, {} and {}: give one of them another name", name, known->second.string(), path));
+      }
       continue;
     }
     if (auto text = read_text(path)) {
@@ -211,6 +218,7 @@ void KernelReader::read_cost() {
 }
 
 void KernelReader::read(const std::vector<std::string>& arguments) {
+  attempt([this] { spec_.includes = own_includes(unit_); });
   find_declarations();
   if (!found_.has_problem || !found_.has_config) {
     errors_.push_back(diagnostic({spec_.file, 1, 1}, found_.has_problem ? "no `struct Config`: it holds the parameters the tuner chooses"
@@ -254,7 +262,6 @@ Result<void> read_into(KernelSpec& spec, const kernel::SourceFile& source, const
     all.insert(all.end(), errors.begin(), errors.end());
     return kernel::bad_kernel(all);
   }
-  spec.includes = kernel::own_includes(*unit);
   spec.cuda_headers = unit->cuda_headers();
   spec.warnings = unit->warnings();
   kernel::KernelReader reader(*unit, source, spec);

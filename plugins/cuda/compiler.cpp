@@ -203,6 +203,17 @@ bool names_wgmma(const KernelSpec& spec, std::string_view source) {
   return names_it(source) || std::ranges::any_of(spec.includes, [&](const auto& header) { return names_it(header.second); });
 }
 
+/// The file's own headers. To NVRTC a header is its name: one that the file and a header of its folder name differently ("../packet.h",
+/// "packet.h") would be read twice in spite of its #pragma once, so that each further name leads to the first.
+std::vector<std::pair<std::string, std::string>> headers_of(const KernelSpec& spec) {
+  std::vector<std::pair<std::string, std::string>> headers;
+  for (const auto& [name, text] : spec.includes) {
+    const auto same = std::ranges::find(spec.includes, text, [](const auto& header) -> const std::string& { return header.second; });
+    headers.emplace_back(name, same->first == name ? text : fmt::format("#include \"{}\"\n", same->first));
+  }
+  return headers;
+}
+
 }  // namespace
 
 std::vector<std::string> base_options(const Nvrtc& nvrtc, std::string_view architecture) {
@@ -232,7 +243,8 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
   program.name = spec.file;
   program.source = request.reference ? answering_source(spec, request.shape) : source_for(spec, request.shape);
   program.headers = own_headers();
-  program.headers.insert(program.headers.end(), spec.includes.begin(), spec.includes.end());
+  const auto own = headers_of(spec);
+  program.headers.insert(program.headers.end(), own.begin(), own.end());
   const auto standard = standard_headers(spec, !nvrtc_.includes.empty());
   program.headers.insert(program.headers.end(), standard.begin(), standard.end());
   Outcomes outcomes(instances.size());

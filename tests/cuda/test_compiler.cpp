@@ -180,6 +180,20 @@ TEST_CASE("a kernel may include headers of its own, and need not be templated on
   CHECK_MESSAGE(reference.ok(), reference.error().message);
 }
 
+TEST_CASE("a header that is included under two names is read once") {
+  const auto compiler = compiler_for("sm_90a");
+  if (compiler == nullptr) {
+    return;
+  }
+  KernelSpec spec = twice_spec();
+  spec.includes = {{"../own/factor.h", "#pragma once\nconstexpr float kFactor = 2;\n"},
+                   {"../own/scale.h", "#pragma once\n#include \"factor.h\"\n"},
+                   {"factor.h", "#pragma once\nconstexpr float kFactor = 2;\n"}};
+  spec.source.replace(0, 0, "#include \"../own/factor.h\"\n#include \"../own/scale.h\"\n");
+  const auto compiled = compile(*compiler, spec, {configuration({256, 1, 0, 0})});
+  CHECK_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+}
+
 TEST_CASE("CUDA's own headers are there for kernels that want them") {
   const auto compiler = compiler_for("sm_90a");
   if (compiler == nullptr) {

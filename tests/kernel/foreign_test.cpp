@@ -51,6 +51,26 @@ std::string around_theirs(const std::string& launch = "{.grid = {ceil_div(p.n, (
 
 }  // namespace
 
+TEST_CASE("a header's name leads to one file") {
+  if (!can_read()) {
+    return;
+  }
+  const Folder folder;
+  std::filesystem::create_directory(folder.write("part.h", "#pragma once\n#include \"inner/more.h\"\n").parent_path() / "inner");
+  folder.write("inner/more.h", "#include \"last.h\"\n");
+  folder.write("inner/last.h", "#include \"../part.h\"\n#define LAST 2\n");
+  const auto with = [&](const std::string& includes) {
+    return read_kernel_file(folder.write("add.cu", foreign_file(includes, kForeignBlock, foreign_body("y[0] = LAST * x[0];"))));
+  };
+  const auto one = with("#include \"part.h\"");
+  REQUIRE_MESSAGE(one.ok(), one.error().message);
+  CHECK(one->includes.size() == 4);  // "../part.h", too
+  folder.write("last.h", "#define OTHER 1\n");
+  const auto two = with("#include \"part.h\"\n#include \"last.h\"");
+  REQUIRE_FALSE(two.ok());
+  CHECK(two.error().message.find("add.cu:3:1: error: 'last.h' names two files") != std::string::npos);
+}
+
 TEST_CASE("of a vector whose lanes are a macro the elements are counted") {
   if (!can_read()) {
     return;
