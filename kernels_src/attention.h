@@ -12,8 +12,9 @@ constexpr long query_rows(Problem p) { return p.batch * query_heads(p) * p.queri
 constexpr long hidden_behind(Problem p) { return p.causal ? p.queries * (p.queries - 1) / 2 : 0; }
 constexpr long triangle(long n) { return n > 0 ? n * (n + 1) / 2 : 0; }
 constexpr long hidden_by_window(Problem p) {
-  const long sides = p.causal ? 1 : 2;
-  return p.window == 0 ? 0 : sides * (triangle(p.keys - p.window) - triangle(p.keys - p.window - p.queries));
+  if (p.window == 0) return 0;
+  const long before = triangle(p.keys - p.window) - triangle(p.keys - p.window - p.queries);
+  return p.causal ? before : before + triangle(p.queries - p.window);
 }
 
 template <class T>

@@ -35,10 +35,10 @@ constexpr long registers_of(Problem p, Config c) { return c.wm / 16 * (p.head / 
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (!has_answer(p)) return false;                        // queries without keys
-  if (d.compute_capability < 80) return false;             // mma of bf16 and cp.async
-  if (p.head % 64 != 0 || p.head > 256) return false;      // rows of whole groups of words; registers
-  return shared_bytes(p, c) <= d.shared_memory_per_block;  // the device's limit
+  if (!has_answer(p)) return false;                                  // queries without keys
+  if (d.compute_capability < 80) return false;                       // mma of bf16 and cp.async
+  if (p.head != 64 && p.head != 128 && p.head != 256) return false;  // lines are powers of two: places in a tile are found by exclusive or
+  return shared_bytes(p, c) <= d.shared_memory_per_block;            // the device's limit
 }
 
 template <class T>

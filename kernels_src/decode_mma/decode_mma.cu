@@ -44,10 +44,10 @@ HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
-  if (p.longest < p.queries) return false;                                       // queries without keys
-  if (d.compute_capability < 80) return false;                                   // mma of bf16 and cp.async
-  if (p.head % 64 != 0 || p.head > 256) return false;                            // rows of whole groups of words; registers
-  if (p.page < p.longest && p.page % c.bn != 0) return false;                    // the keys of a step lie in one page
+  if (p.longest < p.queries) return false;                           // queries without keys
+  if (d.compute_capability < 80) return false;                       // mma of bf16 and cp.async
+  if (p.head != 64 && p.head != 128 && p.head != 256) return false;  // a line of words for half a warp or whole warps; registers
+  if (p.page < p.longest && p.page % c.bn != 0) return false;        // the keys of a step lie in one page
   if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;              // the device's limit
   return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
