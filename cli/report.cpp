@@ -90,7 +90,8 @@ void sort_values(std::vector<Parameter>& parameters) {
   }
 }
 
-Result<SessionStudy> study_of(Store& store, const SessionInfo& session, const std::vector<DeviceInfo>& devices, Kernels& kernels) {
+Result<SessionStudy> study_of(Store& store, const SessionInfo& session, const std::vector<DeviceInfo>& devices,
+                              const std::vector<RecordInfo>& history, Kernels& kernels) {
   SessionSource source{.session = session, .parameters = {}, .trials = {}};
   kernels.find(source);
   if (source.spec != nullptr) {
@@ -100,6 +101,11 @@ Result<SessionStudy> study_of(Store& store, const SessionInfo& session, const st
     sort_values(source.parameters);
   }
   HONE_ASSIGN(source.trials, store.trials(session.id, source.parameters));
+  for (const RecordInfo& record : history) {
+    if (record.session == session.id) {
+      source.record = record.configuration;
+    }
+  }
   const auto device = std::ranges::find_if(devices, [&](const DeviceInfo& one) {
     return one.product == session.product && one.mig_profile == session.mig_profile && one.share == session.share;
   });
@@ -144,10 +150,11 @@ Result<Output> make_report(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const std::vector<SessionInfo> sessions, find_sessions(*store, arguments["session"].as<std::vector<std::int64_t>>()));
   HONE_ASSIGN(Kernels kernels, Kernels::load(arguments));
   HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
+  HONE_ASSIGN(const std::vector<RecordInfo> history, store->record_history(StoreView()));
   std::vector<SessionStudy> studies;
   Output output{.json = {{"sessions", Json::array()}}, .text = ""};
   for (const SessionInfo& session : sessions) {
-    HONE_ASSIGN(SessionStudy study, study_of(*store, session, devices, kernels));
+    HONE_ASSIGN(SessionStudy study, study_of(*store, session, devices, history, kernels));
     output.json["sessions"].push_back(page::json(study));
     output.text += (output.text.empty() ? "" : "\n") + page::summary_text(study);
     studies.push_back(std::move(study));

@@ -60,7 +60,7 @@ Json importance_json(const SessionStudy& study) {
     for (const report::ValueStudy& value : one.values) {
       values.push_back({{"value", value.text},
                         {"best_us", known(value.best_us)},
-                        {"effect", value.effect},
+                        {"effect", known(value.effect)},
                         {"right_trials", value.right},
                         {"too_slow_trials", value.too_slow},
                         {"failed_trials", value.failed}});
@@ -231,7 +231,7 @@ Json json(const SessionStudy& study) {
   object["failure_kinds"] = failures_json(study);
   object["spent"] = stages_json(study);
   object["device_readings"] = device_json(study.device);
-  object["typical_noise"] = study.typical_noise;
+  object["typical_noise"] = known(study.typical_noise);
   return object;
 }
 
@@ -267,7 +267,8 @@ std::string summary_text(const SessionStudy& study) {
       parts.push_back(fmt::format("{} {}", study.parameters[one.index].name,
                                   percent_text(top ? one.share_at_top + one.joint_at_top : one.share + one.joint)));
     }
-    lines += fmt::format("matters  {} of the differences {}\n", fmt::join(parts, ", "), top ? "in the fastest quarter" : "in time");
+    lines += fmt::format("matters  {} of the differences {}, alone or with one other\n", fmt::join(parts, ", "),
+                         top ? "in the fastest quarter" : "in time");
   }
   for (const report::FailureKind& kind : study.failures) {
     lines += fmt::format("failed   {} {}: {}\n", kind.count, name(kind.outcome), kind.messages.empty() ? "" : kind.messages.front().text);

@@ -32,6 +32,13 @@ std::pair<double, double> range_of(std::vector<double> samples) {
 /// Where sample i of a strip is: spread over its height, the same each time.
 double spread(std::size_t i) { return static_cast<double>((i * 37) % 101) / 100.0; }
 
+/// What fits beside a bar.
+std::string label_of(const SessionStudy& study) {
+  constexpr std::size_t kMost = 46;
+  const std::string title = title_of(study);
+  return title.size() <= kMost ? title : fmt::format("{} {}, session {}", study.session.kernel, study.session.dtypes, study.session.id);
+}
+
 }  // namespace
 
 std::optional<Svg> stages_picture(const SessionStudy& study) {
@@ -152,7 +159,7 @@ std::optional<Svg> sessions_picture(std::span<const SessionStudy> studies) {
   for (std::size_t row = 0; row < studies.size(); ++row) {
     const SessionStudy& study = studies[row];
     const double y = kTop + kRow * static_cast<double>(row), middle = y + kBar / 2.0;
-    svg.text(kLeft - 10.0, middle + 4.0, title_of(study), Anchor::kEnd, "name");
+    svg.text(kLeft - 10.0, middle + 4.0, label_of(study), Anchor::kEnd, "name");
     if (study.speedup > 0.0) {
       svg.rect(kLeft, y, x(study.speedup) - kLeft, kBar, "bar")
           .line(x(study.speedup_low), middle, x(study.speedup_high), middle, "whisker");

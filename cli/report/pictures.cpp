@@ -33,7 +33,11 @@ std::string time_label(double microseconds) {
 /// Cut so that it fits into about so many pixels.
 std::string shortened(const std::string& text, double pixels) {
   const auto most = static_cast<std::size_t>(pixels / 6.4);
-  return text.size() <= most ? text : text.substr(0, most > 1 ? most - 1 : 0) + "…";
+  std::size_t kept = most > 1 ? most - 1 : 0;
+  while (kept > 0 && kept < text.size() && (static_cast<unsigned char>(text[kept]) & 0xC0U) == 0x80U) {
+    --kept;  // whole characters
+  }
+  return text.size() <= most ? text : text.substr(0, kept) + "…";
 }
 
 // ---- the search ----
@@ -351,16 +355,16 @@ std::optional<Svg> values_picture(const SessionStudy& study, const report::Param
     return std::nullopt;
   }
   constexpr double kPanel = 270.0, kHeight = 190.0, kTop = 12.0, kBottom = 150.0, kLeft = 44.0, kRight = 258.0, kMostFactor = 12.0;
-  const double best = study.fastest_us;
+  const double best = study.fastest_known_us;
   const std::string& name = study.parameters[parameter.index].name;
   std::string label = name + ", fastest with each value relative to the fastest of all:";
   double worst = 1.1, lowest = 1.0;
   for (const report::ValueStudy& value : parameter.values) {
-    lowest = std::min(lowest, value.effect);
+    lowest = std::min(lowest, value.effect.value_or(1.0));
   }
   for (const report::ValueStudy& value : parameter.values) {
     label += value.best_us ? fmt::format(" {}: {};", value.text, factor_text(*value.best_us / best)) : "";
-    worst = std::max({worst, value.best_us.value_or(0.0) / best, value.effect / lowest});
+    worst = std::max({worst, value.best_us.value_or(0.0) / best, value.effect.value_or(0.0) / lowest});
   }
   Svg svg(kPanel, kHeight, label);
   const Scale y{.low = 0.97, .high = std::min(worst * 1.05, kMostFactor), .from = kBottom, .to = kTop, .logarithmic = true};
@@ -376,8 +380,8 @@ std::optional<Svg> values_picture(const SessionStudy& study, const report::Param
       svg.text(x, kBottom + 16.0, shortened(value.text, std::max(step * static_cast<double>(every), 24.0)), Anchor::kMiddle,
                wins ? "strong" : "");
     }
-    if (value.right + value.too_slow > 0 && study.effects.explains()) {
-      means.emplace_back(x, y(value.effect / lowest));
+    if (value.right + value.too_slow > 0 && value.effect) {
+      means.emplace_back(x, y(*value.effect / lowest));
     }
   }
   svg.polyline(means, "trend");

@@ -140,6 +140,9 @@ std::string answer_text(const SessionStudy& study) {
   if (default_won(study)) {
     return fmt::format("The default is the best of what was tried: {}.", time);
   }
+  if (study.speedup_high < 1.0) {
+    return fmt::format("{}, and the default takes {}: the record of an earlier session stayed.", time, before);
+  }
   if (!is_clear(study)) {
     return fmt::format("{} instead of {}: the intervals overlap, so this may be no gain at all.", time, before);
   }
@@ -165,7 +168,7 @@ std::string changes_section(const SessionStudy& study) {
               .header = {"parameter", "default", "winner", "its share of the differences", "best with the default's value"},
               .rows = {},
               .words = {1, 2}};
-  const double best = study.fastest_us;
+  const double best = study.fastest_known_us;
   std::size_t same = 0;
   for (const report::ParameterStudy& parameter : study.effects.parameters) {
     const Value &before = standard_of(study).configuration.values.at(parameter.index),
@@ -225,6 +228,9 @@ std::string expectations_section(const SessionStudy& study) {
 }
 
 std::string failures_section(const SessionStudy& study) {
+  if (study.trials.empty()) {
+    return "";
+  }
   if (study.failures.empty()) {
     return paragraph("Every configuration that was tried compiled, ran and was right, as far as it was looked at.");
   }
@@ -253,10 +259,13 @@ std::string use_section(const SessionStudy& study) {
   const bool replayed = study.session.device_id.starts_with("replay");
   std::string body;
   if (!replayed) {
-    const std::string problem = fmt::format("{} --shape {} --dtype {}", session.kernel, text(session.problem.shape), session.dtypes);
-    body += paragraph("The store serves what it holds for this problem; a kernel of your own is given by its file in place of its name:");
-    body += command(fmt::format("hone best {}", problem));
+    const std::string problem =
+        fmt::format("{} --shape {} --dtype {} --device {}", session.kernel, text(session.problem.shape), session.dtypes, session.device_id);
     if (study.winner) {
+      body += paragraph(
+          "The store serves what it holds for this problem (--store FILE, where it is not the usual one); a kernel of your own is given by "
+          "its file in place of its name:");
+      body += command(fmt::format("hone best {}", problem));
       body += paragraph("Measure the winner of this session again, on any configuration in the same way:");
       body += command(fmt::format("hone run {} --config \"{}\"", problem, config_text(study, winner_of(study))));
     }

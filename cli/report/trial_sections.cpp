@@ -14,7 +14,7 @@ namespace {
 
 using report::SessionStudy;
 
-double best_of(const SessionStudy& study) { return study.fastest_us; }
+double best_of(const SessionStudy& study) { return study.fastest_known_us; }
 
 std::string trials_text(std::size_t count) { return fmt::format("{} trial{}", count, count == 1 ? "" : "s"); }
 
@@ -44,7 +44,7 @@ std::string random_words(const SessionStudy& study) {
   text += random.draws_to_winner > 0 ? fmt::format("after {}.", trials_text(random.draws_to_winner))
                                      : fmt::format("only after more than the {} of this session.", trials_text(study.trials.size()));
   if (random.whole_space) {
-    const double factor = best_of(study) / random.best_us;
+    const double factor = study.fastest_us / random.best_us;
     text += factor > 1.0005 ? fmt::format(" The best of the whole space takes {}: the session's is {:.1f} % slower.",
                                           time_text(random.best_us), 100.0 * (factor - 1.0))
                             : " The session found the best of the whole space.";
@@ -136,9 +136,12 @@ std::string reach_html(const SessionStudy& study) {
                           reach[i].best_us ? factor_text(*reach[i].best_us / best_of(study)) : "", std::to_string(reach[i].right)});
     told = i;
   }
-  return paragraph(
-             "In the order of importance, each row adds parameters to those above it. Where a row is close to 1.00×, what the rows "
-             "below it add hardly matters here. Only configurations that were measured count: where they are few, tune again with --fix.") +
+  return paragraph(fmt::format(
+             "In the order of {}, each row adds parameters to those above it. Where a row is close to 1.00×, what the rows "
+             "below it add hardly matters here. {}",
+             study.effects.explains() || study.effects.explains_top() ? "importance" : "the kernel file",
+             study.effects_of_whole_space ? "All configurations of the recorded space count."
+                                          : "Only configurations that were measured count: where they are few, tune again with --fix.")) +
          html(table);
 }
 
@@ -154,8 +157,9 @@ Table values_table(const SessionStudy& study) {
         table.strong.push_back(table.rows.size());
       }
       table.rows.push_back({study.parameters[parameter->index].name, value.text, value.best_us ? time_text(*value.best_us) : "not measured",
-                            value.best_us ? factor_text(*value.best_us / best_of(study)) : "", factor_text(value.effect),
-                            std::to_string(value.right), std::to_string(value.too_slow), std::to_string(value.failed)});
+                            value.best_us ? factor_text(*value.best_us / best_of(study)) : "",
+                            value.effect ? factor_text(*value.effect) : "unknown", std::to_string(value.right),
+                            std::to_string(value.too_slow), std::to_string(value.failed)});
     }
   }
   return table;
@@ -237,8 +241,8 @@ std::string importance_section(const SessionStudy& study) {
              "the best. {}",
              study.effects_of_whole_space ? "all configurations of the recorded space" : "the trials", trust_words(study.effects))) +
          figure(*svg,
-                "Functional ANOVA on a random forest, over all combinations of the values that were measured, legal or not. What is "
-                "left over takes three parameters and more.") +
+                "Functional ANOVA on a random forest, over all combinations of the values that were measured, legal or not. What two "
+                "parameters do together counts for both, so the bars can add up to more than 100 %.") +
          details("Importance as tables", html(importance_table(study)) + html(pairs_table(study))) + reach_html(study);
 }
 
@@ -251,6 +255,7 @@ std::string values_section(const SessionStudy& study) {
     panels += figure(*values_picture(study, *parameter), "");
   }
   return paragraph(
+             std::string(study.effects_of_whole_space ? "Of all configurations of the recorded space. " : "") +
              "Circles: the fastest configuration with the value, as a multiple of the fastest of all (green: the winner's value). Squares "
              "with a line: the mean over all configurations with the value, as a multiple of the lowest mean, as the model has it. A "
              "cross: nothing with the value was right. Values whose circle is far above 1× can go from the kernel file; a parameter "
@@ -270,9 +275,10 @@ std::string seconds_section(const SessionStudy& study) {
 }
 
 std::string noise_section(const SessionStudy& study, const Detail& detail) {
-  std::string body =
-      paragraph(fmt::format("Typical uncertainty of a time: ±{}, half the width of the 95 % confidence interval of its median.",
-                            percent_text(study.typical_noise)));
+  std::string body = !study.typical_noise ? paragraph("No time was measured to the end.")
+                                          : paragraph(fmt::format("Typical uncertainty of a time: ±{}, half the width of the 95 % "
+                                                                  "confidence interval of its median.",
+                                                                  percent_text(*study.typical_noise)));
   if (const auto svg = samples_picture(study)) {
     body += figure(*svg,
                    "Every sample is a point by its distance from its own median (the height means nothing); the grey band is the 95 % "

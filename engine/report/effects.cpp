@@ -161,7 +161,9 @@ void weigh(Effects& effects, const Table& table) {
     study.share_at_top = top.parameters[study.index];
     for (std::size_t v = 0; v < study.values.size(); ++v) {
       const std::optional<std::size_t> place = table.place(study.index, v);
-      study.values[v].effect = place ? std::exp(all.effects[study.index][*place]) : 1.0;
+      if (place && effects.explains()) {
+        study.values[v].effect = std::exp(all.effects[study.index][*place]);
+      }
     }
   }
   add_pairs(effects, all, top);

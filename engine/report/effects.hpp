@@ -16,7 +16,8 @@ struct ValueStudy {
   std::string text;
   std::size_t right = 0, too_slow = 0, failed = 0;  ///< trials with it
   std::optional<double> best_us = {};               ///< the fastest right one with it
-  double effect = 1.0;                              ///< mean time with it / mean time of all, as the forest has it (geometric means)
+  /// Mean time with it / mean time of all, as the forest has it (geometric means); nothing where that says nothing, or of the value.
+  std::optional<double> effect = {};
 };
 
 struct ParameterStudy {

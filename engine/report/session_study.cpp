@@ -8,6 +8,7 @@
 
 #include "engine/compare/space_table.hpp"
 #include "engine/device/pass_launch.hpp"
+#include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/measure/measure.hpp"
 #include "engine/space/likely_space.hpp"
@@ -35,7 +36,8 @@ std::optional<std::size_t> find_standard(const SessionSource& source) {
   return first;  // where the default is not legal, the session begins with what is nearest to it
 }
 
-void find_winner(SessionStudy& study) {
+/// `record`: the text of the configuration that the session made the record, if any.
+void find_winner(SessionStudy& study, const std::string& record) {
   const auto order = [&](std::size_t i) {
     const Trial& trial = study.trials[i];
     return std::tuple(!trial.final_round, trial.measurement.raced_out, trial.measurement.median_us);
@@ -48,12 +50,21 @@ void find_winner(SessionStudy& study) {
   if (!study.winner) {
     return;
   }
+  for (std::size_t i = 0; i < study.trials.size() && !record.empty(); ++i) {
+    const Trial& trial = study.trials[i];
+    if (trial.outcome == Outcome::kOk && trial.final_round == study.trials[*study.winner].final_round &&
+        text(study.parameters, trial.configuration) == record) {
+      study.winner = i;
+      break;
+    }
+  }
   const Trial& winner = study.trials[*study.winner];
   study.final_round = winner.final_round;
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const Trial& trial = study.trials[i];
     if (i != *study.winner && trial.final_round && trial.outcome == Outcome::kOk &&
-        trial.measurement.ci95_low_us <= winner.measurement.ci95_high_us) {
+        trial.measurement.ci95_low_us <= winner.measurement.ci95_high_us &&
+        winner.measurement.ci95_low_us <= trial.measurement.ci95_high_us) {
       study.tied.push_back(i);
     }
   }
@@ -205,7 +216,7 @@ DeviceStudy device_of(const std::vector<Trial>& trials) {
   return study;
 }
 
-double noise_of(const std::vector<Trial>& trials) {
+std::optional<double> noise_of(const std::vector<Trial>& trials) {
   std::vector<double> widths;
   for (const Trial& trial : trials) {
     if (measured_to_the_end(trial) && trial.measurement.median_us > 0.0) {
@@ -213,7 +224,7 @@ double noise_of(const std::vector<Trial>& trials) {
     }
   }
   if (widths.empty()) {
-    return 0.0;
+    return std::nullopt;
   }
   const auto middle = widths.begin() + std::ssize(widths) / 2;
   std::ranges::nth_element(widths, middle);
@@ -255,10 +266,11 @@ SessionStudy study(SessionSource source) {
   study.session = std::move(source.session);
   study.parameters = std::move(source.parameters);
   study.trials = std::move(source.trials);
-  find_winner(study);
+  find_winner(study, source.record);
   find_improvements(study);
   const std::vector<Trial> space = source.recorded != nullptr ? trials_of(*source.recorded) : std::vector<Trial>();
   study.random = random_search(study, space);
+  study.fastest_known_us = study.random && !space.empty() ? study.random->best_us : study.fastest_us;
   study.effects_of_whole_space = !space.empty();
   study.effects = effects_of(study.parameters, space.empty() ? study.trials : space,
                              study.standard ? &study.trials[*study.standard].configuration : nullptr);

@@ -23,6 +23,7 @@ struct SessionSource {
   const KernelSpec* spec = nullptr;         ///< the kernel as it was tuned
   const DeviceInfo* device = nullptr;       ///< on which it was tuned
   const RecordedSpace* recorded = nullptr;  ///< of a replayed session: every configuration with its outcome
+  std::string record = {};                  ///< the configuration that it made the record; empty: it made none
 };
 
 /// The best so far changed.
@@ -79,14 +80,17 @@ struct SessionStudy {
   SessionInfo session;
   std::vector<Parameter> parameters;
   std::vector<Trial> trials;
-  std::optional<std::size_t> standard;           ///< the default's trial, if it was right
-  std::optional<std::size_t> winner;             ///< the fastest right trial, of the final round where there was one
+  std::optional<std::size_t> standard;  ///< the default's trial, if it was right
+  /// What the session made the record (of a tie, the record that was there stays), else the fastest right trial, of the final round where
+  /// there was one.
+  std::optional<std::size_t> winner;
   bool final_round = false;                      ///< the winner was measured beside the default
   std::vector<std::size_t> tied;                 ///< of the final round: those whose intervals reach the winner's
   double speedup = 0.0;                          ///< default / winner; 0 without both
   double speedup_low = 0.0, speedup_high = 0.0;  ///< from the ends of both intervals
   std::vector<Improvement> improvements;
   double fastest_us = 0.0;                ///< of all right trials measured to the end; 0 without one
+  double fastest_known_us = 0.0;          ///< the same, of a recorded space of all its configurations
   std::size_t faster_in_search = 0;       ///< right trials more than 2 % faster in the search than the winner in the final round
   std::size_t trials_to_one_percent = 0;  ///< until within 1 % of the fastest
   std::optional<RandomSearch> random;     ///< nothing without a winner
@@ -96,7 +100,7 @@ struct SessionStudy {
   std::vector<FailureKind> failures;
   std::vector<StageStudy> stages;
   DeviceStudy device;
-  double typical_noise = 0.0;  ///< median over right trials measured to the end of half the interval's width / median
+  std::optional<double> typical_noise;  ///< median over right trials measured to the end of half the interval's width / median
   std::optional<double> winner_gflops, winner_gbytes_per_second;  ///< where the kernel states its cost
 };
 

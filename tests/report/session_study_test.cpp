@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/kernel/configuration_text.hpp"
 #include "engine/replay/recorded_space.hpp"
 #include "tests/report/study_fixture.hpp"
 
@@ -31,6 +32,15 @@ TEST_CASE("the fastest of the final round wins, not what looked faster in the se
   CHECK(found.speedup == doctest::Approx(2.0));
   CHECK(found.speedup_low == doctest::Approx(9.9 / 5.05));
   CHECK(found.speedup_high == doctest::Approx(10.1 / 4.95));
+}
+
+TEST_CASE("what the session made the record is its winner: of a tie, the record that was there stays") {
+  SessionSource made = source({finalist(right(configuration(64, 1, false), 10.0)), finalist(right(configuration(128, 2, false), 5.0)),
+                               finalist(right(configuration(256, 2, false), 5.05))});
+  made.record = text(made.parameters, made.trials[2].configuration);
+  const SessionStudy found = study(std::move(made));
+  CHECK(found.winner == 2);
+  CHECK(found.tied == std::vector<std::size_t>{1});
 }
 
 TEST_CASE("without a final round the fastest that was measured to the end wins") {
