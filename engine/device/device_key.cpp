@@ -38,6 +38,11 @@ std::string difference(const DeviceInfo& one, const DeviceInfo& other) {
       return fmt::format("{} {} and {}", name, value, found == has.end() ? "none" : std::to_string(found->second));
     }
   }
+  for (const auto& [name, value] : has) {
+    if (!have.contains(name)) {
+      return fmt::format("{} none and {}", name, value);
+    }
+  }
   return "";
 }
 

@@ -55,9 +55,11 @@ double Controls::factor(std::size_t device) const {
   return is_new(device) || reference_us_ <= 0.0 ? 1.0 : reference_us_ / middle(devices_.at(device).latest_us);
 }
 
+bool Controls::fails(std::size_t device) const { return devices_.at(device).failures >= kMostFailures; }
+
 std::optional<std::string> Controls::verdict(std::size_t device) const {
   const Device& one = devices_.at(device);
-  if (one.failures >= kMostFailures) {
+  if (fails(device)) {
     return fmt::format("the default configuration failed on it {} times running: {}", one.failures, one.why);
   }
   if (one.off < kMostOff || !is_off(device) || !is_compared(device)) {

@@ -33,6 +33,8 @@ class Controls {
   [[nodiscard]] bool is_new(std::size_t device) const { return devices_.at(device).latest_us.empty(); }
   /// What times of the device are multiplied by; 1 until it has run a control and the reference is known.
   [[nodiscard]] double factor(std::size_t device) const;
+  /// The control failed on it again and again: that may be the kernel's doing as well as the device's.
+  [[nodiscard]] bool fails(std::size_t device) const;
   /// Why it should leave, if it should.
   [[nodiscard]] std::optional<std::string> verdict(std::size_t device) const;
 

@@ -31,6 +31,7 @@ struct DeviceLane {
   At at = At::kNothing;
   ReadyTrial current;  ///< while it is at a trial
   std::chrono::steady_clock::time_point began;
+  bool left = false;    ///< this evaluator's session, whatever those beside it do
   bool closed = false;  ///< the device left, and its processes were ended
   std::string why = "it left beside another kernel of the operation";
 };

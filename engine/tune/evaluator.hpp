@@ -83,6 +83,10 @@ class Evaluator {
 /// What a session that was asked to stop ends with.
 inline Error cancelled() { return {ErrorCode::kCancelled, "asked to stop before it was done"}; }
 
+/// Processes that compile for a session. Where several devices measure, each keeps a core: what launches and times must not wait for a
+/// compiler.
+int compile_workers(const TuneRequest& request);
+
 /// Compiles in a pool of worker processes ahead of those that measure, one on each of the request's devices.
 Result<std::unique_ptr<Evaluator>> make_live_evaluator(const TuneRequest& request, Store* store, const Beside& beside = {});
 /// Answers from the request's recorded space at once; on several devices as long as the recorded trials would take side by side.

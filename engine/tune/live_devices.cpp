@@ -134,13 +134,16 @@ void LiveEvaluator::lost(std::size_t place, const Error& why) {
     failure_ = why;
     return;
   }
-  leave(lane, why.message);
+  leave(lane, why.message, false);
   feed_devices();
 }
 
-void LiveEvaluator::leave(DeviceLane& lane, const std::string& why) {
+void LiveEvaluator::leave(DeviceLane& lane, const std::string& why, bool of_all) {
   lane.why = why;
-  left_->insert(lane.info.id);
+  lane.left = true;
+  if (of_all) {
+    left_->insert(lane.info.id);
+  }
   follow_departures();
 }
 
@@ -150,6 +153,7 @@ void LiveEvaluator::follow_departures() {
       continue;
     }
     if (lane->at == DeviceLane::At::kTrial) {
+      first_waits_ = first_waits_ || (!limits_.knows_default() && lane->current.proposal.position == *first_);
       ready_.push_front(std::move(lane->current));
     }
     lane->at = DeviceLane::At::kNothing;

@@ -27,7 +27,8 @@ constexpr std::size_t kLooksAfter = 16;
 constexpr std::size_t kSpare = 4;                       // configurations that wait for a device, beyond what it needs in the mean
 constexpr double kDeviceBound = 0.1, kHostBound = 0.5;  // of the controls of a session's devices; others load the host's cores too
 
-/// Where several processes measure, each keeps a core: what launches and times must not wait for a compiler.
+}  // namespace
+
 int compile_workers(const TuneRequest& request) {
   if (request.compile_workers > 0) {
     return request.compile_workers;
@@ -35,8 +36,6 @@ int compile_workers(const TuneRequest& request) {
   const auto cores = static_cast<int>(usable_cores()), devices = 1 + static_cast<int>(request.more_devices.size());
   return devices > 1 && request.device.info.compile_overlaps ? std::max(1, cores - devices) : cores;
 }
-
-}  // namespace
 
 LiveEvaluator::LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup,
                              const Beside& beside)
@@ -77,7 +76,7 @@ void LiveEvaluator::submit(std::vector<Proposal> proposals) {
   for (Proposal& proposal : proposals) {
     if (!first_) {
       first_ = proposal.position;
-      first_waits_ = true;
+      first_waits_ = !several() || !limits_.knows_default();  // in a later part of a session the control comes first
       control_position_ = control_position_.value_or(proposal.position);
     }
     const auto cached = find_cached(key_of(text(request_.spec.parameters, proposal.configuration)));
@@ -313,7 +312,7 @@ void LiveEvaluator::feed(DeviceLane& lane) {
     return;
   }
   if (const std::optional<std::string> why = controls_.verdict(lane.place); why && taking_part() > 1) {
-    leave(lane, *why);
+    leave(lane, *why, !controls_.fails(lane.place));
     return;
   }
   const auto next = next_ready(lane);

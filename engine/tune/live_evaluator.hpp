@@ -93,10 +93,11 @@ class LiveEvaluator final : public Evaluator {
   void bring_together(const DeviceLane& lane, Trial& trial) const;
   /// Its processes cannot be had: the session goes on without it, unless it is the last.
   void lost(std::size_t place, const Error& why);
-  void leave(DeviceLane& lane, const std::string& why);
+  /// `of_all`: for the evaluators beside this one, too; else it may be this kernel's doing.
+  void leave(DeviceLane& lane, const std::string& why, bool of_all);
   /// Ends the lanes whose devices left, here or beside another evaluator.
   void follow_departures();
-  [[nodiscard]] bool takes_part(const DeviceLane& lane) const { return !left_->contains(lane.info.id); }
+  [[nodiscard]] bool takes_part(const DeviceLane& lane) const { return !lane.left && !left_->contains(lane.info.id); }
   [[nodiscard]] bool has_news() const { return reference_us_ && !news_.empty(); }
 
   Result<std::vector<Trial>> collect();

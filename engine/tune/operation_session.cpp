@@ -230,7 +230,7 @@ class OperationSession {
   /// All compile ahead; who has the turn gets the most of it.
   void share_compilers(const Entrant* active) {
     const auto alive = entrants_.alive();
-    const auto cores = common().compile_workers > 0 ? static_cast<std::size_t>(common().compile_workers) : usable_cores();
+    const auto cores = static_cast<std::size_t>(compile_workers(common()));
     const bool all_begin = active == nullptr || active->session->trials().empty();
     for (const auto& entrant : entrants_) {
       if (!entrant->out && entrant->session->started()) {

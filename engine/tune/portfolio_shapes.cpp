@@ -102,7 +102,11 @@ std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, cons
 
 std::optional<Shape> PortfolioShapes::next_explored(double session_seconds, const PortfolioTable& measured,
                                                     const std::function<double(const Shape&)>& need) {
-  std::erase_if(waiting_, [&](const Shape& shape) { return !is_new(shape, measured); });
+  // What a session has time for is known better since they were drawn.
+  std::erase_if(waiting_, [&](const Shape& shape) {
+    const Result<Problem> problem = problem_at(shape);
+    return !is_new(shape, measured) || !problem || !affordable(*problem, kLaunches, session_seconds);
+  });
   while (waiting_.size() < kChoices) {
     std::optional<Shape> shape = drawn(session_seconds, measured);
     if (!shape) {
