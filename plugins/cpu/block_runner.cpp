@@ -362,8 +362,9 @@ void BlockRunner::record_failure(std::string_view reason) {
                    reason.substr(deadlock ? kDeadlock.size() : 0)));
 }
 
-void BlockRunner::give_up(const std::string& reason) {
+void BlockRunner::give_up(std::string reason) {
   record_failure(reason);
+  std::string().swap(reason);  // nothing on this stack is destroyed any more
   switch_to(&main_, true);
   __builtin_unreachable();
 }

@@ -85,7 +85,7 @@ class BlockRunner {
   Carrier* next_carrier();
   Carrier* fresh_carrier();
   void push_ready(Carrier* carrier) { ready_[ready_tail_++ % kMostThreads] = carrier; }
-  [[noreturn]] void give_up(const std::string& reason);
+  [[noreturn]] void give_up(std::string reason);
   /// Of the block that runs; the first failure of the job counts.
   void record_failure(std::string_view reason);
   void fail(std::string why);

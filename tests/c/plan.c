@@ -19,16 +19,14 @@ static const hone_plan_tensor_map kMaps[] = {{0, 7, 2, 3, 2, {4, 2, 0, 0, 0}, {8
 static const hone_plan kPlan = {"kernel", "f32", "n=16", "block=128", "sm_90a",   kCode,      sizeof kCode, kProblem,   4,
                                 2,        2,     1,      1,           kArguments, kFunctions, kPasses,      kConstants, kMaps};
 
-int main(void) {
-  hone_plan_driver driver;
+/* What the plan itself allocates it must free, whatever fails. */
+static int run(hone_plan_driver* driver, uint64_t* x, uint64_t* y) {
   hone_plan_loaded loaded;
-  char message[256] = "";
-  uint64_t x = 0, y = 0;
   float alpha = 0.5F, values[16] = {2.5F, 0.0F};
-  void* arguments[] = {&x, &y, &alpha};
-  if (hone_plan_use_device(&driver, 0, message, sizeof message) != 0 || driver.memory_allocate(&x, 64) != 0 ||
-      driver.memory_allocate(&y, 64) != 0 || driver.copy_to_device(x, values, sizeof values) != 0) {
-    printf("%s\n", message);
+  void* arguments[] = {x, y, &alpha};
+  int code = 0;
+  if (driver->memory_allocate(x, 64) != 0 || driver->memory_allocate(y, 64) != 0 ||
+      driver->copy_to_device(*x, values, sizeof values) != 0) {
     return 1;
   }
   if (hone_plan_load(&loaded, &kPlan) != 0) {
@@ -36,15 +34,29 @@ int main(void) {
     return 2;
   }
   if (hone_plan_launch(&loaded, NULL, arguments, 2) != HONE_PLAN_INVALID) { /* one is missing: nothing is launched */
-    return 3;
-  }
-  printf("%s\n", loaded.message);
-  if (hone_plan_launch(&loaded, (void*)(intptr_t)9, arguments, 3) != 0) {
+    code = 3;
+  } else {
     printf("%s\n", loaded.message);
-    return 4;
+    if (hone_plan_launch(&loaded, (void*)(intptr_t)9, arguments, 3) != 0) {
+      printf("%s\n", loaded.message);
+      code = 4;
+    }
   }
   hone_plan_unload(&loaded);
+  return code;
+}
+
+int main(void) {
+  hone_plan_driver driver;
+  char message[256] = "";
+  uint64_t x = 0, y = 0;
+  int code;
+  if (hone_plan_use_device(&driver, 0, message, sizeof message) != 0) {
+    printf("%s\n", message);
+    return 1;
+  }
+  code = run(&driver, &x, &y);
   driver.memory_free(x);
   driver.memory_free(y);
-  return 0;
+  return code;
 }

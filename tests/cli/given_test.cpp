@@ -90,7 +90,8 @@ TEST_CASE("check takes given arrays, for the kernel's own reference, for given a
   REQUIRE_MESSAGE(right.exit == 0, right.out, right.err);
   CHECK(right.json()["given"]["digest"].get<std::string>().size() == 32);
   REQUIRE(right.json()["checked"].size() == 4);  // two blocks, by the gate and sanitized
-  for (const auto& one : right.json()["checked"]) {
+  const nlohmann::json judged = right.json()["checked"];
+  for (const nlohmann::json& one : judged) {
     CHECK(one["dtype"] == "f32");  // what the table's file has
     CHECK(one["shape"] == nlohmann::json({{"n", 8}, {"rows", 5}}));
   }

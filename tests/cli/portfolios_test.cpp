@@ -143,7 +143,8 @@ TEST_CASE("--without leaves kernels of the operation out of a portfolio") {
   const Ended made = run({"tune", "matmul", "--device", "cpu", "--shapes", "m=1,n=32,k=16..64", "--dtype", "f32", "--without", "gemv",
                           "--budget", "12trials", "--store", directory / "S.db", "--json"});
   REQUIRE_MESSAGE(made.exit == 0, made.err);
-  for (const nlohmann::json& member : made.json()["members"]) {
+  const nlohmann::json members = made.json()["members"];
+  for (const nlohmann::json& member : members) {
     CHECK(member["kernel"] != "gemv");
   }
   const nlohmann::json sessions = run({"sessions", "--store", directory / "S.db", "--json"}).json();

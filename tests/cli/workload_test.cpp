@@ -72,7 +72,8 @@ TEST_CASE("the problems of a workload share a budget, and each has a record afte
   }
   const Ended skipped = run(tune_workload(file, directory / "gain.db", {"--budget", "36trials", "--skip-tuned"}));
   REQUIRE_MESSAGE(skipped.exit == 0, skipped.err);
-  for (const nlohmann::json& problem : skipped.json()["items"]) {
+  const nlohmann::json untouched = skipped.json()["items"];
+  for (const nlohmann::json& problem : untouched) {
     CHECK(problem["state"] == "skipped");
     CHECK(problem["before"] == problem["after"]);
   }
@@ -117,7 +118,8 @@ TEST_CASE("Ctrl-C keeps the best of a workload, and the same command goes on wit
   const Ended again = run(tune_workload(file, store, {"--budget", "10trials"}));  // spent by now: what is left are the final rounds
   REQUIRE_MESSAGE(again.exit == 0, again.err);
   CHECK(sessions_in(store) == sessions);
-  for (const nlohmann::json& problem : again.json()["items"]) {
+  const nlohmann::json problems = again.json()["items"];
+  for (const nlohmann::json& problem : problems) {
     CHECK((problem["state"] == "tuned" || problem["state"] == "not reached"));
     CHECK((problem["before"].is_null() || problem["before"]["source"] == "default"));  // not what the first run has kept
   }

@@ -21,9 +21,12 @@ thread_local std::size_t allocations = 0;
 }  // namespace
 
 /// Counts what this thread allocates, in the whole program.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) {
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (void* const memory = operator new(bytes, std::nothrow)) {
     return memory;
   }
   throw std::bad_alloc();
