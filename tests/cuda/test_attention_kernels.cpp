@@ -39,7 +39,8 @@ void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& d
 TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
   const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
   for (const Shape& shape : {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
-                             Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}}}) {
+                             Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}},
+                             Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
     const Problem problem = attention_problem(spec, shape);
     CAPTURE(text(problem.shape));
     for (const auto& other : {large("sm_80", 80), large("sm_100a", 100)}) {
@@ -58,12 +59,15 @@ TEST_CASE("attention by warpgroups compiles, and likely configurations use no lo
   check_registers("attention_wgmma", {}, hopper, {"", "bn=176,schedule=1"});
   check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128,by_fma=2,lazy=8"});
   check_registers("attention_wgmma", {{"head", 256}}, hopper, {"bn=80,schedule=0,pingpong=false"});
+  check_registers("attention_wgmma", {{"packed", 1}}, hopper, {"", "bn=176,schedule=1"});
+  check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
 }
 
 TEST_CASE("attention by warps compiles for each family since Ampere") {
   check_registers("attention_mma", {}, large("sm_80", 80), {"", "held=true,stages=2,by_fma=2,lazy=8"});
   check_registers("attention_mma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, large("sm_90a", 90), {"warps=8,bn=128"});
   check_registers("attention_mma", {{"head", 256}}, large("sm_100a", 100), {"bn=32"});
+  check_registers("attention_mma", {{"packed", 1}}, large("sm_80", 80), {"", "held=true,stages=2"});
   const KernelSpec& spec = **find_builtin_kernel("attention_mma");
   CHECK_FALSE(space_of(spec, attention_problem(spec, {}), large("sm_75", 75)).ok());
 }
@@ -95,10 +99,17 @@ TEST_CASE("the keys of a step of decode lie in one page") {
   CHECK(has(4096, "bn=32"));  // contiguous
 }
 
-TEST_CASE("queries without keys have no answer") {
+TEST_CASE("queries without keys have no answer, unless sequences are packed") {
   for (const char* kernel : {"attention", "attention_mma", "attention_wgmma"}) {
     const KernelSpec& spec = **find_builtin_kernel(kernel);
-    CHECK_FALSE(space_of(spec, attention_problem(spec, {{"queries", 9}, {"keys", 8}}), large("sm_90a", 90)).ok());
-    CHECK(space_of(spec, attention_problem(spec, {{"queries", 9}, {"keys", 8}, {"causal", 0}}), large("sm_90a", 90)).ok());
+    const auto has_space = [&](const Shape& more) {
+      Shape shape{{"queries", 9}, {"keys", 8}};
+      shape.insert(shape.end(), more.begin(), more.end());
+      return space_of(spec, attention_problem(spec, shape), large("sm_90a", 90)).ok();
+    };
+    CHECK_FALSE(has_space({}));
+    CHECK(has_space({{"causal", 0}}));
+    CHECK(has_space({{"packed", 1}}));
+    CHECK_FALSE(has_space({{"causal", 0}, {"packed", 1}, {"layout", 2}}));
   }
 }

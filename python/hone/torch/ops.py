@@ -377,7 +377,7 @@ def _attention(q, k, v, causal, window, scale):
     made = _kernel("attention", q.device, f"head={head},causal={int(causal)},layout={_HEADS_FIRST}")
     lse = q.new_empty(q.shape[:3], dtype=torch.float32)
     extents = {"batch": batch, "heads": heads, "group": q.shape[1] // heads, "queries": q.shape[2], "keys": keys, "window": window}
-    made(_packed(q), _packed(k), _packed(v), out=(out, lse), scale=scale, **extents)
+    made(_packed(q), _packed(k), _packed(v), q_starts=None, k_starts=None, out=(out, lse), scale=scale, **extents)
     return out
 
 
