@@ -40,6 +40,14 @@ TEST_CASE("decode equals its reference: pages of any size, lengths that differ, 
   check_products("decode", DType::kF32, {{"sequences=2,heads=1,group=2,queries=1,longest=20,page=4,head=64", "block=64,lanes=16,vec=4"}});
 }
 
+TEST_CASE("decode over a cache of 8-bit floats equals its reference: their head's scale is a factor of keys and values") {
+  const std::vector<cpu_test::ProductCase> cases{
+      {"sequences=3,heads=2,group=2,queries=2,longest=70,varied=80,page=16,head=64", "block=64,lanes=4,vec=4"},
+      {"sequences=2,heads=3,group=1,queries=1,longest=61,page=7,head=32", "block=128,lanes=2,vec=1"},
+  };
+  for (const DType type : {DType::kBF16, DType::kF32}) check_products("decode", {{"T", type}, {"KV", DType::kE4M3}}, cases);
+}
+
 TEST_CASE("rope with append rotates q and k, copies v, and leaves other slots of the cache alone") {
   check_products("rope_append", DType::kBF16,
                  {

@@ -11,23 +11,26 @@ using namespace test;
 
 namespace {
 
-Problem attention_problem(const KernelSpec& spec, const Shape& shape) { return make_problem(spec, DType::kBF16, shape).value(); }
+Problem attention_problem(const KernelSpec& spec, const Shape& shape, const DTypes& dtypes = DType::kBF16) {
+  return make_problem(spec, dtypes, shape).value();
+}
 
 /// Compiles these configurations, and requires that all that a thread holds is in its registers.
-void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& device, const std::vector<std::string>& configurations) {
+void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& device, const std::vector<std::string>& configurations,
+                     const DTypes& dtypes = DType::kBF16) {
   const auto compiler = cuda_plugin().compiler(device);
   if (!compiler) {
     hone::tests::skip("nvrtc", compiler.error().message);
     return;
   }
   const KernelSpec& spec = **find_builtin_kernel(kernel);
-  const Problem problem = attention_problem(spec, shape);
+  const Problem problem = attention_problem(spec, shape, dtypes);
   for (const std::string& given : configurations) {
     CAPTURE(given);
     const Configuration configuration = parse_configuration(spec.parameters, given).value();
     const auto plan = plan_launch(spec, problem, configuration, device);
     REQUIRE_MESSAGE(plan.ok(), plan.error().message);
-    const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16, problem.shape);
+    const auto compiled = compile(**compiler, spec, {configuration}, problem.dtype, problem.shape);
     REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
     CHECK(static_reject(*plan, compiled[0]->resources, device) == "");
     CHECK(compiled[0]->resources.spill_bytes == 0);
@@ -85,6 +88,15 @@ TEST_CASE("decoding by warps compiles for each family since Ampere; only split s
   };
   CHECK(passes("split=1") == 1);
   CHECK(passes("split=2") == 2);
+}
+
+TEST_CASE("decoding by warps takes caches of other types than that of the queries") {
+  const DTypes narrow{{"T", DType::kBF16}, {"KV", DType::kE4M3}};
+  check_registers("decode_mma", {}, large("sm_80", 80), {"", "split=8,stages=4"}, narrow);
+  check_registers("decode_mma", {}, large("sm_90a", 90), {"held=true,bn=32,stages=6,warps=2"}, narrow);
+  check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"}, narrow);
+  check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2,residency=1"}, narrow);
+  check_registers("decode_mma", {}, large("sm_90a", 90), {""}, {{"T", DType::kF16}, {"KV", DType::kBF16}});
 }
 
 TEST_CASE("the keys of a step of decode lie in one page") {
