@@ -44,13 +44,15 @@ def parse_arguments():
     parser.add_argument("--only", nargs="+", metavar="WORK", help=f"only these of {', '.join(cases.AXES)}")
     parser.add_argument("--dtype", nargs="+", metavar="TYPE", help="only these")
     parser.add_argument("--case", nargs="+", default=[], metavar="WORK:DTYPE:AxB", help="these cases instead of the table")
+    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="so many cases of attention drawn by --seed, instead of the table")
     parser.add_argument("--no-losses", dest="losses", action="store_false", help="do not try the winners of other shapes")
     parser.add_argument("--list", action="store_true", help="print the cases and the kernels for them")
     parser.add_argument("--check", metavar="ARCH", help="export the default of each case for this architecture and check the plans")
     arguments = parser.parse_args()
     try:
         command.budget_seconds(arguments.budget)
-        table = [cases.parse_case(text) for text in arguments.case] or cases.all_cases()
+        drawn = cases.drawn_attention(arguments.drawn, arguments.seed)
+        table = [cases.parse_case(text) for text in arguments.case] + drawn or cases.all_cases()
     except ValueError as error:
         parser.error(str(error))
     unknown = set(arguments.only or []) - set(cases.AXES)

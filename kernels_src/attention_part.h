@@ -2,6 +2,16 @@
 // One thread's part of a row of a head that c.lanes threads share: c.vec neighbouring elements in each of several places.
 #include "packet.h"
 
+/// The elements at `from` in one access; those of 8 bits have no packets.
+template <class T, int n>
+HONE_DEVICE auto load_part(const T* from) {
+  if constexpr (sizeof(T) == 1) {
+    return load<n>(from);
+  } else {
+    return load_packet<T, n>(from);
+  }
+}
+
 template <class T, Config c>
 struct Part {
   static constexpr int kPlaces = Problem::head / (c.lanes * c.vec), kElements = kPlaces * c.vec;
@@ -11,12 +21,13 @@ struct Part {
   HONE_DEVICE void load_from(const T* row) {
 #pragma unroll
     for (int i = 0; i < kPlaces; ++i) {
-      const Packet<T, c.vec> packet = load_packet<T, c.vec>(row + place(i));
+      const auto packet = load_part<T, c.vec>(row + place(i));
 #pragma unroll
-      for (int e = 0; e < c.vec; ++e) element[i * c.vec + e] = packet[e];
+      for (int e = 0; e < c.vec; ++e) element[i * c.vec + e] = (float)packet[e];
     }
   }
-  HONE_DEVICE float dot(const Part& other) const {
+  template <class Other>
+  HONE_DEVICE float dot(const Part<Other, c>& other) const {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < kElements; ++i) sum += element[i] * other.element[i];
@@ -26,7 +37,8 @@ struct Part {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) element[i] *= factor;
   }
-  HONE_DEVICE void add(float weight, const Part& other) {
+  template <class Other>
+  HONE_DEVICE void add(float weight, const Part<Other, c>& other) {
 #pragma unroll
     for (int i = 0; i < kElements; ++i) element[i] += weight * other.element[i];
   }

@@ -97,7 +97,7 @@ struct TwoRows {
   /// Divides the sums of row r by its total and writes them to `to`, 16 bytes at a time. All lanes of a warp call it.
   template <class T, int n>
   HONE_DEVICE void write(const float (&sums)[n], int r, T* to, bool exists) const {
-    const float inverse = 1.0f / total[r];
+    const float inverse = total[r] > 0.0f ? 1.0f / total[r] : 0.0f;  // a packed sequence may have no key
 #pragma unroll
     for (int i = 0; i < n / 4; i += 4) {
       unsigned words[4];

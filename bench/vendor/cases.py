@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import random
 
 ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8}
 
@@ -12,9 +13,11 @@ AXES = {
     "transpose": ("rows", "cols"), "bias_gelu": ("rows", "cols"), "residual_rmsnorm": ("rows", "cols"),
     "gemm": ("m", "n", "k"),
     "attention": ("batch", "heads", "group", "queries", "head"), "attention_full": ("batch", "heads", "group", "queries", "head"),
-    "decode": ("sequences", "heads", "group", "longest", "head"),
+    "attention_packed": ("batch", "heads", "group", "queries", "head"),  # queries: tokens of all sequences
+    "decode": ("sequences", "heads", "group", "longest", "head"), "decode_fp8": ("sequences", "heads", "group", "longest", "head"),
 }
-ATTENTION = {"attention": 1, "attention_full": 0}  # whether it is causal
+ATTENTION = {"attention": 1, "attention_full": 0, "attention_packed": 1}  # whether it is causal
+DECODE = ("decode", "decode_fp8")
 
 # Kernels that can solve a work, best first; those that a build lacks are passed over. `gemm` is for where no other is there.
 KERNELS = {
@@ -22,7 +25,8 @@ KERNELS = {
     ("gemm", "f16"): ("gemm_wgmma", "gemm_mma", "gemv", "gemm"),
     ("gemm", "bf16"): ("gemm_wgmma", "gemm_mma", "gemv", "gemm"),
     ("attention", "bf16"): ("attention_wgmma", "attention_mma"), ("attention_full", "bf16"): ("attention_wgmma", "attention_mma"),
-    ("decode", "bf16"): ("decode_mma",),
+    ("attention_packed", "bf16"): ("attention_wgmma", "attention_mma"),
+    ("decode", "bf16"): ("decode_mma",), ("decode_fp8", "bf16"): ("decode_mma",),
 }
 TENSOR_CORE_KERNELS = ("gemm_wgmma", "gemm_mma")
 
@@ -48,7 +52,16 @@ TABLE = (
     ("attention", ("bf16",), ((4, 32, 1, 4096, 128), (4, 8, 4, 4096, 128), (1, 8, 4, 16384, 128), (8, 16, 1, 2048, 64), (2, 16, 1, 4096, 256))),
     ("attention_full", ("bf16",), ((4, 32, 1, 4096, 128),)),
     ("decode", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
+    ("attention_packed", ("bf16",), ((16, 32, 1, 16384, 128), (64, 8, 4, 65536, 128), (32, 16, 1, 32768, 64))),
+    ("decode_fp8", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
 )
+
+
+def packed_starts(sequences, tokens):
+    """Where packed sequences begin, and the end: lengths are drawn from all up to twice the mean, the same ones each time."""
+    draw = random.Random(sequences)
+    shifts = [0.0, *(draw.random() - 0.5 for _ in range(sequences - 1)), 0.0]
+    return [int((i + shift) * tokens / sequences) for i, shift in enumerate(shifts)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,16 +84,23 @@ class Case:
         shape = dict(zip(AXES[self.work], self.extents))
         if self.work in ATTENTION:
             shape |= {"keys": shape["queries"], "causal": ATTENTION[self.work]}
-        if self.work == "decode":  # a contiguous cache: what the rivals can read
+        if self.work == "attention_packed":
+            shape |= {"packed": 1, "varied": 100}
+        if self.work in DECODE:  # a contiguous cache: what the rivals can read
             shape["page"] = shape["longest"]
         return shape
+
+    @property
+    def hone_dtype(self):
+        """As hone is given it."""
+        return f"T={self.dtype},KV=e4m3" if self.work == "decode_fp8" else self.dtype
 
     def with_extents(self, extents):
         return dataclasses.replace(self, extents=tuple(extents))
 
     def neighbours(self):
         """Ragged problems beside this one: nothing is a multiple of anything."""
-        if self.work in ATTENTION or self.work == "decode":  # heads and their size stay
+        if self.work in ATTENTION or self.work in DECODE:  # heads and their size stay
             return [self.with_extents((*self.extents[:3], self.extents[3] + more, self.extents[4])) for more in (1, -3)]
         grown = tuple(extent + 1 for extent in self.extents)
         shrunk = (*self.extents[:-1], max(1, self.extents[-1] - 3))
@@ -93,11 +113,14 @@ class Case:
         if self.work == "gemm":
             m, n, k = self.extents
             return [(m, k), (k, n)]
-        if self.work in ATTENTION or self.work == "decode":
+        if self.work in ATTENTION or self.work in DECODE:
             count, heads, group, tokens, head = self.extents
-            cache, rows = (count, tokens, heads, head), 1 if self.work == "decode" else tokens
-            integers = [(count,), (count,)] if self.work == "decode" else []  # the table of pages, and lengths
-            return [(count, rows, heads * group, head), cache, cache, *integers]
+            if self.work == "attention_packed":
+                return [(tokens, heads * group, head), (tokens, heads, head), (tokens, heads, head), (count + 1,), (count + 1,)]
+            cache, rows = (count, tokens, heads, head), 1 if self.work in DECODE else tokens
+            integers = [(count,), (count,)] if self.work in DECODE else []  # the table of pages, and lengths
+            scales = [(heads,), (heads,)] if self.work == "decode_fp8" else []
+            return [(count, rows, heads * group, head), cache, cache, *integers, *scales]
         whole, vector = self.extents, self.extents[-1:]
         more = {"layernorm": [vector, vector], "rmsnorm": [vector], "bias_gelu": [vector], "residual_rmsnorm": [whole, vector]}
         return [whole, *more.get(self.work, [])]
@@ -112,8 +135,9 @@ class Case:
         if self.work == "gemm":
             m, n, k = self.extents
             return (m * k + k * n + m * n) * element
-        if self.work in ATTENTION or self.work == "decode":
-            return (2 * math.prod(self.input_shapes()[0]) + 2 * math.prod(self.input_shapes()[1])) * element
+        if self.work in ATTENTION or self.work in DECODE:
+            queries, keys = (math.prod(shape) for shape in self.input_shapes()[:2])
+            return 2 * queries * element + 2 * keys * (1 if self.work == "decode_fp8" else element)
         if self.work == "row_sum":
             return (count + self.extents[0]) * element
         if self.work == "full_sum":
@@ -126,9 +150,13 @@ class Case:
 
     @property
     def flops(self):
-        if self.work in ATTENTION or self.work == "decode":
+        if self.work in ATTENTION or self.work in DECODE:
             count, heads, group, tokens, head = self.extents
-            pairs = tokens if self.work == "decode" else tokens * (tokens + 1) / 2 if ATTENTION[self.work] else tokens * tokens
+            if self.work == "attention_packed":
+                starts = packed_starts(count, tokens)
+                pairs = sum((end - begin) * (end - begin + 1) / 2 for begin, end in zip(starts, starts[1:])) / count
+            else:
+                pairs = tokens if self.work in DECODE else tokens * (tokens + 1) / 2 if ATTENTION[self.work] else tokens * tokens
             return 4.0 * count * heads * group * head * pairs
         return 2.0 * math.prod(self.extents) if self.work == "gemm" else 0.0
 
@@ -145,6 +173,18 @@ def kernels_for(case, known):
 
 def all_cases():
     return [Case(work, dtype, extents) for work, dtypes, shapes in TABLE for dtype in dtypes for extents in shapes]
+
+
+def drawn_attention(count, seed):
+    """So many cases of attention that nobody chose, each of 0.2 to 4 TFLOP: what a kernel does beside the shapes it was made for."""
+    draw, drawn = random.Random(seed), []
+    while len(drawn) < count:
+        head, heads, group = draw.choice((64, 128, 256)), draw.choice((2, 4, 8, 16, 32)), draw.choice((1, 1, 4, 8))
+        extents = (draw.choice((1, 2, 3, 4, 6, 8, 16)), heads, group, int(2 ** draw.uniform(9, 14)), head)
+        case = Case(draw.choice(("attention", "attention_full")), "bf16", extents)
+        if 2e11 <= case.flops <= 4e12 and case not in drawn:
+            drawn.append(case)
+    return drawn
 
 
 def parse_case(text):

@@ -87,7 +87,7 @@ class Hone:
 
     def _problem(self, kernel, case):
         shape = {field: case.shape[field] for field in self._fields[kernel] if field in case.shape}
-        return [self._name(kernel), "--dtype", case.dtype, "--shape", ",".join(f"{field}={extent}" for field, extent in shape.items()),
+        return [self._name(kernel), "--dtype", case.hone_dtype, "--shape", ",".join(f"{field}={extent}" for field, extent in shape.items()),
                 "--store", self.store]
 
     def tune(self, kernel, case, budget, seed):

@@ -82,6 +82,24 @@ class Flex:
         return self.make(*inputs)
 
 
+class Prepared:
+    """What `make` returns for the inputs; what it does before that is not timed."""
+
+    def __init__(self, make):
+        self.bind = lambda inputs: make(*inputs)
+
+
+def over_wide_cache(backend):
+    """Decoding by one of PyTorch's implementations, over a cache that was widened before."""
+    function = works.with_backend(backend, works.decode)
+
+    def make(q, k, v, table, lengths, k_scale, v_scale):
+        wide = works.widened(k, k_scale, q.dtype), works.widened(v, v_scale, q.dtype)
+        return lambda: function(q, *wide, table, lengths)
+
+    return Prepared(make)
+
+
 class CopyInto:
     """copy_ into memory that is there already."""
 
@@ -120,6 +138,11 @@ def existing(case, inputs, limit_s, notes):
     function = works.EXPRESSIONS[case.work]
     if case.work == "gemm":
         found = {"cuBLAS": WithLibrary("cublas", function), "cuBLASLt": WithLibrary("cublaslt", function)}
+    elif case.work == "attention_packed":
+        found = {"nested tensors": Expression(function), "SDPA one by one": Prepared(works.one_by_one),
+                 "varlen_attn": Prepared(works.varlen_attention)}
+    elif case.work == "decode_fp8":
+        found = {f"{name}, {case.dtype} cache": over_wide_cache(backend) for name, backend in works.BACKENDS.items()}
     elif case.work in works.EXACT:
         found = {name: Expression(works.with_backend(backend, function)) for name, backend in works.BACKENDS.items()}
         found["FlexAttention"] = Flex(case.work == "attention")

@@ -64,13 +64,13 @@ class Plan:
         return [argument for argument in self.arguments if argument["role"] in roles]
 
     def match_inputs(self, sizes):
-        """[(argument, index of the input)], in order; the index is None for an argument of one element that this problem does not use."""
+        """[(argument, index of the input)], in order; the index is None for an argument of one element, or none, that this problem does not use."""
         matched, following = [], 0
         for argument in self.of_role("in", "inout"):
             if following < len(sizes) and sizes[following] == argument["elements"]:
                 matched.append((argument, following))
                 following += 1
-            elif argument["elements"] == 1:
+            elif argument["elements"] <= 1:
                 matched.append((argument, None))
             else:
                 raise ValueError(f"{self.file.name}: {argument['name']} has {argument['elements']} elements; the inputs have {list(sizes)}")

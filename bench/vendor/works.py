@@ -4,6 +4,8 @@ import torch
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from vendor import cases
+
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
 EPSILON = 1e-5
 
@@ -33,6 +35,49 @@ def attention(q, k, v, causal=True):
 def decode(q, k, v, _table, _lengths):
     """One token of each sequence over all of its contiguous cache: the table is the identity, and lengths are equal."""
     return attention(q, k, v, False)
+
+
+def packed_attention(q, k, v, starts, _):
+    """[tokens, heads, head], sequences one after another; as PyTorch has it, by nested tensors."""
+    nested = [torch.nested.nested_tensor_from_jagged(x, starts.long()).transpose(1, 2) for x in (q, k, v)]
+    out = functional.scaled_dot_product_attention(*nested, is_causal=True, scale=SCALE, enable_gqa=q.shape[1] != k.shape[1])
+    return out.transpose(1, 2).values()
+
+
+def one_by_one(q, k, v, starts, _):
+    """Packed attention, a sequence at a time; where they begin is known to the host."""
+    bounds = starts.tolist()
+
+    def call():
+        parts = [attention(*(x[None, begin:end] for x in (q, k, v))) for begin, end in zip(bounds, bounds[1:]) if begin < end]
+        return torch.cat(parts, 1)[0]
+
+    return call
+
+
+def varlen_attention(q, k, v, starts, _):
+    """PyTorch's own function for packed sequences, since 2.10. Its heads of k and v are as many as those of q."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    bounds, starts, group = starts.tolist(), starts.to(torch.int32), q.shape[1] // k.shape[1]
+    longest = max(end - begin for begin, end in zip(bounds, bounds[1:]))
+    k, v = (x.repeat_interleave(group, 1) if group > 1 else x for x in (k, v))
+    return lambda: varlen_attn(q, k, v, starts, starts, longest, longest, scale=SCALE, window_size=(-1, 0))
+
+
+def exact_packed(q, k, v, starts, _):
+    bounds = [int(start) for start in starts.tolist()]
+    parts = [exact_attention(*(x[None, begin:end] for x in (q, k, v)), True)[0] for begin, end in zip(bounds, bounds[1:])]
+    return torch.cat(parts)
+
+
+def widened(cache, scale, dtype):
+    """A cache of 8-bit floats in another type."""
+    return cache.to(dtype) * scale.to(dtype)[:, None]
+
+
+def decode_fp8(q, k, v, table, lengths, k_scale, v_scale):
+    return decode(q, widened(k, k_scale, q.dtype), widened(v, v_scale, q.dtype), table, lengths)
 
 
 def exact_attention(q, k, v, causal):
@@ -88,11 +133,16 @@ EXPRESSIONS = {
     "attention": attention,
     "attention_full": lambda q, k, v: attention(q, k, v, False),
     "decode": decode,
+    "attention_packed": packed_attention,
+    "decode_fp8": decode_fp8,
 }
 EXACT = {
     "attention": lambda q, k, v: exact_attention(q, k, v, True),
     "attention_full": lambda q, k, v: exact_attention(q, k, v, False),
     "decode": lambda q, k, v, _table, _lengths: exact_attention(q, k, v, False),
+    "attention_packed": exact_packed,
+    "decode_fp8": lambda q, k, v, _table, _lengths, k_scale, v_scale: exact_attention(
+        q, widened(k, k_scale, q.dtype), widened(v, v_scale, q.dtype), False),
 }
 
 
@@ -104,10 +154,15 @@ def random_tensor(shape, dtype):
 def make_inputs(case):
     """Fresh random inputs, in the order of the expression's parameters and of the kernels' arguments."""
     shapes = case.input_shapes()
-    if case.work == "decode":
+    if case.work in cases.DECODE:
         table = torch.arange(shapes[3][0], device="cuda", dtype=torch.int32)
         lengths = torch.full(shapes[4], shapes[1][1], device="cuda", dtype=torch.int32)
-        return (*(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes[:3]), table, lengths)
+        of_cache = torch.float8_e4m3fn if case.work == "decode_fp8" else DTYPES[case.dtype]
+        scales = [torch.randint(-1, 2, shape, device="cuda").exp2() for shape in shapes[5:]]  # powers of two: exact in any type
+        return (random_tensor(shapes[0], DTYPES[case.dtype]), *(random_tensor(shape, of_cache) for shape in shapes[1:3]), table, lengths, *scales)
+    if case.work == "attention_packed":
+        starts = torch.tensor(cases.packed_starts(case.extents[0], case.extents[3]), device="cuda", dtype=torch.int32)
+        return (*(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes[:3]), starts, starts.clone())
     return tuple(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes)
 
 

@@ -99,6 +99,25 @@ bool fits(const KernelSpec& spec, const DTypes& combination, const DTypes& given
   return true;
 }
 
+/// The combination that a single dtype without a name means for a kernel of several; what is given, where it does not mean just one.
+DTypes spelled_out(const KernelSpec& spec, const DTypes& given) {
+  if (given.all().size() > 1 || !given.all().front().name.empty()) {
+    return given;
+  }
+  const DTypes* meant = nullptr;
+  for (const DTypes& combination : spec.dtypes) {
+    const bool has_it =
+        std::ranges::any_of(combination.all(), [&](const NamedDType& one) { return one.dtype == given.all().front().dtype; });
+    if (has_it && fits(spec, combination, given)) {
+      if (meant != nullptr) {
+        return given;
+      }
+      meant = &combination;
+    }
+  }
+  return meant == nullptr ? given : *meant;
+}
+
 /// The names of type parameters that are given must be the kernel's, and each dtype one that it may have.
 Result<void> check_given(const KernelSpec& spec, const DTypes& given) {
   for (const auto& [parameter, dtype] : given.all()) {
@@ -270,7 +289,8 @@ Result<DTypes> choose_dtypes(const KernelSpec& spec, std::string_view text) {
                            fmt::join(known, " or "))};
 }
 
-Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtype, const Shape& shape) {
+Result<Problem> make_problem(const KernelSpec& spec, const DTypes& given_dtype, const Shape& shape) {
+  const DTypes dtype = spelled_out(spec, given_dtype);
   HONE_TRY(check_dtype(spec, dtype));
   const std::vector<std::string> names = field_names(spec);
   Problem problem{dtype, {}};

@@ -11,9 +11,9 @@
 
 namespace hone {
 
-/// Completes `shape` with the kernel's defaults, puts it into the kernel's order and checks it.
-/// Errors: an unknown extent (the known ones are listed), one given twice, one below 1, a dtype the kernel does not support,
-/// an argument so large that its bytes overflow.
+/// Completes `shape` with the kernel's defaults, puts it into the kernel's order and checks it. A single dtype without a name means each
+/// type parameter that may have it, as in choose_dtypes(). Errors: an unknown extent (the known ones are listed), one given twice, one
+/// below 1, a dtype the kernel does not support, an argument so large that its bytes overflow.
 Result<Problem> make_problem(const KernelSpec& spec, const DTypes& dtypes, const Shape& shape);
 
 /// Why a field cannot have this value; empty if it can.

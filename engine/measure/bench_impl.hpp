@@ -132,6 +132,17 @@ struct Bench::Impl {
   [[nodiscard]] const KernelSpec& judge() const { return spec_.judge ? *spec_.judge : spec_; }
   [[nodiscard]] std::optional<std::size_t> slot_of(std::size_t argument) const;
   Result<void> launch_reference();
+  /// While one lives, what runs is no candidate's doing: new inputs and their answer. Of nested ones, who watches hears of the outermost.
+  class Preparing {
+   public:
+    explicit Preparing(Impl& bench);
+    ~Preparing();
+    Preparing(const Preparing&) = delete;
+    Preparing& operator=(const Preparing&) = delete;
+
+   private:
+    Impl& bench_;
+  };
   Result<void> start_expected(Slot& slot);
   Result<void> start_exact(Slot& slot);
   Result<void> round_exact(Slot& slot);
@@ -263,6 +274,7 @@ struct Bench::Impl {
   KernelSpec spec_;
   Problem problem_;
   InputProfile profile_;
+  int preparing_ = 0;        ///< Preparing that live
   double max_error_;         ///< see MeasureSettings
   std::vector<Slot> slots_;  ///< never resized after size_slots(): arguments_ points into it
   std::array<std::vector<void*>, kPlaces> arguments_;

@@ -32,6 +32,7 @@ Result<void> Bench::Impl::fill_inputs(std::uint64_t seed) {
   if (inputs_seed_ == seed) {
     return {};
   }
+  const Preparing preparing(*this);
   inputs_seed_.reset();
   answer_seed_.reset();
   known_.clear();
@@ -122,14 +123,8 @@ Result<void> Bench::Impl::generate(std::uint64_t seed) {
     return {};
   }
   generator_seed_ = random_bits(seed, slots_.size() + static_cast<std::uint64_t>(profile_));
-  if (on_reference_) {
-    on_reference_(true);
-  }
   HONE_TRY(generators_->launch(nullptr, generator_arguments_));
   HONE_TRY(device_.synchronize());
-  if (on_reference_) {
-    on_reference_(false);
-  }
   HONE_ASSIGN(const std::optional<std::string> harm, damage(bands(kFirst)));
   if (harm) {
     return Error{ErrorCode::kBadKernel, fmt::format("{}: a generator: {}", judge().file, *harm)};

@@ -147,7 +147,7 @@ class Bench {
 
   /// Fills the inputs from `seed` and computes the reference's answer, which validate() then reuses.
   Result<void> draw(std::uint64_t seed);
-  /// The watcher is called with true before each run of the reference, and with false after it.
+  /// The watcher is called with true before inputs are drawn or the reference runs, and with false after it.
   void watch_reference(std::function<void(bool begins)> watcher);
   /// Device memory of everything except workspaces.
   [[nodiscard]] std::size_t bytes() const;

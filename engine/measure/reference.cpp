@@ -78,7 +78,23 @@ std::optional<std::size_t> Bench::Impl::slot_of(std::size_t argument) const {
                                                                  : std::optional(static_cast<std::size_t>(slot - slots_.begin()));
 }
 
+Bench::Impl::Preparing::Preparing(Impl& bench) : bench_(bench) {
+  if (bench_.preparing_++ == 0 && bench_.on_reference_) {
+    bench_.on_reference_(true);
+  }
+}
+
+Bench::Impl::Preparing::~Preparing() {
+  if (--bench_.preparing_ == 0 && bench_.on_reference_) {
+    bench_.on_reference_(false);
+  }
+}
+
 Result<void> Bench::Impl::compute_answer(std::uint64_t seed) {
+  if (inputs_seed_ == seed && answer_seed_ == seed && answer_of_ == fields_) {
+    return {};
+  }
+  const Preparing preparing(*this);
   HONE_TRY(fill_inputs(seed));
   if (answer_seed_ == seed && answer_of_ == fields_) {
     return {};
@@ -136,9 +152,7 @@ Result<void> Bench::Impl::launch_reference() {
       HONE_TRY(start_expected(slot));
     }
   }
-  if (on_reference_) {
-    on_reference_(true);
-  }
+  const Preparing preparing(*this);
   if (originals_ != nullptr) {
     HONE_TRY(originals_->launch(nullptr, original_arguments_));
   }
@@ -147,9 +161,6 @@ Result<void> Bench::Impl::launch_reference() {
   }
   if (originals_ != nullptr || reference_ != nullptr) {
     HONE_TRY(device_.synchronize());
-  }
-  if (on_reference_) {
-    on_reference_(false);
   }
   for (Slot& slot : slots_) {
     if (slot.exact != nullptr) {

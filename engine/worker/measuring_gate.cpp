@@ -143,6 +143,7 @@ bool MeasuringWorker::deepen(const Compiled& compiled, const Configuration& conf
 }
 
 bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, const Configuration& configuration, TrialReply& reply) {
+  const double max_error = reply.trial.max_error;
   for (Small& small : provoking_) {
     const std::optional<bool> right =
         small.profile == profile ? check_small(small, compiled, configuration, Runs::kOne, reply) : std::nullopt;
@@ -156,6 +157,7 @@ bool MeasuringWorker::provoke(InputProfile profile, const Compiled& compiled, co
           fmt::format("the default configuration is wrong for such inputs, so no other is held to them: {}", reply.trial.detail));
       reply.trial.outcome = Outcome::kOk;
       reply.trial.detail.clear();
+      reply.trial.max_error = max_error;  // of the inputs that it is held to
       return true;
     }
     return *right;

@@ -9,11 +9,13 @@ struct Problem {
   long batch = 4;                         // sequences
   long heads = 32;                        // heads of k and v
   long group = 1;                         // heads of q that share one of k and v
-  long queries = 4096, keys = 4096;       // tokens of a sequence: of q and out; of k and v
+  long queries = 4096, keys = 4096;       // tokens of a sequence (packed: of all together): of q and out; of k and v
   RANGE(32, 512) STATIC long head = 128;  // elements of a head: multiples of 32
   STATIC bool causal = true;              // a query sees no keys behind it; the last query is beside the last key
   RANGE(0) long window = 0;               // keys that a query sees up to its own, and from it on: itself and those near; 0: all
   RANGE(1, 2) STATIC long layout = 1;     // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
+  STATIC bool packed = false;             // sequences differ in length: they lie one after another, in layout 1
+  RANGE(0, 100) long varied = 0;          // percent by which lengths differ from their mean in inputs that are made for packed sequences
 };
 
 // A few threads share a query: each has some of its elements. A block has neighbouring queries of a head, which read the same keys.
@@ -26,10 +28,10 @@ struct Config {
 #include "../attention.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.rows * c.lanes; }
-constexpr long tiles_of_head(Problem p, Config c) { return ceil_div(p.queries, (long)c.rows); }
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
+  if (p.packed && p.layout != 1) return false;            // tokens are the outer axis
   if (!has_answer(p)) return false;                       // queries without keys
   if (p.head % 32 != 0) return false;                     // the answer is computed in shares of 32
   if (threads_of(c) > d.threads_per_block) return false;  // the device's limit
@@ -44,68 +46,81 @@ constexpr bool likely(Problem p, Config c, Device d) {
   return c.vec * sizeof(T) == 16 || c.vec * c.lanes == p.head;  // narrow accesses take more of them
 }
 
-constexpr Launch launch(Problem p, Config c) { return {.grid = {tiles_of_head(p, c), query_heads(p), p.batch}, .block = {threads_of(c)}}; }
+constexpr Launch launch(Problem p, Config c) {
+  return {.grid = {tile_places(p, c.rows), query_heads(p), lines_of(p)}, .block = {threads_of(c)}};
+}
 
 template <class T>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_reference_lse(long row, const T* q, const T* k, double* lse, float scale,
-                                                                                Problem p) {
-  lse_at(row, q, k, lse, scale, p);
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_reference_lse(long row, const T* q, const T* k, const i32* q_starts,
+                                                                                const i32* k_starts, double* lse, float scale, Problem p) {
+  lse_at(row, q, k, q_starts, k_starts, lse, scale, p);
 }
 // Kernels round weights to T before the product with v: that is off by a share of the largest elements of v, however small their sum is.
 template <class T>
 REFERENCE(query_rows(p) * p.head / 32)
 TOLERANCE(out, .absolute = sizeof(T) > 2 ? 1e-4 : 0.01,
-          .relative = sizeof(T) > 2 ? 1e-4 : 0.006) void attention_reference(long i, const T* q, const T* k, const T* v, double* out,
+          .relative = sizeof(T) > 2 ? 1e-4 : 0.006) void attention_reference(long i, const T* q, const T* k, const T* v,
+                                                                             const i32* q_starts, const i32* k_starts, double* out,
                                                                              double* lse, float scale, Problem p) {
-  out_at(i, q, k, v, out, lse, scale, p);
+  out_at(i, q, k, v, q_starts, k_starts, out, lse, scale, p);
 }
 
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
-       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70});
+       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70},
+       {.batch = 5, .heads = 1, .queries = 200, .keys = 260, .varied = 100});
 
 #include "../attention_part.h"
 
 template <class T, Config c>
 KERNEL DTYPES(f32, f16, bf16)
     LAUNCH_BOUNDS(threads_of(c)) void attention(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q,
-                                                IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ k,
-                                                IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ v,
+                                                IN(key_rows(p) * p.head, .normal) const T* __restrict__ k,
+                                                IN(key_rows(p) * p.head, .normal) const T* __restrict__ v,
+                                                IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
+                                                IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts,
                                                 OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
                                                 SCALAR(0.25) float scale, Problem p) {
-  const long head = blockIdx.y, sequence = blockIdx.z, first = (long)blockIdx.x * c.rows;
-  const long mine = first + (long)threadIdx.x / c.lanes, query = min_of(mine, p.queries - 1), last = min_of(first + c.rows, p.queries) - 1;
-  const long begin = first_key(p, position_of(p, query)), end = end_key(p, position_of(p, query));
-  const long place = place_of(sequence, query, head, p.queries, query_heads(p));
-  const long keys = place_of(sequence, 0, head / p.group, p.keys, p.heads), stride = token_stride(p.heads);
+  long number = blockIdx.z, tile = blockIdx.x;
+  if constexpr (Problem::packed) {
+    const SequenceTile at = tile_at_place(p, blockIdx.x, c.rows, q_starts);
+    number = at.sequence;
+    tile = at.tile;
+  }
+  const Sequence s = sequence_of(p, number, q_starts, k_starts);
+  const long head = blockIdx.y, first = tile * c.rows;
+  if (first >= s.queries) return;  // an empty place
+  const long mine = first + (long)threadIdx.x / c.lanes, query = min_of(mine, s.queries - 1), last = min_of(first + c.rows, s.queries) - 1;
+  const long begin = first_key(p, position_of(s, query)), end = end_key(p, s, position_of(s, query));
+  const long place = query_place(p, s, query, head), keys = key_place(p, s, 0, head), stride = token_stride(p.heads);
   Part<T, c> of_q, of_k[c.step], sums;
   of_q.load_from(q + place);
   const float factor = scale * 1.44269504f;
   float most = -INFINITY, total = 0;
-  for (long key = first_key(p, position_of(p, first)); key < end_key(p, position_of(p, last)); key += c.step) {
+  for (long key = first_key(p, position_of(s, first)); key < end_key(p, s, position_of(s, last)); key += c.step) {
     float score[c.step], top = most;
 #pragma unroll
-    for (int s = 0; s < c.step; ++s) of_k[s].load_from(k + keys + min_of(key + s, p.keys - 1) * stride);
+    for (int i = 0; i < c.step; ++i) of_k[i].load_from(k + keys + min_of(key + i, s.keys - 1) * stride);
 #pragma unroll
-    for (int s = 0; s < c.step; ++s) {
-      const float sum = sum_of_lanes<c>(of_q.dot(of_k[s]));
-      score[s] = key + s >= begin && key + s < end ? sum * factor : -INFINITY;
-      top = fmaxf(top, score[s]);
+    for (int i = 0; i < c.step; ++i) {
+      const float sum = sum_of_lanes<c>(of_q.dot(of_k[i]));
+      score[i] = key + i >= begin && key + i < end ? sum * factor : -INFINITY;
+      top = fmaxf(top, score[i]);
     }
     const float offset = top == -INFINITY ? 0.0f : top, rescale = power_of_two(most - offset);
     most = top;
     total *= rescale;
     sums.scale(rescale);
 #pragma unroll
-    for (int s = 0; s < c.step; ++s) {
-      const float weight = power_of_two(score[s] - offset);
+    for (int i = 0; i < c.step; ++i) {
+      const float weight = power_of_two(score[i] - offset);
       total += weight;
-      of_k[s].load_from(v + keys + min_of(key + s, p.keys - 1) * stride);
-      sums.add(weight, of_k[s]);
+      of_k[i].load_from(v + keys + min_of(key + i, s.keys - 1) * stride);
+      sums.add(weight, of_k[i]);
     }
   }
   if (mine > last) return;
-  sums.scale(1.0f / total);
+  sums.scale(total > 0.0f ? 1.0f / total : 0.0f);
   sums.write(out + place);
-  if (threadIdx.x % c.lanes == 0) lse[(sequence * query_heads(p) + head) * p.queries + query] = (most + log2f(total)) * 0.69314718f;
+  if (threadIdx.x % c.lanes == 0) lse[lse_place(p, s, query, head)] = (most + log2f(total)) * 0.69314718f;
 }

@@ -6,11 +6,13 @@ struct Problem {
   long batch = 4;                         // sequences
   long heads = 32;                        // heads of k and v
   long group = 1;                         // heads of q that share one of k and v
-  long queries = 4096, keys = 4096;       // tokens of a sequence: of q and out; of k and v
+  long queries = 4096, keys = 4096;       // tokens of a sequence (packed: of all together): of q and out; of k and v
   RANGE(32, 512) STATIC long head = 128;  // elements of a head: multiples of 32
   STATIC bool causal = true;              // a query sees no keys behind it; the last query is beside the last key
   RANGE(0) long window = 0;               // keys that a query sees up to its own, and from it on: itself and those near; 0: all
   RANGE(1, 2) STATIC long layout = 1;     // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
+  STATIC bool packed = false;             // sequences differ in length: they lie one after another, in layout 1
+  RANGE(0, 100) long varied = 0;          // percent by which lengths differ from their mean in inputs that are made for packed sequences
 };
 
 // A block has a tile of queries, a warp 16 or 32 of them; all share blocks of keys and values in shared memory, in words of 16 bytes that
@@ -28,13 +30,14 @@ struct Config {
 #include "../attention.h"
 
 HONE_BOTH constexpr int rows_of(const Config& c) { return c.warps * c.wm; }
-HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return ceil_div(p.queries, (long)rows_of(c)); }
+HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return tile_places(p, rows_of(c)); }
 constexpr long shared_bytes(Problem p, Config c) { return (rows_of(c) + 2L * c.stages * c.bn) * p.head * 2; }
 /// Registers of a thread, estimated low: sums, scores, weights, q.
 constexpr long registers_of(Problem p, Config c) { return c.wm / 16 * (p.head / 2 + c.bn / 2 + (c.held ? p.head / 4 : 4)) + 40; }
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
+  if (p.packed && p.layout != 1) return false;                       // tokens are the outer axis
   if (!has_answer(p)) return false;                                  // queries without keys
   if (d.compute_capability < 80) return false;                       // mma of bf16 and cp.async
   if (p.head != 64 && p.head != 128 && p.head != 256) return false;  // lines are powers of two: places in a tile are found by exclusive or
@@ -48,46 +51,53 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.warps < 4 && p.queries > 32) return false;                                       // what is loaded is used by too few
   if (rows_of(c) > 16 && rows_of(c) >= 2 * p.queries) return false;                      // more than half of every tile is outside
   if (c.bn > 16 && c.bn >= 2 * p.keys) return false;                                     // more than half of the block is outside
-  return c.raster == 1 || c.raster < 4 * p.batch * query_heads(p);                       // the same order as with a smaller one
+  return c.raster == 1 || c.raster < 4 * lines_of(p) * query_heads(p);                   // the same order as with a smaller one
 }
 
 constexpr Launch launch(Problem p, Config c) {
-  return {.grid = {p.batch * query_heads(p) * tiles_of_head(p, c)}, .block = {c.warps * 32}, .shared = shared_bytes(p, c)};
+  return {.grid = {lines_of(p) * query_heads(p) * tiles_of_head(p, c)}, .block = {c.warps * 32}, .shared = shared_bytes(p, c)};
 }
 
 template <class T>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_mma_reference_lse(long row, const T* q, const T* k, double* lse,
-                                                                                    float scale, Problem p) {
-  lse_at(row, q, k, lse, scale, p);
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_mma_reference_lse(long row, const T* q, const T* k, const i32* q_starts,
+                                                                                    const i32* k_starts, double* lse, float scale,
+                                                                                    Problem p) {
+  lse_at(row, q, k, q_starts, k_starts, lse, scale, p);
 }
 // Weights are rounded to T before the product with v.
 template <class T>
 REFERENCE(query_rows(p) * p.head / 32)
-TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_mma_reference(long i, const T* q, const T* k, const T* v, double* out,
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_mma_reference(long i, const T* q, const T* k, const T* v,
+                                                                                 const i32* q_starts, const i32* k_starts, double* out,
                                                                                  double* lse, float scale, Problem p) {
-  out_at(i, q, k, v, out, lse, scale, p);
+  out_at(i, q, k, v, q_starts, k_starts, out, lse, scale, p);
 }
 
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
-       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70});
+       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70},
+       {.batch = 5, .heads = 1, .queries = 200, .keys = 260, .varied = 100});
 
 #include "warp.h"
 
 template <class T, Config c>
 KERNEL DTYPES(bf16, f16)
     LAUNCH_BOUNDS(c.warps * 32) void attention_mma(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q,
-                                                   IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ k,
-                                                   IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ v,
+                                                   IN(key_rows(p) * p.head, .normal) const T* __restrict__ k,
+                                                   IN(key_rows(p) * p.head, .normal) const T* __restrict__ v,
+                                                   IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
+                                                   IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts,
                                                    OUT(query_rows(p) * p.head) T* __restrict__ out,
                                                    OUT(query_rows(p)) float* __restrict__ lse, SCALAR(0.25) float scale, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, memory);
-  const Work work = work_at<c>(p, scale, (int)blockIdx.x);
-  const long keys = place_of(work.sequence, 0, work.head / p.group, p.keys, p.heads);
-  const Rows<T> of_q{q + place_of(work.sequence, work.first, work.head, p.queries, query_heads(p)), token_stride(query_heads(p)),
-                     (int)(p.queries - work.first)};
-  const Rows<T> of_k{k + keys, token_stride(p.heads), (int)p.keys}, of_v{v + keys, token_stride(p.heads), (int)p.keys};
+  const int index = (int)blockIdx.x;
+  const Work work = work_at<c>(p, scale, index, packed_sequence<c>(p, index, rows_of(c), q_starts), q_starts, k_starts);
+  if (!work.exists) return;
+  const Sequence s = work.sequence;
+  const long keys = key_place(p, s, 0, work.head);
+  const Rows<T> of_q{q + query_place(p, s, work.first, work.head), token_stride(query_heads(p)), (int)(s.queries - work.first)};
+  const Rows<T> of_k{k + keys, token_stride(p.heads), (int)s.keys}, of_v{v + keys, token_stride(p.heads), (int)s.keys};
   Warp<T, c> warp{p, (unsigned)__cvta_generic_to_shared(memory), power_scale(scale), sign_of(scale)};
   warp.run(of_q, of_k, of_v, work);
   warp.write(out, lse, work);

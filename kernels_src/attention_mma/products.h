@@ -20,9 +20,14 @@ HONE_DEVICE float (&four(float (&sums)[n], int i))[4] {
   return *reinterpret_cast<float(*)[4]>(sums + 4 * i);
 }
 
-/// Scores of 16 * down rows and a tile of keys. `read_q(to, i, step)` gives 16 x 16 elements of q.
-template <class T, int down, int keys, class ReadQ>
-HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, ReadQ read_q) {
+/// Leaves elements as they were read.
+struct AsRead {
+  HONE_DEVICE void operator()(unsigned (&)[4]) const {}
+};
+
+/// Scores of 16 * down rows and a tile of keys. `read_q(to, i, step)` gives 16 x 16 elements of q; `convert` makes a T of what a tile has.
+template <class T, int down, int keys, class ReadQ, class Convert = AsRead>
+HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, ReadQ read_q, Convert convert = {}) {
   const int lane = lane_of_warp();
 #pragma unroll
   for (int i = 0; i < down; ++i) {
@@ -38,6 +43,7 @@ HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, 
     for (int j = 0; j < keys / 16; ++j) {  // the last two matrices have keys from 8 on
       unsigned b[4];
       ldmatrix(b, tile + j * (int)(16 * Problem::head * 2) + place_of_pair(lane / 16 * 8 + lane % 8, lane / 8 % 2, step));
+      convert(b);
 #pragma unroll
       for (int i = 0; i < down; ++i) {
         mma<T>(four(scores[i], 2 * j), a[i], b[0], b[1]);
@@ -48,8 +54,9 @@ HONE_DEVICE void scores_of_tile(float (&scores)[down][keys / 2], unsigned tile, 
 }
 
 /// Adds the product of weights and a tile of values.
-template <class T, int down, int keys>
-HONE_DEVICE void add_tile(float (&sums)[down][Problem::head / 2], const unsigned (&weights)[down][keys / 4], unsigned tile) {
+template <class T, int down, int keys, class Convert = AsRead>
+HONE_DEVICE void add_tile(float (&sums)[down][Problem::head / 2], const unsigned (&weights)[down][keys / 4], unsigned tile,
+                          Convert convert = {}) {
   const int lane = lane_of_warp();
 #pragma unroll
   for (int step = 0; step < keys / 16; ++step) {
@@ -57,6 +64,7 @@ HONE_DEVICE void add_tile(float (&sums)[down][Problem::head / 2], const unsigned
     for (int j = 0; j < Problem::head / 16; ++j) {  // the last two matrices have columns from 8 on
       unsigned b[4];
       ldmatrix_trans(b, tile + step * (int)(16 * Problem::head * 2) + place_of_pair(lane % 16, lane / 16, j));
+      convert(b);
 #pragma unroll
       for (int i = 0; i < down; ++i) {
         const unsigned a[4] = {weights[i][4 * step], weights[i][4 * step + 1], weights[i][4 * step + 2], weights[i][4 * step + 3]};

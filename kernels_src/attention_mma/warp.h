@@ -67,7 +67,7 @@ struct Warp {
 #pragma unroll
       for (int i = 0; i < kDown; ++i) {
         if (!work.is_clear(block)) {
-          hide_unseen(scores[i], sign, p, work.first + row_of(i) + lane_of_warp() / 4, (long)block * c.bn);
+          hide_unseen(scores[i], sign, p, work.sequence, work.first + row_of(i) + lane_of_warp() / 4, (long)block * c.bn);
         }
         rows[i].template weigh<c.lazy, c.by_fma>(scores[i], scale, factor[i]);
         TwoRows::rescale<c.lazy>(sums[i], factor[i]);

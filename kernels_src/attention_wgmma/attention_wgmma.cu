@@ -7,11 +7,13 @@ struct Problem {
   long batch = 4;                         // sequences
   long heads = 32;                        // heads of k and v
   long group = 1;                         // heads of q that share one of k and v
-  long queries = 4096, keys = 4096;       // tokens of a sequence: of q and out; of k and v
+  long queries = 4096, keys = 4096;       // tokens of a sequence (packed: of all together): of q and out; of k and v
   RANGE(32, 512) STATIC long head = 128;  // elements of a head: multiples of 32
   STATIC bool causal = true;              // a query sees no keys behind it; the last query is beside the last key
   RANGE(0) long window = 0;               // keys that a query sees up to its own, and from it on: itself and those near; 0: all
   RANGE(1, 2) STATIC long layout = 1;     // of q, k, v and out: 1 [batch, tokens, heads, head], 2 [batch, heads, tokens, head]
+  STATIC bool packed = false;             // sequences differ in length: they lie one after another, in layout 1
+  RANGE(0, 100) long varied = 0;          // percent by which lengths differ from their mean in inputs that are made for packed sequences
 };
 
 // Warp-specialized blocks: consumer warpgroups (128 threads) have 64 queries each; one thread of the producer warpgroup loads blocks of
@@ -39,13 +41,14 @@ HONE_BOTH constexpr int registers_of(const Config& c) { return c.consumers == 3 
 /// Scores, sums and rounded weights.
 constexpr long held_registers(Problem p, Config c) { return c.bn / 2 + p.head / 2 + c.bn / 4; }
 /// Tiles of a cluster of blocks: one under another.
-HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return ceil_div(p.queries, (long)rows_of(c) * c.cluster); }
-HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return p.batch * query_heads(p) * tiles_of_head(p, c); }
+HONE_BOTH constexpr long tiles_of_head(Problem p, const Config& c) { return tile_places(p, (long)rows_of(c) * c.cluster); }
+HONE_BOTH constexpr long tiles_of(Problem p, const Config& c) { return lines_of(p) * query_heads(p) * tiles_of_head(p, c); }
 /// Clusters that run at once.
 constexpr long clusters_of(Config c, Device d) { return d.multiprocessors / c.cluster; }
 
 template <class T>
 constexpr bool valid(Problem p, Config c, Device d) {
+  if (p.packed && p.layout != 1) return false;                       // tokens are the outer axis
   if (!has_answer(p)) return false;                                  // queries without keys
   if (d.compute_capability != 90) return false;                      // wgmma: Hopper alone
   if (p.head % 64 != 0 || p.head > 256) return false;                // panels of 64 columns; a product has at most 256
@@ -60,15 +63,15 @@ constexpr bool valid(Problem p, Config c, Device d) {
 // Learned on an H200 in November 2026, in bf16, beside each other at its limit of power.
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if (held_registers(p, c) + 40 > registers_of(c)) return false;      // spills: addresses and the state of rows need some, too
-  if (c.consumers == 1 && p.queries > 64) return false;               // nothing shares what is loaded
-  if (rows_of(c) > 64 && rows_of(c) >= 2 * p.queries) return false;   // more than half of every tile is outside
-  if (c.bn < 112 && p.head <= 128 && c.consumers == 2) return false;  // 112 was 2 to 5 % behind 128: wider blocks synchronize less often
-  if (c.bn > 64 && c.bn >= 2 * p.keys) return false;                  // more than half of the block is outside
-  if (c.cluster > 1 && p.head <= 128) return false;                   // 3 % behind: L2 serves what blocks share
-  if (c.lazy > 0 && p.head < 256) return false;                       // 2 % behind: few sums are rescaled
-  if (c.by_fma > 2) return false;                                     // multiply-adds become the limit
-  return c.raster == 1 || c.raster < 2 * p.batch * query_heads(p);    // the same order as with a smaller one
+  if (held_registers(p, c) + 40 > registers_of(c)) return false;        // spills: addresses and the state of rows need some, too
+  if (c.consumers == 1 && p.queries > 64) return false;                 // nothing shares what is loaded
+  if (rows_of(c) > 64 && rows_of(c) >= 2 * p.queries) return false;     // more than half of every tile is outside
+  if (c.bn < 112 && p.head <= 128 && c.consumers == 2) return false;    // 112 was 2 to 5 % behind 128: wider blocks synchronize less often
+  if (c.bn > 64 && c.bn >= 2 * p.keys) return false;                    // more than half of the block is outside
+  if (c.cluster > 1 && p.head <= 128) return false;                     // 3 % behind: L2 serves what blocks share
+  if (c.lazy > 0 && p.head < 256) return false;                         // 2 % behind: few sums are rescaled
+  if (c.by_fma > 2) return false;                                       // multiply-adds become the limit
+  return c.raster == 1 || c.raster < 2 * lines_of(p) * query_heads(p);  // the same order as with a smaller one
 }
 
 constexpr Launch launch(Problem p, Config c, Device d) {
@@ -80,20 +83,23 @@ constexpr Launch launch(Problem p, Config c, Device d) {
 
 template <class T>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_wgmma_reference_lse(long row, const T* q, const T* k, double* lse,
-                                                                                      float scale, Problem p) {
-  lse_at(row, q, k, lse, scale, p);
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void attention_wgmma_reference_lse(long row, const T* q, const T* k, const i32* q_starts,
+                                                                                      const i32* k_starts, double* lse, float scale,
+                                                                                      Problem p) {
+  lse_at(row, q, k, q_starts, k_starts, lse, scale, p);
 }
 // Weights are rounded to T before the product with v.
 template <class T>
 REFERENCE(query_rows(p) * p.head / 32)
-TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_wgmma_reference(long i, const T* q, const T* k, const T* v, double* out,
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_wgmma_reference(long i, const T* q, const T* k, const T* v,
+                                                                                   const i32* q_starts, const i32* k_starts, double* out,
                                                                                    double* lse, float scale, Problem p) {
-  out_at(i, q, k, v, out, lse, scale, p);
+  out_at(i, q, k, v, q_starts, k_starts, out, lse, scale, p);
 }
 
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
-       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70});
+       {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70},
+       {.batch = 5, .heads = 1, .queries = 200, .keys = 260, .varied = 100});
 
 // ---- the kernel
 // ---------------------------------------------------------------------------------------------------------------------------
@@ -103,16 +109,17 @@ SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batc
 // The tensor maps' axes: elements of a head, heads, tokens, sequences; or, in layout 2, tokens before heads.
 template <class T, Config c>
 KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_wgmma(
-    IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ k,
-    IN(p.batch* p.keys* p.heads* p.head, .normal) const T* __restrict__ v, OUT(query_rows(p) * p.head) T* __restrict__ out,
+    IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(key_rows(p) * p.head, .normal) const T* __restrict__ k,
+    IN(key_rows(p) * p.head, .normal) const T* __restrict__ v, IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ q_starts,
+    IN(p.packed ? p.batch + 1 : 0) const i32* __restrict__ k_starts, OUT(query_rows(p) * p.head) T* __restrict__ out,
     OUT(query_rows(p)) float* __restrict__ lse, WORKSPACE_ZEROED(1) int* next,
-    TENSOR_MAP(q, .size = {p.head, p.layout == 1 ? query_heads(p) : p.queries, p.layout == 1 ? p.queries : query_heads(p), p.batch},
+    TENSOR_MAP(q, .size = {p.head, p.layout == 1 ? query_heads(p) : p.queries, p.layout == 1 ? p.queries : query_heads(p), lines_of(p)},
                .box = {64, p.layout == 1 ? 1 : rows_of(c), p.layout == 1 ? rows_of(c) : 1, 1}, .swizzle = 128)
         const __grid_constant__ TensorMap q_map,
-    TENSOR_MAP(k, .size = {p.head, p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, p.batch},
+    TENSOR_MAP(k, .size = {p.head, p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, lines_of(p)},
                .box = {64, p.layout == 1 ? 1 : c.bn / c.cluster, p.layout == 1 ? c.bn / c.cluster : 1, 1}, .swizzle = 128)
         const __grid_constant__ TensorMap k_map,
-    TENSOR_MAP(v, .size = {p.head, p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, p.batch},
+    TENSOR_MAP(v, .size = {p.head, p.layout == 1 ? p.heads : p.keys, p.layout == 1 ? p.keys : p.heads, lines_of(p)},
                .box = {64, p.layout == 1 ? 1 : c.bn / c.cluster, p.layout == 1 ? c.bn / c.cluster : 1, 1}, .swizzle = 128)
         const __grid_constant__ TensorMap v_map,
     SCALAR(0.25) float scale, Problem p) {
@@ -134,12 +141,13 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_wgmma(
   if (threadIdx.x < 128) {
     if constexpr (c.consumers == 3) hopper::setmaxnreg_dec<32>();
     if constexpr (c.consumers == 2) hopper::setmaxnreg_dec<40>();
-    if (threadIdx.x == 0) Producer<c>{q_map, k_map, v_map, next, p, layout, rank}.run();
+    if (threadIdx.x == 0) Producer<c>{q_map, k_map, v_map, next, q_starts, k_starts, p, layout, rank}.run();
   } else {
     if constexpr (c.consumers > 1) hopper::setmaxnreg_inc<registers_of(c)>();
     // The same in all threads of a warp, and the compiler is to know: products in loops that threads could leave one by one are serialized.
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128 - 1, 0);
-    Consumer<T, c> consumer{p, layout, out, lse, power_scale(scale), sign_of(scale), rank, group, (int)threadIdx.x % 128};
+    Consumer<T, c> consumer{
+        p, layout, q_starts, k_starts, out, lse, power_scale(scale), sign_of(scale), rank, group, (int)threadIdx.x % 128};
     consumer.run();
   }
   if constexpr (c.cluster > 1) {  // a block must not end while others access its shared memory

@@ -11,6 +11,7 @@ struct Consumer {
   static constexpr int kHead = Problem::head, kLine = 128;
   Problem p;
   SharedLayout<c> layout;
+  const i32 *q_starts, *k_starts;
   T* to;
   float* lse;
   float scale, sign;        // of scores, for powers of two: above 0; 1 or -1
@@ -43,7 +44,7 @@ struct Consumer {
 
   /// From scores to weights, not yet rounded; sums so far are to be multiplied by `factor`.
   HONE_DEVICE void weigh(const Work& work, int block, float (&factor)[2]) {
-    if (!work.is_clear(block)) hide_unseen(scores, sign, p, work.first + first_row(), (long)block * c.bn);
+    if (!work.is_clear(block)) hide_unseen(scores, sign, p, work.sequence, work.first + first_row(), (long)block * c.bn);
     rows.template weigh<c.lazy, c.by_fma>(scores, scale, factor);
   }
 
@@ -135,8 +136,10 @@ struct Consumer {
   HONE_DEVICE void compute(Work work, PipelineState<c>& k_state, PipelineState<c>& v_state) {
     const int first = work.first + group * 64, begin = work.begin;
     int block = work.end - 1;
-    work.end = first >= p.queries ? begin : (int)ceil_div(end_key(p, position_of(p, min_of(first + 64L, p.queries) - 1)), (long)c.bn);
-    work.begin = (int)(first_key(p, position_of(p, first)) / c.bn);
+    const Sequence& s = work.sequence;
+    work.end = first >= s.queries ? begin : (int)ceil_div(end_key(p, s, position_of(s, min_of(first + 64L, s.queries) - 1)), (long)c.bn);
+    work.begin = (int)(first_key(p, position_of(s, first)) / c.bn);
+    if (Problem::packed && first < s.queries) work.end = max_of(work.end, work.begin + 1);
     for (; block >= max_of(work.end, begin); --block) skip(k_state, v_state, block > begin);
     if (block < begin) {  // there are no queries
       if (thread == 0) hopper::mbarrier_arrive(layout.q_empty());
@@ -149,10 +152,10 @@ struct Consumer {
     for (; block >= begin; --block) skip(k_state, v_state, true);
   }
 
-  HONE_DEVICE int next_index() const {
-    int index;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(index) : "r"(layout.index()) : "memory");
-    return index;
+  static HONE_DEVICE int read(hopper::u32 from) {
+    int number;
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(number) : "r"(from) : "memory");
+    return number;
   }
 
   HONE_DEVICE void run() {
@@ -162,9 +165,10 @@ struct Consumer {
     do {
       hopper::mbarrier_wait(layout.q_full(), parity);
       parity ^= 1;
-      const int index = next_index();
+      const int index = read(layout.index());
       if (index < 0) break;
-      const Work work = work_at<c>(p, sign, index, rank, c.cluster);
+      const int sequence = Problem::packed ? read(layout.packed_sequence()) : 0;
+      const Work work = work_at<c>(p, sign, index, sequence, q_starts, k_starts, rank, c.cluster);
       compute(work, k_state, v_state);
       write_rows(rows, sums, to, lse, scale, p, work, work.first + first_row());
     } while (c.schedule > 0);

@@ -9,32 +9,35 @@ template <Config c>
 struct Producer {
   const TensorMap &q_map, &k_map, &v_map;
   int* next;  // tile that no block has taken
+  const i32 *q_starts, *k_starts;
   Problem p;
   SharedLayout<c> layout;
   int rank;  // of the block in its cluster
 
-  /// Loads a block of keys or values: the cluster's blocks load parts of its rows, each for all.
-  HONE_DEVICE void load_block(hopper::u32 to, const TensorMap& map, int block, int head, int sequence, hopper::u32 barrier) const {
+  /// Loads a block of keys or values: the cluster's blocks load parts of its rows, each for all. Rows behind the sequence's last one are
+  /// zero or another packed sequence's; no query sees them.
+  HONE_DEVICE void load_block(hopper::u32 to, const TensorMap& map, int block, int head, const Sequence& s, hopper::u32 barrier) const {
+    const int first = (int)s.first_key + block * c.bn;
     if constexpr (c.cluster == 1) {
-      load_rows(to, map, c.bn, block * c.bn, head, sequence, barrier);
+      load_rows(to, map, c.bn, first, head, (int)s.line, barrier);
     } else {
       constexpr int kRows = c.bn / c.cluster;
-      const int first = block * c.bn + rank * kRows;
+      const int mine = first + rank * kRows;
       hopper::mbarrier_arrive_expect_tx(barrier, c.bn * (int)Problem::head * 2);
 #pragma unroll
       for (int panel = 0; panel < Problem::head / 64; ++panel) {
-        tma_load_multicast(to + panel * c.bn * 128 + rank * kRows * 128, map, panel * 64, Problem::layout == 1 ? head : first,
-                           Problem::layout == 1 ? first : head, sequence, barrier, (1 << c.cluster) - 1);
+        tma_load_multicast(to + panel * c.bn * 128 + rank * kRows * 128, map, panel * 64, Problem::layout == 1 ? head : mine,
+                           Problem::layout == 1 ? mine : head, (int)s.line, barrier, (1 << c.cluster) - 1);
       }
     }
   }
 
   /// Loads `rows` rows of a head, in panels of 64 columns.
-  HONE_DEVICE void load_rows(hopper::u32 to, const TensorMap& map, int rows, int first, int head, int sequence, hopper::u32 barrier) const {
+  HONE_DEVICE void load_rows(hopper::u32 to, const TensorMap& map, int rows, int first, int head, int line, hopper::u32 barrier) const {
     hopper::mbarrier_arrive_expect_tx(barrier, rows * (int)Problem::head * 2);
 #pragma unroll
     for (int panel = 0; panel < Problem::head / 64; ++panel) {
-      tma_load(to + panel * rows * 128, map, panel * 64, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head, sequence,
+      tma_load(to + panel * rows * 128, map, panel * 64, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head, line,
                barrier);
     }
   }
@@ -57,13 +60,19 @@ struct Producer {
     hopper::u32 q_parity = 0;
     int index = (int)blockIdx.x / c.cluster;
     for (int count = 1; index >= 0; ++count) {
-      const Work work = work_at<c>(p, 1.0f, index, rank, c.cluster);
+      const int sequence = packed_sequence<c>(p, index, rows_of(c) * c.cluster, q_starts);
+      const Work work = work_at<c>(p, 1.0f, index, sequence, q_starts, k_starts, rank, c.cluster);
+      if (!work.exists) {
+        index = after(index, count);
+        continue;
+      }
       const int kv_head = work.head / (int)p.group;
       int block = work.end - 1;
       load_k(work, kv_head, block, k_state);
       hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
-      set_index(index);
-      load_rows(layout.q(), q_map, rows_of(c), work.first, work.head, work.sequence, layout.q_full());
+      set_index(index, sequence);
+      load_rows(layout.q(), q_map, rows_of(c), (int)work.sequence.first_query + work.first, work.head, (int)work.sequence.line,
+                layout.q_full());
       q_parity ^= 1;
       const int following = after(index, count);
 #pragma unroll 1
@@ -75,9 +84,9 @@ struct Producer {
       }
       index = following;
     }
-    if constexpr (c.schedule > 0) {
+    if constexpr (c.schedule > 0 || Problem::packed) {  // a block whose only place is empty has no tile
       hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
-      set_index(-1);
+      set_index(-1, 0);
       hopper::mbarrier_arrive(layout.q_full());
     }
   }
@@ -89,6 +98,9 @@ struct Producer {
   }
 
   /// For the consumers, which read it behind q_full.
-  HONE_DEVICE void set_index(int index) const { asm volatile("st.shared.b32 [%0], %1;" ::"r"(layout.index()), "r"(index) : "memory"); }
+  HONE_DEVICE void set_index(int index, int sequence) const {
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(layout.index()), "r"(index) : "memory");
+    if constexpr (Problem::packed) asm volatile("st.shared.b32 [%0], %1;" ::"r"(layout.packed_sequence()), "r"(sequence) : "memory");
+  }
 };
 #endif

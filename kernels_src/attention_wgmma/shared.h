@@ -2,7 +2,8 @@
 // The shared memory of a block, and positions in its pipelines.
 
 #if defined(HONE_HOPPER)
-/// Shared memory: a tile of q, stages of k and v, barriers, the number of the tile under way. Tiles lie in panels of 64 columns.
+/// Shared memory: a tile of q, stages of k and v, barriers, the number of the tile under way and of its packed sequence. Tiles lie in
+/// panels of 64 columns.
 template <Config c>
 struct SharedLayout {
   hopper::u32 base, barriers;
@@ -20,6 +21,7 @@ struct SharedLayout {
   HONE_DEVICE hopper::u32 k_empty(int stage) const { return k_full(2 * c.stages + stage); }
   HONE_DEVICE hopper::u32 v_empty(int stage) const { return k_full(3 * c.stages + stage); }
   HONE_DEVICE hopper::u32 index() const { return k_full(4 * c.stages); }
+  HONE_DEVICE hopper::u32 packed_sequence() const { return index() + 4; }
 };
 
 /// A position in a pipeline of stages.

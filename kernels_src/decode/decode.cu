@@ -1,6 +1,7 @@
 // Decoding: attention of the last tokens of each sequence to all its tokens, whose keys and values lie in pages; lse is the logarithm of
 // the sum of exponentials. For any device and page; no tensor cores.
 #include <hone/kernel.h>
+#include <hone/kernel_narrow.h>
 
 #include "../approximate.h"
 #include "../packet.h"
@@ -26,17 +27,17 @@ struct Config {
 
 HONE_BOTH constexpr int parts_of(const Config& c) { return c.block / c.lanes; }
 
-template <class T>
+template <class T, class KV>
 constexpr bool valid(Problem p, Config c, Device d) {
   if (p.longest < p.queries) return false;                                       // queries without keys
   if (p.head % 32 != 0) return false;                                            // the answer is computed in shares of 32
   if (c.block > d.threads_per_block) return false;                               // the device's limit
-  if (c.vec * sizeof(T) > 16) return false;                                      // the widest access there is
+  if (c.vec * sizeof(T) > 16 || c.vec * sizeof(KV) > 16) return false;           // the widest access there is
   if (parts_of(c) * (p.head + 2) * 4 > d.shared_memory_per_block) return false;  // the device's limit
   return p.head % (c.lanes * c.vec) == 0;                                        // whole accesses
 }
 
-template <class T>
+template <class T, class KV>
 constexpr bool likely(Problem p, Config c) {
   if (p.head / c.lanes > 64) return false;                      // spills: parts of q, of a key and of the sums are in registers
   return c.vec * sizeof(T) == 16 || c.vec * c.lanes == p.head;  // narrow accesses take more of them
@@ -46,20 +47,21 @@ constexpr Launch launch(Problem p, Config c) {
   return {.grid = {query_rows(p)}, .block = {c.block}, .shared = parts_of(c) * (p.head + 2) * 4};
 }
 
-template <class T>
+template <class T, class KV>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_reference_lse(long row, const T* q, const T* k, const i32* table,
-                                                                             const i32* lengths, double* lse, float scale, Problem p) {
-  lse_at(row, q, k, table, lengths, lse, scale, p);
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_reference_lse(long row, const T* q, const KV* k, const i32* table,
+                                                                             const i32* lengths, const float* k_scale, double* lse,
+                                                                             float scale, Problem p) {
+  lse_at(row, q, k, table, lengths, k_scale, lse, scale, p);
 }
 // Kernels round weights to T before the product with v: that is off by a share of the largest elements of v, however small their sum is.
-template <class T>
+template <class T, class KV>
 REFERENCE(query_rows(p) * p.head / 32)
 TOLERANCE(out, .absolute = sizeof(T) > 2 ? 1e-4 : 0.01,
-          .relative = sizeof(T) > 2 ? 1e-4 : 0.006) void decode_reference(long i, const T* q, const T* k, const T* v, const i32* table,
-                                                                          const i32* lengths, double* out, double* lse, float scale,
-                                                                          Problem p) {
-  out_at(i, q, k, v, table, lengths, out, lse, scale, p);
+          .relative = sizeof(T) > 2 ? 1e-4 : 0.006) void decode_reference(long i, const T* q, const KV* k, const KV* v, const i32* table,
+                                                                          const i32* lengths, const float* k_scale, const float* v_scale,
+                                                                          double* out, double* lse, float scale, Problem p) {
+  out_at(i, q, k, v, table, lengths, k_scale, v_scale, out, lse, scale, p);
 }
 
 SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
@@ -68,13 +70,15 @@ SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
 
 #include "../attention_part.h"
 
-template <class T, Config c>
-KERNEL DTYPES(f32, f16, bf16)
+template <class T, class KV, Config c>
+KERNEL DTYPES(T = f32 | f16 | bf16, KV = f32 | f16 | bf16 | e4m3)
     LAUNCH_BOUNDS(c.block) void decode(IN(query_rows(p) * p.head, .normal) const T* __restrict__ q,
-                                       IN(cache_elements(p), .normal) const T* __restrict__ k,
-                                       IN(cache_elements(p), .normal) const T* __restrict__ v,
+                                       IN(cache_elements(p), .normal) const KV* __restrict__ k,
+                                       IN(cache_elements(p), .normal) const KV* __restrict__ v,
                                        IN(cache_pages(p), .permutation) const i32* __restrict__ table,
                                        IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+                                       IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ k_scale,
+                                       IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ v_scale,
                                        OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
                                        SCALAR(0.25) float scale, Problem p) {
   SHARED_DYNAMIC(float, shared);
@@ -82,8 +86,9 @@ KERNEL DTYPES(f32, f16, bf16)
   const long row = blockIdx.x;
   const QueryRow at = query_row(p, row, lengths);
   const int part = (int)threadIdx.x / c.lanes;
-  const float factor = scale * 1.44269504f;
-  Part<T, c> of_q, other, sums;
+  const float factor = scale * scale_of<KV>(k_scale, at.head) * 1.44269504f;
+  Part<T, c> of_q, sums;
+  Part<KV, c> other;
   of_q.load_from(q + row * Problem::head);
   float most = -INFINITY, total = 0;
   for (long first = 0; first < at.end; first += kParts) {  // all threads of a warp exchange their parts
@@ -113,7 +118,7 @@ KERNEL DTYPES(f32, f16, bf16)
   for (int e = (int)threadIdx.x; e < Problem::head; e += c.block) {
     float sum = 0;
     for (int i = 0; i < kParts; ++i) sum += shared[i * kPitch + e] * power_of_two(shared[i * kPitch + Problem::head] - most);
-    out[row * Problem::head + e] = T(sum / total);
+    out[row * Problem::head + e] = T(sum / total * scale_of<KV>(v_scale, at.head));
   }
   if (threadIdx.x == 0) lse[row] = (most + log2f(total)) * 0.69314718f;
 }

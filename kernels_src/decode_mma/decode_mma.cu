@@ -2,6 +2,7 @@
 // pages; lse is the logarithm of the sum of exponentials.
 #include <hone/kernel.h>
 #include <hone/kernel_hopper.h>
+#include <hone/kernel_narrow.h>
 
 struct Problem {
   long sequences = 32;
@@ -30,62 +31,67 @@ struct Config {
 #include "../decode.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.warps * 32; }
-HONE_BOTH constexpr long step_bytes(const Config& c) { return 2 * c.bn * Problem::head * 2; }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return c.wm * Problem::head * 2; }
 /// Floats of a row that warps exchange at the end: sums, largest score, total; and two against bank conflicts.
 HONE_BOTH constexpr long pitch_of() { return Problem::head + 4; }
-constexpr long shared_bytes(Problem p, Config c) {
-  return c.wm * p.head * 2 + max_of((long)c.warps * c.stages * 2 * c.bn * p.head * 2, c.warps * c.wm * (p.head + 4) * 4);
+/// `bytes`: of an element of the cache.
+constexpr long shared_bytes(Problem p, Config c, long bytes) {
+  return c.wm * p.head * 2 + max_of(c.warps * c.stages * 2 * c.bn * p.head * bytes, c.warps * c.wm * (p.head + 4) * 4);
 }
 HONE_BOTH constexpr long shared_rows(Problem p) { return p.queries * p.group; }
 HONE_BOTH constexpr long row_tiles(Problem p, const Config& c) { return ceil_div(shared_rows(p), (long)c.wm); }
 /// Keys of a part: whole steps.
 HONE_BOTH constexpr long part_keys(Problem p, const Config& c) { return round_up(ceil_div(p.longest, (long)c.split), (long)c.bn); }
 
-template <class T>
+template <class T, class KV>
 constexpr bool valid(Problem p, Config c, Device d) {
   if (p.longest < p.queries) return false;                           // queries without keys
   if (d.compute_capability < 80) return false;                       // mma of bf16 and cp.async
   if (p.head != 64 && p.head != 128 && p.head != 256) return false;  // a line of words for half a warp or whole warps; registers
   if (p.page < p.longest && p.page % c.bn != 0) return false;        // the keys of a step lie in one page
   if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
-  if (shared_bytes(p, c) > d.shared_memory_per_block) return false;              // the device's limit
+  if (shared_bytes(p, c, sizeof(KV)) > d.shared_memory_per_block) return false;  // the device's limit
   return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
 }
 
-template <class T>
+template <class T, class KV>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if (c.wm > 16 && shared_rows(p) <= 16) return false;                                               // half of every product is outside
-  if (c.wm / 16 * (p.head / 2 + c.bn) > 160) return false;                                           // spills
-  if (c.residency * (shared_bytes(p, c) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
-  if (c.residency * threads_of(c) * 152 > d.registers_per_multiprocessor) return false;              // spills: a thread needs more
-  if (c.residency * shared_bytes(p, c) < 40 << 10) return false;                                     // too little is on its way
+  if (c.wm > 16 && shared_rows(p) <= 16) return false;      // half of every product is outside
+  if (c.wm / 16 * (p.head / 2 + c.bn) > 160) return false;  // spills
+  if (c.residency * (shared_bytes(p, c, sizeof(KV)) + 1024) > d.shared_memory_per_multiprocessor) return false;  // so many do not fit
+  if (c.residency * threads_of(c) * 152 > d.registers_per_multiprocessor) return false;  // spills: a thread needs more
+  if (c.residency * shared_bytes(p, c, sizeof(KV)) < 40 << 10) return false;             // too little is on its way
   const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
   if (c.split > 1 && blocks > 16 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
   return c.split * 8 >= 33 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
 }
 
+template <class KV>
 constexpr Launch launch_decode_mma(Problem p, Config c) {
-  return {
-      .grid = {c.split, p.heads * row_tiles(p, c), p.sequences}, .block = {threads_of(c)}, .shared = shared_bytes(p, c), .overlap = true};
+  return {.grid = {c.split, p.heads * row_tiles(p, c), p.sequences},
+          .block = {threads_of(c)},
+          .shared = shared_bytes(p, c, sizeof(KV)),
+          .overlap = true};
 }
 constexpr Launch launch_decode_mma_sum(Problem p, Config c) {
   return {.grid = {ceil_div(query_rows(p), 4L)}, .block = {128}, .enabled = c.split > 1, .overlap = true};
 }
 
-template <class T>
+template <class T, class KV>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_mma_reference_lse(long row, const T* q, const T* k, const i32* table,
-                                                                                 const i32* lengths, double* lse, float scale, Problem p) {
-  lse_at(row, q, k, table, lengths, lse, scale, p);
+TOLERANCE(lse, .absolute = 1e-3, .relative = 1e-5) void decode_mma_reference_lse(long row, const T* q, const KV* k, const i32* table,
+                                                                                 const i32* lengths, const float* k_scale, double* lse,
+                                                                                 float scale, Problem p) {
+  lse_at(row, q, k, table, lengths, k_scale, lse, scale, p);
 }
 // Weights are rounded to T before the product with v.
-template <class T>
+template <class T, class KV>
 REFERENCE(query_rows(p) * p.head / 32)
-TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_mma_reference(long i, const T* q, const T* k, const T* v, const i32* table,
-                                                                              const i32* lengths, double* out, double* lse, float scale,
+TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void decode_mma_reference(long i, const T* q, const KV* k, const KV* v,
+                                                                              const i32* table, const i32* lengths, const float* k_scale,
+                                                                              const float* v_scale, double* out, double* lse, float scale,
                                                                               Problem p) {
-  out_at(i, q, k, v, table, lengths, out, lse, scale, p);
+  out_at(i, q, k, v, table, lengths, k_scale, v_scale, out, lse, scale, p);
 }
 
 SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
@@ -95,11 +101,13 @@ SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
 
 #include "part.h"
 
-template <class T, Config c>
-KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_mma(
-    IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(cache_elements(p), .normal) const T* __restrict__ k,
-    IN(cache_elements(p), .normal) const T* __restrict__ v, IN(cache_pages(p), .permutation) const i32* __restrict__ table,
+template <class T, class KV, Config c>
+KERNEL DTYPES(T = bf16 | f16, KV = bf16 | f16 | e4m3) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_mma(
+    IN(query_rows(p) * p.head, .normal) const T* __restrict__ q, IN(cache_elements(p), .normal) const KV* __restrict__ k,
+    IN(cache_elements(p), .normal) const KV* __restrict__ v, IN(cache_pages(p), .permutation) const i32* __restrict__ table,
     IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
+    IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ k_scale,
+    IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ v_scale,
     OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
     WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) float* __restrict__ part_out,
     WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
@@ -112,7 +120,9 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_m
   const int begin = (int)(blockIdx.x * part_keys(p, c)), first = begin + (int)threadIdx.x / 32 * c.bn;
   const int page = pages[min_of((long)first / p.page, pages_of_sequence(p) - 1)], length = lengths[sequence];  // one latency for both
   if (begin >= length) return;
-  Warp<T, c> warp{p, memory, power_scale(scale), sign_of(scale), sequence, head, tile * c.wm, length};
+  const float of_scores = scale * scale_of<KV>(k_scale, head);
+  Warp<T, KV, c> warp{p,           memory, power_scale(of_scores), sign_of(of_scores), scale_of<KV>(v_scale, head), sequence, head,
+                      tile * c.wm, length};
   warp.start_rows(q);
   warp.run(k, v, pages, page, first, (int)min_of((long)length, begin + part_keys(p, c)));
   warp.join();
@@ -125,7 +135,7 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), c.residency) void decode_m
 }
 
 /// Adds up the parts of each row; a warp has one.
-template <class T, Config c>
+template <class T, class KV, Config c>
 KERNEL LAUNCH_BOUNDS(128) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
                                               OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
                                               WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) const float* part_out,

@@ -1,15 +1,31 @@
 #pragma once
 // What a block computes: rows of q that share a head of k and v, and a part of a sequence's keys.
-#include "../attention_mma/products.h"
 #include "../attention_rows.h"
+#include "narrow.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-template <class T, Config c>
+/// Products of different types are those of f16, which has all digits of the others, if not all of their range.
+template <class T, class KV>
+struct ProductOf {
+  using Factor = f16;
+  static constexpr bool kSame = false;
+};
+template <class T>
+struct ProductOf<T, T> {
+  using Factor = T;
+  static constexpr bool kSame = true;
+};
+
+template <class T, class KV, Config c>
 struct Warp {
-  static constexpr int kHead = Problem::head, kDown = c.wm / 16, kSteps = kHead / 16, kTile = c.bn * kHead * 2, kWords = kHead / 8;
+  using Factor = typename ProductOf<T, KV>::Factor;
+  static constexpr bool kNarrow = sizeof(KV) == 1;
+  static constexpr int kHead = Problem::head, kDown = c.wm / 16, kSteps = kHead / 16, kTile = c.bn * kHead * (int)sizeof(KV);
+  static constexpr int kWords = kHead / 8, kWordsOfKey = kHead * (int)sizeof(KV) / 16;
   Problem p;
   unsigned char* memory;
   float scale, sign;  // of scores, for powers of two: above 0; 1 or -1
+  float v_scale;
   long sequence, head, first_row;
   int length;
   TwoRows rows[kDown];
@@ -18,7 +34,8 @@ struct Warp {
 
   static HONE_DEVICE int warp() { return (int)threadIdx.x / 32; }
   HONE_DEVICE unsigned shared() const { return (unsigned)__cvta_generic_to_shared(memory); }
-  HONE_DEVICE unsigned stage(int index) const { return shared() + q_bytes(c) + (warp() * c.stages + index) * step_bytes(c); }
+  HONE_DEVICE unsigned stage(int index) const { return shared() + q_bytes(c) + (warp() * c.stages + index) * 2 * kTile; }
+  HONE_DEVICE const unsigned char* pointer(unsigned place) const { return memory + (place - shared()); }
   /// The row of q, out and lse of a row of the block; rows of one token are neighbours.
   HONE_DEVICE long row_at(long row) const {
     return (sequence * p.queries + row / p.group) * query_heads(p) + head * p.group + row % p.group;
@@ -35,22 +52,23 @@ struct Warp {
   }
 
   /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
-  HONE_DEVICE void start(const T* k, const T* v, unsigned to, long page, int key, int end) const {
-    constexpr int kLines = 32 / kWords;  // of one access of the warp
-    const int lane = lane_of_warp(), word = lane % kWords, line = lane / kWords;
+  HONE_DEVICE void start(const KV* k, const KV* v, unsigned to, long page, int key, int end) const {
+    constexpr int kLines = 32 / kWordsOfKey;  // of one access of the warp
+    const int lane = lane_of_warp(), word = lane % kWordsOfKey, line = lane / kWordsOfKey;
     const long stride = p.heads * kHead;
-    long from = (page * p.page + key % p.page + line) * stride + head * kHead + word * 8;
+    long from = (page * p.page + key % p.page + line) * stride + head * kHead + word * (16 / (int)sizeof(KV));
 #pragma unroll
     for (int i = 0; i < c.bn; i += kLines, from += kLines * stride) {
       const bool inside = key + i + line < end;
-      copy_async<8, c.once>(to + place_in_tile(i + line, word), k + from, inside);
-      copy_async<8, c.once>(to + kTile + place_in_tile(i + line, word), v + from, inside);
+      const unsigned place = kNarrow ? place_in_narrow_tile(i + line, word) : place_in_tile(i + line, word);
+      copy_async<8, c.once>(to + place, k + from, inside);
+      copy_async<8, c.once>(to + kTile + place, v + from, inside);
     }
   }
 
   /// The steps of a part, from `first` on every c.warps-th, to before `end`. `table` has the sequence's pages, `page` that of the first
   /// step; the page of a step is read while the step before is started.
-  HONE_DEVICE void run(const T* k, const T* v, const i32* table, long page, int first, int end) {
+  HONE_DEVICE void run(const KV* k, const KV* v, const i32* table, long page, int first, int end) {
     constexpr int kStride = c.warps * c.bn;
     const int count = first < end ? (end - first + kStride - 1) / kStride : 0;
     const auto start_step = [&](int n) {
@@ -68,7 +86,7 @@ struct Warp {
     __syncthreads();  // all threads' copies of q have arrived
     if constexpr (c.held) {
 #pragma unroll
-      for (int i = 0; i < kDown * kSteps; ++i) read_rows(held[i], shared(), i / kSteps * 16, i % kSteps);
+      for (int i = 0; i < kDown * kSteps; ++i) read_q(held[i], i / kSteps, i % kSteps);
     }
     for (int n = 0; n < count; ++n) {
       cp_async_wait_group<c.stages - 2>();
@@ -79,18 +97,40 @@ struct Warp {
     cp_async_wait_group<0>();
   }
 
+  /// 16 x 16 elements of q as factors.
+  HONE_DEVICE void read_q(unsigned (&to)[4], int i, int step) const {
+    if constexpr (kNarrow) {
+      read_rows_narrow<T>(to, memory, i * 16, step);
+    } else {
+      read_rows(to, shared(), i * 16, step);
+      to_factors<T>(to);
+    }
+  }
+  template <class From>
+  static HONE_DEVICE void to_factors(unsigned (&x)[4]) {
+    if constexpr (!ProductOf<From, Factor>::kSame) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) x[e] = convert_pair<From, Factor>(x[e]);
+    }
+  }
+
   /// Adds a step of keys and values.
   HONE_DEVICE void add(unsigned tile, int key) {
     float scores[kDown][c.bn / 2], factor[kDown][2];
     unsigned weights[kDown][c.bn / 4];
-    scores_of_tile<T, kDown, c.bn>(scores, tile, [&](unsigned(&to)[4], int i, int step) {
+    const auto take_q = [&](unsigned(&to)[4], int i, int step) {
       if constexpr (c.held) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) to[e] = held[i * kSteps + step][e];
       } else {
-        read_rows(to, shared(), i * 16, step);
+        read_q(to, i, step);
       }
-    });
+    };
+    if constexpr (kNarrow) {
+      scores_of_narrow_tile<kDown, c.bn>(scores, pointer(tile), take_q);
+    } else {
+      scores_of_tile<Factor, kDown, c.bn>(scores, tile, take_q, to_factors<KV>);
+    }
     const bool clear = sign > 0.0f && key + c.bn <= length - p.queries + 1;
 #pragma unroll
     for (int i = 0; i < kDown; ++i) {
@@ -100,9 +140,13 @@ struct Warp {
       }
       rows[i].template weigh<0, 0>(scores[i], scale, factor[i]);
       TwoRows::rescale<0>(sums[i], factor[i]);
-      TwoRows::round<T>(weights[i], scores[i]);
+      TwoRows::round<Factor>(weights[i], scores[i]);
     }
-    add_tile<T, kDown, c.bn>(sums, weights, tile + kTile);
+    if constexpr (kNarrow) {
+      add_narrow_tile<kDown, c.bn>(sums, weights, pointer(tile + kTile));
+    } else {
+      add_tile<Factor, kDown, c.bn>(sums, weights, tile + kTile, to_factors<KV>);
+    }
   }
   /// The end of the keys that a row sees.
   HONE_DEVICE long end_of(long row) const { return length - p.queries + row / p.group + 1; }
@@ -112,6 +156,23 @@ struct Warp {
     return reinterpret_cast<float*>(memory + q_bytes(c)) + (from * c.wm + row) * pitch_of();
   }
 
+  /// Writes a lane's share of a row of sums.
+  static HONE_DEVICE void leave(float* to, const float (&x)[kHead / 2], int r) {
+    const int column = lane_of_warp() % 4 * 2;
+    if constexpr (kNarrow) {
+#pragma unroll
+      for (int j = 0; j < kHead / 8; j += 4) {
+#pragma unroll
+        for (int e = 2 * r; e < 2 * r + 2; ++e) {
+          store(to + narrow_column(j, column + e % 2),
+                Vector<float, 4>{x[4 * j + e], x[4 * j + e + 4], x[4 * j + e + 8], x[4 * j + e + 12]});
+        }
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < kHead / 8; ++j) store(to + j * 8 + column, Vector<float, 2>{x[4 * j + 2 * r], x[4 * j + 2 * r + 1]});
+    }
+  }
   /// Leaves the warp's sums to all.
   HONE_DEVICE void join() {
     __syncthreads();  // all have read their steps
@@ -122,10 +183,7 @@ struct Warp {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         float* const to = left_by(warp(), i * 16 + lane / 4 + r * 8);
-#pragma unroll
-        for (int j = 0; j < kHead / 8; ++j) {
-          store(to + j * 8 + lane % 4 * 2, Vector<float, 2>{sums[i][4 * j + 2 * r], sums[i][4 * j + 2 * r + 1]});
-        }
+        leave(to, sums[i], r);
         if (lane % 4 == 0) store(to + kHead, Vector<float, 2>{rows[i].most[r], rows[i].total[r]});
       }
     }
@@ -150,7 +208,7 @@ struct Warp {
         y += weight * from[pair + 1];
       }
       const long to = row_at(first_row + row);
-      const float inverse = total > 0.0f ? 1.0f / total : 0.0f;  // of several queries the first ones may see no key of the last part
+      const float inverse = total > 0.0f ? v_scale / total : 0.0f;  // of several queries the first ones may see no key of the last part
       store(out + to * kHead + pair, Vector<Out, 2>{Out(x * inverse), Out(y * inverse)});
       if (pair == 0) lse[to] = (most * scale + __log2f(total)) * 0.69314718f;
     }

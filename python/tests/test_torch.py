@@ -236,6 +236,60 @@ def test_attention_is_a_part_of_a_workload():
     assert problem["shape"] == shape
 
 
+@pytest.mark.parametrize(("causal", "window"), [(False, 0), (True, 0), (True, 3)])
+def test_packed_attention_is_attention_of_each_sequence(causal, window):
+    of_q, of_k = [0, 5, 5, 12], [0, 7, 9, 20]
+    q, k, v = tensors((12, 4, 32), (20, 2, 32), (20, 2, 32))
+    starts = [torch.tensor(one, dtype=torch.int32) for one in (of_q, of_k)]
+    made = ops.packed_attention(q, k, v, *starts, causal=causal, window=window)
+    for i in (0, 2):
+        parts = [x[begins[i] : begins[i + 1]].transpose(0, 1)[None] for x, begins in ((q, of_q), (k, of_k), (v, of_k))]
+        alone = ops.attention(*parts, causal=causal, window=window)[0].transpose(0, 1)
+        torch.testing.assert_close(made[of_q[i] : of_q[i + 1]], alone, atol=1e-5, rtol=1e-4)
+
+
+def decode_inputs(cache=torch.float32):
+    """Two sequences of 3 and 7 tokens in pages of 4."""
+    q, k, v = tensors((2, 1, 4, 32), (4, 4, 2, 32), (4, 4, 2, 32))
+    return q, k.to(cache), v.to(cache), torch.tensor([[2, 0], [1, 3]], dtype=torch.int32), torch.tensor([3, 7], dtype=torch.int32)
+
+
+def decoded(q, k, v, table, lengths):
+    """By PyTorch, a sequence at a time."""
+    out = torch.empty_like(q)
+    for i, length in enumerate(lengths.tolist()):
+        keys, values = (x.float()[table[i].long()].flatten(0, 1)[:length].transpose(0, 1).repeat_interleave(2, 0) for x in (k, v))
+        out[i] = F.scaled_dot_product_attention(q[i].transpose(0, 1).float(), keys, values).transpose(0, 1)
+    return out
+
+
+def test_decode_reads_the_pages_of_each_sequence():
+    inputs = decode_inputs()
+    torch.testing.assert_close(ops.decode(*inputs), decoded(*inputs), atol=1e-5, rtol=1e-4)
+
+
+def test_decode_takes_a_cache_of_8_bit_floats_with_a_factor_for_each_head():
+    q, k, v, table, lengths = decode_inputs(torch.float8_e4m3fn)
+    k_scale, v_scale = torch.tensor([0.5, 2.0]), torch.tensor([3.0, 0.25])
+    made = ops.decode(q, k, v, table, lengths, k_scale=k_scale, v_scale=v_scale)
+    expected = decoded(q, k.float() * k_scale[:, None], v.float() * v_scale[:, None], table, lengths)
+    torch.testing.assert_close(made, expected, atol=1e-5, rtol=1e-4)
+    with pytest.raises(RuntimeError, match="k_scale and v_scale"):
+        ops.decode(q, k, v, table, lengths)
+
+
+def test_packed_attention_and_decode_are_parts_of_a_workload():
+    q, k = tensors((12, 4, 32), (20, 2, 32))
+    starts = torch.tensor([0, 12], dtype=torch.int32)
+    with hone.torch.trace() as workload:
+        ops.packed_attention(q, k, k, starts, torch.tensor([0, 20], dtype=torch.int32))
+        ops.decode(*decode_inputs(torch.float16))
+    packed, decoding = workload.problems
+    assert (packed["kernel"], packed["dtype"], packed["shape"]["packed"], packed["shape"]["keys"]) == ("attention", "f32", 1, 20)
+    assert (decoding["kernel"], decoding["dtype"]) == ("decode", "T=f32,KV=f16")
+    assert decoding["shape"] == {"sequences": 2, "heads": 2, "group": 2, "queries": 1, "longest": 8, "page": 4, "head": 32}
+
+
 def test_attention_refuses_what_does_not_fit():
     q, k = tensors((1, 3, 5, 32), (1, 2, 7, 32))
     with pytest.raises(RuntimeError, match="multiple of 2 heads"):

@@ -74,6 +74,28 @@ class Cases(unittest.TestCase):
         self.assertEqual([case.extents for case in full.neighbours()], [(2, 3, 4, 11, 64), (2, 3, 4, 7, 64)])
         self.assertEqual(cases.parse_case("decode:bf16:2x3x4x10x64").shape["page"], 10)  # contiguous
 
+    def test_packed_attention(self):
+        case = cases.parse_case("attention_packed:bf16:3x2x4x100x64")
+        self.assertEqual((case.shape["packed"], case.shape["queries"], case.shape["keys"]), (1, 100, 100))
+        starts = cases.packed_starts(3, 100)
+        self.assertEqual((len(starts), starts[0], starts[-1], starts), (4, 0, 100, sorted(starts)))
+        pairs = sum(n * (n + 1) / 2 for n in (end - begin for begin, end in zip(starts, starts[1:])))
+        self.assertAlmostEqual(case.flops, 4 * 8 * 64 * pairs)
+
+    def test_decode_over_8_bit_floats(self):
+        case = cases.parse_case("decode_fp8:bf16:2x3x4x100x64")
+        self.assertEqual(case.hone_dtype, "T=bf16,KV=e4m3")
+        self.assertEqual(case.bytes, 2 * 2 * 2 * 12 * 64 + 2 * 2 * 100 * 3 * 64)
+        self.assertEqual(case.input_elements()[3:], [2, 2, 3, 3])
+
+    def test_drawn_cases(self):
+        drawn = cases.drawn_attention(8, 1)
+        self.assertEqual(drawn, cases.drawn_attention(8, 1))
+        self.assertNotEqual(drawn, cases.drawn_attention(8, 2))
+        self.assertEqual(len(set(drawn)), 8)
+        for case in drawn:
+            self.assertEqual(cases.parse_case(case.name), case)
+
 
 class Plans(unittest.TestCase):
     def read(self, content):
@@ -89,10 +111,10 @@ class Plans(unittest.TestCase):
 
     def test_inputs_are_matched_in_order(self):
         plan = plan_json()
-        plan["arguments"] = [{"name": name, "role": "in", "elements": elements} for name, elements in (("a", 4), ("b", 6), ("bias", 1))]
+        plan["arguments"] = [{"name": name, "role": "in", "elements": elements} for name, elements in (("a", 4), ("starts", 0), ("b", 6), ("bias", 1))]
         plan["passes"] = []
         plan = self.read(plan)
-        self.assertEqual([index for _, index in plan.match_inputs([4, 6])], [0, 1, None])  # this problem has no bias
+        self.assertEqual([index for _, index in plan.match_inputs([4, 6])], [0, None, 1, None])  # this problem has neither starts nor a bias
         for sizes in ([4], [6, 4], [4, 6, 7]):
             self.assertRaises(ValueError, plan.match_inputs, sizes)
 

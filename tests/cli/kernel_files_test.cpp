@@ -258,4 +258,22 @@ TEST_CASE("kernels says what fills each input and who judges each output") {
   CHECK(text.find("filled: in [0, p.bins)") != std::string::npos);
 }
 
+TEST_CASE("the largest error of a right kernel is not that of inputs which its default is wrong for, and which it is not held to") {
+  const TemporaryDirectory directory;
+  write(directory / "there_and_back.cu", R"cuda(
+#include <hone/kernel.h>
+struct Problem { long n = 4096; };
+struct Config { TUNE(64, 128) int block = 64; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
+REFERENCE(p.n) TOLERANCE(y, .absolute = 1e-3) void there_and_back_reference(long i, const float* x, double* y, Problem p) { y[i] = x[i]; }
+template <Config c> KERNEL void there_and_back(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) {
+  const long i = blockIdx.x * (long)c.block + threadIdx.x;
+  if (i < p.n) y[i] = logf(expf(x[i]));  // infinite for large ones
+}
+)cuda");
+  const Ended ended = run({"run", directory / "there_and_back.cu", "--device", "cpu", "--store", directory / "S.db", "--json"});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["max_error"].get<double>() <= 1.0);
+}
+
 }  // namespace hone::test

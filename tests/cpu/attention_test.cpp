@@ -15,6 +15,21 @@ TEST_CASE("attention equals its reference: causal, full and within a window, wit
   check_products("attention", DType::kF32, {{"batch=1,heads=1,group=1,queries=33,keys=34,head=96", "rows=4,lanes=8,vec=4,step=8"}});
 }
 
+TEST_CASE(
+    "attention of packed sequences equals its reference: lengths that differ, down to none, with and without queries that see no key") {
+  const std::string packed = ",head=64,packed=1", base = "rows=8,lanes=4,vec=4,step=2";
+  check_products("attention", DType::kBF16,
+                 {
+                     {"batch=3,heads=2,group=2,queries=100,keys=100,varied=70" + packed, base},
+                     {"batch=9,heads=1,group=3,queries=90,keys=200,varied=100,causal=0" + packed, "rows=32,lanes=1,vec=8,step=4"},
+                     {"batch=50,heads=2,group=1,queries=60,keys=75,varied=100" + packed, "rows=4,lanes=8,vec=2,step=1"},
+                     {"batch=4,heads=1,group=2,queries=150,keys=90,varied=60" + packed, base},
+                     {"batch=4,heads=1,group=1,queries=130,keys=110,varied=60,window=11" + packed, base},
+                     {"batch=5,heads=1,group=1,queries=40,keys=3,varied=50,window=4,causal=0" + packed, "rows=8,lanes=4,vec=8,step=8"},
+                     {"batch=1,heads=1,group=1,queries=33,keys=33" + packed, base},
+                 });
+}
+
 TEST_CASE("decode equals its reference: pages of any size, lengths that differ, several queries, a contiguous cache") {
   check_products("decode", DType::kBF16,
                  {
@@ -23,6 +38,14 @@ TEST_CASE("decode equals its reference: pages of any size, lengths that differ, 
                      {"sequences=4,heads=2,group=1,queries=3,longest=33,varied=100,page=33,head=64", "block=32,lanes=32,vec=2"},
                  });
   check_products("decode", DType::kF32, {{"sequences=2,heads=1,group=2,queries=1,longest=20,page=4,head=64", "block=64,lanes=16,vec=4"}});
+}
+
+TEST_CASE("decode over a cache of 8-bit floats equals its reference: their head's scale is a factor of keys and values") {
+  const std::vector<cpu_test::ProductCase> cases{
+      {"sequences=3,heads=2,group=2,queries=2,longest=70,varied=80,page=16,head=64", "block=64,lanes=4,vec=4"},
+      {"sequences=2,heads=3,group=1,queries=1,longest=61,page=7,head=32", "block=128,lanes=2,vec=1"},
+  };
+  for (const DType type : {DType::kBF16, DType::kF32}) check_products("decode", {{"T", type}, {"KV", DType::kE4M3}}, cases);
 }
 
 TEST_CASE("rope with append rotates q and k, copies v, and leaves other slots of the cache alone") {

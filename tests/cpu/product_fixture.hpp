@@ -18,7 +18,7 @@ struct ProductCase {
 };
 
 /// Checks that each configuration is valid for its shape and gives the reference's answer.
-inline void check_products(const std::string& kernel, hone::DType dtype, const std::vector<ProductCase>& cases) {
+inline void check_products(const std::string& kernel, const hone::DTypes& dtype, const std::vector<ProductCase>& cases) {
   CpuFixture cpu;
   const hone::KernelSpec& spec = *hone::find_builtin_kernel(kernel).value();
   for (const ProductCase& one : cases) {
@@ -27,7 +27,7 @@ inline void check_products(const std::string& kernel, hone::DType dtype, const s
     const hone::Configuration configuration = hone::parse_configuration(spec.parameters, one.configuration).value();
     const hone::Problem problem = hone::make_problem(spec, dtype, hone::parse_shape(one.shape).value()).value();
     REQUIRE(hone::valid_for(spec, problem, cpu.info(), configuration));
-    hone::CompileRequest request{.spec = &spec, .dtype = dtype, .configurations = {configuration}, .shape = problem.shape};
+    hone::CompileRequest request{.spec = &spec, .dtype = problem.dtype, .configurations = {configuration}, .shape = problem.shape};
     const auto compiled = cpu.compiler().compile(request);
     REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
     request.reference = true;

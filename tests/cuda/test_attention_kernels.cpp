@@ -11,23 +11,26 @@ using namespace test;
 
 namespace {
 
-Problem attention_problem(const KernelSpec& spec, const Shape& shape) { return make_problem(spec, DType::kBF16, shape).value(); }
+Problem attention_problem(const KernelSpec& spec, const Shape& shape, const DTypes& dtypes = DType::kBF16) {
+  return make_problem(spec, dtypes, shape).value();
+}
 
 /// Compiles these configurations, and requires that all that a thread holds is in its registers.
-void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& device, const std::vector<std::string>& configurations) {
+void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& device, const std::vector<std::string>& configurations,
+                     const DTypes& dtypes = DType::kBF16) {
   const auto compiler = cuda_plugin().compiler(device);
   if (!compiler) {
     hone::tests::skip("nvrtc", compiler.error().message);
     return;
   }
   const KernelSpec& spec = **find_builtin_kernel(kernel);
-  const Problem problem = attention_problem(spec, shape);
+  const Problem problem = attention_problem(spec, shape, dtypes);
   for (const std::string& given : configurations) {
     CAPTURE(given);
     const Configuration configuration = parse_configuration(spec.parameters, given).value();
     const auto plan = plan_launch(spec, problem, configuration, device);
     REQUIRE_MESSAGE(plan.ok(), plan.error().message);
-    const auto compiled = compile(**compiler, spec, {configuration}, DType::kBF16, problem.shape);
+    const auto compiled = compile(**compiler, spec, {configuration}, problem.dtype, problem.shape);
     REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
     CHECK(static_reject(*plan, compiled[0]->resources, device) == "");
     CHECK(compiled[0]->resources.spill_bytes == 0);
@@ -39,7 +42,8 @@ void check_registers(const char* kernel, const Shape& shape, const DeviceInfo& d
 TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the rules of the hardware") {
   const KernelSpec& spec = **find_builtin_kernel("attention_wgmma");
   for (const Shape& shape : {Shape{}, Shape{{"head", 64}, {"layout", 2}, {"causal", 0}},
-                             Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}}}) {
+                             Shape{{"head", 256}, {"heads", 3}, {"group", 5}, {"queries", 77}, {"keys", 1001}},
+                             Shape{{"packed", 1}, {"batch", 7}, {"queries", 1000}, {"keys", 3001}, {"varied", 90}}}) {
     const Problem problem = attention_problem(spec, shape);
     CAPTURE(text(problem.shape));
     for (const auto& other : {large("sm_80", 80), large("sm_100a", 100)}) {
@@ -58,12 +62,15 @@ TEST_CASE("attention by warpgroups compiles, and likely configurations use no lo
   check_registers("attention_wgmma", {}, hopper, {"", "bn=176,schedule=1"});
   check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128,by_fma=2,lazy=8"});
   check_registers("attention_wgmma", {{"head", 256}}, hopper, {"bn=80,schedule=0,pingpong=false"});
+  check_registers("attention_wgmma", {{"packed", 1}}, hopper, {"", "bn=176,schedule=1"});
+  check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
 }
 
 TEST_CASE("attention by warps compiles for each family since Ampere") {
   check_registers("attention_mma", {}, large("sm_80", 80), {"", "held=true,stages=2,by_fma=2,lazy=8"});
   check_registers("attention_mma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, large("sm_90a", 90), {"warps=8,bn=128"});
   check_registers("attention_mma", {{"head", 256}}, large("sm_100a", 100), {"bn=32"});
+  check_registers("attention_mma", {{"packed", 1}}, large("sm_80", 80), {"", "held=true,stages=2"});
   const KernelSpec& spec = **find_builtin_kernel("attention_mma");
   CHECK_FALSE(space_of(spec, attention_problem(spec, {}), large("sm_75", 75)).ok());
 }
@@ -83,6 +90,15 @@ TEST_CASE("decoding by warps compiles for each family since Ampere; only split s
   CHECK(passes("split=2") == 2);
 }
 
+TEST_CASE("decoding by warps takes caches of other types than that of the queries") {
+  const DTypes narrow{{"T", DType::kBF16}, {"KV", DType::kE4M3}};
+  check_registers("decode_mma", {}, large("sm_80", 80), {"", "split=8,stages=4"}, narrow);
+  check_registers("decode_mma", {}, large("sm_90a", 90), {"held=true,bn=32,stages=6,warps=2"}, narrow);
+  check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"}, narrow);
+  check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2,residency=1"}, narrow);
+  check_registers("decode_mma", {}, large("sm_90a", 90), {""}, {{"T", DType::kF16}, {"KV", DType::kBF16}});
+}
+
 TEST_CASE("the keys of a step of decode lie in one page") {
   const KernelSpec& spec = **find_builtin_kernel("decode_mma");
   const auto has = [&](std::int64_t page, const char* configuration) {
@@ -95,10 +111,17 @@ TEST_CASE("the keys of a step of decode lie in one page") {
   CHECK(has(4096, "bn=32"));  // contiguous
 }
 
-TEST_CASE("queries without keys have no answer") {
+TEST_CASE("queries without keys have no answer, unless sequences are packed") {
   for (const char* kernel : {"attention", "attention_mma", "attention_wgmma"}) {
     const KernelSpec& spec = **find_builtin_kernel(kernel);
-    CHECK_FALSE(space_of(spec, attention_problem(spec, {{"queries", 9}, {"keys", 8}}), large("sm_90a", 90)).ok());
-    CHECK(space_of(spec, attention_problem(spec, {{"queries", 9}, {"keys", 8}, {"causal", 0}}), large("sm_90a", 90)).ok());
+    const auto has_space = [&](const Shape& more) {
+      Shape shape{{"queries", 9}, {"keys", 8}};
+      shape.insert(shape.end(), more.begin(), more.end());
+      return space_of(spec, attention_problem(spec, shape), large("sm_90a", 90)).ok();
+    };
+    CHECK_FALSE(has_space({}));
+    CHECK(has_space({{"causal", 0}}));
+    CHECK(has_space({{"packed", 1}}));
+    CHECK_FALSE(has_space({{"causal", 0}, {"packed", 1}, {"layout", 2}}));
   }
 }

@@ -134,6 +134,9 @@ TEST_CASE("of several types each combination is one of the kernel's dtypes, by n
   CHECK(name(spec.dtypes[0]) == "In=f16,Out=bf16");
   CHECK(name(spec.dtypes[5]) == "In=e4m3,Out=f32");
   const Problem problem = make_problem(spec, DTypes{{"In", DType::kE4M3}, {"Out", DType::kF32}}, {}).value();
+  CHECK(name(make_problem(spec, DType::kBF16, {}).value().dtype) == "In=bf16,Out=bf16");
+  CHECK_FALSE(make_problem(spec, DType::kE4M3, {}).ok());  // of which Out?
+  CHECK_FALSE(make_problem(spec, DType::kI8, {}).ok());
   CHECK(argument(spec, "x").element(problem.dtype) == DType::kE4M3);
   CHECK(argument(spec, "y").element(problem.dtype) == DType::kF32);
   CHECK(argument(spec, "by").element(problem.dtype) == DType::kF32);

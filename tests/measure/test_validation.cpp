@@ -207,6 +207,19 @@ TEST_CASE("inputs are drawn anew for another seed only") {
   CHECK(doubling.device.references == 2);
 }
 
+TEST_CASE("who watches the reference hears of new inputs, too: they are no candidate's doing") {
+  Doubling doubling;
+  std::vector<bool> heard;
+  doubling.bench->watch_reference([&](bool begins) { heard.push_back(begins); });
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  CHECK(heard == std::vector<bool>{true, false});
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  CHECK(heard.size() == 2);
+  doubling.seed = 8;
+  CHECK(doubling.validate(kNothing).outcome == Outcome::kOk);
+  CHECK(heard == std::vector<bool>{true, false, true, false});
+}
+
 TEST_CASE("every input is a stream of its own") {
   FakeDevice device;
   device.reference = [](const Call& call) {

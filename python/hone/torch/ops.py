@@ -1,4 +1,4 @@
-"""Operators on tensors: matmul, linear, softmax, layernorm, rmsnorm, residual_rmsnorm, bias_gelu, attention.
+"""Operators on tensors: matmul, linear, softmax, layernorm, rmsnorm, residual_rmsnorm, bias_gelu, attention, packed_attention, decode.
 
 They are torch.ops.hone.*: with fake tensors (torch.compile has no graph break), autograd, and launches on the current stream, so that CUDA
 graphs can capture them. Which configuration runs is what the store has for the shape, else what a portfolio predicts, else the default.
@@ -374,10 +374,10 @@ def _attention(q, k, v, causal, window, scale):
     if out.numel() == 0:
         return out
     batch, heads, keys, head = k.shape
-    made = _kernel("attention", q.device, f"head={head},causal={int(causal)},layout={_HEADS_FIRST}")
+    made = _kernel("attention", q.device, f"head={head},causal={int(causal)},layout={_HEADS_FIRST},packed=0,varied=0")
     lse = q.new_empty(q.shape[:3], dtype=torch.float32)
     extents = {"batch": batch, "heads": heads, "group": q.shape[1] // heads, "queries": q.shape[2], "keys": keys, "window": window}
-    made(_packed(q), _packed(k), _packed(v), out=(out, lse), scale=scale, **extents)
+    made(_packed(q), _packed(k), _packed(v), q_starts=None, k_starts=None, out=(out, lse), scale=scale, **extents)
     return out
 
 
@@ -424,3 +424,112 @@ def attention(
     gradient is PyTorch's.
     """
     return torch.ops.hone.attention(q, k, v, causal, window, q.shape[-1] ** -0.5 if scale is None else scale)
+
+
+def _packed_attention_shape(q, k, v, q_starts, k_starts, causal, window, scale):
+    _, heads, head = k.shape
+    _expect("packed_attention", "v", v, k.shape)
+    _expect("packed_attention", "q", q, (q.shape[0], q.shape[1], head))
+    _expect("packed_attention", "k_starts", k_starts, q_starts.shape)
+    if q.shape[1] % max(heads, 1) != 0:
+        raise RuntimeError(f"hone: packed_attention takes a multiple of {heads} heads of q, as k has them; {q.shape[1]} were passed")
+    return _packed_like(q)
+
+
+def _packed_attention(q, k, v, q_starts, k_starts, causal, window, scale):
+    out = _packed_attention_shape(q, k, v, q_starts, k_starts, causal, window, scale)
+    if out.numel() == 0:
+        return out
+    if k.shape[0] == 0:
+        return out.zero_()
+    heads, head = k.shape[1:]
+    made = _kernel("attention", q.device, f"head={head},causal={int(causal)},layout=1,packed=1,varied=0")
+    lse = q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+    extents = {"batch": len(q_starts) - 1, "heads": heads, "group": q.shape[1] // heads, "queries": q.shape[0], "keys": k.shape[0]}
+    starts = {"q_starts": _packed(q_starts), "k_starts": _packed(k_starts)}
+    made(_packed(q), _packed(k), _packed(v), **starts, out=(out, lse), scale=scale, window=window, **extents)
+    return out
+
+
+_define(
+    "packed_attention(Tensor q, Tensor k, Tensor v, Tensor q_starts, Tensor k_starts, bool causal, int window, float scale) -> Tensor",
+    _packed_attention,
+    _packed_attention_shape,
+)
+
+
+def packed_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    q_starts: torch.Tensor,
+    k_starts: torch.Tensor | None = None,
+    causal: bool = False,
+    window: int = 0,
+    scale: float | None = None,
+) -> torch.Tensor:
+    """attention() of sequences of different lengths that lie one after another: q of shape (tokens, query heads, head), k and v of
+    (tokens, heads, head). Sequence s has the tokens from q_starts[s] to before q_starts[s + 1] of q, and those of k_starts (q_starts if not
+    given) of k and v; both are int32, begin with 0 and end with the number of tokens. They stay on the device and are not checked. A query
+    that sees no key gives zeros. There is no gradient.
+    """
+    k_starts = q_starts if k_starts is None else k_starts
+    return torch.ops.hone.packed_attention(q, k, v, q_starts, k_starts, causal, window, q.shape[-1] ** -0.5 if scale is None else scale)
+
+
+def _decode_shape(q, k, v, table, lengths, k_scale, v_scale, scale):
+    _, _, heads, head = k.shape
+    sequences = q.shape[0]
+    _expect("decode", "v", v, k.shape)
+    _expect("decode", "q", q, (*q.shape[:3], head))
+    _expect("decode", "lengths", lengths, (sequences,))
+    _expect("decode", "a table", table, (sequences, table.shape[1]))
+    if q.shape[2] % max(heads, 1) != 0:
+        raise RuntimeError(f"hone: decode takes a multiple of {heads} heads of q, as k has them; {q.shape[2]} were passed")
+    if k.element_size() == 1 and (k_scale is None or v_scale is None):
+        raise RuntimeError("hone: decode takes k_scale and v_scale with a cache of 8-bit floats")
+    return _packed_like(q)
+
+
+def _decode(q, k, v, table, lengths, k_scale, v_scale, scale):
+    out = _decode_shape(q, k, v, table, lengths, k_scale, v_scale, scale)
+    if out.numel() == 0:
+        return out
+    sequences, queries = q.shape[:2]
+    page, heads, head = k.shape[1:]
+    if k.shape[0] != table.numel():
+        raise RuntimeError(f"hone: decode takes a cache of {table.numel()} pages, as many as the table has; {k.shape[0]} were passed")
+    made = _kernel("decode", q.device, f"head={head},varied=0")
+    lse = q.new_empty(q.shape[:3], dtype=torch.float32)
+    scales = [q.new_empty(0, dtype=torch.float32) if one is None or k.element_size() > 1 else _packed(one) for one in (k_scale, v_scale)]
+    extents = {"sequences": sequences, "heads": heads, "group": q.shape[2] // heads, "queries": queries}
+    extents |= {"longest": table.shape[1] * page, "page": page}
+    inputs = {"table": _packed(table), "lengths": _packed(lengths), "k_scale": scales[0], "v_scale": scales[1]}
+    made(_packed(q), _packed(k), _packed(v), **inputs, out=(out, lse), scale=scale, **extents)
+    return out
+
+
+_define(
+    "decode(Tensor q, Tensor k, Tensor v, Tensor table, Tensor lengths, Tensor? k_scale, Tensor? v_scale, float scale) -> Tensor",
+    _decode,
+    _decode_shape,
+)
+
+
+def decode(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    table: torch.Tensor,
+    lengths: torch.Tensor,
+    scale: float | None = None,
+    k_scale: torch.Tensor | None = None,
+    v_scale: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Attention of the last tokens of each sequence, q of shape (sequences, tokens, query heads, head), to all its tokens, the last ones
+    included. Keys and values lie in pages, (pages, tokens of a page, heads, head): table[s, i] is the page of sequence s that has its i-th
+    run of tokens, lengths[s] its number of tokens (int32; neither is checked). k and v may have another type than q, also float8_e4m3fn with
+    a factor in f32 for each head, k_scale and v_scale. There is no gradient.
+    """
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    return torch.ops.hone.decode(q, k, v, table, lengths, k_scale, v_scale, scale)

@@ -11,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _DTYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+_CACHE_DTYPES = _DTYPES | {torch.float8_e4m3fn: "e4m3"}
 
 
 class Workload:
@@ -92,6 +93,36 @@ def _attention(q, k, v, causal, window, scale) -> dict[str, int]:
     }
 
 
+def _packed_attention(q, k, v, q_starts, k_starts, causal, window, scale) -> dict[str, int]:
+    tokens, heads, head = k.shape
+    return {
+        "batch": len(q_starts) - 1,
+        "heads": heads,
+        "group": q.shape[1] // heads,
+        "queries": q.shape[0],
+        "keys": tokens,
+        "head": head,
+        "causal": int(causal),
+        "window": window,
+        "layout": 1,
+        "packed": 1,
+    }
+
+
+def _decode(q, k, v, table, lengths, k_scale, v_scale, scale) -> dict[str, int]:
+    _, page, heads, head = k.shape
+    return {
+        "sequences": q.shape[0],
+        "heads": heads,
+        "group": q.shape[2] // heads,
+        "queries": q.shape[1],
+        "longest": table.shape[1] * page,
+        "page": page,
+        "head": head,
+    }
+
+
+_OURS = {"product": ("matmul", _ours), "attention": ("attention", _attention), "packed_attention": ("attention", _packed_attention), "decode": ("decode", _decode)}
 _aten = torch.ops.aten
 _PROBLEMS: dict[Any, Callable[[tuple], tuple[str, dict[str, int]] | None]] = {
     _aten.mm.default: lambda given: ("matmul", _product(given[0], given[1], 1)),
@@ -110,9 +141,19 @@ def _problem_of(function: Any, given: tuple) -> tuple[str, dict[str, int]] | Non
         name = function._schema.name.removeprefix("hone::")
         if name == "attention_backward":  # PyTorch's operations, which are seen themselves
             return None
-        named = {"product": ("matmul", _ours), "attention": ("attention", _attention)}.get(name)
+        named = _OURS.get(name)
         return (named[0], named[1](*given)) if named else (name, _rows(given[0]))
     return None
+
+
+def _dtype_of(function: Any, tensors: list[torch.Tensor]) -> str | None:
+    """As the problem's kernel calls it; None: Hone has none for it."""
+    if function.namespace != "hone":
+        return _DTYPES.get(tensors[-1].dtype)
+    dtype = _DTYPES.get(tensors[0].dtype)
+    if function._schema.name != "hone::decode" or dtype is None or tensors[1].dtype not in _CACHE_DTYPES:
+        return dtype
+    return f"T={dtype},KV={_CACHE_DTYPES[tensors[1].dtype]}"
 
 
 class _Recorder(TorchDispatchMode):
@@ -123,8 +164,9 @@ class _Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         problem = _problem_of(function, args)
         tensors = [one for one in args if isinstance(one, torch.Tensor)]
-        if problem is not None and tensors[-1].dtype in _DTYPES and all(one.numel() > 0 for one in tensors):
-            self.workload.add(problem[0], _DTYPES[tensors[-1].dtype], **problem[1])
+        dtype = _dtype_of(function, tensors) if problem is not None else None
+        if dtype is not None and all(one.numel() > 0 for one in tensors):
+            self.workload.add(problem[0], dtype, **problem[1])
         return function(*args, **(kwargs or {}))
 
 
