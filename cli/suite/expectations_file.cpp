@@ -88,7 +88,13 @@ Result<std::optional<Expectations>> read_expectations(const std::filesystem::pat
   if (!std::filesystem::exists(path, failed)) {
     return std::optional<Expectations>();
   }
-  HONE_ASSIGN(const toml::table file, read_toml(path));
+  HONE_ASSIGN(const std::string text, read_text(path));
+  HONE_ASSIGN(Expectations expectations, parse_expectations(text, path));
+  return std::optional(std::move(expectations));
+}
+
+Result<Expectations> parse_expectations(std::string_view text, const std::filesystem::path& path) {
+  HONE_ASSIGN(const toml::table file, parse_toml(text, path));
   HONE_ASSIGN(const TomlTable read, TomlTable::of(file, path, {"product", "case"}));
   Expectations expectations;
   HONE_ASSIGN(expectations.product, read.text("product"));
@@ -100,7 +106,7 @@ Result<std::optional<Expectations>> read_expectations(const std::filesystem::pat
     }
     expectations.cases.push_back(std::move(expected));
   }
-  return std::optional(std::move(expectations));
+  return expectations;
 }
 
 std::string expectations_text(const Expectations& expectations, const std::filesystem::path& suite) {

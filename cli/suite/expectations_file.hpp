@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/gate/gate.hpp"
@@ -35,7 +36,9 @@ struct Expectations {
 /// "bench/suite.toml" and "NVIDIA H200": bench/suite.expected/NVIDIA_H200.toml
 std::filesystem::path expectations_path(const std::filesystem::path& suite, const DeviceInfo& device);
 
-/// None where there is no such file. Errors: those of read_toml(); a case without what it needs, a time that is not above 0.
+/// `path` is for messages. Errors: those of parse_toml(); a case without what it needs, a time that is not above 0.
+Result<Expectations> parse_expectations(std::string_view text, const std::filesystem::path& path);
+/// Of a file; none where there is no such file.
 Result<std::optional<Expectations>> read_expectations(const std::filesystem::path& path);
 /// The text of the file. Reading it gives the same.
 std::string expectations_text(const Expectations& expectations, const std::filesystem::path& suite);

@@ -78,7 +78,12 @@ Result<void> add(std::vector<Entry>& entries, Entry entry) {
 }  // namespace
 
 Result<SuiteFile> read_suite(const std::filesystem::path& path) {
-  HONE_ASSIGN(const toml::table file, read_toml(path));
+  HONE_ASSIGN(const std::string text, read_text(path));
+  return parse_suite(text, path);
+}
+
+Result<SuiteFile> parse_suite(std::string_view text, const std::filesystem::path& path) {
+  HONE_ASSIGN(const toml::table file, parse_toml(text, path));
   HONE_ASSIGN(const TomlTable read, TomlTable::of(file, path, {"processes", "slower", "control", "case"}));
   SuiteFile suite{.path = path};
   HONE_ASSIGN(const double processes, read.number("processes", suite.processes));

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hone/budget.hpp"
@@ -31,7 +32,10 @@ struct SuiteFile {
   std::vector<Entry> controls = {}, cases = {};
 };
 
-/// Errors: those of read_toml(); an unknown setting, a missing kernel, a name twice, an unknown control, no cases.
+/// `path` is for messages, and kernel files are beside it. Errors: those of parse_toml(); an unknown setting, a missing kernel, a name
+/// twice, an unknown control, no cases.
+Result<SuiteFile> parse_suite(std::string_view text, const std::filesystem::path& path);
+/// Of a file. Errors: kNotFound, there is none.
 Result<SuiteFile> read_suite(const std::filesystem::path& path);
 
 }  // namespace hone::cli::suite

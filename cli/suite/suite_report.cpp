@@ -18,10 +18,10 @@ constexpr double kWorthCatching = 0.05;  // a case that may lose more unnoticed 
 
 /// The time that is expected on this machine today: the recorded one by what its control takes now.
 std::optional<double> expected_us(const Finding& finding) {
-  if (!finding.allowance || !finding.level) {
+  if (!finding.allowance || !finding.latest) {
     return std::nullopt;
   }
-  return finding.allowance->relative * finding.level->us / finding.level->relative;
+  return finding.allowance->relative * finding.latest->us / finding.latest->relative;
 }
 
 Json finding_json(const SuiteRun& run, std::size_t place) {
@@ -33,7 +33,7 @@ Json finding_json(const SuiteRun& run, std::size_t place) {
               {"what", prepared.what},
               {"outcome", hone::name(finding.outcome)},
               {"detail", finding.detail},
-              {"time_us", finding.level ? Json(finding.level->us) : Json()},
+              {"time_us", finding.latest ? Json(finding.latest->us) : Json()},
               {"usual_us", expected ? Json(*expected) : Json()},
               {"change", expected ? Json(finding.change) : Json()},
               {"allowed", finding.allowance ? Json(finding.allowance->slower) : Json()},
@@ -49,7 +49,7 @@ std::vector<std::string> row_of(const SuiteRun& run, std::size_t place) {
   const Finding& finding = run.findings[place];
   const std::optional<double> expected = expected_us(finding);
   std::vector<std::string> row{std::string(gate::name(finding.verdict)), run.file.cases[place].name};
-  row.push_back(finding.level ? duration(finding.level->us) : std::string(hone::name(finding.outcome)));
+  row.push_back(finding.latest ? duration(finding.latest->us) : std::string(hone::name(finding.outcome)));
   row.push_back(expected ? fmt::format("expected {}", duration(*expected)) : "");
   row.push_back(expected ? fmt::format("{:+.1f} % (allowed {:.1f} %)", kHundred * finding.change, kHundred * finding.allowance->slower)
                          : "");

@@ -130,7 +130,7 @@ PastRun past_run(const SuiteRun& run) {
   PastRun past{.date = run.date, .product = run.device.product, .cases = {}};
   for (std::size_t place = 0; place < run.findings.size(); ++place) {
     const Finding& finding = run.findings[place];
-    past.cases.push_back({run.file.cases[place].name, finding.verdict, finding.level ? finding.level->us : 0.0, finding.change,
+    past.cases.push_back({run.file.cases[place].name, finding.verdict, finding.latest ? finding.latest->us : 0.0, finding.change,
                           finding.allowance ? finding.allowance->slower : 0.0});
   }
   return past;

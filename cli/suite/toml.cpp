@@ -10,12 +10,14 @@
 
 namespace hone::cli::suite {
 
-Result<toml::table> read_toml(const std::filesystem::path& path) {
+Result<std::string> read_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) {
-    return Error{ErrorCode::kNotFound, fmt::format("{} cannot be read", path.string())};
-  }
+  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return in.is_open() && !in.bad() ? Result<std::string>(std::move(text))
+                                   : Error{ErrorCode::kNotFound, fmt::format("{} cannot be read", path.string())};
+}
+
+Result<toml::table> parse_toml(std::string_view text, const std::filesystem::path& path) {
   toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::source_position at = parsed.error().source().begin;

@@ -14,8 +14,10 @@
 
 namespace hone::cli::suite {
 
-/// The whole file. Errors: kNotFound, there is none; kInvalidArgument, it is no TOML (file, line, column).
-Result<toml::table> read_toml(const std::filesystem::path& path);
+/// Errors: kNotFound, there is no such file.
+Result<std::string> read_text(const std::filesystem::path& path);
+/// `path` is for messages. Errors: it is no TOML (file, line, column).
+Result<toml::table> parse_toml(std::string_view text, const std::filesystem::path& path);
 
 /// One table of a file: reads its values and remembers whose they are.
 class TomlTable {

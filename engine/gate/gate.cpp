@@ -148,10 +148,11 @@ class Run {
   void compare(std::size_t place) {
     Finding& finding = findings_[place];
     if (finding.outcome != Outcome::kOk) {
-      finding.level = std::nullopt;
+      finding.level = finding.latest = std::nullopt;
       return;
     }
     const Level level = level_of(samples_[place]);
+    finding.latest = level;
     finding.level = finding.level.value_or(level);
     if (finding.allowance) {
       finding.change = level.relative / finding.allowance->relative - 1.0;

@@ -62,7 +62,8 @@ struct Finding {
   Outcome outcome = Outcome::kOk;
   std::string detail;                  ///< the message of a failure
   Resources resources;                 ///< of its code
-  std::optional<Level> level;          ///< of the first processes; nothing if it failed
+  std::optional<Level> level;          ///< of the first processes, which are what is recorded; nothing if it failed
+  std::optional<Level> latest;         ///< of those that were compared: fresh ones where it looked slower at first
   std::vector<double> times_us;        ///< of all processes, each the median of its samples
   std::optional<Allowance> allowance;  ///< nothing if nothing is recorded
   double change = 0.0;                 ///< against what was recorded: 0.05 is 5 % slower. Of the latest processes
