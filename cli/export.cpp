@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/disassembly.hpp"
+#include "cli/listings.hpp"
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -242,53 +242,6 @@ std::string export_text(const Subject& subject, const LaunchPlan& plan, const st
   return header.empty() ? lines : lines + header.string() + "\n";
 }
 
-/// NAME.sass, beside NAME.cubin.
-Result<std::string> write_disassembly(const fs::path& cubin, fs::path& file) {
-  HONE_ASSIGN(std::string sass, disassemble(cubin));
-  file = fs::path(cubin).replace_extension(".sass");
-  HONE_TRY(write_file(file, std::string_view(sass)));
-  return sass;
-}
-
-/// SASS of the configuration and, with --against, of another one, and what differs in number between them.
-Result<std::string> write_sass(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, const LaunchPlan& plan,
-                               const fs::path& code, Store* store, Json& json) {
-  constexpr std::size_t kMostShown = 20;
-  fs::path file;
-  HONE_ASSIGN(const std::string sass, write_disassembly(code, file));
-  json["sass"] = file.string();
-  std::string text = file.string() + "\n";
-  if (arguments.count("against") == 0) {
-    return text;
-  }
-  const std::string wanted = without_blanks(arguments["against"].as<std::string>());
-  Choice other;
-  if (wanted == "default") {
-    HONE_ASSIGN(other.configuration, default_for(subject.spec, target.problem, target.device.info));
-  } else {
-    HONE_ASSIGN(other.configuration, configuration_of(subject.spec, target, wanted));
-  }
-  HONE_ASSIGN(const LaunchPlan against, make_launch_plan(subject.spec, target.problem, std::move(other), target.device, store));
-  const fs::path other_code = fs::path(code).replace_extension(".against.cubin");
-  HONE_TRY(write_file(other_code, std::span<const std::byte>(against.code.artifact->bytes)));
-  HONE_ASSIGN(const std::string other_sass, write_disassembly(other_code, file));
-  json["against"] = {{"file", file.string()},
-                     {"config", cli::json(subject.spec.parameters, against.choice.configuration)},
-                     {"instructions", Json::array()}};
-  std::vector<std::vector<std::string>> rows{{"", "exported", "against"}};
-  for (const InstructionDifference& one : instruction_differences(sass, other_sass)) {
-    json["against"]["instructions"].push_back({{"name", one.name}, {"exported", one.here}, {"against", one.there}});
-    if (rows.size() <= kMostShown) {
-      rows.push_back({one.name, std::to_string(one.here), std::to_string(one.there)});
-    }
-  }
-  const bool same = plan.code.artifact->digest == against.code.artifact->digest;
-  return text + file.string() + "\n" +
-         (same               ? "the code is the same\n"
-          : rows.size() == 1 ? "the same instructions in number\n"
-                             : table(rows));
-}
-
 Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Selection selected,
                           Store* store) {
   if (arguments.count("header") > 0 && target.device.info.plugin != "cuda") {
@@ -296,11 +249,7 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
         ErrorCode::kInvalidArgument,
         fmt::format("--header is for what the CUDA driver launches; code of {} is launched by Hone alone", target.device.info.plugin)};
   }
-  if (arguments.count("sass") + arguments.count("against") > 0 && target.device.info.plugin != "cuda") {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("--sass and --against are for code of NVIDIA's GPUs, and this is for {}; --arch "
-                                                          "sm_90a compiles for one that need not be here",
-                                                          target.device.info.id)};
-  }
+  HONE_TRY(check_listings(arguments, target.device.info));
   HONE_ASSIGN(const LaunchPlan plan, make_launch_plan(subject.spec, target.problem, std::move(selected.choice), target.device, store));
   const fs::path folder = arguments["out"].as<std::string>();
   std::error_code failed;
@@ -315,10 +264,7 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
   HONE_TRY(write_file(code, std::span<const std::byte>(plan.code.artifact->bytes)));
   HONE_TRY(write_file(file, text));
   json["file"] = file.string();
-  std::string said;
-  if (arguments.count("sass") + arguments.count("against") > 0) {
-    HONE_ASSIGN(said, write_sass(arguments, subject, target, plan, code, store, json));
-  }
+  HONE_ASSIGN(const std::string listings, write_listings(arguments, {&subject, &target, &plan, store}, code, json));
   fs::path header;
   if (arguments.count("header") > 0) {
     header = folder / (name + ".h");
@@ -326,7 +272,7 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
     HONE_TRY(write_file(header, plan_header(exported, plan, c_identifier(name))));
     json["header"] = header.string();
   }
-  return Output{std::move(json), export_text(subject, plan, selected.origin, code, file, header) + said};
+  return Output{std::move(json), export_text(subject, plan, selected.origin, code, file, header) + listings};
 }
 
 }  // namespace
@@ -345,10 +291,8 @@ int export_plan(int argc, char** argv) {
   options.add_options()("arch", "instead of --device: an architecture, which need not be on this machine, e.g. sm_90a",
                         cxxopts::value<std::string>(), "NAME")("trust", "also export code that someone else put into the store")(
       "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR")(
-      "sass", "also write the machine code as text (needs the CUDA toolkit's nvdisasm)")(
-      "against", "also that of another configuration, 'default' or name=value,..., and in which instructions they differ",
-      cxxopts::value<std::string>(),
-      "CONFIG")("header", "also write a C header with code and plan, which hone/plan.h launches with the CUDA driver alone");
+      "header", "also write a C header with code and plan, which hone/plan.h launches with the CUDA driver alone");
+  add_listing_options(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_serving_subject(arguments, true));

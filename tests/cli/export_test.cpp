@@ -113,8 +113,8 @@ TEST_CASE("export --sass writes what nvdisasm says, and in which instructions an
   write(directory / "nvdisasm",
         "#!/bin/sh\ncase $2 in *against*) echo '  /*0000*/  LDG.E R4 ;';; *) echo '  /*0010*/  @P0 LDG.E.128 R4 ;';; esac\n");
   std::filesystem::permissions(directory / "nvdisasm", std::filesystem::perms::owner_all);
-  const Arguments arguments = with("export", {"--arch", "sm_90a", "--config", "default", "--against", "block=512", "--sass", "--store",
-                                              directory / "none.db", "--out", directory / "out", "--json"});
+  const Arguments arguments = with("export", {"--arch", "sm_90a", "--config", "default", "--against", "block=512", "--sass", "--ptx",
+                                              "--store", directory / "none.db", "--out", directory / "out", "--json"});
   const Ended ended = run(arguments, {{"PATH", directory / "" + ":/usr/bin:/bin"}});
   if (no_nvrtc(ended)) {
     hone::tests::skip("nvrtc", ended.err);
@@ -124,6 +124,7 @@ TEST_CASE("export --sass writes what nvdisasm says, and in which instructions an
   const auto plan = ended.json();
   CHECK(contents(plan["sass"].get<std::string>()) == "    @P0 LDG.E.128 R4 ;\n");
   CHECK(contents(plan["against"]["file"].get<std::string>()) == "    LDG.E R4 ;\n");
+  CHECK(contents(plan["ptx"].get<std::string>()).find(".target sm_90a") != std::string::npos);
   CHECK(plan["against"]["config"]["block"] == 512);
   REQUIRE(plan["against"]["instructions"].size() == 2);
   CHECK(plan["against"]["instructions"][0]["name"] == "LDG.E");
@@ -140,7 +141,7 @@ TEST_CASE("export --sass says what is missing, and what it is not for") {
   const Ended cpu = run(
       with("export", {"--device", "cpu", "--config", "default", "--sass", "--store", directory / "none.db", "--out", directory / "out"}));
   CHECK(cpu.exit == 2);
-  CHECK(cpu.err.find("--sass and --against are for code of NVIDIA's GPUs") != std::string::npos);
+  CHECK(cpu.err.find("--ptx, --sass and --against are for code of NVIDIA's GPUs") != std::string::npos);
 }
 
 }  // namespace hone::test
