@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/listings.hpp"
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -248,6 +249,7 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
         ErrorCode::kInvalidArgument,
         fmt::format("--header is for what the CUDA driver launches; code of {} is launched by Hone alone", target.device.info.plugin)};
   }
+  HONE_TRY(check_listings(arguments, target.device.info));
   HONE_ASSIGN(const LaunchPlan plan, make_launch_plan(subject.spec, target.problem, std::move(selected.choice), target.device, store));
   const fs::path folder = arguments["out"].as<std::string>();
   std::error_code failed;
@@ -262,6 +264,7 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
   HONE_TRY(write_file(code, std::span<const std::byte>(plan.code.artifact->bytes)));
   HONE_TRY(write_file(file, text));
   json["file"] = file.string();
+  HONE_ASSIGN(const std::string listings, write_listings(arguments, {&subject, &target, &plan, store}, code, json));
   fs::path header;
   if (arguments.count("header") > 0) {
     header = folder / (name + ".h");
@@ -269,7 +272,7 @@ Result<Output> write_plan(const cxxopts::ParseResult& arguments, const Subject& 
     HONE_TRY(write_file(header, plan_header(exported, plan, c_identifier(name))));
     json["header"] = header.string();
   }
-  return Output{std::move(json), export_text(subject, plan, selected.origin, code, file, header)};
+  return Output{std::move(json), export_text(subject, plan, selected.origin, code, file, header) + listings};
 }
 
 }  // namespace
@@ -289,6 +292,7 @@ int export_plan(int argc, char** argv) {
                         cxxopts::value<std::string>(), "NAME")("trust", "also export code that someone else put into the store")(
       "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR")(
       "header", "also write a C header with code and plan, which hone/plan.h launches with the CUDA driver alone");
+  add_listing_options(options);
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(const Subject subject, find_serving_subject(arguments, true));

@@ -187,18 +187,25 @@ Result<Subject> find_subject(const std::string& kernel, const cxxopts::ParseResu
 namespace {
 
 /// What is given; else f32 where the kernel has it, or the only one there is.
+Result<DTypes> dtypes_of(const KernelSpec& spec, const std::string& dtype) {
+  const bool has_f32 = std::ranges::find(spec.dtypes, DTypes(DType::kF32)) != spec.dtypes.end();
+  return dtype.empty() && has_f32 ? Result<DTypes>(DTypes(DType::kF32)) : choose_dtypes(spec, without_blanks(dtype));
+}
+
 Result<DTypes> find_dtypes(const cxxopts::ParseResult& arguments, const KernelSpec& spec, const Given& given) {
   if (const std::vector<DTypes> left = given_dtypes(spec, given); arguments.count("dtype") == 0 && left.size() == 1) {
     return left.front();
   }
-  const bool has_f32 = std::ranges::find(spec.dtypes, DTypes(DType::kF32)) != spec.dtypes.end();
-  if (arguments.count("dtype") == 0 && has_f32) {
-    return DTypes(DType::kF32);
-  }
-  return choose_dtypes(spec, arguments.count("dtype") == 0 ? "" : without_blanks(arguments["dtype"].as<std::string>()));
+  return dtypes_of(spec, arguments.count("dtype") == 0 ? "" : arguments["dtype"].as<std::string>());
 }
 
 }  // namespace
+
+Result<Problem> problem_of(const KernelSpec& spec, const std::string& dtype, const std::string& shape) {
+  HONE_ASSIGN(const DTypes dtypes, dtypes_of(spec, dtype));
+  HONE_ASSIGN(const Shape asked, parse_shape(spec, without_blanks(shape)));
+  return make_problem(spec, dtypes, asked);
+}
 
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject) {
   HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));

@@ -61,6 +61,8 @@ struct Target {
   std::vector<DeviceInfo> more_devices = {};  ///< of a session
   Problem problem;
 };
+/// What --dtype and --shape say; without a dtype, f32 where the kernel has it, or the only one there is.
+Result<Problem> problem_of(const KernelSpec& spec, const std::string& dtype, const std::string& shape);
 Result<Problem> find_problem(const cxxopts::ParseResult& arguments, const Subject& subject);
 Result<Target> find_target(const cxxopts::ParseResult& arguments, const Subject& subject);
 /// What a session is to run on.

@@ -45,6 +45,34 @@ Json json(const Resources& resources) {
           {"occupancy", resources.occupancy}};
 }
 
+Json json(const std::optional<roofline::Place>& place) {
+  return place ? Json{{"name", place->peak.limit->name},
+                      {"share", place->share},
+                      {"least_us", place->least_us},
+                      {"peak_per_second", place->peak.per_second}}
+               : Json();
+}
+
+Json json(const std::optional<roofline::Occupancy>& occupancy) {
+  if (!occupancy) {
+    return nullptr;
+  }
+  Json limits = Json::array();
+  for (const roofline::OccupancyLimit limit : occupancy->limits) {
+    limits.push_back(roofline::name(limit));
+  }
+  return {{"blocks", occupancy->blocks}, {"warps", occupancy->warps}, {"most_warps", occupancy->most}, {"limited_by", std::move(limits)}};
+}
+
+Json json(const roofline::Peak& peak) {
+  return {{"name", peak.limit->name},
+          {"what", peak.limit->what},
+          {"per_second", peak.per_second},
+          {"kernel", peak.kernel},
+          {"configuration", peak.configuration},
+          {"created_at", peak.created_at}};
+}
+
 std::string duration(double microseconds) {
   if (microseconds < 1e3) {
     return fmt::format("{:.2f} us", microseconds);

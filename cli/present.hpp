@@ -7,6 +7,8 @@
 
 #include "cli/options.hpp"
 #include "engine/device/trial.hpp"
+#include "engine/roofline/occupancy.hpp"
+#include "engine/roofline/peaks.hpp"
 #include "engine/space/search_space.hpp"
 #include "hone/source.hpp"
 
@@ -17,6 +19,10 @@ Json json(Count count);
 Json json(const Shape& shape);
 Json json(const std::vector<Parameter>& parameters, const Configuration& configuration);
 Json json(const Resources& resources);
+/// How far a configuration is from what the device allows; null for what is not known.
+Json json(const std::optional<roofline::Place>& place);
+Json json(const std::optional<roofline::Occupancy>& occupancy);
+Json json(const roofline::Peak& peak);
 /// "12.3 us", "4.56 ms", "1.20 s".
 std::string duration(double microseconds);
 /// Of one run of a kernel that takes so long: "12.3 GFLOP/s, 45.6 GB/s", without what its cost says nothing of.

@@ -110,6 +110,9 @@ Result<SessionStudy> study_of(Store& store, const SessionInfo& session, const st
     return one.product == session.product && one.mig_profile == session.mig_profile && one.share == session.share;
   });
   source.device = device == devices.end() ? nullptr : &*device;
+  if (source.device != nullptr) {
+    HONE_ASSIGN(source.peaks, roofline::find_peaks(*source.device, store));
+  }
   return report::study(std::move(source));
 }
 

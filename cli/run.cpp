@@ -11,7 +11,29 @@
 namespace hone::cli {
 namespace {
 
-Json run_json(const TuneRequest& request, const Trial& trial, const std::string& origin) {
+/// How far the configuration is from what the device allows.
+struct Limits {
+  std::optional<roofline::Place> place;
+  std::optional<roofline::Occupancy> occupancy;
+};
+
+Result<Limits> limits_of(const TuneRequest& request, const Trial& trial, Store* store) {
+  Limits limits;
+  if (trial.outcome != Outcome::kOk) {
+    return limits;
+  }
+  if (store != nullptr) {
+    HONE_ASSIGN(const std::vector<roofline::Peak> peaks, roofline::find_peaks(request.device.info, *store));
+    limits.place = roofline::place_of(request.spec, request.problem, trial.measurement.median_us, peaks);
+  }
+  const auto plan = plan_launch(request.spec, request.problem, trial.configuration, request.device.info);
+  if (plan && trial.resources.registers > 0) {
+    limits.occupancy = roofline::occupancy(*plan, trial.resources, request.device.info);
+  }
+  return limits;
+}
+
+Json run_json(const TuneRequest& request, const Trial& trial, const std::string& origin, const Limits& limits) {
   Json object{{"kernel", request.spec.name},
               {"device", request.device.info.id},
               {"product", request.device.info.product},
@@ -32,11 +54,13 @@ Json run_json(const TuneRequest& request, const Trial& trial, const std::string&
     object["by_graph"] = trial.measurement.by_graph;
     object["gflops"] = reached.gflops;
     object["gbytes_per_second"] = reached.gbytes_per_second;
+    object["limit"] = json(limits.place);
+    object["resident"] = json(limits.occupancy);
   }
   return object;
 }
 
-std::string run_text(const TuneRequest& request, const Trial& trial, const std::string& origin) {
+std::string run_text(const TuneRequest& request, const Trial& trial, const std::string& origin, const Limits& limits) {
   std::string lines = fmt::format("{} {} {} on {} ({})\n", request.spec.name, name(request.problem.dtype), text(request.problem.shape),
                                   request.device.info.id, request.device.info.product);
   lines += fmt::format("configuration  {} ({})\n", text(request.spec.parameters, trial.configuration), origin);
@@ -50,9 +74,15 @@ std::string run_text(const TuneRequest& request, const Trial& trial, const std::
   if (const std::string reached = rate_text(rates(request.spec, request.problem, trial.measurement.median_us)); !reached.empty()) {
     lines += fmt::format("rate           {}\n", reached);
   }
+  if (limits.place) {
+    lines += fmt::format("limit          {}: it alone would take {}\n", roofline::text(*limits.place), duration(limits.place->least_us));
+  }
   if (trial.resources.registers > 0) {
     lines += fmt::format("resources      {} registers, {} spilled bytes, {} bytes of shared memory, occupancy {:.2f}\n",
                          trial.resources.registers, trial.resources.spill_bytes, trial.resources.shared_bytes, trial.resources.occupancy);
+  }
+  if (limits.occupancy) {
+    lines += fmt::format("resident       {}\n", roofline::text(*limits.occupancy));
   }
   return lines;
 }
@@ -88,7 +118,8 @@ int run(int argc, char** argv) {
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
     HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
-    return Output{run_json(request, trial, selected.origin), run_text(request, trial, selected.origin),
+    HONE_ASSIGN(const Limits limits, limits_of(request, trial, store.get()));
+    return Output{run_json(request, trial, selected.origin, limits), run_text(request, trial, selected.origin, limits),
                   trial.outcome == Outcome::kOk ? 0 : 2};
   });
 }

@@ -41,16 +41,20 @@ void add_config_option(cxxopts::Options& options, std::string_view without) {
                         cxxopts::value<std::string>(), "CONFIG");
 }
 
+Result<Configuration> configuration_of(const KernelSpec& spec, const Target& target, const std::string& wanted) {
+  HONE_ASSIGN(Configuration configuration, parse_given(spec, wanted));
+  if (!valid_for(spec, target.problem, target.device.info, configuration)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} is not valid for {} {} on {}: {}", text(spec.parameters, configuration), name(target.problem.dtype),
+                             text(target.problem.shape), target.device.info.id, violated(spec, target, configuration))};
+  }
+  return configuration;
+}
+
 Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& subject, const Target& target, Store* store, bool launch) {
   const std::string wanted = arguments.count("config") > 0 ? without_blanks(arguments["config"].as<std::string>()) : "";
   if (!wanted.empty() && wanted != "default" && wanted != "best") {
-    HONE_ASSIGN(Configuration configuration, parse_given(subject.spec, wanted));
-    if (!valid_for(subject.spec, target.problem, target.device.info, configuration)) {
-      return Error{
-          ErrorCode::kInvalidArgument,
-          fmt::format("{} is not valid for {} {} on {}: {}", text(subject.spec.parameters, configuration), name(target.problem.dtype),
-                      text(target.problem.shape), target.device.info.id, violated(subject.spec, target, configuration))};
-    }
+    HONE_ASSIGN(Configuration configuration, configuration_of(subject.spec, target, wanted));
     return Selection{{.source = Source::kDefault, .configuration = std::move(configuration), .record = {}}, "given"};
   }
   HONE_ASSIGN(const double max_error, find_accuracy(arguments));

@@ -12,6 +12,9 @@ namespace hone::cli {
 /// `without`: what is taken where the option is not given.
 void add_config_option(cxxopts::Options& options, std::string_view without);
 
+/// name=value,...; the others keep their default. Errors: it is no configuration of the kernel, or not valid for the problem.
+Result<Configuration> configuration_of(const KernelSpec& spec, const Target& target, const std::string& wanted);
+
 struct Selection {
   Choice choice;
   std::string origin;  ///< "exact", "predicted", "nearest", "default", "given"

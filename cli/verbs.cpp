@@ -12,6 +12,7 @@ constexpr std::array kVerbs{
     Verb{"run", "validate and time one configuration", run},
     Verb{"check", "validate a sample of configurations, also under sanitizers, or against another kernel's reference", check},
     Verb{"verify", "validate and time the store's records again", verify},
+    Verb{"bench", "measure a suite and fail on what is slower, wrong or newly failing", bench},
     Verb{"export", "write the compiled winner and a launch plan, for programs without Hone", export_plan},
     Verb{"kernels", "list the built-in kernels, or describe one", kernels},
     Verb{"space", "count a kernel's configurations", space},

@@ -21,6 +21,7 @@ int best(int argc, char** argv);
 int run(int argc, char** argv);
 int check(int argc, char** argv);
 int verify(int argc, char** argv);
+int bench(int argc, char** argv);
 int export_plan(int argc, char** argv);
 int records(int argc, char** argv);
 int sessions(int argc, char** argv);

@@ -11,6 +11,7 @@ find_package(SQLite3 3.37 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 find_package(cxxopts REQUIRED)
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 # libclang is opened at run time; its header gives the types.
 find_path(LIBCLANG_INCLUDE_DIR clang-c/Index.h REQUIRED
   PATHS /usr/lib/llvm-20/include /usr/lib/llvm-19/include /usr/lib/llvm-18/include /usr/lib/llvm-17/include)

@@ -5,6 +5,7 @@ set_property(GLOBAL PROPERTY HONE_LAUNCH_DEVICES)
 set_property(GLOBAL PROPERTY HONE_STRATEGIES)
 set_property(GLOBAL PROPERTY HONE_KERNELS)
 set_property(GLOBAL PROPERTY HONE_KERNEL_HEADERS)
+set_property(GLOBAL PROPERTY HONE_PROBES)
 
 add_library(hone_flags INTERFACE)
 set(HONE_INCLUDES ${PROJECT_SOURCE_DIR}/engine/include)  # a folder for each reader: applications, kernel files, plugins
@@ -75,6 +76,11 @@ function(hone_add_kernel name)
   endforeach()
 endfunction()
 
+# hone_add_probe(NAME): kernels_src/probes/NAME.cu, which measures what a device can do at most. Embedded like a kernel, but not in the runtime.
+function(hone_add_probe name)
+  set_property(GLOBAL APPEND PROPERTY HONE_PROBES ${CMAKE_CURRENT_SOURCE_DIR}/probes/${name}.cu)
+endfunction()
+
 # hone_embed_text(TARGET SYMBOL FILE): `extern const std::string_view SYMBOL` in namespace hone::embedded holds FILE's text.
 function(hone_embed_text target symbol file)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded_${symbol}.cpp)
@@ -117,26 +123,30 @@ function(hone_assemble)
 
   add_executable(hone_embed_kernels ${PROJECT_SOURCE_DIR}/engine/reader/embed_kernels.cpp)
   target_link_libraries(hone_embed_kernels PRIVATE hone_base hone_kernel hone_kernel_text hone_reader ZLIB::ZLIB)
-  set(embedded ${generated}/builtin_kernels.cpp)
-  add_custom_command(OUTPUT ${embedded} COMMAND hone_embed_kernels ${embedded} ${kernels} DEPENDS hone_embed_kernels ${kernels} ${kernel_headers} VERBATIM)
+  get_property(probes GLOBAL PROPERTY HONE_PROBES)
+  foreach(set kernels probes)
+    set(embedded ${generated}/embedded_${set}.cpp)
+    add_custom_command(OUTPUT ${embedded} COMMAND hone_embed_kernels ${embedded} embedded_${set} ${${set}}
+      DEPENDS hone_embed_kernels ${${set}} ${kernel_headers} VERBATIM)
+  endforeach()
 
-  foreach(source builtin_kernels builtin_registry runtime_parts)
+  foreach(source embedded_kernels embedded_probes builtin_registry runtime_parts)
     add_library(hone_${source} OBJECT ${generated}/${source}.cpp)
     target_link_libraries(hone_${source} PRIVATE hone_flags)
   endforeach()
-  set(runtime_parts hone_base hone_kernel hone_kernel_text hone_space hone_space_text hone_device hone_store hone_runtime hone_loading hone_c hone_cache hone_builtin_kernels)
+  set(runtime_parts hone_base hone_kernel hone_kernel_text hone_space hone_space_text hone_device hone_store hone_runtime hone_loading hone_c hone_cache hone_embedded_kernels)
   foreach(device IN LISTS launch_devices)
     list(APPEND runtime_parts hone_launch_${device})
   endforeach()
   set(runtime_links ${HONE_FMT} SQLite::SQLite3 ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
 
-  hone_add_library(hone_engine STATIC engine_static hone PARTS ${parts} hone_builtin_kernels hone_builtin_registry
+  hone_add_library(hone_engine STATIC engine_static hone PARTS ${parts} hone_embedded_kernels hone_embedded_probes hone_builtin_registry
     LIBRARIES ${runtime_links} Boost::context)
   add_library(hone::engine ALIAS hone_engine)
   hone_add_library(hone_runtime_static STATIC runtime_static hone-runtime PARTS ${runtime_parts} hone_runtime_parts LIBRARIES ${runtime_links})
   add_library(hone::runtime ALIAS hone_runtime_static)
   if(NOT HONE_PORTABLE)  # static libraries of a distribution cannot go into a shared one
-    hone_add_library(hone_shared SHARED engine hone PARTS ${parts} hone_builtin_kernels hone_builtin_registry
+    hone_add_library(hone_shared SHARED engine hone PARTS ${parts} hone_embedded_kernels hone_embedded_probes hone_builtin_registry
       LIBRARIES ${runtime_links} Boost::context)
     hone_add_library(hone_runtime_shared SHARED runtime hone-runtime PARTS ${runtime_parts} hone_runtime_parts LIBRARIES ${runtime_links})
   endif()

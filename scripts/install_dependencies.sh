@@ -51,6 +51,7 @@ need_header boost/context/fiber.hpp libboost-context-dev
 need_header doctest/doctest.h doctest-dev
 need_header cxxopts.hpp libcxxopts-dev
 need_header nlohmann/json.hpp nlohmann-json3-dev
+need_header toml++/toml.h libtomlplusplus-dev
 need_header fmt/format.h libfmt-dev
 need_header sqlite3.h libsqlite3-dev
 need_header zlib.h zlib1g-dev

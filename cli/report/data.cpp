@@ -225,6 +225,10 @@ Json json(const SessionStudy& study) {
   object["speedup_range"] = {study.speedup_low, study.speedup_high};
   object["gflops"] = study.winner_gflops.value_or(0.0);
   object["gbytes_per_second"] = study.winner_gbytes_per_second.value_or(0.0);
+  object["limits"] = Json::array();
+  for (const report::LimitStudy& limit : study.limits) {
+    object["limits"].push_back({{"trial", limit.trial + 1}, {"limit", cli::json(limit.place)}, {"resident", cli::json(limit.occupancy)}});
+  }
   object["search"] = search_json(study);
   object["importance"] = importance_json(study);
   object["expectations"] = expectations_json(study);

@@ -27,6 +27,7 @@ std::vector<Section> sections_of(const SessionStudy& study, const Detail& detail
           {"expectations", "What the author expected", expectations_section(study)},
           {"failures", "What failed", failures_section(study)},
           {"seconds", "Where the seconds went", seconds_section(study)},
+          {"limits", "How far from the limit", limits_section(study)},
           {"noise", "Noise and the device", noise_section(study, detail)},
           {"use", "Use it, and repeat it", use_section(study)}};
 }

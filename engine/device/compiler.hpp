@@ -22,6 +22,7 @@ struct Compiled {
   std::shared_ptr<const Artifact> artifact;
   std::vector<std::string> symbols;  ///< one per pass, of the kernel or of the reference
   Resources resources;
+  std::string intermediate = {};  ///< what the compiler made on the way, as text (PTX): if it was wanted, and the compiler has one
 };
 
 struct CompileRequest {
@@ -29,6 +30,7 @@ struct CompileRequest {
   DTypes dtype;
   std::vector<Configuration> configurations;  ///< empty with `reference`
   bool reference = false;                     ///< compile the reference instead
+  bool intermediate = false;                  ///< Compiled::intermediate is wanted, too
   Shape shape = {};                           ///< of the problem: its STATIC fields are compiled in; those it lacks with their defaults
 };
 

@@ -2,71 +2,52 @@
 
 #include <zlib.h>
 
-#include <memory>
-#include <mutex>
-
 #include "engine/base/names.hpp"
 
 namespace hone {
 namespace {
 
-/// All of them are some megabytes and take 30 ms to parse; a program wants one or two.
-class Parsed {
- public:
-  Parsed() : specs_(embedded_kernels().size()) {}
-
-  const KernelSpec* at(std::size_t i) {
-    const std::lock_guard lock(mutex_);
-    if (specs_[i] == nullptr) {
-      specs_[i] = std::make_unique<const KernelSpec>(parse_embedded(inflated(embedded_kernels()[i])));
-    }
-    return specs_[i].get();
+void append(std::string& text, const EmbeddedText& part, std::string_view dictionary) {
+  const std::size_t had = text.size();
+  text.resize(had + part.bytes);
+  z_stream stream{};
+  stream.next_in = const_cast<Bytef*>(part.compressed.data());
+  stream.avail_in = static_cast<uInt>(part.compressed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data() + had);
+  stream.avail_out = static_cast<uInt>(part.bytes);
+  int state = ::inflateInit(&stream);
+  state = state == Z_OK ? ::inflate(&stream, Z_FINISH) : state;
+  if (state == Z_NEED_DICT) {
+    ::inflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()), static_cast<uInt>(dictionary.size()));
+    state = ::inflate(&stream, Z_FINISH);
   }
-
- private:
-  static std::string inflated(const EmbeddedKernel& kernel) {
-    static const std::string dictionary = [&] {
-      std::string text;
-      append(text, kernel.dictionary, "");
-      return text;
-    }();
-    std::string text;
-    for (const EmbeddedText& part : kernel.texts) {
-      append(text, part, dictionary);
-    }
-    return text;
+  ::inflateEnd(&stream);
+  if (state != Z_STREAM_END || stream.avail_out != 0) {
+    throw ContractError("the built-in kernels are damaged: this is not the binary that was built");
   }
+}
 
-  static void append(std::string& text, const EmbeddedText& part, std::string_view dictionary) {
-    const std::size_t had = text.size();
-    text.resize(had + part.bytes);
-    z_stream stream{};
-    stream.next_in = const_cast<Bytef*>(part.compressed.data());
-    stream.avail_in = static_cast<uInt>(part.compressed.size());
-    stream.next_out = reinterpret_cast<Bytef*>(text.data() + had);
-    stream.avail_out = static_cast<uInt>(part.bytes);
-    int state = ::inflateInit(&stream);
-    state = state == Z_OK ? ::inflate(&stream, Z_FINISH) : state;
-    if (state == Z_NEED_DICT) {
-      ::inflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()), static_cast<uInt>(dictionary.size()));
-      state = ::inflate(&stream, Z_FINISH);
-    }
-    ::inflateEnd(&stream);
-    if (state != Z_STREAM_END || stream.avail_out != 0) {
-      throw ContractError("the built-in kernels are damaged: this is not the binary that was built");
-    }
-  }
-
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<const KernelSpec>> specs_;
-};
-
-Parsed& parsed() {
-  static Parsed& all = *new Parsed;  // never goes: a static engine may outlive what was made after it
+EmbeddedSpecs& parsed() {
+  static EmbeddedSpecs& all = *new EmbeddedSpecs(embedded_kernels());  // never goes: a static engine may outlive what was made after it
   return all;
 }
 
 }  // namespace
+
+const KernelSpec* EmbeddedSpecs::at(std::size_t i) {
+  const std::lock_guard lock(mutex_);
+  if (specs_[i] == nullptr) {
+    if (dictionary_.empty()) {
+      append(dictionary_, kernels_[i].dictionary, "");
+    }
+    std::string text;
+    for (const EmbeddedText& part : kernels_[i].texts) {
+      append(text, part, dictionary_);
+    }
+    specs_[i] = std::make_unique<const KernelSpec>(parse_embedded(text));
+  }
+  return specs_[i].get();
+}
 
 std::vector<const KernelSpec*> builtin_kernels() {
   std::vector<const KernelSpec*> all;

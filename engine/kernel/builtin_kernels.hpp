@@ -2,6 +2,8 @@
 // The kernels that are built in: read when Hone was built, kept compressed, parsed when they are asked for.
 
 #include <cstddef>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,21 @@ std::span<const EmbeddedKernel> embedded_kernels();
 std::vector<std::string> embed(const KernelSpec& spec);
 /// Of these texts in one. Throws ContractError on what embed() did not write.
 KernelSpec parse_embedded(std::string_view text);
+
+/// Embedded kernels, parsed when they are asked for: all of them are some megabytes and take 30 ms to parse; a program wants one or two.
+/// Specs stay where they are. Thread-safe.
+class EmbeddedSpecs {
+ public:
+  explicit EmbeddedSpecs(std::span<const EmbeddedKernel> kernels) : kernels_(kernels), specs_(kernels.size()) {}
+
+  const KernelSpec* at(std::size_t i);
+
+ private:
+  std::span<const EmbeddedKernel> kernels_;
+  std::mutex mutex_;
+  std::string dictionary_;
+  std::vector<std::unique_ptr<const KernelSpec>> specs_;
+};
 
 /// All of them, by name. They need no libclang, and stay where they are.
 std::vector<const KernelSpec*> builtin_kernels();

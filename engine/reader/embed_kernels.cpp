@@ -1,5 +1,5 @@
-// hone_embed_kernels OUT.cpp FILES...: reads kernel files while Hone is built and writes a source that defines hone::embedded_kernels(),
-// so that an installed Hone tunes its own kernels without libclang.
+// hone_embed_kernels OUT.cpp FUNCTION FILES...: reads kernel files while Hone is built and writes a source that defines hone::FUNCTION(),
+// e.g. embedded_kernels(), so that an installed Hone tunes its own kernels without libclang.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -78,7 +78,7 @@ std::string best_dictionary(const std::set<std::string>& texts) {
   return best;
 }
 
-std::string source(const std::vector<hone::KernelSpec>& specs) {
+std::string source(const std::string& function, const std::vector<hone::KernelSpec>& specs) {
   std::vector<Texts> of_kernels;
   std::map<std::string, int> users, numbers;
   for (const auto& spec : specs) {
@@ -110,10 +110,9 @@ std::string source(const std::vector<hone::KernelSpec>& specs) {
   return fmt::format(
       "#include \"engine/kernel/builtin_kernels.hpp\"\n\nnamespace hone {{\nnamespace {{\n\n{}{}\nconst EmbeddedKernel kKernels[] = "
       "{{\n{}}};\n\n"
-      "}}  // namespace\n\nstd::span<const EmbeddedKernel> embedded_kernels() {{ return kKernels; }}\nconst EmbeddedText& "
-      "embedded_dictionary() {{ "
-      "return kDictionary; }}\n\n}}  // namespace hone\n",
-      arrays, lists, table);
+      "}}  // namespace\n\nstd::span<const EmbeddedKernel> {}();\nstd::span<const EmbeddedKernel> {}() {{ return kKernels; }}\n\n"
+      "}}  // namespace hone\n",
+      arrays, lists, table, function, function);
 }
 
 }  // namespace
@@ -126,13 +125,13 @@ std::span<const EmbeddedKernel> embedded_kernels() { return {}; }
 }  // namespace hone
 
 int main(int count, char** arguments) {
-  if (count < 2) {
-    std::fputs("usage: hone_embed_kernels OUT.cpp FILES...\n", stderr);
+  if (count < 3) {
+    std::fputs("usage: hone_embed_kernels OUT.cpp FUNCTION FILES...\n", stderr);
     return 2;
   }
   std::vector<hone::KernelSpec> specs;
   bool ok = true;
-  for (int i = 2; i < count; ++i) {
+  for (int i = 3; i < count; ++i) {
     auto spec = hone::read_kernel_file(arguments[i]);
     if (spec) {
       // Where the file lay on the machine that built this binary says nothing to its user.
@@ -147,7 +146,7 @@ int main(int count, char** arguments) {
     return 1;
   }
   std::ofstream out(arguments[1], std::ios::binary);
-  out << source(specs);
+  out << source(arguments[2], specs);
   if (!out.flush()) {
     fmt::print(stderr, "{}: cannot be written\n", arguments[1]);
     return 1;

@@ -236,6 +236,30 @@ std::optional<double> per_nanosecond(const Expression& amount, const Problem& pr
   return value && value->real() > 0.0 ? std::optional(value->real() / microseconds * 1e-3) : std::nullopt;
 }
 
+std::vector<LimitStudy> limits_of(const SessionStudy& study, const SessionSource& source) {
+  std::vector<LimitStudy> limits;
+  std::vector<std::size_t> finalists = study.tied;
+  for (const std::optional<std::size_t>& one : {study.winner, study.standard}) {
+    if (one && std::ranges::find(finalists, *one) == finalists.end()) {
+      finalists.insert(finalists.begin(), *one);
+    }
+  }
+  for (const std::size_t trial : finalists) {
+    const Trial& one = study.trials[trial];
+    LimitStudy limit{.trial = trial, .place = {}, .occupancy = {}};
+    limit.place = roofline::place_of(*source.spec, study.session.problem, one.measurement.median_us, source.peaks);
+    const auto plan = source.device == nullptr ? Result<std::vector<PassLaunch>>(std::vector<PassLaunch>())
+                                               : plan_launch(*source.spec, study.session.problem, one.configuration, *source.device);
+    if (plan && one.resources.registers > 0) {
+      limit.occupancy = roofline::occupancy(*plan, one.resources, *source.device);
+    }
+    if (limit.place || limit.occupancy) {
+      limits.push_back(std::move(limit));
+    }
+  }
+  return limits;
+}
+
 }  // namespace
 
 std::string_view name(Verdict verdict) {
@@ -284,6 +308,7 @@ SessionStudy study(SessionSource source) {
   study.typical_noise = noise_of(study.trials);
   if (source.spec != nullptr && study.winner) {
     const double time = study.trials[*study.winner].measurement.median_us;
+    study.limits = limits_of(study, source);
     study.winner_gflops = per_nanosecond(source.spec->cost.flops, study.session.problem, time);
     study.winner_gbytes_per_second = per_nanosecond(source.spec->cost.bytes, study.session.problem, time);
   }

@@ -7,6 +7,8 @@
 
 #include "engine/report/effects.hpp"
 #include "engine/report/failures.hpp"
+#include "engine/roofline/occupancy.hpp"
+#include "engine/roofline/peaks.hpp"
 #include "engine/store/store.hpp"
 
 namespace hone {
@@ -23,6 +25,7 @@ struct SessionSource {
   const KernelSpec* spec = nullptr;         ///< the kernel as it was tuned
   const DeviceInfo* device = nullptr;       ///< on which it was tuned
   const RecordedSpace* recorded = nullptr;  ///< of a replayed session: every configuration with its outcome
+  std::vector<roofline::Peak> peaks = {};   ///< of the device
   std::string record = {};                  ///< the configuration that it made the record; empty: it made none
 };
 
@@ -76,6 +79,13 @@ struct RandomSearch {
   std::size_t draws_to_winner = 0;       ///< until it is expected within 1 % of the session's fastest; 0: not within those draws
 };
 
+/// How far a configuration is from what the device allows.
+struct LimitStudy {
+  std::size_t trial = 0;
+  std::optional<roofline::Place> place;          ///< nothing without the kernel's cost or the device's peaks
+  std::optional<roofline::Occupancy> occupancy;  ///< nothing where the device has none
+};
+
 struct SessionStudy {
   SessionInfo session;
   std::vector<Parameter> parameters;
@@ -101,6 +111,7 @@ struct SessionStudy {
   std::vector<StageStudy> stages;
   DeviceStudy device;
   std::optional<double> typical_noise;  ///< median over right trials measured to the end of half the interval's width / median
+  std::vector<LimitStudy> limits;       ///< of the default, the winner and what is tied with it; empty where nothing is known
   std::optional<double> winner_gflops, winner_gbytes_per_second;  ///< where the kernel states its cost
 };
 

@@ -1,50 +1,18 @@
 #include "engine/tune/verify.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <set>
-#include <utility>
 
 #include "engine/space/default_position.hpp"
 #include "engine/tune/evaluator.hpp"
+#include "engine/tune/scratch_store.hpp"
 
 namespace hone {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A store of its own for code that was compiled anew, gone at the end: what is verified stays as it is.
-class ScratchStore {
- public:
-  static Result<ScratchStore> create() {
-    std::string path = (fs::temp_directory_path() / "hone-verify-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) {
-      return Error{ErrorCode::kIo, fmt::format("cannot make a directory in {}", fs::temp_directory_path().string())};
-    }
-    ScratchStore scratch(path);
-    HONE_ASSIGN(scratch.store_, open_store(scratch.directory_ / "scratch.db", StoreMode::kReadWrite));
-    return scratch;
-  }
-  ScratchStore(ScratchStore&& other) noexcept : directory_(std::exchange(other.directory_, {})), store_(std::move(other.store_)) {}
-  ScratchStore& operator=(ScratchStore&&) = delete;
-  ~ScratchStore() {
-    store_.reset();
-    std::error_code ignored;
-    if (!directory_.empty()) {
-      fs::remove_all(directory_, ignored);
-    }
-  }
-  [[nodiscard]] Store& store() const { return *store_; }
-
- private:
-  explicit ScratchStore(fs::path directory) : directory_(std::move(directory)) {}
-  fs::path directory_;
-  std::unique_ptr<Store> store_;
-};
 
 /// One record of a kernel whose source is known, on this device.
 class Verification {

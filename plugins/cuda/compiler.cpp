@@ -176,6 +176,7 @@ class Batch {
         compiled.symbols.push_back(expression.empty() ? "" : program.symbols.at(expression));
       }
       compiled.resources = largest(resources, compiled.symbols);
+      compiled.intermediate = program.ptx;
       outcomes_[member] = std::move(compiled);
     }
   }
@@ -241,6 +242,7 @@ std::vector<Result<Compiled>> CudaCompiler::compile(const CompileRequest& reques
   const std::vector<Instance> instances = instances_of(request);
   ProgramRequest program;
   program.name = spec.file;
+  program.ptx = request.intermediate;
   program.source = request.reference ? answering_source(spec, request.shape) : source_for(spec, request.shape);
   program.headers = own_headers();
   const auto own = headers_of(spec);

@@ -125,6 +125,8 @@ Result<Nvrtc> open_nvrtc() {
   library.bind(opened.api.create_program, "nvrtcCreateProgram");
   library.bind(opened.api.destroy_program, "nvrtcDestroyProgram");
   library.bind(opened.api.compile_program, "nvrtcCompileProgram");
+  library.bind(opened.api.get_ptx_size, "nvrtcGetPTXSize");
+  library.bind(opened.api.get_ptx, "nvrtcGetPTX");
   library.bind(opened.api.get_cubin_size, "nvrtcGetCUBINSize");
   library.bind(opened.api.get_cubin, "nvrtcGetCUBIN");
   library.bind(opened.api.get_program_log_size, "nvrtcGetProgramLogSize");
@@ -186,6 +188,18 @@ std::string program_log(const NvrtcApi& api, ProgramHandle program) {
   return log;
 }
 
+Result<void> read_ptx(const NvrtcApi& api, ProgramHandle handle, const ProgramRequest& request, Program& program) {
+  std::size_t size = 0;
+  int code = api.get_ptx_size(handle, &size);
+  program.ptx.resize(size);
+  code = code == 0 ? api.get_ptx(handle, program.ptx.data()) : code;
+  if (code != 0) {
+    return nvrtc_error(api, code, request, "produce PTX");
+  }
+  program.ptx.resize(std::min(program.ptx.find('\0'), program.ptx.size()));
+  return {};
+}
+
 Result<void> read_outputs(const NvrtcApi& api, ProgramHandle handle, const ProgramRequest& request, Program& program) {
   for (const std::string& expression : request.expressions) {
     const char* lowered = nullptr;
@@ -202,7 +216,7 @@ Result<void> read_outputs(const NvrtcApi& api, ProgramHandle handle, const Progr
   if (const int code = api.get_cubin(handle, reinterpret_cast<char*>(program.cubin.data())); code != 0) {
     return nvrtc_error(api, code, request, "produce machine code");
   }
-  return {};
+  return request.ptx ? read_ptx(api, handle, request, program) : Result<void>();
 }
 
 }  // namespace

@@ -35,12 +35,14 @@ struct ProgramRequest {
   std::vector<std::pair<std::string, std::string>> headers;  ///< (name as included, text)
   std::vector<std::string> options;
   std::vector<std::string> expressions;  ///< template instances to compile, each once
+  bool ptx = false;                      ///< Program::ptx is wanted, too
 };
 
 struct Program {
   bool compiled = false;
   std::string log;
   std::vector<std::byte> cubin;
+  std::string ptx;
   std::map<std::string, std::string> symbols;  ///< by expression
 };
 

@@ -15,6 +15,8 @@ struct NvrtcApi {
                         const char* const* header_names);
   int (*destroy_program)(ProgramHandle*);
   int (*compile_program)(ProgramHandle, int option_count, const char* const* options);
+  int (*get_ptx_size)(ProgramHandle, std::size_t*);
+  int (*get_ptx)(ProgramHandle, char*);
   int (*get_cubin_size)(ProgramHandle, std::size_t*);
   int (*get_cubin)(ProgramHandle, char*);
   int (*get_program_log_size)(ProgramHandle, std::size_t*);

@@ -48,7 +48,8 @@ const Environment kUncounted{{"GCOV_PREFIX", "/dev/null"}};
 
 /// With times that are taken in a fraction of the usual one, which no test depends on.
 Arguments in_short(Arguments arguments) {
-  const bool takes_times = !arguments.empty() && (arguments.front() == "tune" || arguments.front() == "verify");
+  const bool takes_times =
+      !arguments.empty() && (arguments.front() == "tune" || arguments.front() == "verify" || arguments.front() == "bench");
   if (takes_times && std::ranges::find(arguments, "--timing-seconds") == arguments.end()) {
     arguments.insert(arguments.end(), {"--timing-seconds", "0.02"});
   }

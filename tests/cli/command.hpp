@@ -22,7 +22,8 @@ struct Ended {
   [[nodiscard]] nlohmann::json json() const;
 };
 
-/// hone with these arguments; `extra` is added to the environment. `tune` and `verify` time each configuration only briefly, unless
+/// hone with these arguments; `extra` is added to the environment. `tune`, `verify` and `bench` time each configuration only briefly,
+/// unless
 /// --timing-seconds says how long.
 Ended run(const Arguments& arguments, const Environment& extra = {});
 

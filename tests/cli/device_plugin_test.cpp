@@ -37,6 +37,38 @@ TEST_CASE("a session on a plugin's device ends with a winner that best and run k
   CHECK(measured["resources"]["registers"] == 16);
 }
 
+TEST_CASE("the peaks of a device are measured, kept, and what a run is held against") {
+  const TemporaryDirectory directory;
+  const Arguments store{"--plugin", kSham, "--store", directory / "S.db", "--json"};
+  const auto devices = [&](Arguments arguments) {
+    arguments.insert(arguments.end(), store.begin(), store.end());
+    const Ended ended = run(arguments);
+    REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+    const auto listed = ended.json();
+    for (const auto& device : listed["devices"]) {
+      if (device["id"] == "sham:0") {
+        return std::pair(device["peaks"], listed["failures"].size());
+      }
+    }
+    FAIL("sham is not listed");
+    return std::pair(nlohmann::json(), std::size_t{0});
+  };
+  CHECK(devices({"devices"}).first.empty());
+  const auto [peaks, failures] = devices({"devices", "--measure", "--device", "sham"});
+  REQUIRE(peaks.size() == 1);  // sham knows nothing but copy
+  CHECK(failures >= 3);
+  CHECK(peaks[0]["name"] == "memory");
+  CHECK(peaks[0]["per_second"] > 0.0);
+  CHECK(devices({"devices"}).first == peaks);
+  Arguments again{"run", "copy", "--device", "sham", "--shape", "n=100000", "--config", "default"};
+  again.insert(again.end(), store.begin(), store.end());
+  const auto measured = run(again).json();
+  CHECK(measured["limit"]["name"] == "memory");
+  CHECK(measured["limit"]["share"] > 0.0);
+  CHECK(measured["limit"]["peak_per_second"] == peaks[0]["per_second"]);
+  CHECK(measured["resident"].is_null());
+}
+
 TEST_CASE("what a plugin's device makes of a configuration is reported as of any other") {
   const TemporaryDirectory directory;
   const auto outcome = [&](const char* configuration) {

@@ -108,4 +108,40 @@ TEST_CASE("tuning keeps the default's code, also that of a part of the space, fo
   CHECK_MESSAGE(exported.exit == 0, exported.err);
 }
 
+TEST_CASE("export --sass writes what nvdisasm says, and in which instructions another configuration differs") {
+  const TemporaryDirectory directory;
+  write(directory / "nvdisasm",
+        "#!/bin/sh\ncase $2 in *against*) echo '  /*0000*/  LDG.E R4 ;';; *) echo '  /*0010*/  @P0 LDG.E.128 R4 ;';; esac\n");
+  std::filesystem::permissions(directory / "nvdisasm", std::filesystem::perms::owner_all);
+  const Arguments arguments = with("export", {"--arch", "sm_90a", "--config", "default", "--against", "block=512", "--sass", "--ptx",
+                                              "--store", directory / "none.db", "--out", directory / "out", "--json"});
+  const Ended ended = run(arguments, {{"PATH", directory / "" + ":/usr/bin:/bin"}});
+  if (no_nvrtc(ended)) {
+    hone::tests::skip("nvrtc", ended.err);
+    return;
+  }
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const auto plan = ended.json();
+  CHECK(contents(plan["sass"].get<std::string>()) == "    @P0 LDG.E.128 R4 ;\n");
+  CHECK(contents(plan["against"]["file"].get<std::string>()) == "    LDG.E R4 ;\n");
+  CHECK(contents(plan["ptx"].get<std::string>()).find(".target sm_90a") != std::string::npos);
+  CHECK(plan["against"]["config"]["block"] == 512);
+  REQUIRE(plan["against"]["instructions"].size() == 2);
+  CHECK(plan["against"]["instructions"][0]["name"] == "LDG.E");
+  CHECK(plan["against"]["instructions"][0]["exported"] == 0);
+  CHECK(plan["against"]["instructions"][0]["against"] == 1);
+  write(directory / "nvdisasm", "#!/bin/sh\necho no such architecture >&2\nexit 3\n");
+  const Ended failed = run(arguments, {{"PATH", directory / "" + ":/usr/bin:/bin"}});
+  CHECK(failed.exit == 1);
+  CHECK(failed.err.find("no such architecture") != std::string::npos);
+}
+
+TEST_CASE("export --sass says what is missing, and what it is not for") {
+  const TemporaryDirectory directory;
+  const Ended cpu = run(
+      with("export", {"--device", "cpu", "--config", "default", "--sass", "--store", directory / "none.db", "--out", directory / "out"}));
+  CHECK(cpu.exit == 2);
+  CHECK(cpu.err.find("--ptx, --sass and --against are for code of NVIDIA's GPUs") != std::string::npos);
+}
+
 }  // namespace hone::test

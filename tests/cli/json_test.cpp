@@ -156,6 +156,8 @@ TEST_CASE("--json prints what docs/json.md says: of the store") {
   check("run", on_cpu("run", {"--config", "default"}));
   check("check", {"check", "copy", "--device", "cpu", "--dtype", "f32", "--shape", "n=64", "--configurations", "0"});
   check("verify", {"verify", "copy", "--device", "cpu", "--store", store});
+  write(directory / "suite.toml", "processes = 1\n[[case]]\nkernel = \"copy\"\nshape = \"n=64\"\n");
+  check("bench", {"bench", directory / "suite.toml", "--device", "cpu", "--store", store});
   check("sessions", {"sessions", "--store", store});
   check("sessions ID", {"sessions", "1", "--store", store});
   check("report ID...", {"report", "1", "--store", store});

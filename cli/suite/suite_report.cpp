@@ -1,0 +1,121 @@
+// What a run of a suite says.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/present.hpp"
+#include "cli/suite/suite_run.hpp"
+
+namespace hone::cli::suite {
+namespace {
+
+using gate::Finding;
+using gate::Verdict;
+
+constexpr double kHundred = 100.0;
+constexpr double kWorthCatching = 0.05;  // a case that may lose more unnoticed is named
+
+/// The time that is expected on this machine today: the recorded one by what its control takes now.
+std::optional<double> expected_us(const Finding& finding) {
+  if (!finding.allowance || !finding.latest) {
+    return std::nullopt;
+  }
+  return finding.allowance->relative * finding.latest->us / finding.latest->relative;
+}
+
+Json finding_json(const SuiteRun& run, std::size_t place) {
+  const Finding& finding = run.findings[place];
+  const Prepared& prepared = run.cases[place];
+  const std::optional<double> expected = expected_us(finding);
+  Json object{{"name", run.file.cases[place].name},
+              {"verdict", gate::name(finding.verdict)},
+              {"what", prepared.what},
+              {"outcome", hone::name(finding.outcome)},
+              {"detail", finding.detail},
+              {"time_us", finding.latest ? Json(finding.latest->us) : Json()},
+              {"usual_us", expected ? Json(*expected) : Json()},
+              {"change", expected ? Json(finding.change) : Json()},
+              {"allowed", finding.allowance ? Json(finding.allowance->slower) : Json()},
+              {"measured_again", finding.measured_again},
+              {"processes_us", finding.times_us}};
+  if (!prepared.broken) {
+    object["config"] = json(prepared.request.spec.parameters, prepared.configuration);
+  }
+  return object;
+}
+
+std::vector<std::string> row_of(const SuiteRun& run, std::size_t place) {
+  const Finding& finding = run.findings[place];
+  const std::optional<double> expected = expected_us(finding);
+  std::vector<std::string> row{std::string(gate::name(finding.verdict)), run.file.cases[place].name};
+  row.push_back(finding.latest ? duration(finding.latest->us) : std::string(hone::name(finding.outcome)));
+  row.push_back(expected ? fmt::format("expected {}", duration(*expected)) : "");
+  row.push_back(expected ? fmt::format("{:+.1f} % (allowed {:.1f} %)", kHundred * finding.change, kHundred * finding.allowance->slower)
+                         : "");
+  row.push_back(finding.measured_again && finding.verdict != Verdict::kSlower ? "looked slower at first" : "");
+  if (!finding.detail.empty()) {
+    row.back() += "\n    " + finding.detail;
+  }
+  return row;
+}
+
+std::string summary_text(const SuiteRun& run) {
+  std::map<Verdict, int> counts;
+  std::size_t insensitive = 0;
+  double widest = 0.0;
+  for (const Finding& finding : run.findings) {
+    ++counts[finding.verdict];
+    if (finding.allowance && finding.allowance->slower > kWorthCatching) {
+      ++insensitive;
+      widest = std::max(widest, finding.allowance->slower);
+    }
+  }
+  std::string text = fmt::format("{} cases on {}:", run.findings.size(), run.device.product);
+  for (const auto& [verdict, count] : counts) {
+    text += fmt::format("{} {} {}", verdict == counts.begin()->first ? "" : ",", count, gate::name(verdict));
+  }
+  text += "\n";
+  if (insensitive > 0) {
+    text += fmt::format(
+        "{} of them may become more than 5 % slower unnoticed (up to {:.1f} %): their runs differ too much, or too few are "
+        "recorded (--record adds one)\n",
+        insensitive, kHundred * widest);
+  }
+  for (const std::string& name : run.changed) {
+    text += fmt::format("{}: the suite or its control was changed since it was recorded; --record begins anew\n", name);
+  }
+  return text;
+}
+
+}  // namespace
+
+Json run_json(const SuiteRun& run) {
+  Json object{{"suite", run.file.path.string()},
+              {"device", run.device.id},
+              {"product", run.device.product},
+              {"expected_file", run.expectations_file.string()},
+              {"recorded", run.expected.has_value()},
+              {"alarm", run.alarm()},
+              {"changed", run.changed},
+              {"cases", Json::array()},
+              {"files", Json::array()}};
+  for (std::size_t place = 0; place < run.findings.size(); ++place) {
+    object["cases"].push_back(finding_json(run, place));
+  }
+  return object;
+}
+
+std::string run_text(const SuiteRun& run) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t place = 0; place < run.findings.size(); ++place) {
+    rows.push_back(row_of(run, place));
+  }
+  std::string lines = table(rows) + summary_text(run);
+  if (!run.expected) {
+    lines += fmt::format("nothing was recorded for {}: --record writes {}\n", run.device.product, run.expectations_file.string());
+  }
+  return lines;
+}
+
+}  // namespace hone::cli::suite
