@@ -1,0 +1,14 @@
+#pragma once
+// Opening a store on a server.
+
+#include <memory>
+#include <string>
+
+#include "engine/store/store.hpp"
+
+namespace hone::cache {
+
+/// hone::OpenServer of engine/store/store_server.hpp.
+Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, StoreMode mode, Trust trust, const StoreView& view);
+
+}  // namespace hone::cache
