@@ -24,22 +24,6 @@ Result<std::vector<std::byte>> deflate(const std::vector<std::byte>& bytes) {
   return packed;
 }
 
-/// The bytes, or nothing if they are not those of `key`.
-std::optional<std::vector<std::byte>> inflate(const std::vector<std::byte>& packed, std::int64_t size, const std::string& key) {
-  if (size < 0 || static_cast<std::size_t>(size) > packed.size() * kZlibMaximumRatio) {
-    return std::nullopt;
-  }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  uLongf written = bytes.size();
-  Bytef nothing = 0;  // zlib wants an address also for no bytes
-  auto* target = bytes.empty() ? &nothing : reinterpret_cast<Bytef*>(bytes.data());
-  const int code = uncompress(target, &written, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
-  if (code != Z_OK || written != bytes.size() || digest(bytes) != key) {
-    return std::nullopt;
-  }
-  return bytes;
-}
-
 CodeIdentity identity_of(const CompiledKey& key) {
   CodeIdentity code;
   code.source_hash = key.source_hash;
@@ -51,6 +35,21 @@ CodeIdentity identity_of(const CompiledKey& key) {
 }
 
 }  // namespace
+
+std::optional<std::vector<std::byte>> unpack_artifact(const std::vector<std::byte>& packed, std::int64_t size, const std::string& wanted) {
+  if (size < 0 || static_cast<std::size_t>(size) > packed.size() * kZlibMaximumRatio) {
+    return std::nullopt;
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  uLongf written = bytes.size();
+  Bytef nothing = 0;  // zlib wants an address also for no bytes
+  auto* target = bytes.empty() ? &nothing : reinterpret_cast<Bytef*>(bytes.data());
+  const int code = uncompress(target, &written, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  if (code != Z_OK || written != bytes.size() || digest(bytes) != wanted) {
+    return std::nullopt;
+  }
+  return bytes;
+}
 
 Result<void> SqlStore::put_compiled(const CompiledKey& key, const Compiled& compiled) {
   constexpr std::string_view kDoing = "keep compiled code";
@@ -193,7 +192,7 @@ Result<std::shared_ptr<const Artifact>> SqlStore::read_artifact(const std::strin
     return std::shared_ptr<const Artifact>();
   }
   const std::int64_t size = select.read_integer();
-  std::optional<std::vector<std::byte>> bytes = inflate(select.read_blob(), size, wanted);
+  std::optional<std::vector<std::byte>> bytes = unpack_artifact(select.read_blob(), size, wanted);
   if (!bytes) {
     return std::shared_ptr<const Artifact>();
   }

@@ -66,6 +66,7 @@ class Statement {
 enum class Writers {
   kOne,   ///< nobody else who asks for this: for what decides by what it has read, and for generations, which others see in their order
   kMany,  ///< anybody: rows are added
+  kRead,  ///< this transaction writes nothing: all that it reads is as it was at one moment
 };
 
 /// One connection; used by one thread at a time.

@@ -238,6 +238,7 @@ class FileConnection final : public StoreConnection {
  public:
   FileConnection(fs::path path, Reading reading) : path_(std::move(path)), reading_(std::move(reading)) {}
   [[nodiscard]] const Database& database() const override { return reading_.database; }
+  [[nodiscard]] std::string place() const override { return path_.string(); }
   Result<void> prepare_read() override {
     HONE_ASSIGN(const bool current, is_current(reading_, path_));
     if (!current) {
@@ -251,20 +252,12 @@ class FileConnection final : public StoreConnection {
   Reading reading_;
 };
 
-}  // namespace
-
-}  // namespace hone::cache
-
-namespace hone {
-
-namespace {
-
 /// For writing if that takes no upgrade, else for reading. Who opens a store so can go on without it and does not wait long.
-Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMode& mode) {
-  HONE_ASSIGN(cache::Reading reading, cache::open_for_reading(file, cache::Patience::kShort));
+Result<Reading> open_as_it_is(const std::filesystem::path& file, StoreMode& mode) {
+  HONE_ASSIGN(Reading reading, open_for_reading(file, Patience::kShort));
   mode = StoreMode::kReadOnly;
-  if (reading.version == cache::schema_version() && cache::check_writable(file)) {
-    if (Result<cache::Reading> writing = cache::open_for_writing(file, cache::Patience::kShort)) {
+  if (reading.version == schema_version() && check_writable(file)) {
+    if (Result<Reading> writing = open_for_writing(file, Patience::kShort)) {
       mode = StoreMode::kReadWrite;
       return writing;
     }
@@ -274,32 +267,41 @@ Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMod
 
 }  // namespace
 
+Result<std::unique_ptr<StoreConnection>> connect_file(const fs::path& path, StoreMode& mode) {
+  std::error_code failure;
+  // Resolved, since SQLite puts its journal beside the file and not beside a link to it.
+  const fs::path file = fs::weakly_canonical(fs::absolute(path, failure), failure);
+  if (path.empty() || failure) {
+    return Error{ErrorCode::kStore,
+                 fmt::format("'{}' cannot be the path of a store{}", path.string(), failure ? ": " + failure.message() : "")};
+  }
+  const fs::file_status status = fs::status(file, failure);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return Error{ErrorCode::kStore,
+                 fmt::format("the store {} is not a file; give the path of a file, e.g. {}", file.string(), (file / "store.db").string())};
+  }
+  if (mode != StoreMode::kReadWrite && !fs::exists(status)) {
+    return Error{ErrorCode::kNotFound, fmt::format("no store at {}: nothing has been tuned into it yet", file.string())};
+  }
+  HONE_ASSIGN(Reading reading, mode == StoreMode::kAsItIs     ? open_as_it_is(file, mode)
+                               : mode == StoreMode::kReadOnly ? open_for_reading(file)
+                                                              : open_for_writing(file));
+  return std::unique_ptr<StoreConnection>(std::make_unique<FileConnection>(file, std::move(reading)));
+}
+
+}  // namespace hone::cache
+
+namespace hone {
+
 Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust, const StoreView& view) {
   if (is_store_server(path)) {
     const OpenServer open_server = store_server();
     return open_server != nullptr && mode != StoreMode::kAsItIs ? open_server(path.string(), mode, trust, view) : needs_a_file(path);
   }
-  std::error_code failure;
-  // Resolved, since SQLite puts its journal beside the file and not beside a link to it.
-  const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
-  if (path.empty() || failure) {
-    return Error{ErrorCode::kStore,
-                 fmt::format("'{}' cannot be the path of a store{}", path.string(), failure ? ": " + failure.message() : "")};
-  }
-  const std::filesystem::file_status status = std::filesystem::status(file, failure);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return Error{ErrorCode::kStore,
-                 fmt::format("the store {} is not a file; give the path of a file, e.g. {}", file.string(), (file / "store.db").string())};
-  }
-  if (mode != StoreMode::kReadWrite && !std::filesystem::exists(status)) {
-    return Error{ErrorCode::kNotFound, fmt::format("no store at {}: nothing has been tuned into it yet", file.string())};
-  }
+  HONE_ASSIGN(std::unique_ptr<cache::StoreConnection> connection, cache::connect_file(path, mode));
+  const std::string file = connection->place();
   const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
-  HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kAsItIs     ? open_as_it_is(file, mode)
-                                      : mode == StoreMode::kReadOnly ? cache::open_for_reading(file)
-                                                                     : cache::open_for_writing(file));
-  return std::unique_ptr<Store>(std::make_unique<cache::SqlStore>(
-      file.string(), std::make_unique<cache::FileConnection>(file, std::move(reading)), mode, trusted, view));
+  return std::unique_ptr<Store>(std::make_unique<cache::SqlStore>(std::move(connection), mode, trusted, view));
 }
 
 Result<void> check_store_writable(const std::filesystem::path& path) {

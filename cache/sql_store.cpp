@@ -7,8 +7,8 @@
 
 namespace hone::cache {
 
-SqlStore::SqlStore(std::string place, std::unique_ptr<StoreConnection> connection, StoreMode mode, bool trusted, const StoreView& view)
-    : place_(std::move(place)), connection_(std::move(connection)), mode_(mode), view_(view), trusted_(trusted), process_(getpid()) {}
+SqlStore::SqlStore(std::unique_ptr<StoreConnection> connection, StoreMode mode, bool trusted, const StoreView& view)
+    : connection_(std::move(connection)), place_(connection_->place()), mode_(mode), view_(view), trusted_(trusted), process_(getpid()) {}
 
 SqlStore::~SqlStore() {
   if (running_.empty() || getpid() != process_) {

@@ -2,7 +2,9 @@
 // The store in a database. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp, record_history.cpp,
 // operations.cpp, portfolios.cpp, compiled.cpp. How a file is opened is in sqlite_open.cpp, how a server in postgres/open.cpp.
 
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -17,15 +19,19 @@ class StoreConnection {
  public:
   virtual ~StoreConnection() = default;
   [[nodiscard]] virtual const Database& database() const = 0;
+  /// The file, or the URL without its passwords: for people, and what is_trusted() asks for.
+  [[nodiscard]] virtual std::string place() const = 0;
   /// Before a read by who does not write: follows a file that was replaced or has to be recovered.
   virtual Result<void> prepare_read() = 0;
 };
 
+/// Of a store that is a file; a kAsItIs becomes what it can be. Errors: as open_store.
+Result<std::unique_ptr<StoreConnection>> connect_file(const std::filesystem::path& path, StoreMode& mode);
+
 /// Thread-safe: one call at a time.
 class SqlStore final : public Store {
  public:
-  /// `place`: for people; without a password.
-  SqlStore(std::string place, std::unique_ptr<StoreConnection> connection, StoreMode mode, bool trusted, const StoreView& view);
+  SqlStore(std::unique_ptr<StoreConnection> connection, StoreMode mode, bool trusted, const StoreView& view);
   /// Gives up the sessions that this store runs, so that they can be resumed.
   ~SqlStore() override;
   SqlStore(const SqlStore&) = delete;
@@ -131,8 +137,8 @@ class SqlStore final : public Store {
   static constexpr int kMostTries = 20;  // each after the server has come back
 
   std::mutex mutex_;
-  std::string place_;
   std::unique_ptr<StoreConnection> connection_;
+  std::string place_;
   StoreMode mode_;
   StoreView view_;  ///< of records that are looked up
   bool trusted_;    ///< all code counts as the user's own

@@ -263,7 +263,10 @@ Result<bool> SqliteDatabase::try_begin(std::string_view doing, double seconds) c
   }
 }
 
-Result<void> SqliteDatabase::begin(std::string_view doing, Writers) const {
+Result<void> SqliteDatabase::begin(std::string_view doing, Writers writers) const {
+  if (writers == Writers::kRead) {
+    return execute("BEGIN", doing);
+  }
   const double patience = static_cast<double>(patience_) / 1e3;
   const double others_turn = patience_ == Patience::kLong ? 120.0 : patience;
   if (!QueuePlace::is_line(path_)) {

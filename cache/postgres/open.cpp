@@ -16,11 +16,14 @@ namespace {
 
 class ServerConnection final : public StoreConnection {
  public:
-  explicit ServerConnection(std::unique_ptr<PostgresDatabase> database) : database_(std::move(database)) {}
+  ServerConnection(std::string place, std::unique_ptr<PostgresDatabase> database)
+      : place_(std::move(place)), database_(std::move(database)) {}
   [[nodiscard]] const Database& database() const override { return *database_; }
+  [[nodiscard]] std::string place() const override { return place_; }
   Result<void> prepare_read() override { return {}; }  // the connection comes back by itself
 
  private:
+  std::string place_;
   std::unique_ptr<PostgresDatabase> database_;
 };
 
@@ -38,7 +41,7 @@ Result<void> check_role(const Database& database, const std::string& place) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, StoreMode mode, Trust trust, const StoreView& view) {
+Result<std::unique_ptr<StoreConnection>> connect_server(const std::string& url, StoreMode mode) {
   const std::string place = store_name(url);
   HONE_ASSIGN(std::unique_ptr<PostgresDatabase> database, PostgresDatabase::open(url));
   HONE_ASSIGN(const std::int64_t version, server_version(*database));
@@ -62,9 +65,13 @@ Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, Store
     HONE_TRY(check_role(*database, place));
     HONE_TRY(database->mark_commits());
   }
-  const bool trusted = trust == Trust::kAll || is_trusted(place);
-  return std::unique_ptr<Store>(
-      std::make_unique<SqlStore>(place, std::make_unique<ServerConnection>(std::move(database)), mode, trusted, view));
+  return std::unique_ptr<StoreConnection>(std::make_unique<ServerConnection>(place, std::move(database)));
+}
+
+Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, StoreMode mode, Trust trust, const StoreView& view) {
+  HONE_ASSIGN(std::unique_ptr<StoreConnection> connection, connect_server(url, mode));
+  const bool trusted = trust == Trust::kAll || is_trusted(connection->place());
+  return std::unique_ptr<Store>(std::make_unique<SqlStore>(std::move(connection), mode, trusted, view));
 }
 
 }  // namespace hone::cache

@@ -352,11 +352,11 @@ Result<void> PostgresDatabase::mark_commits() {
 
 Result<void> PostgresDatabase::begin(std::string_view doing, Writers writers) const {
   cut_ = false;
-  std::string sql = "BEGIN ISOLATION LEVEL READ COMMITTED";
+  std::string sql = writers == Writers::kRead ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN ISOLATION LEVEL READ COMMITTED";
   if (writers == Writers::kOne) {
     sql += fmt::format("; SELECT pg_advisory_xact_lock({})", kWriteLock);
   }
-  if (!mark_.empty()) {
+  if (!mark_.empty() && writers != Writers::kRead) {
     sql += fmt::format("; UPDATE writer SET writes = {}, at = clock_timestamp() WHERE name = '{}'", ++writes_, mark_);
   }
   const Result<PostgresResult> begun = run(sql, doing);
