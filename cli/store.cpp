@@ -19,13 +19,13 @@ Result<Output> info_of(const std::filesystem::path& store) {
                  {"database", facts.database},
                  {"schema", facts.schema},
                  {"generation", facts.generation},
-                 {"sessions", facts.sessions},
-                 {"unfinished", facts.unfinished},
+                 {"session_count", facts.sessions},
+                 {"unfinished_count", facts.unfinished},
                  {"trials", facts.trials},
-                 {"records", facts.records},
-                 {"portfolios", facts.portfolios},
-                 {"artifacts", facts.artifacts},
-                 {"artifact_bytes", facts.artifact_bytes},
+                 {"record_count", facts.records},
+                 {"portfolio_count", facts.portfolios},
+                 {"artifact_count", facts.artifacts},
+                 {"code_bytes", facts.artifact_bytes},
                  {"bytes", facts.bytes}},
                 fmt::format("store       {}\ndatabase    {}, schema {}\ngeneration  {}\nsessions    {} ({} unfinished)\ntrials      {}\n"
                             "records     {}, of all generations\nportfolios  {}\ncode        {} artifacts, {}\nsize        {}\n",
@@ -46,7 +46,7 @@ Result<Output> check_of(const std::filesystem::path& store) {
 
 Result<Output> prune(const std::filesystem::path& store) {
   HONE_ASSIGN(const Pruned pruned, prune_store(store));
-  return Output{{{"store", store_name(store)}, {"artifacts", pruned.artifacts}, {"bytes", pruned.bytes}},
+  return Output{{{"store", store_name(store)}, {"artifact_count", pruned.artifacts}, {"code_bytes", pruned.bytes}},
                 fmt::format("removed {} pieces of compiled code, {}\n", pruned.artifacts, mebibytes(pruned.bytes))};
 }
 
@@ -56,7 +56,7 @@ Result<Output> copy(const std::filesystem::path& store, const std::filesystem::p
   return Output{{{"store", store_name(store)},
                  {"file", facts.name},
                  {"generation", facts.generation},
-                 {"records", facts.records},
+                 {"record_count", facts.records},
                  {"trials", facts.trials},
                  {"bytes", facts.bytes}},
                 fmt::format("{}: generation {}, {} records, {} trials, {}\n", facts.name, facts.generation, facts.records, facts.trials,
@@ -68,12 +68,12 @@ Result<Output> merge(const Paths& from, const std::filesystem::path& into) {
   for (const std::filesystem::path& one : from) {
     HONE_ASSIGN(const Merged merged, merge_store(one, into));
     output.json["merged"].push_back({{"from", store_name(one)},
-                                     {"sessions", merged.sessions},
+                                     {"session_count", merged.sessions},
                                      {"trials", merged.trials},
-                                     {"records", merged.records},
-                                     {"portfolios", merged.portfolios},
-                                     {"unfinished", merged.unfinished},
-                                     {"foreign", merged.foreign},
+                                     {"record_count", merged.records},
+                                     {"portfolio_count", merged.portfolios},
+                                     {"unfinished_count", merged.unfinished},
+                                     {"foreign_count", merged.foreign},
                                      {"generation", merged.generation}});
     output.text += fmt::format("{}: added {} sessions with {} trials, {} records, {} portfolios; generation {}\n", store_name(one),
                                merged.sessions, merged.trials, merged.records, merged.portfolios, merged.generation);
