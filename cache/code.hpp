@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hone/error.hpp"
 
@@ -13,6 +16,9 @@ namespace hone::cache {
 
 /// 122 bits of SHA-1 (a name-based UUID) as 32 hex digits: unlike hone::digest, no other bytes can be made to have them.
 std::string fingerprint(std::span<const std::byte> bytes);
+
+/// An artifact's bytes of what the store keeps of them, or nothing where they are not those of `digest`.
+std::optional<std::vector<std::byte>> unpack_artifact(const std::vector<std::byte>& packed, std::int64_t size, const std::string& digest);
 
 /// All that a piece of code stands for in a row of the store; of compiled code that is nobody's winner `kernel` and `shape` are empty.
 struct CodeIdentity {

@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 #include "engine/base/digest.hpp"
 
 namespace hone::cache {
@@ -24,22 +24,6 @@ Result<std::vector<std::byte>> deflate(const std::vector<std::byte>& bytes) {
   return packed;
 }
 
-/// The bytes, or nothing if they are not those of `key`.
-std::optional<std::vector<std::byte>> inflate(const std::vector<std::byte>& packed, std::int64_t size, const std::string& key) {
-  if (size < 0 || static_cast<std::size_t>(size) > packed.size() * kZlibMaximumRatio) {
-    return std::nullopt;
-  }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
-  uLongf written = bytes.size();
-  Bytef nothing = 0;  // zlib wants an address also for no bytes
-  auto* target = bytes.empty() ? &nothing : reinterpret_cast<Bytef*>(bytes.data());
-  const int code = uncompress(target, &written, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
-  if (code != Z_OK || written != bytes.size() || digest(bytes) != key) {
-    return std::nullopt;
-  }
-  return bytes;
-}
-
 CodeIdentity identity_of(const CompiledKey& key) {
   CodeIdentity code;
   code.source_hash = key.source_hash;
@@ -52,7 +36,22 @@ CodeIdentity identity_of(const CompiledKey& key) {
 
 }  // namespace
 
-Result<void> SqliteStore::put_compiled(const CompiledKey& key, const Compiled& compiled) {
+std::optional<std::vector<std::byte>> unpack_artifact(const std::vector<std::byte>& packed, std::int64_t size, const std::string& wanted) {
+  if (size < 0 || static_cast<std::size_t>(size) > packed.size() * kZlibMaximumRatio) {
+    return std::nullopt;
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  uLongf written = bytes.size();
+  Bytef nothing = 0;  // zlib wants an address also for no bytes
+  auto* target = bytes.empty() ? &nothing : reinterpret_cast<Bytef*>(bytes.data());
+  const int code = uncompress(target, &written, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  if (code != Z_OK || written != bytes.size() || digest(bytes) != wanted) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+Result<void> SqlStore::put_compiled(const CompiledKey& key, const Compiled& compiled) {
   constexpr std::string_view kDoing = "keep compiled code";
   if (compiled.artifact == nullptr) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("compiled code of {} has no artifact", key.configuration)};
@@ -63,28 +62,36 @@ Result<void> SqliteStore::put_compiled(const CompiledKey& key, const Compiled& c
   code.artifact = compiled.artifact->digest;
   code.content = fingerprint(compiled.artifact->bytes);
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  // Many configurations share one artifact; bytes that differ from these under the same digest are damaged.
-  HONE_ASSIGN(Statement artifact,
-              database().prepare("INSERT INTO artifact (digest, size, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO UPDATE "
-                                 "SET size = ?2, bytes = ?3 WHERE size <> ?2 OR bytes <> ?3"));
-  artifact.text(compiled.artifact->digest).integer(static_cast<std::int64_t>(compiled.artifact->bytes.size())).blob(packed);
-  HONE_TRY(artifact.run(kDoing));
-  HONE_ASSIGN(Statement insert,
-              database().prepare("INSERT OR REPLACE INTO compiled (source_hash, dtype, architecture, compiler, configuration, "
-                                 "artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, created_at, "
-                                 "content, code_digest, seal) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.text(key.source_hash).text(code.dtype).text(key.architecture).text(key.compiler).text(key.configuration);
-  insert.text(code.artifact).text(code.symbols);
-  bind_resources(insert, compiled.resources);
-  insert.text(utc_now());
-  bind_seal(insert, code);
-  HONE_TRY(insert.run(kDoing));
-  return transaction.commit(kDoing);
+  return written([&]() -> Result<void> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing, Writers::kMany));
+    // Many configurations share one artifact; bytes that differ from these under the same digest are damaged.
+    HONE_ASSIGN(Statement artifact,
+                database().prepare("INSERT INTO artifact (digest, size, bytes) VALUES (?1, ?2, ?3) ON CONFLICT (digest) DO UPDATE "
+                                   "SET size = ?2, bytes = ?3 WHERE artifact.size <> ?2 OR artifact.bytes <> ?3"));
+    artifact.text(compiled.artifact->digest).integer(static_cast<std::int64_t>(compiled.artifact->bytes.size())).blob(packed);
+    HONE_TRY(artifact.run(kDoing));
+    HONE_ASSIGN(Statement insert,
+                database().prepare("INSERT INTO compiled (source_hash, dtype, architecture, compiler, configuration, "
+                                   "artifact, symbols, registers, spill_bytes, stack_bytes, shared_bytes, occupancy, created_at, "
+                                   "content, code_digest, seal) "
+                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                                   "ON CONFLICT (source_hash, dtype, architecture, compiler, configuration) DO UPDATE SET "
+                                   "artifact = excluded.artifact, symbols = excluded.symbols, registers = excluded.registers, "
+                                   "spill_bytes = excluded.spill_bytes, stack_bytes = excluded.stack_bytes, "
+                                   "shared_bytes = excluded.shared_bytes, occupancy = excluded.occupancy, "
+                                   "created_at = excluded.created_at, content = excluded.content, code_digest = excluded.code_digest, "
+                                   "seal = excluded.seal"));
+    insert.text(key.source_hash).text(code.dtype).text(key.architecture).text(key.compiler).text(key.configuration);
+    insert.text(code.artifact).text(code.symbols);
+    bind_resources(insert, compiled.resources);
+    insert.text(utc_now());
+    bind_seal(insert, code);
+    HONE_TRY(insert.run(kDoing));
+    return transaction.commit(kDoing);
+  });
 }
 
-Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& key) {
+Result<std::optional<Compiled>> SqlStore::find_compiled(const CompiledKey& key) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(
@@ -106,7 +113,7 @@ Result<std::optional<Compiled>> SqliteStore::find_compiled(const CompiledKey& ke
   }
 }
 
-Result<std::optional<Compiled>> SqliteStore::read_compiled(Statement& row, const CompiledKey& key) {
+Result<std::optional<Compiled>> SqlStore::read_compiled(Statement& row, const CompiledKey& key) {
   Compiled compiled;
   Sealed code{.identity = identity_of(key), .digest = {}, .seal = {}};
   code.identity.artifact = row.read_text();
@@ -127,7 +134,7 @@ Result<std::optional<Compiled>> SqliteStore::read_compiled(Statement& row, const
   return sound ? std::optional(std::move(compiled)) : std::optional<Compiled>();
 }
 
-const SealKey* SqliteStore::seal_key(bool make) {
+const SealKey* SqlStore::seal_key(bool make) {
   if (!key_ && (make || no_key_.empty())) {
     Result<SealKey> found = make ? SealKey::find_or_make() : SealKey::find();
     no_key_ = found || found.error().code == ErrorCode::kNotFound ? "" : found.error().message;
@@ -138,14 +145,14 @@ const SealKey* SqliteStore::seal_key(bool make) {
   return key_ ? &*key_ : nullptr;
 }
 
-void SqliteStore::bind_seal(Statement& statement, const CodeIdentity& identity) {
+void SqlStore::bind_seal(Statement& statement, const CodeIdentity& identity) {
   const std::string digest = code_digest(identity);
   // Without a key the code is kept and works in this process's session; whoever launches it later has to trust the store.
   const SealKey* const key = seal_key(true);
   statement.text(identity.content).text(digest).text(key == nullptr ? "" : key->seal(digest));
 }
 
-Result<CodeState> SqliteStore::state_of(const Sealed& code) {
+Result<CodeState> SqlStore::state_of(const Sealed& code) {
   if (code.identity.artifact.empty()) {
     return CodeState::kNone;
   }
@@ -166,7 +173,7 @@ Result<CodeState> SqliteStore::state_of(const Sealed& code) {
   return key != nullptr && code.seal == key->seal(code.digest) ? CodeState::kTrusted : CodeState::kForeign;
 }
 
-Result<bool> SqliteStore::was_compiled(const CodeIdentity& identity) {
+Result<bool> SqlStore::was_compiled(const CodeIdentity& identity) {
   HONE_ASSIGN(
       Statement select,
       database().prepare("SELECT count(*) FROM compiled WHERE source_hash = ? AND dtype = ? AND architecture = ? AND compiler = ? AND "
@@ -177,7 +184,7 @@ Result<bool> SqliteStore::was_compiled(const CodeIdentity& identity) {
   return row && select.read_integer() > 0;
 }
 
-Result<std::shared_ptr<const Artifact>> SqliteStore::read_artifact(const std::string& wanted) {
+Result<std::shared_ptr<const Artifact>> SqlStore::read_artifact(const std::string& wanted) {
   HONE_ASSIGN(Statement select, database().prepare("SELECT size, bytes FROM artifact WHERE digest = ?"));
   select.text(wanted);
   HONE_ASSIGN(const bool row, select.step("read compiled code"));
@@ -185,7 +192,7 @@ Result<std::shared_ptr<const Artifact>> SqliteStore::read_artifact(const std::st
     return std::shared_ptr<const Artifact>();
   }
   const std::int64_t size = select.read_integer();
-  std::optional<std::vector<std::byte>> bytes = inflate(select.read_blob(), size, wanted);
+  std::optional<std::vector<std::byte>> bytes = unpack_artifact(select.read_blob(), size, wanted);
   if (!bytes) {
     return std::shared_ptr<const Artifact>();
   }

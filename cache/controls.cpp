@@ -1,28 +1,30 @@
 // Runs of the control on the devices of a session that has several.
 
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 
 namespace hone::cache {
 
-Result<void> SqliteStore::add_control(std::int64_t session, const Control& control) {
+Result<void> SqlStore::add_control(std::int64_t session, const Control& control) {
   constexpr std::string_view kDoing = "record a control";
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_ASSIGN(
-      Statement insert,
-      database().prepare("INSERT INTO control (session, device, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, "
-                         "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, factor, "
-                         "departure, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.integer(session).text(control.device);
-  bind_measurement(insert, control.measurement);
-  bind_readings(insert, control.readings);
-  insert.real(control.factor).text(control.left).text(utc_now());
-  HONE_TRY(insert.run(kDoing));
-  return transaction.commit(kDoing);
+  return written([&]() -> Result<void> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing, Writers::kMany));
+    HONE_ASSIGN(
+        Statement insert,
+        database().prepare("INSERT INTO control (session, device, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, "
+                           "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, factor, "
+                           "departure, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    insert.integer(session).text(control.device);
+    bind_measurement(insert, control.measurement);
+    bind_readings(insert, control.readings);
+    insert.real(control.factor).text(control.left).text(utc_now());
+    HONE_TRY(insert.run(kDoing));
+    return transaction.commit(kDoing);
+  });
 }
 
-Result<std::vector<Control>> SqliteStore::controls(std::int64_t session) {
+Result<std::vector<Control>> SqlStore::controls(std::int64_t session) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,

@@ -1,11 +1,11 @@
 // Devices: what sessions ran on.
 
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 
 namespace hone::cache {
 
-Result<std::vector<DeviceInfo>> SqliteStore::devices() {
+Result<std::vector<DeviceInfo>> SqlStore::devices() {
   constexpr std::string_view kDoing = "list the devices";
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());

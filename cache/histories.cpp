@@ -4,7 +4,7 @@
 #include <set>
 
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 
 namespace hone::cache {
 namespace {
@@ -57,8 +57,8 @@ class Gatherer {
 
 }  // namespace
 
-Result<std::vector<History>> SqliteStore::histories(const std::string& kernel, const std::vector<Parameter>& parameters,
-                                                    std::int64_t session, std::size_t most) {
+Result<std::vector<History>> SqlStore::histories(const std::string& kernel, const std::vector<Parameter>& parameters, std::int64_t session,
+                                                 std::size_t most) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,
@@ -91,7 +91,7 @@ Result<std::vector<History>> SqliteStore::histories(const std::string& kernel, c
   }
 }
 
-Result<std::string> SqliteStore::find_model(const std::string& kernel, const std::string& strategy) {
+Result<std::string> SqlStore::find_model(const std::string& kernel, const std::string& strategy) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select, database().prepare("SELECT bytes FROM model WHERE kernel = ? AND strategy = ?"));
@@ -101,15 +101,18 @@ Result<std::string> SqliteStore::find_model(const std::string& kernel, const std
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-Result<void> SqliteStore::put_model(const std::string& kernel, const std::string& strategy, const std::string& model) {
+Result<void> SqlStore::put_model(const std::string& kernel, const std::string& strategy, const std::string& model) {
   constexpr std::string_view kDoing = "keep a strategy's model";
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_ASSIGN(Statement insert,
-              database().prepare("INSERT OR REPLACE INTO model (kernel, strategy, bytes, updated_at) VALUES (?, ?, ?, ?)"));
-  insert.text(kernel).text(strategy).blob(std::as_bytes(std::span(model))).text(utc_now());
-  HONE_TRY(insert.run(kDoing));
-  return transaction.commit(kDoing);
+  return written([&]() -> Result<void> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing, Writers::kMany));
+    HONE_ASSIGN(Statement insert,
+                database().prepare("INSERT INTO model (kernel, strategy, bytes, updated_at) VALUES (?, ?, ?, ?) ON CONFLICT (kernel, "
+                                   "strategy) DO UPDATE SET bytes = excluded.bytes, updated_at = excluded.updated_at"));
+    insert.text(kernel).text(strategy).blob(std::as_bytes(std::span(model))).text(utc_now());
+    HONE_TRY(insert.run(kDoing));
+    return transaction.commit(kDoing);
+  });
 }
 
 }  // namespace hone::cache

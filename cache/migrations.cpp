@@ -549,7 +549,7 @@ constexpr std::string_view kUpgrading = "upgrade the schema";
 /// the pragma does nothing, so this comes before BEGIN.
 class WithoutForeignKeys {
  public:
-  static Result<WithoutForeignKeys> begin(const Database& database) {
+  static Result<WithoutForeignKeys> begin(const SqliteDatabase& database) {
     HONE_TRY(database.execute("PRAGMA foreign_keys=OFF", kUpgrading));
     HONE_ASSIGN(const std::int64_t on, database.scalar("PRAGMA foreign_keys", kUpgrading));
     if (on != 0) {
@@ -566,12 +566,12 @@ class WithoutForeignKeys {
   }
 
  private:
-  explicit WithoutForeignKeys(const Database& database) : database_(&database) {}
-  const Database* database_;
+  explicit WithoutForeignKeys(const SqliteDatabase& database) : database_(&database) {}
+  const SqliteDatabase* database_;
 };
 
 /// With foreign keys off nothing else would notice a row whose parent is lost.
-Result<void> check_foreign_keys(const Database& database) {
+Result<void> check_foreign_keys(const SqliteDatabase& database) {
   HONE_ASSIGN(const std::string table, database.scalar_text("PRAGMA foreign_key_check", kUpgrading));
   if (!table.empty()) {
     return Error{ErrorCode::kStore, fmt::format("cannot upgrade the schema: table {} of the store refers to missing rows. The store was "
@@ -585,7 +585,7 @@ Result<void> check_foreign_keys(const Database& database) {
 
 std::uint32_t schema_version() { return static_cast<std::uint32_t>(kMigrations.size()); }
 
-Result<void> migrate(const Database& database) {
+Result<void> migrate(const SqliteDatabase& database) {
   HONE_ASSIGN(const WithoutForeignKeys off, WithoutForeignKeys::begin(database));
   for (;;) {
     HONE_ASSIGN(Transaction transaction, Transaction::begin(database, kUpgrading));
@@ -601,7 +601,7 @@ Result<void> migrate(const Database& database) {
   }
 }
 
-Result<void> read_as_current(const Database& database, std::uint32_t version) {
+Result<void> read_as_current(const SqliteDatabase& database, std::uint32_t version) {
   for (std::size_t i = version == 0 ? 0 : version - 1; i < kLikeNext.size(); ++i) {
     HONE_TRY(database.execute(kLikeNext.at(i), "read an older schema"));
   }

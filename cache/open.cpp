@@ -1,4 +1,5 @@
-// Opening a store: what the file is, whether it may be written, and that it is brought up to date; never a file of someone else touched.
+// Opening a store that is a file: what it is, whether it may be written, and that it is brought up to date; never a file of someone else
+// touched.
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -10,9 +11,10 @@
 #include <cstring>
 
 #include "cache/migrations.hpp"
-#include "cache/owner.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
+#include "cache/sqlite_database.hpp"
 #include "cache/trust.hpp"
+#include "engine/store/store_server.hpp"
 
 namespace hone::cache {
 namespace {
@@ -22,6 +24,13 @@ namespace fs = std::filesystem;
 // Before 3.51.3 a checkpoint beside a write of another connection could corrupt a WAL database. A rollback journal takes about 1 ms
 // for a trial instead of 0.1 ms, which is little beside a compilation.
 constexpr int kFirstSafeWal = 3'051'003;
+
+struct Reading {
+  SqliteDatabase database;
+  bool immutable = false;                 ///< no lock is held: `stamp` tells whether the file is still the one that was opened
+  std::filesystem::file_time_type stamp;  ///< of the last change
+  std::int64_t version = 0;               ///< of the schema that it is read as
+};
 
 Error store_error(std::string message) { return {ErrorCode::kStore, std::move(message)}; }
 
@@ -86,7 +95,7 @@ fs::path wal_of(const fs::path& path) { return path.string() + "-wal"; }
 
 /// Opens for reading; a WAL database that nobody uses is opened as immutable, since SQLite would otherwise create its side files.
 Result<Reading> open_quietly(const fs::path& path, Patience patience) {
-  HONE_ASSIGN(Database database, Database::open(path, Access::kRead, patience));
+  HONE_ASSIGN(SqliteDatabase database, SqliteDatabase::open(path, Access::kRead, patience));
   const Header header = database.header();
   HONE_TRY(check_header(path, header));
   std::error_code failure;
@@ -94,17 +103,17 @@ Result<Reading> open_quietly(const fs::path& path, Patience patience) {
       .database = std::move(database), .immutable = header.wal && !fs::exists(wal_of(path), failure), .stamp = {}, .version = 0};
   if (reading.immutable) {
     reading.stamp = fs::last_write_time(path, failure);
-    HONE_ASSIGN(reading.database, Database::open(path, Access::kImmutable, patience));
+    HONE_ASSIGN(reading.database, SqliteDatabase::open(path, Access::kImmutable, patience));
   }
   return reading;
 }
 
-Result<std::int64_t> schema_of(const Database& database) { return database.scalar("PRAGMA user_version", "read the schema version"); }
+Result<std::int64_t> schema_of(const SqliteDatabase& database) { return database.scalar("PRAGMA user_version", "read the schema version"); }
 
 bool needs_recovery(int code) { return code == SQLITE_READONLY_ROLLBACK || code == SQLITE_READONLY_RECOVERY; }
 
 /// Reads the whole schema, which also finds a truncated file and a damaged first page. The number of tables, indices and so on.
-Result<std::int64_t> schema_entries(const Database& database) {
+Result<std::int64_t> schema_entries(const SqliteDatabase& database) {
   return database.scalar("SELECT count(*) FROM sqlite_schema", "read the schema");
 }
 
@@ -114,7 +123,7 @@ Result<void> recover(const fs::path& path, Patience patience) {
     return store_error(fmt::format("a process was killed while writing the store {}; undoing its last write needs write access: {}",
                                    path.string(), writable.error().message));
   }
-  HONE_ASSIGN(const Database database, Database::open(path, Access::kWrite, patience));
+  HONE_ASSIGN(const SqliteDatabase database, SqliteDatabase::open(path, Access::kWrite, patience));
   HONE_TRY(schema_entries(database));
   return {};
 }
@@ -140,7 +149,7 @@ Result<void> check_not_foreign(const fs::path& path, Patience patience) {
 
 /// Every commit survives the death of the process in any of these modes; FULL and WAL's NORMAL also keep the file sound through a power
 /// cut.
-Result<void> set_journal(const Database& database) {
+Result<void> set_journal(const SqliteDatabase& database) {
   const bool safe_wal = sqlite3_libversion_number() >= kFirstSafeWal;
   const std::string wanted = safe_wal ? "wal" : "delete";
   HONE_ASSIGN(std::string mode, database.scalar_text("PRAGMA journal_mode", "read the journal mode"));
@@ -165,7 +174,7 @@ Result<Reading> open_for_writing(const fs::path& path, Patience patience = Patie
     }
   }
   HONE_TRY(check_writable(path));
-  HONE_ASSIGN(Database database, Database::open(path, Access::kWrite, patience));
+  HONE_ASSIGN(SqliteDatabase database, SqliteDatabase::open(path, Access::kWrite, patience));
   if (!database.writable()) {
     return store_error(fmt::format("the store {} is read-only: SQLite cannot write it. Set HONE_STORE to another path", path.string()));
   }
@@ -180,9 +189,10 @@ Result<Reading> open_for_writing(const fs::path& path, Patience patience = Patie
   return Reading{.database = std::move(database), .immutable = false, .stamp = {}, .version = schema_version()};
 }
 
-}  // namespace
-
-Result<Reading> open_for_reading(const fs::path& path, Patience patience) {
+/// Opens a file that is known to be there for reading, without leaving anything beside it, and checks that it is a store. One of an
+/// older schema is read as it is.
+/// What a killed writer left half done is rolled back first, where the file may be written: without that nothing could be read.
+Result<Reading> open_for_reading(const fs::path& path, Patience patience = Patience::kLong) {
   HONE_ASSIGN(Reading reading, open_quietly(path, patience));
   if (const auto entries = schema_entries(reading.database); !entries) {
     if (!needs_recovery(reading.database.last_code())) {
@@ -210,6 +220,7 @@ Result<Reading> open_for_reading(const fs::path& path, Patience patience) {
   return reading;
 }
 
+/// Whether the reading is still of the file as it is now.
 Result<bool> is_current(const Reading& reading, const fs::path& path) {
   if (reading.immutable) {
     std::error_code failure;
@@ -223,57 +234,30 @@ Result<bool> is_current(const Reading& reading, const fs::path& path) {
   return version == reading.version;
 }
 
-SqliteStore::SqliteStore(fs::path path, Reading reading, StoreMode mode, bool trusted, const StoreView& view)
-    : path_(std::move(path)), reading_(std::move(reading)), mode_(mode), view_(view), trusted_(trusted), process_(getpid()) {}
-
-SqliteStore::~SqliteStore() {
-  if (running_.empty() || getpid() != process_) {
-    return;
-  }
-  // A failure leaves the sessions to the end of this process, which frees them as well.
-  auto transaction = Transaction::begin(database(), "leave the sessions");
-  auto update = database().prepare("UPDATE session SET owner = '' WHERE id = ? AND owner = ? AND state = 'running'");
-  if (!transaction || !update) {
-    return;
-  }
-  for (const std::int64_t id : running_) {
-    update->integer(id).text(this_owner());
-    static_cast<void>(update->run("leave the sessions"));
-    update->reset();
-  }
-  static_cast<void>(transaction->commit("leave the sessions"));
-}
-
-Result<void> SqliteStore::prepare_read() {
-  if (mode_ == StoreMode::kReadWrite) {
+class FileConnection final : public StoreConnection {
+ public:
+  FileConnection(fs::path path, Reading reading) : path_(std::move(path)), reading_(std::move(reading)) {}
+  [[nodiscard]] const Database& database() const override { return reading_.database; }
+  [[nodiscard]] std::string place() const override { return path_.string(); }
+  Result<void> prepare_read() override {
+    HONE_ASSIGN(const bool current, is_current(reading_, path_));
+    if (!current) {
+      HONE_ASSIGN(reading_, open_for_reading(path_, reading_.database.patience()));
+    }
     return {};
   }
-  HONE_ASSIGN(const bool current, is_current(reading_, path_));
-  if (!current) {
-    HONE_ASSIGN(reading_, open_for_reading(path_, reading_.database.patience()));
-  }
-  return {};
-}
 
-Result<Transaction> SqliteStore::begin_write(std::string_view doing) {
-  if (mode_ == StoreMode::kReadOnly) {
-    return store_error(fmt::format("cannot {} in the store {}: it was opened for reading only", doing, path_.string()));
-  }
-  return Transaction::begin(database(), doing);
-}
-
-}  // namespace hone::cache
-
-namespace hone {
-
-namespace {
+ private:
+  fs::path path_;
+  Reading reading_;
+};
 
 /// For writing if that takes no upgrade, else for reading. Who opens a store so can go on without it and does not wait long.
-Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMode& mode) {
-  HONE_ASSIGN(cache::Reading reading, cache::open_for_reading(file, cache::Patience::kShort));
+Result<Reading> open_as_it_is(const std::filesystem::path& file, StoreMode& mode) {
+  HONE_ASSIGN(Reading reading, open_for_reading(file, Patience::kShort));
   mode = StoreMode::kReadOnly;
-  if (reading.version == cache::schema_version() && cache::check_writable(file)) {
-    if (Result<cache::Reading> writing = cache::open_for_writing(file, cache::Patience::kShort)) {
+  if (reading.version == schema_version() && check_writable(file)) {
+    if (Result<Reading> writing = open_for_writing(file, Patience::kShort)) {
       mode = StoreMode::kReadWrite;
       return writing;
     }
@@ -283,30 +267,50 @@ Result<cache::Reading> open_as_it_is(const std::filesystem::path& file, StoreMod
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust, const StoreView& view) {
+Result<std::unique_ptr<StoreConnection>> connect_file(const fs::path& path, StoreMode& mode) {
   std::error_code failure;
   // Resolved, since SQLite puts its journal beside the file and not beside a link to it.
-  const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+  const fs::path file = fs::weakly_canonical(fs::absolute(path, failure), failure);
   if (path.empty() || failure) {
     return Error{ErrorCode::kStore,
                  fmt::format("'{}' cannot be the path of a store{}", path.string(), failure ? ": " + failure.message() : "")};
   }
-  const std::filesystem::file_status status = std::filesystem::status(file, failure);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+  const fs::file_status status = fs::status(file, failure);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
     return Error{ErrorCode::kStore,
                  fmt::format("the store {} is not a file; give the path of a file, e.g. {}", file.string(), (file / "store.db").string())};
   }
-  if (mode != StoreMode::kReadWrite && !std::filesystem::exists(status)) {
+  if (mode != StoreMode::kReadWrite && !fs::exists(status)) {
     return Error{ErrorCode::kNotFound, fmt::format("no store at {}: nothing has been tuned into it yet", file.string())};
   }
-  const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
-  HONE_ASSIGN(cache::Reading reading, mode == StoreMode::kAsItIs     ? open_as_it_is(file, mode)
-                                      : mode == StoreMode::kReadOnly ? cache::open_for_reading(file)
-                                                                     : cache::open_for_writing(file));
-  return std::unique_ptr<Store>(std::make_unique<cache::SqliteStore>(file, std::move(reading), mode, trusted, view));
+  HONE_ASSIGN(Reading reading, mode == StoreMode::kAsItIs     ? open_as_it_is(file, mode)
+                               : mode == StoreMode::kReadOnly ? open_for_reading(file)
+                                                              : open_for_writing(file));
+  return std::unique_ptr<StoreConnection>(std::make_unique<FileConnection>(file, std::move(reading)));
 }
 
-Result<void> check_store_writable(const std::filesystem::path& path) { return cache::check_writable(std::filesystem::absolute(path)); }
+}  // namespace hone::cache
+
+namespace hone {
+
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& path, StoreMode mode, Trust trust, const StoreView& view) {
+  if (is_store_server(path)) {
+    const OpenServer open_server = store_server();
+    return open_server != nullptr && mode != StoreMode::kAsItIs ? open_server(path.string(), mode, trust, view) : needs_a_file(path);
+  }
+  HONE_ASSIGN(std::unique_ptr<cache::StoreConnection> connection, cache::connect_file(path, mode));
+  const std::string file = connection->place();
+  const bool trusted = trust == Trust::kAll || cache::is_trusted(file);
+  return std::unique_ptr<Store>(std::make_unique<cache::SqlStore>(std::move(connection), mode, trusted, view));
+}
+
+Result<void> check_store_writable(const std::filesystem::path& path) {
+  if (is_store_server(path)) {
+    HONE_TRY(open_store(path, StoreMode::kReadWrite));
+    return {};
+  }
+  return cache::check_writable(std::filesystem::absolute(path));
+}
 
 std::filesystem::path default_store_path() {
   const char* const store = std::getenv("HONE_STORE");

@@ -1,6 +1,7 @@
 #include "cache/owner.hpp"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -49,19 +50,27 @@ std::string pid_namespace() {
   return std::filesystem::read_symlink("/proc/self/ns/pid", failure).string();
 }
 
+std::string host_name() {
+  utsname system{};
+  return uname(&system) == 0 ? system.nodename : "";
+}
+
 }  // namespace
 
 std::string this_owner() {
   const std::string pid = std::to_string(getpid());
-  return fmt::format("{} {} {} {}", pid, read_process("self").start_time, boot_id(), pid_namespace());
+  return fmt::format("{} {} {} {} {}", pid, read_process("self").start_time, boot_id(), pid_namespace(), host_name());
 }
 
 Liveness liveness(std::string_view owner) {
   std::istringstream fields{std::string(owner)};
-  std::string pid, start_time, boot, names;
-  fields >> pid >> start_time >> boot >> names;
-  if (pid.empty() || boot != boot_id()) {
+  std::string pid, start_time, boot, names, on;
+  fields >> pid >> start_time >> boot >> names >> on;
+  if (pid.empty()) {
     return Liveness::kGone;
+  }
+  if (boot != boot_id()) {
+    return on.empty() || on == host_name() ? Liveness::kGone : Liveness::kUnseen;  // empty: of an older Hone, whose stores were of one host
   }
   if (names != pid_namespace()) {
     return Liveness::kUnseen;

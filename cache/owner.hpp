@@ -6,13 +6,13 @@
 
 namespace hone::cache {
 
-/// This process, as text that no other process of any boot shares: pid, start time, boot id, pid namespace.
+/// This process, as text that no other process of any boot shares: pid, start time, boot id, pid namespace, host.
 std::string this_owner();
 
 enum class Liveness {
   kGone,
   kAlive,
-  kUnseen,  ///< of this boot but another pid namespace (a container): it cannot be told from here
+  kUnseen,  ///< on another host, or of another pid namespace (a container): it cannot be told from here
 };
 Liveness liveness(std::string_view owner);
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <optional>
 
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 
 namespace hone::cache {
 namespace {
@@ -83,7 +83,7 @@ Parameter parameter_of(const Seen& seen) {
 
 }  // namespace
 
-Result<std::vector<Parameter>> SqliteStore::parameters_of(std::int64_t session) {
+Result<std::vector<Parameter>> SqlStore::parameters_of(std::int64_t session) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,

@@ -3,28 +3,30 @@
 #include <fmt/format.h>
 
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 
 namespace hone::cache {
 
-Result<std::int64_t> SqliteStore::put_portfolio(const PortfolioKey& key, const std::string& text) {
+Result<std::int64_t> SqlStore::put_portfolio(const PortfolioKey& key, const std::string& text) {
   constexpr std::string_view kDoing = "write a portfolio";
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_ASSIGN(const std::int64_t generation,
-              begin_generation(fmt::format("portfolio of {} {} for {}", key.operation, key.dtypes, key.device)));
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO portfolio (operation, dtype, device, statics, shapes, input_profile, "
-                                                   "objective, accuracy_bound, timing_profile, generation, text, created_at) "
-                                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.text(key.operation).text(key.dtypes).text(key.device).text(key.statics).text(key.range);
-  bind_purpose(insert, key.purpose);
-  insert.integer(generation).text(text).text(utc_now());
-  HONE_TRY(insert.run(kDoing));
-  HONE_TRY(transaction.commit(kDoing));
-  return generation;
+  return written([&]() -> Result<std::int64_t> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+    HONE_ASSIGN(const std::int64_t generation,
+                begin_generation(fmt::format("portfolio of {} {} for {}", key.operation, key.dtypes, key.device)));
+    HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO portfolio (operation, dtype, device, statics, shapes, input_profile, "
+                                                     "objective, accuracy_bound, timing_profile, generation, text, created_at) "
+                                                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    insert.text(key.operation).text(key.dtypes).text(key.device).text(key.statics).text(key.range);
+    bind_purpose(insert, key.purpose);
+    insert.integer(generation).text(text).text(utc_now());
+    HONE_TRY(insert.run(kDoing));
+    HONE_TRY(transaction.commit(kDoing));
+    return generation;
+  });
 }
 
-Result<void> SqliteStore::restore_portfolios(std::int64_t generation, std::int64_t now) {
+Result<void> SqlStore::restore_portfolios(std::int64_t generation, std::int64_t now) {
   HONE_ASSIGN(
       Statement restore,
       database().prepare(
@@ -40,7 +42,7 @@ Result<void> SqliteStore::restore_portfolios(std::int64_t generation, std::int64
   return restore.run("roll back portfolios");
 }
 
-Result<std::vector<StoredPortfolio>> SqliteStore::read_portfolios(const PortfolioKey* only) {
+Result<std::vector<StoredPortfolio>> SqlStore::read_portfolios(const PortfolioKey* only) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   const std::string where = only == nullptr ? ""
@@ -52,7 +54,7 @@ Result<std::vector<StoredPortfolio>> SqliteStore::read_portfolios(const Portfoli
                                  "dtype, device, statics, shapes, input_profile, objective, accuracy_bound, timing_profile ORDER BY "
                                  "generation DESC) AS place FROM portfolio WHERE " +
                                  where +
-                                 "generation <= ?1) WHERE place = 1 AND text <> '' ORDER BY operation, dtype, device, "
+                                 "generation <= ?1) AS ranked WHERE place = 1 AND text <> '' ORDER BY operation, dtype, device, "
                                  "generation DESC"));
   select.integer(view_.generation);
   if (only != nullptr) {
@@ -78,11 +80,11 @@ Result<std::vector<StoredPortfolio>> SqliteStore::read_portfolios(const Portfoli
   }
 }
 
-Result<std::vector<StoredPortfolio>> SqliteStore::find_portfolios(const PortfolioKey& key) {
+Result<std::vector<StoredPortfolio>> SqlStore::find_portfolios(const PortfolioKey& key) {
   // Nobody approves a portfolio.
   return view_.approved_only ? std::vector<StoredPortfolio>() : read_portfolios(&key);
 }
 
-Result<std::vector<StoredPortfolio>> SqliteStore::portfolios() { return read_portfolios(nullptr); }
+Result<std::vector<StoredPortfolio>> SqlStore::portfolios() { return read_portfolios(nullptr); }
 
 }  // namespace hone::cache

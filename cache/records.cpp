@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 
 namespace hone {
 
@@ -37,7 +37,7 @@ std::string subject(const Record& record) { return fmt::format("{} ({})", text(r
 
 }  // namespace
 
-Result<Record> SqliteStore::read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters) {
+Result<Record> SqlStore::read_record(Statement& row, const RecordKey& key, const std::vector<Parameter>& parameters) {
   Record record;
   record.id = row.read_integer();
   record.problem.dtype = key.problem.dtype;
@@ -58,7 +58,7 @@ Result<Record> SqliteStore::read_record(Statement& row, const RecordKey& key, co
   return record;
 }
 
-SqliteStore::Sealed SqliteStore::read_sealed(Statement& row) {
+SqlStore::Sealed SqlStore::read_sealed(Statement& row) {
   Sealed code;
   for (std::string* column : {&code.identity.kernel, &code.identity.source_hash, &code.identity.dtype, &code.identity.shape,
                               &code.identity.configuration, &code.identity.architecture}) {
@@ -71,7 +71,7 @@ SqliteStore::Sealed SqliteStore::read_sealed(Statement& row) {
   return code;
 }
 
-Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with) {
+Result<bool> SqlStore::takes_over(const RecordKey& key, const Record& winner, std::optional<std::int64_t> compared_with) {
   HONE_ASSIGN(const std::vector<std::string> withdrawn, read_withdrawn(key, StoreView::kNewest));
   if (std::ranges::find(withdrawn, winner.configuration_text) != withdrawn.end()) {
     return false;
@@ -97,7 +97,7 @@ Result<bool> SqliteStore::takes_over(const RecordKey& key, const Record& winner,
   return standing.code == CodeState::kBroken || compared_with == standing.id || replaces(winner, standing);
 }
 
-Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key, const Record& record) {
+Result<void> SqlStore::put_record(std::int64_t session, const RecordKey& key, const Record& record) {
   HONE_ASSIGN(const std::int64_t device, device_row(key.device));
   HONE_ASSIGN(const std::int64_t environment, environment_row(key.device));
   HONE_ASSIGN(const std::int64_t generation, begin_generation(fmt::format("record of {} {} {}: {}", key.kernel, dtypes_text(key),
@@ -130,7 +130,7 @@ Result<void> SqliteStore::put_record(std::int64_t session, const RecordKey& key,
   return insert.run("write the record");
 }
 
-Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape) {
+Result<std::vector<Record>> SqlStore::read_records(const RecordKey& key, const std::vector<Parameter>& parameters, bool any_shape) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   constexpr std::string_view kServed = "state <> 'withdrawn' AND (?13 = 0 OR state <> 'candidate')";
@@ -161,16 +161,16 @@ Result<std::vector<Record>> SqliteStore::read_records(const RecordKey& key, cons
   }
 }
 
-Result<std::optional<Record>> SqliteStore::find_record(const RecordKey& key, const std::vector<Parameter>& parameters) {
+Result<std::optional<Record>> SqlStore::find_record(const RecordKey& key, const std::vector<Parameter>& parameters) {
   HONE_ASSIGN(std::vector<Record> found, read_records(key, parameters, false));
   return found.empty() ? std::optional<Record>() : std::optional(std::move(found.front()));
 }
 
-Result<std::vector<Record>> SqliteStore::records_of(const RecordKey& key, const std::vector<Parameter>& parameters) {
+Result<std::vector<Record>> SqlStore::records_of(const RecordKey& key, const std::vector<Parameter>& parameters) {
   return read_records(key, parameters, true);
 }
 
-Result<Compiled> SqliteStore::load_code(const Record& record) {
+Result<Compiled> SqlStore::load_code(const Record& record) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select, database().prepare(fmt::format("SELECT {} FROM record WHERE id = ?", kCodeColumns)));
@@ -178,7 +178,7 @@ Result<Compiled> SqliteStore::load_code(const Record& record) {
   HONE_ASSIGN(const bool row, select.step("look up a record's code"));
   const Sealed code = row ? read_sealed(select) : Sealed{};
   if (code.identity.artifact.empty() || code.identity.configuration != record.configuration_text) {
-    return Error{ErrorCode::kNotFound, fmt::format("the store {} no longer has code of {}", path_.string(), subject(record))};
+    return Error{ErrorCode::kNotFound, fmt::format("the store {} no longer has code of {}", place_, subject(record))};
   }
   HONE_ASSIGN(const CodeState state, state_of(code));
   if (state != CodeState::kTrusted) {
@@ -190,22 +190,22 @@ Result<Compiled> SqliteStore::load_code(const Record& record) {
   HONE_ASSIGN(compiled.artifact, read_artifact(code.identity.artifact));
   if (compiled.artifact == nullptr || (!code.identity.content.empty() && fingerprint(compiled.artifact->bytes) != code.identity.content)) {
     return Error{ErrorCode::kNotFound,
-                 fmt::format("the store {} has no compiled code {}, or it is damaged: compile the configuration again", path_.string(),
+                 fmt::format("the store {} has no compiled code {}, or it is damaged: compile the configuration again", place_,
                              code.identity.artifact)};
   }
   compiled.symbols = read_json_list(code.identity.symbols);
   return compiled;
 }
 
-Error SqliteStore::refusal(const Record& record) const {
+Error SqlStore::refusal(const Record& record) const {
   if (record.code == CodeState::kBroken) {
     return {ErrorCode::kStore, fmt::format("the record of {} in the store {} was modified after it was written: its configuration, source "
                                            "and code do not match, so it is not launched. Tune the problem again",
-                                           subject(record), path_.string())};
+                                           subject(record), place_)};
   }
   return {ErrorCode::kStore, fmt::format("the compiled code in the store {0} is not yours{1}, and is not launched until you trust it: hone "
                                          "trust {0}, or EngineOptions::trust_store in a program (docs/trust.md)",
-                                         path_.string(), no_key_.empty() ? "" : " as far as can be told (" + no_key_ + ")")};
+                                         place_, no_key_.empty() ? "" : " as far as can be told (" + no_key_ + ")")};
 }
 
 }  // namespace cache

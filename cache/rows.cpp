@@ -143,7 +143,7 @@ void bind_key(Statement& statement, const RecordKey& key) {
 
 std::string stated_records() {
   return fmt::format(
-      "asked AS (SELECT * FROM record WHERE {} AND (?11 IS NULL OR shape = ?11) AND generation <= ?12), "
+      "asked AS (SELECT * FROM record WHERE {} AND (CAST(?11 AS TEXT) IS NULL OR shape = ?11) AND generation <= ?12), "
       "stated AS (SELECT *, COALESCE((SELECT s.state FROM record_state s WHERE s.record = asked.id AND s.generation <= ?12 "
       "ORDER BY s.generation DESC LIMIT 1), 'candidate') AS state FROM asked)",
       kKeyCondition);

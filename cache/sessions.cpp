@@ -5,14 +5,15 @@
 
 #include "cache/owner.hpp"
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 #include "engine/base/digest.hpp"
 #include "hone/version.h"
 
 namespace hone::cache {
 namespace {
 
-// An owner that cannot be seen (in another container) counts as alive for this long after it last wrote: longer than any trial takes.
+// An owner that cannot be seen (on another host, in another container) counts as alive for this long after it last wrote: longer than any
+// trial takes.
 constexpr double kUnseenSeconds = 600.0;
 
 bool owner_alive(std::string_view owner, double seconds_since_update) {
@@ -62,11 +63,10 @@ Result<SessionInfo> read_session(Statement& row) {
 
 }  // namespace
 
-Result<std::int64_t> SqliteStore::device_row(const DeviceInfo& info) {
+Result<std::int64_t> SqlStore::device_row(const DeviceInfo& info) {
   const DeviceKey key = device_key(info);
-  HONE_ASSIGN(Statement insert,
-              database().prepare("INSERT OR IGNORE INTO device (digest, product, architecture, mig_profile, share, properties) "
-                                 "VALUES (?, ?, ?, ?, ?, ?)"));
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO device (digest, product, architecture, mig_profile, share, properties) "
+                                                   "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"));
   insert.text(key.digest).text(info.product).text(info.architecture).text(info.mig_profile).text(info.share).text(key.properties);
   HONE_TRY(insert.run("record the device"));
   HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM device WHERE digest = ?"));
@@ -75,13 +75,13 @@ Result<std::int64_t> SqliteStore::device_row(const DeviceInfo& info) {
   return select.read_integer();
 }
 
-Result<std::int64_t> SqliteStore::environment_row(const DeviceInfo& info) {
+Result<std::int64_t> SqlStore::environment_row(const DeviceInfo& info) {
   utsname host{};
   uname(&host);
   const std::string environment = json_text(info.environment);
   const std::string key = digest(json_text(std::vector<std::string>{environment, host.nodename, host.release, HONE_VERSION}));
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT OR IGNORE INTO environment (digest, device, host, kernel_release, hone_version) "
-                                                   "VALUES (?, ?, ?, ?, ?)"));
+  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO environment (digest, device, host, kernel_release, hone_version) "
+                                                   "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"));
   insert.text(key).text(environment).text(host.nodename).text(host.release).text(HONE_VERSION);
   HONE_TRY(insert.run("record the environment"));
   HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM environment WHERE digest = ?"));
@@ -90,138 +90,147 @@ Result<std::int64_t> SqliteStore::environment_row(const DeviceInfo& info) {
   return select.read_integer();
 }
 
-Result<std::int64_t> SqliteStore::begin_session(const SessionKey& key, const std::string& budget) {
+Result<std::int64_t> SqlStore::begin_session(const SessionKey& key, const std::string& budget) {
   constexpr std::string_view kDoing = "begin a session";
   HONE_TRY(check_key(key.record));
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_ASSIGN(const std::int64_t device, device_row(key.record.device));
-  HONE_ASSIGN(const std::int64_t environment, environment_row(key.record.device));
-  HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO session (kernel, source_hash, dtype, shape, layout, alignment, device, "
-                                                   "input_profile, objective, accuracy_bound, timing_profile, strategy, "
-                                                   "strategy_parameters, seed, budget, device_id, device_uuid, environment, owner, "
-                                                   "created_at, updated_at, state) "
-                                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')"));
-  const RecordKey& record = key.record;
-  insert.text(record.kernel).text(record.source_hash).text(dtypes_text(record)).text(text(record.problem.shape));
-  insert.text(record.layout).integer(record.alignment).integer(device);
-  bind_purpose(insert, record.purpose);
-  insert.text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed)).text(budget);
-  const std::string now = utc_now();
-  insert.text(record.device.id).text(record.device.uuid).integer(environment).text(this_owner()).text(now).text(now);
-  HONE_TRY(insert.run(kDoing));
-  const std::int64_t id = database().last_row();
-  HONE_TRY(transaction.commit(kDoing));
-  running_.insert(id);
-  return id;
+  return written([&]() -> Result<std::int64_t> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing, Writers::kMany));
+    HONE_ASSIGN(const std::int64_t device, device_row(key.record.device));
+    HONE_ASSIGN(const std::int64_t environment, environment_row(key.record.device));
+    HONE_ASSIGN(Statement insert,
+                database().prepare("INSERT INTO session (kernel, source_hash, dtype, shape, layout, alignment, device, "
+                                   "input_profile, objective, accuracy_bound, timing_profile, strategy, "
+                                   "strategy_parameters, seed, budget, device_id, device_uuid, environment, owner, "
+                                   "created_at, updated_at, state) "
+                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running') RETURNING id"));
+    const RecordKey& record = key.record;
+    insert.text(record.kernel).text(record.source_hash).text(dtypes_text(record)).text(text(record.problem.shape));
+    insert.text(record.layout).integer(record.alignment).integer(device);
+    bind_purpose(insert, record.purpose);
+    insert.text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed)).text(budget);
+    const std::string now = utc_now();
+    insert.text(record.device.id).text(record.device.uuid).integer(environment).text(this_owner()).text(now).text(now);
+    HONE_ASSIGN(const std::int64_t id, insert.run_for_integer(kDoing));
+    HONE_TRY(transaction.commit(kDoing));
+    running_.insert(id);
+    return id;
+  });
 }
 
-Result<std::optional<SessionInfo>> SqliteStore::resume_session(const SessionKey& key) {
+Result<std::optional<SessionInfo>> SqlStore::resume_session(const SessionKey& key) {
   constexpr std::string_view kDoing = "resume a session";
   const std::lock_guard lock(mutex_);
   // Under the write lock from the first look on, so that two processes cannot both see the owner gone.
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_ASSIGN(Statement select,
-              database().prepare(
-                  fmt::format("SELECT id, owner, (julianday('now') - julianday(updated_at)) * 86400 FROM session WHERE {} AND shape = ? "
-                              "AND strategy = ? AND strategy_parameters = ? AND seed = ? AND state = 'running' ORDER BY id DESC",
-                              kKeyCondition)));
-  bind_key(select, key.record);
-  select.text(text(key.record.problem.shape)).text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed));
-  std::int64_t id = 0;
-  for (;;) {
-    HONE_ASSIGN(const bool row, select.step(kDoing));
-    if (!row) {
-      return std::optional<SessionInfo>();
+  return written([&]() -> Result<std::optional<SessionInfo>> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+    HONE_ASSIGN(Statement select, database().prepare(fmt::format(
+                                      "SELECT id, owner, {} FROM session WHERE {} AND shape = ? "
+                                      "AND strategy = ? AND strategy_parameters = ? AND seed = ? AND state = 'running' ORDER BY id DESC",
+                                      database().seconds_since("updated_at"), kKeyCondition)));
+    bind_key(select, key.record);
+    select.text(text(key.record.problem.shape)).text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed));
+    std::int64_t id = 0;
+    for (;;) {
+      HONE_ASSIGN(const bool row, select.step(kDoing));
+      if (!row) {
+        return std::optional<SessionInfo>();
+      }
+      id = select.read_integer();
+      const std::string owner = select.read_text();
+      if (!owner_alive(owner, select.read_real())) {
+        break;
+      }
     }
-    id = select.read_integer();
-    const std::string owner = select.read_text();
-    if (!owner_alive(owner, select.read_real())) {
-      break;
+    select.reset();
+    HONE_ASSIGN(Statement update,
+                database().prepare("UPDATE session SET owner = ?, updated_at = ?, device_id = ?, device_uuid = ? WHERE id = ?"));
+    update.text(this_owner()).text(utc_now()).text(key.record.device.id).text(key.record.device.uuid).integer(id);
+    HONE_TRY(update.run(kDoing));
+    HONE_ASSIGN(const std::vector<SessionInfo> found, read_sessions(id));
+    if (found.empty()) {
+      return Error{
+          ErrorCode::kStore,
+          fmt::format("the store is damaged: session {} can be found by its key but not by its number; see `PRAGMA integrity_check`", id)};
     }
-  }
-  select.reset();
-  HONE_ASSIGN(Statement update,
-              database().prepare("UPDATE session SET owner = ?, updated_at = ?, device_id = ?, device_uuid = ? WHERE id = ?"));
-  update.text(this_owner()).text(utc_now()).text(key.record.device.id).text(key.record.device.uuid).integer(id);
-  HONE_TRY(update.run(kDoing));
-  HONE_ASSIGN(const std::vector<SessionInfo> found, read_sessions(id));
-  if (found.empty()) {
-    return Error{
-        ErrorCode::kStore,
-        fmt::format("the store is damaged: session {} can be found by its key but not by its number; see `PRAGMA integrity_check`", id)};
-  }
-  HONE_TRY(transaction.commit(kDoing));
-  running_.insert(id);
-  return std::optional(found.front());
+    HONE_TRY(transaction.commit(kDoing));
+    running_.insert(id);
+    return std::optional(found.front());
+  });
 }
 
-Result<void> SqliteStore::touch_session(std::int64_t session, double elapsed_seconds) {
+Result<void> SqlStore::touch_session(std::int64_t session, double elapsed_seconds) {
   HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET elapsed_seconds = ?, updated_at = ? WHERE id = ?"));
   update.real(elapsed_seconds).text(utc_now()).integer(session);
   HONE_TRY(update.run("update the session"));
   if (database().changes() == 0) {
-    return Error{ErrorCode::kNotFound, fmt::format("the store {} has no session {}", path_.string(), session)};
+    return Error{ErrorCode::kNotFound, fmt::format("the store {} has no session {}", place_, session)};
   }
   return {};
 }
 
-Result<bool> SqliteStore::finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
-                                         double elapsed_seconds, std::optional<std::int64_t> compared_with) {
+Result<bool> SqlStore::finish_session(std::int64_t session, const RecordKey& key, const std::optional<Record>& record,
+                                      double elapsed_seconds, std::optional<std::int64_t> compared_with) {
   constexpr std::string_view kDoing = "finish the session";
   HONE_TRY(check_key(key));
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_TRY(touch_session(session, elapsed_seconds));
-  HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET state = 'done', owner = '' WHERE id = ?"));
-  update.integer(session);
-  HONE_TRY(update.run(kDoing));
-  bool wins = false;
-  if (record) {
-    // Another session may have written one since this one looked.
-    HONE_ASSIGN(wins, takes_over(key, *record, compared_with));
-    if (wins) {
-      HONE_TRY(put_record(session, key, *record));
+  return written([&]() -> Result<bool> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+    HONE_TRY(touch_session(session, elapsed_seconds));
+    HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET state = 'done', owner = '' WHERE id = ?"));
+    update.integer(session);
+    HONE_TRY(update.run(kDoing));
+    bool wins = false;
+    if (record) {
+      // Another session may have written one since this one looked.
+      HONE_ASSIGN(wins, takes_over(key, *record, compared_with));
+      if (wins) {
+        HONE_TRY(put_record(session, key, *record));
+      }
     }
-  }
-  HONE_TRY(transaction.commit(kDoing));
-  running_.erase(session);
-  return wins;
+    HONE_TRY(transaction.commit(kDoing));
+    running_.erase(session);
+    return wins;
+  });
 }
 
-Result<bool> SqliteStore::keep_record(std::int64_t session, const RecordKey& key, const Record& record) {
+Result<bool> SqlStore::keep_record(std::int64_t session, const RecordKey& key, const Record& record) {
   constexpr std::string_view kDoing = "keep the best so far";
   HONE_TRY(check_key(key));
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_ASSIGN(const bool wins, takes_over(key, record, std::nullopt));
-  if (wins) {
-    HONE_TRY(put_record(session, key, record));
-  }
-  HONE_TRY(transaction.commit(kDoing));
-  return wins;
+  return written([&]() -> Result<bool> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
+    HONE_ASSIGN(const bool wins, takes_over(key, record, std::nullopt));
+    if (wins) {
+      HONE_TRY(put_record(session, key, record));
+    }
+    HONE_TRY(transaction.commit(kDoing));
+    return wins;
+  });
 }
 
-Result<void> SqliteStore::release_session(std::int64_t session, double elapsed_seconds) {
+Result<void> SqlStore::release_session(std::int64_t session, double elapsed_seconds) {
   constexpr std::string_view kDoing = "release the session";
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_TRY(touch_session(session, elapsed_seconds));
-  HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET owner = '' WHERE id = ? AND owner = ? AND state = 'running'"));
-  update.integer(session).text(this_owner());
-  HONE_TRY(update.run(kDoing));
-  HONE_TRY(transaction.commit(kDoing));
-  running_.erase(session);
-  return {};
+  return written([&]() -> Result<void> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing, Writers::kMany));
+    HONE_TRY(touch_session(session, elapsed_seconds));
+    HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET owner = '' WHERE id = ? AND owner = ? AND state = 'running'"));
+    update.integer(session).text(this_owner());
+    HONE_TRY(update.run(kDoing));
+    HONE_TRY(transaction.commit(kDoing));
+    running_.erase(session);
+    return {};
+  });
 }
 
-Result<std::vector<SessionInfo>> SqliteStore::sessions() {
+Result<std::vector<SessionInfo>> SqlStore::sessions() {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   return read_sessions(std::nullopt);
 }
 
-Result<std::vector<SessionInfo>> SqliteStore::read_sessions(std::optional<std::int64_t> only) {
+Result<std::vector<SessionInfo>> SqlStore::read_sessions(std::optional<std::int64_t> only) {
   // The best of the final round where there was one: its times alone decide.
   HONE_ASSIGN(
       Statement select,
@@ -233,8 +242,9 @@ Result<std::vector<SessionInfo>> SqliteStore::read_sessions(std::optional<std::i
           "coalesce((SELECT min(f.median_us) FROM trial t JOIN final_measurement f ON f.trial = t.id "
           "WHERE t.session = s.id AND t.outcome = 'ok'), "
           "(SELECT min(median_us) FROM trial WHERE session = s.id AND outcome = 'ok')), "
-          "s.owner, (julianday('now') - julianday(s.updated_at)) * 86400 "
-          "FROM session s JOIN device d ON d.id = s.device WHERE ?1 IS NULL OR s.id = ?1 ORDER BY s.id"));
+          "s.owner, " +
+          database().seconds_since("s.updated_at") +
+          " FROM session s JOIN device d ON d.id = s.device WHERE CAST(?1 AS BIGINT) IS NULL OR s.id = CAST(?1 AS BIGINT) ORDER BY s.id"));
   only ? select.integer(*only) : select.null();
   std::vector<SessionInfo> all;
   for (;;) {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "cache/rows.hpp"
-#include "cache/sqlite_store.hpp"
+#include "cache/sql_store.hpp"
 
 namespace hone::cache {
 namespace {
@@ -47,39 +47,41 @@ Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameter
 
 }  // namespace
 
-Result<void> SqliteStore::add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
-                                    double elapsed_seconds) {
+Result<void> SqlStore::add_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
+                                 double elapsed_seconds) {
   const std::lock_guard lock(mutex_);
-  HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
-  HONE_TRY(touch_session(session, elapsed_seconds));
-  HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM trial WHERE session = ? AND position = ?"));
-  select.integer(session).text(text(trial.position));
-  HONE_ASSIGN(const bool known, select.step(kDoing));
-  std::int64_t row = known ? select.read_integer() : 0;
-  select.reset();
-  if (known && !trial.final_round) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("session {} already has a trial of position {} ({}): a configuration is tried once", session,
-                             text(trial.position), text(parameters, trial.configuration))};
-  }
-  if (!known) {
-    HONE_ASSIGN(row, insert_trial(session, parameters, trial, elapsed_seconds));
-  }
-  if (trial.final_round) {
-    HONE_TRY(trial.outcome == Outcome::kOk ? put_final_measurement(row, trial) : fail_trial(row, trial));
-  }
-  return transaction.commit(kDoing);
+  return written([&]() -> Result<void> {
+    HONE_ASSIGN(Transaction transaction, begin_write(kDoing, Writers::kMany));
+    HONE_TRY(touch_session(session, elapsed_seconds));
+    HONE_ASSIGN(Statement select, database().prepare("SELECT id FROM trial WHERE session = ? AND position = ?"));
+    select.integer(session).text(text(trial.position));
+    HONE_ASSIGN(const bool known, select.step(kDoing));
+    std::int64_t row = known ? select.read_integer() : 0;
+    select.reset();
+    if (known && !trial.final_round) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("session {} already has a trial of position {} ({}): a configuration is tried once", session,
+                               text(trial.position), text(parameters, trial.configuration))};
+    }
+    if (!known) {
+      HONE_ASSIGN(row, insert_trial(session, parameters, trial, elapsed_seconds));
+    }
+    if (trial.final_round) {
+      HONE_TRY(trial.outcome == Outcome::kOk ? put_final_measurement(row, trial) : fail_trial(row, trial));
+    }
+    return transaction.commit(kDoing);
+  });
 }
 
-Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
-                                               double elapsed_seconds) {
+Result<std::int64_t> SqlStore::insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
+                                            double elapsed_seconds) {
   HONE_ASSIGN(Statement insert,
               database().prepare(
                   "INSERT INTO trial (session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, "
                   "shared_bytes, occupancy, compile_seconds, validate_seconds, time_seconds, overhead_seconds, input_seed, max_error, "
                   "artifact, device, factor, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, "
                   "memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at, elapsed_seconds) VALUES "
-                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"));
   insert.integer(session)
       .text(text(trial.position))
       .text(text(parameters, trial.configuration))
@@ -96,16 +98,20 @@ Result<std::int64_t> SqliteStore::insert_trial(std::int64_t session, const std::
   }
   bind_readings(insert, trial.readings);
   insert.text(utc_now()).real(elapsed_seconds);
-  HONE_TRY(insert.run(kDoing));
-  return database().last_row();
+  return insert.run_for_integer(kDoing);
 }
 
-Result<void> SqliteStore::put_final_measurement(std::int64_t trial_row, const Trial& trial) {
+Result<void> SqlStore::put_final_measurement(std::int64_t trial_row, const Trial& trial) {
   HONE_ASSIGN(Statement insert,
               database().prepare(
-                  "INSERT OR REPLACE INTO final_measurement (trial, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, "
+                  "INSERT INTO final_measurement (trial, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, "
                   "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, device, created_at) "
-                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (trial) DO UPDATE SET samples = excluded.samples, "
+                  "median_us = excluded.median_us, ci95_low_us = excluded.ci95_low_us, ci95_high_us = excluded.ci95_high_us, "
+                  "raced_out = excluded.raced_out, by_graph = excluded.by_graph, sm_clock_mhz = excluded.sm_clock_mhz, "
+                  "memory_clock_mhz = excluded.memory_clock_mhz, temperature_c = excluded.temperature_c, power_w = excluded.power_w, "
+                  "throttle_reasons = excluded.throttle_reasons, discarded_samples = excluded.discarded_samples, "
+                  "device = excluded.device, created_at = excluded.created_at"));
   insert.integer(trial_row);
   bind_measurement(insert, trial.measurement);
   bind_readings(insert, trial.readings);
@@ -113,14 +119,14 @@ Result<void> SqliteStore::put_final_measurement(std::int64_t trial_row, const Tr
   return insert.run(kDoing);
 }
 
-Result<void> SqliteStore::fail_trial(std::int64_t trial_row, const Trial& trial) {
+Result<void> SqlStore::fail_trial(std::int64_t trial_row, const Trial& trial) {
   // Right once and wrong in the final round: no configuration to keep. Its first samples stay for whoever looks into it.
   HONE_ASSIGN(Statement update, database().prepare("UPDATE trial SET outcome = ?, detail = ? WHERE id = ?"));
   update.text(name(trial.outcome)).text(trial.detail).integer(trial_row);
   return update.run(kDoing);
 }
 
-Result<std::vector<Trial>> SqliteStore::trials(std::int64_t session, const std::vector<Parameter>& parameters) {
+Result<std::vector<Trial>> SqlStore::trials(std::int64_t session, const std::vector<Parameter>& parameters) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
   HONE_ASSIGN(Statement select,

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/store/store.hpp"
+#include "engine/store/store_server.hpp"
 
 namespace hone::cache {
 namespace {
@@ -88,12 +88,14 @@ namespace hone {
 
 Result<void> trust_store(const std::filesystem::path& path, bool trusted) {
   std::error_code failure;
-  const std::filesystem::path file = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
+  const std::filesystem::path file = is_store_server(path)
+                                         ? std::filesystem::path(store_name(path))
+                                         : std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
   if (path.empty() || failure || file.string().find('\n') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("'{}' cannot be the path of a store", path.string())};
   }
   if (trusted) {
-    HONE_TRY(open_store(file, StoreMode::kReadOnly));
+    HONE_TRY(open_store(is_store_server(path) ? path : file, StoreMode::kReadOnly));
   }
   std::vector<std::filesystem::path> list = cache::read_list();
   std::erase(list, file);

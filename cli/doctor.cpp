@@ -6,6 +6,7 @@
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/device/library.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/worker/worker.hpp"
 #include "hone/version.h"
@@ -59,13 +60,17 @@ Result<std::string> worker() {
 }
 
 Result<std::string> store(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) {
+  if (!may_have_store(path)) {
     return fmt::format("{} (made by the first hone tune)", path.string());
   }
-  HONE_ASSIGN(const auto opened, open_store(path, StoreMode::kReadOnly));
+  Result<std::unique_ptr<Store>> found = open_store(path, StoreMode::kReadOnly);
+  if (!found && found.error().code == ErrorCode::kNotFound) {
+    return fmt::format("{} (made by the first hone tune)", store_name(path));
+  }
+  HONE_ASSIGN(const auto opened, std::move(found));
   HONE_ASSIGN(const auto sessions, opened->sessions());
   HONE_TRY(check_store_writable(path));
-  return fmt::format("{} ({} sessions)", path.string(), sessions.size());
+  return fmt::format("{} ({} sessions)", store_name(path), sessions.size());
 }
 
 /// Libraries that implement operations.

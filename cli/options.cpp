@@ -13,6 +13,7 @@
 #include "cli/operations.hpp"
 #include "cli/registry.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone::cli {
@@ -93,8 +94,9 @@ ReadOptions find_flags(const cxxopts::ParseResult& arguments) {
 }
 
 void add_store_option(cxxopts::Options& options) {
-  options.add_options()("store", fmt::format("the store (default: {})", default_store_path().string()), cxxopts::value<std::string>(),
-                        "FILE");
+  options.add_options()("store",
+                        fmt::format("the store: a file, or postgres://USER@HOST/DATABASE (default: {})", store_name(default_store_path())),
+                        cxxopts::value<std::string>(), "FILE|URL");
 }
 
 void add_fix_option(cxxopts::Options& options, const std::string& help) {
@@ -284,8 +286,11 @@ Result<std::unique_ptr<Store>> open_to_read(const std::filesystem::path& path, T
 }
 
 Result<std::unique_ptr<Store>> open_existing_store(const cxxopts::ParseResult& arguments, Trust trust) {
-  std::error_code failed;
-  return std::filesystem::exists(store_path(arguments), failed) ? open_to_read(store_path(arguments), trust) : std::unique_ptr<Store>();
+  if (!may_have_store(store_path(arguments))) {
+    return std::unique_ptr<Store>();
+  }
+  Result<std::unique_ptr<Store>> store = open_to_read(store_path(arguments), trust);
+  return !store && store.error().code == ErrorCode::kNotFound ? std::unique_ptr<Store>() : std::move(store);
 }
 
 }  // namespace hone::cli

@@ -14,6 +14,7 @@
 #include "engine/base/names.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/store/portfolio_lookup.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/tune/portfolio_session.hpp"
 #include "engine/tune/warm.hpp"
 
@@ -180,7 +181,7 @@ Result<Output> add_one(const cxxopts::ParseResult& arguments, const std::string&
 
 /// From what the store has of the sessions, without a device.
 Result<Output> remake(const cxxopts::ParseResult& arguments) {
-  if (!std::filesystem::exists(store_path(arguments))) {
+  if (!may_have_store(store_path(arguments))) {
     return Error{ErrorCode::kNotFound, fmt::format("no store at {}: nothing has been tuned into it yet", store_path(arguments).string())};
   }
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));

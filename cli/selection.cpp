@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/store/store_server.hpp"
+
 namespace hone::cli {
 
 namespace {
@@ -81,7 +83,7 @@ Error no_record(const cxxopts::ParseResult& arguments, const Subject& subject, c
                            arguments["kernel"].as<std::string>(), elsewhere ? "cuda:0" : target.device.info.id,
                            subject.recorded ? "" : fmt::format(" --dtype {}", name(target.problem.dtype)),
                            target.problem.shape.empty() ? "" : fmt::format(" --shape {}", text(target.problem.shape)),
-                           store_path(arguments).string())};
+                           store_name(store_path(arguments)))};
 }
 
 }  // namespace hone::cli

@@ -215,10 +215,13 @@ Result<Output> describe_file(const std::string& file, const cxxopts::ParseResult
 
 /// What the store knows of the kernel's expectations; nothing where it has none, or where there is no store.
 Result<Evidence> find_evidence(const KernelSpec& spec, const DeviceInfo& device, const cxxopts::ParseResult& arguments) {
-  if (spec.expectations.empty() || !std::filesystem::exists(store_path(arguments))) {
+  if (spec.expectations.empty()) {
     return Evidence();
   }
-  HONE_ASSIGN(const std::unique_ptr<Store> store, open_to_read(store_path(arguments)));
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
+  if (store == nullptr) {
+    return Evidence();
+  }
   HONE_ASSIGN(std::vector<ExpectationEvidence> evidence, expectation_evidence(spec, device, *store));
   return Evidence(std::move(evidence));
 }

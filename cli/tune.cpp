@@ -19,6 +19,7 @@
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/store/operation_lookup.hpp"
 #include "engine/store/portfolio_lookup.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/tune/operation_session.hpp"
 
 namespace hone::cli {
@@ -103,7 +104,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"given", given_json(request.measure.given)},
               {"accuracy_bound", request.measure.max_error > 0.0 ? Json(request.measure.max_error) : Json()},
               {"likely", name(request.likely)},
-              {"store", store.string()},
+              {"store", store_name(store)},
               {"space",
                {{"cartesian", json(report.cartesian)},
                 {"size", json(report.valid)},
@@ -183,10 +184,10 @@ std::string kept_text(const TuneRequest& request, const TuneReport& report, cons
   const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
   std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
   if (!report.faster_record) {
-    return lines + fmt::format("speedup  {:.2f}x, stored in {} (session {})\n", report.speedup, store.string(), report.session);
+    return lines + fmt::format("speedup  {:.2f}x, stored in {} (session {})\n", report.speedup, store_name(store), report.session);
   }
   const Record& record = *report.faster_record;
-  lines += fmt::format("speedup  {:.2f}x, in {} as session {}\n", report.speedup, store.string(), report.session);
+  lines += fmt::format("speedup  {:.2f}x, in {} as session {}\n", report.speedup, store_name(store), report.session);
   return lines + fmt::format("record   remains that of session {}, which is not clearly slower: {}, {}\n", record.session,
                              duration(record.measurement.median_us), text(request.spec.parameters, record.configuration));
 }
@@ -294,7 +295,7 @@ TuneRequest request_of(const OperationRequest& request, const KernelReport& kern
 Error interrupted_early(const std::filesystem::path& store) {
   return {ErrorCode::kCancelled,
           fmt::format("interrupted before any configuration was found correct. The trials are in {}; the same command resumes",
-                      store.string())};
+                      store_name(store))};
 }
 
 int exit_code(bool interrupted, bool found) {
@@ -312,7 +313,7 @@ Json operation_json(const OperationRequest& request, const OperationReport& repo
               {"strategy", request.common.strategy},
               {"seed", request.common.seed},
               {"budget", text(request.common.budget)},
-              {"store", store.string()},
+              {"store", store_name(store)},
               {"trials", report.trials},
               {"seconds", report.seconds},
               {"kernel", nullptr},
@@ -365,7 +366,7 @@ std::string operation_text(const OperationRequest& request, const OperationRepor
   const std::string reached = rate_text(rates(*winner.spec, request.problem, *winner.best_us));
   lines += reached.empty() ? "" : fmt::format("rate     {}\n", reached);
   return lines + fmt::format("speedup  {:.2f}x the default of {}; {} is kept in {} (session {})\n", report.speedup,
-                             first_legal(report).spec->name, winner.spec->name, store.string(), winner.tuned->session);
+                             first_legal(report).spec->name, winner.spec->name, store_name(store), winner.tuned->session);
 }
 
 Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSubject& subject) {

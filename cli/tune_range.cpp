@@ -12,6 +12,7 @@
 #include "cli/present.hpp"
 #include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/tune/portfolio_session.hpp"
 
 namespace hone::cli {
@@ -32,7 +33,7 @@ Json range_json(const PortfolioRequest& request, const PortfolioReport& report, 
               {"dtype", made.dtypes},
               {"range", text(made.range)},
               {"budget", text(request.budget)},
-              {"store", store.string()},
+              {"store", store_name(store)},
               {"generation", report.generation},
               {"interrupted", report.interrupted},
               {"seconds", made.seconds},
@@ -81,7 +82,7 @@ std::string range_text(const PortfolioRequest& request, const PortfolioReport& r
   for (const std::string& failure : report.failures) {
     lines += fmt::format("failed   {}\n", failure.substr(0, failure.find('\n')));
   }
-  return lines + fmt::format("stored   in {} as generation {}\n", store.string(), report.generation);
+  return lines + fmt::format("stored   in {} as generation {}\n", store_name(store), report.generation);
 }
 
 Result<void> check_alone(const cxxopts::ParseResult& arguments, const Operation& operation) {

@@ -16,6 +16,7 @@
 #include "cli/tune_range.hpp"
 #include "cli/tune_request.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/store/workload.hpp"
 #include "engine/tune/workload_session.hpp"
 #include "engine/worker/worker.hpp"
@@ -131,7 +132,7 @@ Json workload_json(const Workload& workload, const WorkloadRequest& request, con
               {"seed", request.common.seed},
               {"budget", text(request.budget)},
               {"split", name(request.split)},
-              {"store", request.store.string()},
+              {"store", store_name(request.store)},
               {"interrupted", report.interrupted},
               {"seconds", report.seconds},
               {"weighted_before_us", report.before_us},

@@ -23,6 +23,7 @@ constexpr std::array kVerbs{
     Verb{"records", "list the records in the store, approve, pin, withdraw or roll back", records},
     Verb{"portfolios", "list the portfolios, which choose configurations for shapes that nobody tuned", portfolios},
     Verb{"warm", "compile the portfolios' configurations ahead of time", warm_up},
+    Verb{"store", "look after stores: copy, bring together, check, make smaller", store_upkeep},
     Verb{"trust", "allow launching the compiled code of a store from elsewhere", trust},
     Verb{"doctor", "report what was found, what is missing, and what that costs", doctor},
 };

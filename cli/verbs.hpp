@@ -28,6 +28,7 @@ int sessions(int argc, char** argv);
 int report_sessions(int argc, char** argv);
 int portfolios(int argc, char** argv);
 int warm_up(int argc, char** argv);
+int store_upkeep(int argc, char** argv);
 int trust(int argc, char** argv);
 int doctor(int argc, char** argv);
 

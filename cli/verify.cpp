@@ -16,6 +16,7 @@
 #include "cli/registry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone::cli {
@@ -189,7 +190,7 @@ int verify(int argc, char** argv) {
     }
     Json object{{"device", request.device.info.id},
                 {"product", request.device.info.product},
-                {"store", store_path(arguments).string()},
+                {"store", store_name(store_path(arguments))},
                 {"bad", std::ranges::count_if(*verified, bad)},
                 {"records", Json::array()}};
     for (const Verified& one : *verified) {

@@ -4,6 +4,7 @@
 #include "engine/c/call.hpp"
 #include "engine/store/record_history.hpp"
 #include "engine/store/store.hpp"
+#include "engine/store/store_server.hpp"
 
 struct hone_records {
   struct Listed {
@@ -22,8 +23,7 @@ static_assert(static_cast<int>(RecordState::kCandidate) == HONE_RECORD_CANDIDATE
 /// A store that is there.
 Result<std::unique_ptr<Store>> open_existing(const char* store, StoreMode mode) {
   const std::filesystem::path path = store == nullptr || *store == '\0' ? default_store_path() : std::filesystem::path(store);
-  std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) {
+  if (!may_have_store(path)) {
     return Error{ErrorCode::kNotFound, fmt::format("there is no store at {}: tuning makes one", path.string())};
   }
   return open_store(path, mode);

@@ -6,6 +6,7 @@
 
 #include "engine/kernel/static_fields.hpp"
 #include "engine/runtime/launch_range.hpp"
+#include "engine/store/store_server.hpp"
 
 namespace hone {
 namespace {
@@ -32,6 +33,9 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   std::erase_if(libraries, [&](const LibraryKernel* library) { return core->names_.is_default_forced(library->name()); });
   core->libraries_ = std::make_unique<Libraries>(std::move(libraries));
   const std::filesystem::path path = options.store.empty() ? default_store_path() : options.store;
+  if (is_store_server(path)) {
+    return needs_a_file(path);
+  }
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.background_tuning && !options.given.empty()) {
     return Error{ErrorCode::kInvalidArgument, "background tuning does not support given arrays: use hone tune --input"};

@@ -11,11 +11,15 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 
 #include "engine/base/digest.hpp"
-#include "engine/store/store.hpp"
+#include "engine/store/store_server.hpp"
+#ifdef HONE_TEST_POSTGRES
+#include "postgres_server.hpp"
+#endif
 
 namespace hone::test {
 
@@ -35,7 +39,12 @@ struct Directory {
     fs::permissions(path, fs::perms::owner_all, failure);
     fs::remove_all(path, failure);
   }
+#ifdef HONE_TEST_POSTGRES
+  /// A database of its own on the test's server.
+  [[nodiscard]] fs::path store() const { return url_; }
+#else
   [[nodiscard]] fs::path store() const { return path / "store.db"; }
+#endif
   [[nodiscard]] std::set<std::string> files() const {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(path)) {
@@ -43,6 +52,11 @@ struct Directory {
     }
     return names;
   }
+
+#ifdef HONE_TEST_POSTGRES
+ private:
+  std::string url_ = postgres_server().new_database();
+#endif
 };
 
 /// An environment variable as it is to be while this lives; null: not there.
@@ -161,6 +175,12 @@ inline void must(Result<void> result) { REQUIRE_MESSAGE(result.ok(), (result ? "
 
 /// Runs SQL behind the store's back; the first column of the last row.
 inline std::string raw_sql(const fs::path& file, const std::string& sql) {
+#ifdef HONE_TEST_POSTGRES
+  if (is_store_server(file)) {
+    // Blobs are written in another way.
+    return PostgresServer::sql(file.string(), std::regex_replace(sql, std::regex("x'([0-9a-f]*)'"), R"('\x$1'::bytea)"));
+  }
+#endif
   sqlite3* database = nullptr;
   REQUIRE(sqlite3_open(file.c_str(), &database) == SQLITE_OK);
   std::string last;
@@ -175,6 +195,11 @@ inline std::string raw_sql(const fs::path& file, const std::string& sql) {
   sqlite3_close(database);
   REQUIRE_MESSAGE(code == SQLITE_OK, message);
   return last;
+}
+
+/// Whether the database finds no fault with itself; a server's cannot be asked.
+inline bool is_sound(const fs::path& file) {
+  return is_store_server(file) || (raw_sql(file, "PRAGMA integrity_check") == "ok" && raw_sql(file, "PRAGMA foreign_key_check").empty());
 }
 
 /// A session of `key` that ended with `record`.

@@ -166,6 +166,12 @@ TEST_CASE("--json prints what docs/json.md says: of the store") {
   check("records --set STATE", {"records", "1", "--set", "approved", "--store", store});
   check("records --roll-back GENERATION", {"records", "--roll-back", "1", "--store", store});
   check("records --log", {"records", "--log", "--store", store});
+  check("store info", {"store", "info", "--store", store});
+  check("store check", {"store", "check", "--store", store});
+  check("store pull", {"store", "pull", "--store", store, "--out", directory / "pulled.db"});
+  check("store backup", {"store", "backup", "--store", store, "--out", directory / "backup.db"});
+  check("store prune", {"store", "prune", "--store", store});
+  check("store merge", {"store", "merge", store, "--store", directory / "other.db"});
   check("compare", {"compare", "--spaces", directory / "r.json", "--strategy", "random", "--budgets", "2", "--repeats", "2"});
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// The store on SQLite. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp,
-// record_history.cpp, operations.cpp, portfolios.cpp, compiled.cpp; opening is in open.cpp.
+// The store in a database. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp, record_history.cpp,
+// operations.cpp, portfolios.cpp, compiled.cpp. How a file is opened is in sqlite_open.cpp, how a server in postgres/open.cpp.
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -13,28 +14,28 @@
 
 namespace hone::cache {
 
-/// Opens a file that is known to be there for reading, without leaving anything beside it, and checks that it is a store. One of an
-/// older schema is read as it is.
-/// What a killed writer left half done is rolled back first, where the file may be written: without that nothing could be read.
-struct Reading {
-  Database database;
-  bool immutable = false;                 ///< no lock is held: `stamp` tells whether the file is still the one that was opened
-  std::filesystem::file_time_type stamp;  ///< of the last change
-  std::int64_t version = 0;               ///< of the schema that it is read as
+/// The connection of a store.
+class StoreConnection {
+ public:
+  virtual ~StoreConnection() = default;
+  [[nodiscard]] virtual const Database& database() const = 0;
+  /// The file, or the URL without its passwords: for people, and what is_trusted() asks for.
+  [[nodiscard]] virtual std::string place() const = 0;
+  /// Before a read by who does not write: follows a file that was replaced or has to be recovered.
+  virtual Result<void> prepare_read() = 0;
 };
-Result<Reading> open_for_reading(const std::filesystem::path& path, Patience patience = Patience::kLong);
 
-/// Whether the reading is still of the file as it is now.
-Result<bool> is_current(const Reading& reading, const std::filesystem::path& path);
+/// Of a store that is a file; a kAsItIs becomes what it can be. Errors: as open_store.
+Result<std::unique_ptr<StoreConnection>> connect_file(const std::filesystem::path& path, StoreMode& mode);
 
 /// Thread-safe: one call at a time.
-class SqliteStore final : public Store {
+class SqlStore final : public Store {
  public:
-  SqliteStore(std::filesystem::path path, Reading reading, StoreMode mode, bool trusted, const StoreView& view);
+  SqlStore(std::unique_ptr<StoreConnection> connection, StoreMode mode, bool trusted, const StoreView& view);
   /// Gives up the sessions that this store runs, so that they can be resumed.
-  ~SqliteStore() override;
-  SqliteStore(const SqliteStore&) = delete;
-  SqliteStore& operator=(const SqliteStore&) = delete;
+  ~SqlStore() override;
+  SqlStore(const SqlStore&) = delete;
+  SqlStore& operator=(const SqlStore&) = delete;
 
   Result<std::optional<SessionInfo>> resume_session(const SessionKey& key) override;
   Result<std::int64_t> begin_session(const SessionKey& key, const std::string& budget) override;
@@ -75,11 +76,19 @@ class SqliteStore final : public Store {
   [[nodiscard]] Error refusal(const Record& record) const override;
 
  private:
-  const Database& database() const { return reading_.database; }
-  /// Before a read: a read-only store follows the file where it was replaced or has to be recovered.
-  Result<void> prepare_read();
+  const Database& database() const { return connection_->database(); }
+  Result<void> prepare_read() { return mode_ == StoreMode::kReadWrite ? Result<void>() : connection_->prepare_read(); }
   /// Before a write: the lock, or why there is none.
-  Result<Transaction> begin_write(std::string_view doing);
+  Result<Transaction> begin_write(std::string_view doing, Writers writers = Writers::kOne);
+  /// What `write` brings, which is one transaction. Where that lost its connection to a server, nothing of it was kept: it is made again.
+  template <class Write>
+  auto written(const Write& write) -> decltype(write()) {
+    auto result = write();
+    for (int again = 0; !result && database().was_cut_off() && again < kMostTries; ++again) {
+      result = write();
+    }
+    return result;
+  }
 
   /// Ids of the rows for a device and its environment, made where they are missing. Within a transaction.
   Result<std::int64_t> device_row(const DeviceInfo& info);
@@ -125,9 +134,11 @@ class SqliteStore final : public Store {
   /// The last two columns of a row that is written: code_digest, seal.
   void bind_seal(Statement& statement, const CodeIdentity& identity);
 
+  static constexpr int kMostTries = 20;  // each after the server has come back
+
   std::mutex mutex_;
-  std::filesystem::path path_;
-  Reading reading_;
+  std::unique_ptr<StoreConnection> connection_;
+  std::string place_;
   StoreMode mode_;
   StoreView view_;  ///< of records that are looked up
   bool trusted_;    ///< all code counts as the user's own

@@ -1,0 +1,149 @@
+// Files made of stores: backups, and what applications pull.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "cache/trust.hpp"
+#include "cache/upkeep/tables.hpp"
+#include "engine/store/store_upkeep.hpp"
+
+namespace hone {
+namespace cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Under another name until it is whole.
+struct Draft {
+  fs::path path;
+  explicit Draft(const fs::path& file) : path(fmt::format("{}.{}.part", file.string(), getpid())) { remove(); }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() { remove(); }
+  void remove() const {
+    std::error_code failure;
+    fs::remove(path, failure);
+  }
+};
+
+/// Errors: it is there and may not be replaced.
+Result<void> check_place(const fs::path& file, CopyWhat what) {
+  std::error_code failure;
+  if (!fs::exists(file, failure)) {
+    return {};
+  }
+  if (what == CopyWhat::kAll) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is there already: give another path", file.string())};
+  }
+  HONE_ASSIGN(const auto connection, connect_store(file, StoreMode::kReadOnly));
+  HONE_ASSIGN(const std::int64_t trials, connection->database().scalar("SELECT count(*) FROM trial", "look at what would be replaced"));
+  if (trials > 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} holds {} trials, which a pull would lose: give another path, or bring the stores together with hone store "
+                             "merge",
+                             file.string(), trials)};
+  }
+  return {};
+}
+
+class Copier {
+ public:
+  Copier(const Database& from, const Database& to, bool foreign_out) : from_(from), to_(to), filter_(foreign_out) {}
+
+  Result<void> all(CopyWhat what) {
+    const bool served = what == CopyWhat::kServed;
+    for (const char* const name : {"device", "environment"}) {
+      HONE_TRY(table(name, ""));
+    }
+    HONE_TRY(table("session", served ? "WHERE id IN (SELECT session FROM record UNION SELECT session FROM operation_record)" : ""));
+    for (const char* const name : {"change", "record", "record_state", "operation_record", "portfolio"}) {
+      HONE_TRY(table(name, ""));
+    }
+    if (!served) {
+      HONE_TRY(of_sessions());
+      HONE_TRY(table("model", ""));
+      HONE_TRY(table("compiled", ""));
+    }
+    return artifacts();
+  }
+
+ private:
+  Result<void> table(const std::string& name, const std::string& condition, const std::vector<Cell>& bound = {}) {
+    HONE_ASSIGN(const Table table, table_of_today(name));
+    return each_row(from_, table, fmt::format("SELECT {} FROM {} {}", table.names(), name, condition), bound,
+                    [&](Row& row) -> Result<void> {
+                      if ((name == "record" || name == "compiled") && !filter_.passes(table, row)) {
+                        if (name == "compiled") {
+                          return {};
+                        }
+                        CodeFilter::leave_out(table, row);
+                      }
+                      if (name == "record" || name == "compiled") {
+                        artifacts_.insert(std::get<std::string>(row[table.at("artifact")]));
+                      }
+                      if (name == "compiled") {  // an artifact comes before what refers to it
+                        HONE_TRY(artifact(std::get<std::string>(row[table.at("artifact")])));
+                      }
+                      HONE_TRY(insert_row(to_, table, row));
+                      return {};
+                    });
+  }
+
+  /// One session at a time: their samples are most of a store.
+  Result<void> of_sessions() {
+    const Table ids{.name = "session", .columns = {{"id", "INTEGER"}}};
+    return each_row(from_, ids, "SELECT id FROM session ORDER BY id", {}, [&](Row& session) -> Result<void> {
+      HONE_TRY(table("trial", "WHERE session = ? ORDER BY id", session));
+      HONE_TRY(table("final_measurement", "WHERE trial IN (SELECT id FROM trial WHERE session = ?)", session));
+      return table("control", "WHERE session = ? ORDER BY id", session);
+    });
+  }
+
+  Result<void> artifact(const std::string& digest) {
+    return copied_.insert(digest).second ? table("artifact", "WHERE digest = ?", {digest}) : Result<void>();
+  }
+
+  Result<void> artifacts() {
+    for (const std::string& digest : artifacts_) {
+      HONE_TRY(artifact(digest));
+    }
+    return {};
+  }
+
+  const Database& from_;
+  const Database& to_;
+  CodeFilter filter_;
+  std::set<std::string> artifacts_, copied_;
+};
+
+}  // namespace
+}  // namespace cache
+
+Result<void> copy_store(const std::filesystem::path& store, const std::filesystem::path& file, CopyWhat what) {
+  constexpr std::string_view kDoing = "copy the store";
+  std::error_code failure;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(std::filesystem::absolute(file, failure), failure);
+  HONE_ASSIGN(const auto from, cache::connect_store(store, StoreMode::kReadOnly));
+  if (from->place() == target.string()) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} cannot be copied onto itself", target.string())};
+  }
+  HONE_TRY(cache::check_place(target, what));
+  const cache::Draft draft(target);
+  {
+    HONE_ASSIGN(const auto to, cache::connect_store(draft.path, StoreMode::kReadWrite));
+    HONE_ASSIGN(cache::Transaction reading, cache::Transaction::begin(from->database(), kDoing, cache::Writers::kRead));
+    HONE_ASSIGN(cache::Transaction writing, cache::Transaction::begin(to->database(), kDoing));
+    const bool foreign_out = cache::is_trusted(target) && !cache::is_trusted(from->place());
+    HONE_TRY(cache::Copier(from->database(), to->database(), foreign_out).all(what));
+    HONE_TRY(writing.commit(kDoing));
+    // Whoever has the file open while another takes its place must not find a log of the other one beside it.
+    HONE_TRY(to->database().scalar_text("PRAGMA journal_mode=delete", kDoing));
+  }
+  std::filesystem::rename(draft.path, target, failure);
+  return failure ? Result<void>(Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", target.string(), failure.message())})
+                 : Result<void>();
+}
+
+}  // namespace hone

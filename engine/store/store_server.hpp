@@ -1,0 +1,30 @@
+#pragma once
+// Stores on a server: postgres://USER@HOST:PORT/DATABASE in place of a file's path.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/store/store.hpp"
+
+namespace hone {
+
+/// Whether a store is named by a URL (postgres://, postgresql://) and not by a path.
+bool is_store_server(const std::filesystem::path& store);
+
+/// The store's name for people and for logs: a path as it is, a URL without its passwords.
+std::string store_name(const std::filesystem::path& store);
+
+/// Whether there may be a store: that of a server is known once it is opened.
+bool may_have_store(const std::filesystem::path& store);
+
+/// What a program that launches is told of a store on a server.
+Error needs_a_file(const std::filesystem::path& store);
+
+/// Opens the store that a URL names. Errors, kUnavailable: libpq is not there, or the server cannot be reached; kStore: as open_store.
+using OpenServer = Result<std::unique_ptr<Store>> (*)(const std::string& url, StoreMode mode, Trust trust, const StoreView& view);
+
+/// Defined by the assembled libraries (cmake/HoneTargets.cmake generates it): null in hone::runtime, whose programs wait for no network.
+OpenServer store_server();
+
+}  // namespace hone
