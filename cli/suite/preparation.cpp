@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/options.hpp"
 #include "cli/registry.hpp"
 #include "cli/selection.hpp"
 #include "engine/store/lookup.hpp"
+#include "engine/tune/scratch_store.hpp"
 
 namespace hone::cli::suite {
 namespace {
@@ -13,6 +16,18 @@ namespace {
 /// Whether it says something about the whole run, and not about one case.
 bool ends_the_run(ErrorCode code) {
   return code == ErrorCode::kCancelled || code == ErrorCode::kUnavailable || code == ErrorCode::kStore || code == ErrorCode::kIo;
+}
+/// Whether the suite asks for what is not there: to be mended, and not to be expected.
+bool is_mistake(ErrorCode code) { return code == ErrorCode::kNotFound || code == ErrorCode::kInvalidArgument; }
+
+/// A kernel that cannot even be tried fails like one that was.
+Trial trial_of(const Error& error) {
+  Trial failed;
+  failed.outcome = error.code == ErrorCode::kCompile || error.code == ErrorCode::kBadKernel ? Outcome::kCompileError
+                   : error.code == ErrorCode::kTimeout                                      ? Outcome::kTimeout
+                                                                                            : Outcome::kLaunchFailure;
+  failed.detail = error.message;
+  return failed;
 }
 
 Result<Configuration> recorded_configuration(const TuneRequest& request, const Purpose& purpose, Store* store) {
@@ -25,12 +40,39 @@ Result<Configuration> recorded_configuration(const TuneRequest& request, const P
   return choice.configuration;
 }
 
-Result<Configuration> tuned_configuration(const TuneRequest& request, Store& scratch) {
-  HONE_ASSIGN(const TuneReport report, tune(request, scratch, registry()));
-  if (!report.best) {
-    return Error{ErrorCode::kNotFound, fmt::format("no configuration was right: {}", report.first_failure)};
+/// What became of the default configuration in the sessions of a store, if it failed.
+Result<std::optional<Trial>> failed_default(const TuneRequest& request, Store& store) {
+  HONE_ASSIGN(const Configuration standard, default_for(request.spec, request.problem, request.device.info));
+  HONE_ASSIGN(const std::vector<SessionInfo> sessions, store.sessions());
+  for (const SessionInfo& session : sessions) {
+    HONE_ASSIGN(const std::vector<Trial> trials, store.trials(session.id, request.spec.parameters));
+    const auto found = std::ranges::find(trials, standard, &Trial::configuration);
+    if (found != trials.end() && found->outcome != Outcome::kOk) {
+      return std::optional(*found);
+    }
   }
-  return report.best->configuration;
+  return std::optional<Trial>();
+}
+
+/// The configuration that a session finds. Its store is its own, so that no case depends on those before it.
+Result<void> search(Prepared& prepared) {
+  TuneRequest& request = prepared.request;
+  request.resume = false;
+  HONE_ASSIGN(const ScratchStore scratch, ScratchStore::create());
+  const Result<TuneReport> report = tune(request, scratch.store(), registry());
+  if (report && report->best) {
+    prepared.configuration = report->best->configuration;
+    return {};
+  }
+  if (!report && ends_the_run(report.error().code)) {
+    return report.error();
+  }
+  // The error tells people that results were wrong; the trial tells it to the gate.
+  HONE_ASSIGN(prepared.failed, failed_default(request, scratch.store()));
+  if (prepared.failed) {
+    return {};
+  }
+  return report ? Error{ErrorCode::kDevice, fmt::format("no configuration was right: {}", report->first_failure)} : report.error();
 }
 
 Result<void> fill(const Entry& entry, const Surroundings& around, Prepared& prepared) {
@@ -45,8 +87,7 @@ Result<void> fill(const Entry& entry, const Surroundings& around, Prepared& prep
   prepared.what = fmt::format("{} {} {} {}", request.spec.name, name(request.problem.dtype), text(request.problem.shape), how);
   if (entry.budget) {
     request.budget = *entry.budget;
-    request.resume = false;
-    HONE_ASSIGN(prepared.configuration, tuned_configuration(request, *around.scratch));
+    HONE_TRY(search(prepared));
   } else if (entry.config == "best") {
     HONE_ASSIGN(prepared.configuration, recorded_configuration(request, purpose_within(entry.max_error), around.store));
   } else if (entry.config == "default") {
@@ -72,26 +113,19 @@ Result<Prepared> prepare(const Entry& entry, const Surroundings& around) {
     return prepared;
   }
   const Error broken{filled.error().code, fmt::format("{}: {}", entry.where, filled.error().message)};
-  if (ends_the_run(broken.code)) {
+  if (ends_the_run(broken.code) || is_mistake(broken.code)) {
     return broken;
   }
-  prepared.broken = broken;
+  prepared.failed = trial_of(broken);
   return prepared;
 }
 
 Result<Trial> measure(const Prepared& prepared, const Surroundings& around) {
-  Result<Trial> trial =
-      prepared.broken ? Result<Trial>(*prepared.broken) : run_configuration(prepared.request, prepared.configuration, around.scratch);
-  if (trial || ends_the_run(trial.error().code)) {
-    return trial;
+  if (prepared.failed) {
+    return *prepared.failed;
   }
-  Trial failed;
-  failed.configuration = prepared.configuration;
-  failed.outcome = trial.error().code == ErrorCode::kCompile || trial.error().code == ErrorCode::kBadKernel ? Outcome::kCompileError
-                   : trial.error().code == ErrorCode::kTimeout                                              ? Outcome::kTimeout
-                                                                                                            : Outcome::kLaunchFailure;
-  failed.detail = trial.error().message;
-  return failed;
+  Result<Trial> trial = run_configuration(prepared.request, prepared.configuration, around.scratch);
+  return trial || ends_the_run(trial.error().code) ? std::move(trial) : trial_of(trial.error());
 }
 
 }  // namespace hone::cli::suite

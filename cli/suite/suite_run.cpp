@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace hone::cli::suite {
 namespace {
@@ -16,8 +17,8 @@ constexpr std::size_t kSourceDigits = 12;
 Result<void> prepare_all(const Surroundings& around, const OnProgress& on_progress, SuiteRun& run) {
   for (const Entry& entry : run.file.controls) {
     HONE_ASSIGN(run.controls.emplace_back(), prepare(entry, around));
-    if (run.controls.back().broken) {
-      return *run.controls.back().broken;
+    if (const std::optional<Trial>& failed = run.controls.back().failed) {
+      return Error{ErrorCode::kBadKernel, fmt::format("the control {} fails, so nothing can be compared: {}", entry.name, failed->detail)};
     }
   }
   for (const Entry& entry : run.file.cases) {
@@ -29,6 +30,14 @@ Result<void> prepare_all(const Surroundings& around, const OnProgress& on_progre
   return {};
 }
 
+gate::Expectation expectation_of(const ExpectedCase& recorded) {
+  gate::Expectation expectation{.outcome = recorded.outcome, .runs = {}};
+  for (const RecordedRun& one : recorded.runs) {
+    expectation.runs.push_back(one.level);
+  }
+  return expectation;
+}
+
 /// What counts for the case as the suite defines it now.
 std::optional<gate::Expectation> expectation_of(SuiteRun& run, std::size_t place) {
   const std::string& name = run.file.cases[place].name;
@@ -38,16 +47,12 @@ std::optional<gate::Expectation> expectation_of(SuiteRun& run, std::size_t place
     return std::nullopt;
   }
   // Of a kernel that cannot be read nobody knows what it would be, now or when it was recorded.
-  const bool known = !prepared.broken && !recorded->what.empty();
+  const bool known = !prepared.what.empty() && !recorded->what.empty();
   if ((known && recorded->what != prepared.what) || recorded->control != run.control_of(place)) {
     run.changed.push_back(name);
     return std::nullopt;
   }
-  gate::Expectation expectation{.outcome = recorded->outcome, .runs = {}};
-  for (const RecordedRun& one : recorded->runs) {
-    expectation.runs.push_back(one.level);
-  }
-  return expectation;
+  return expectation_of(*recorded);
 }
 
 void record(const SuiteRun& run, std::size_t place, bool update, Expectations& into) {
@@ -58,11 +63,10 @@ void record(const SuiteRun& run, std::size_t place, bool update, Expectations& i
   }
   ExpectedCase now{.name = name, .what = run.cases[place].what, .control = run.control_of(place), .outcome = finding.outcome, .runs = {}};
   const auto before = std::ranges::find(into.cases, name, &ExpectedCase::name);
-  const bool goes_on = finding.verdict == Verdict::kOk || (finding.verdict == Verdict::kFaster && !update);
   if (before != into.cases.end() && now.what.empty()) {
     now.what = before->what;
   }
-  if (before != into.cases.end() && goes_on) {
+  if (before != into.cases.end() && finding.verdict == Verdict::kOk) {  // else it is at another level now
     now.runs = before->runs;
   }
   if (finding.level) {
@@ -89,7 +93,7 @@ std::string SuiteRun::control_of(std::size_t place) const {
   const Prepared& prepared = controls[*control];
   return fmt::format("{} ({})", prepared.what, prepared.request.spec.source_hash.substr(0, kSourceDigits));
 }
-bool SuiteRun::alarm() const { return std::ranges::any_of(findings, gate::is_alarm, &Finding::verdict); }
+bool SuiteRun::alarm() const { return !changed.empty() || std::ranges::any_of(findings, gate::is_alarm, &Finding::verdict); }
 
 Result<void> measure_all(const Surroundings& around, const OnProgress& on_progress, SuiteRun& run) {
   HONE_TRY(prepare_all(around, on_progress, run));
@@ -100,18 +104,36 @@ Result<void> measure_all(const Surroundings& around, const OnProgress& on_progre
   for (std::size_t place = 0; place < run.file.cases.size(); ++place) {
     request.cases.push_back({run.file.cases[place].name, run.file.cases[place].control, expectation_of(run, place)});
   }
-  request.measure = [&](const gate::Measurable& what) {
-    return measure(what.is_control ? run.controls[what.index] : run.cases[what.index], around);
+  for (const ExpectedCase& one : run.expected ? run.expected->cases : std::vector<ExpectedCase>()) {
+    if (std::ranges::find(run.file.cases, one.name, &Entry::name) == run.file.cases.end()) {
+      request.others.push_back(expectation_of(one));
+    }
+  }
+  // A search that had bad luck is not a slow kernel: what looks slower is searched for once more.
+  Surroundings other_search = around;
+  ++other_search.seed;
+  std::set<std::size_t> searched_again;
+  request.measure = [&](const gate::Measurable& what) -> Result<Trial> {
+    if (what.is_control) {
+      return measure(run.controls[what.index], around);
+    }
+    const Entry& entry = run.file.cases[what.index];
+    if (what.again && entry.budget && searched_again.insert(what.index).second) {
+      HONE_ASSIGN(run.cases[what.index], prepare(entry, other_search));
+    }
+    return measure(run.cases[what.index], around);
   };
   request.on_progress = on_progress;
   request.stop = around.stop;
-  HONE_ASSIGN(run.findings, gate::run_gate(request));
+  HONE_ASSIGN(gate::Report report, gate::run_gate(request));
+  run.findings = std::move(report.cases);
+  run.control_findings = std::move(report.controls);
   return {};
 }
 
 bool is_recorded(Verdict verdict, bool update) {
-  return verdict == Verdict::kOk || verdict == Verdict::kFaster || verdict == Verdict::kNotRecorded || verdict == Verdict::kWorksAgain ||
-         (update && (verdict == Verdict::kSlower || verdict == Verdict::kFails));
+  return verdict == Verdict::kOk || verdict == Verdict::kNotRecorded || verdict == Verdict::kWorksAgain ||
+         (update && (verdict == Verdict::kFaster || verdict == Verdict::kSlower || verdict == Verdict::kFails));
 }
 
 Expectations recorded(const SuiteRun& run, bool update, const SuiteFile& whole) {
@@ -130,7 +152,7 @@ PastRun past_run(const SuiteRun& run) {
   PastRun past{.date = run.date, .product = run.device.product, .cases = {}};
   for (std::size_t place = 0; place < run.findings.size(); ++place) {
     const Finding& finding = run.findings[place];
-    past.cases.push_back({run.file.cases[place].name, finding.verdict, finding.latest ? finding.latest->us : 0.0, finding.change,
+    past.cases.push_back({run.file.cases[place].name, finding.verdict, finding.level ? finding.level->us : 0.0, finding.change,
                           finding.allowance ? finding.allowance->slower : 0.0});
   }
   return past;

@@ -30,13 +30,15 @@ struct Case {
 struct Measurable {
   bool is_control = false;
   std::size_t index = 0;  ///< of GateRequest::controls or cases
+  bool again = false;     ///< the second look at a case that looked slower: what was chosen by chance is to be chosen anew
 };
 
 struct GateRequest {
   std::vector<std::string> controls;  ///< their names
   std::vector<Case> cases;
-  int processes = 5;    ///< of each case in a run
-  double least = 0.02;  ///< what is slower by less is never called slower
+  int processes = 5;                     ///< of each case in a run
+  double least = 0.02;                   ///< what is slower by less is never called slower
+  std::vector<Expectation> others = {};  ///< of cases that are not part of this run: they, too, tell how much runs differ on this product
   std::function<Result<Trial>(const Measurable&)> measure;
   std::function<void(const std::string&)> on_progress = {};  ///< called with what is measured next
   std::stop_token stop = {};
@@ -62,17 +64,30 @@ struct Finding {
   Outcome outcome = Outcome::kOk;
   std::string detail;                  ///< the message of a failure
   Resources resources;                 ///< of its code
-  std::optional<Level> level;          ///< of the first processes, which are what is recorded; nothing if it failed
-  std::optional<Level> latest;         ///< of those that were compared: fresh ones where it looked slower at first
+  std::optional<Level> level;          ///< of the processes that were compared: fresh ones where it looked slower. Nothing if it failed
   std::vector<double> times_us;        ///< of all processes, each the median of its samples
   std::optional<Allowance> allowance;  ///< nothing if nothing is recorded
   double change = 0.0;                 ///< against what was recorded: 0.05 is 5 % slower. Of the latest processes
   bool measured_again = false;         ///< it looked slower at first, and `change` is of fresh processes alone
 };
 
+/// What came of a control. Cases are compared by their control's time, so that a change of the control itself shows nowhere else.
+struct ControlFinding {
+  std::optional<double> us;        ///< the median of its processes; nothing if no case with it was measured
+  std::optional<double> usual_us;  ///< the median of the recorded runs of the cases that have it; nothing if there are none
+  [[nodiscard]] double change() const { return us && usual_us ? *us / *usual_us - 1.0 : 0.0; }
+  /// By more than the clocks of machines of one product differ.
+  [[nodiscard]] bool has_changed() const { return change() > 0.1 || change() < -0.1; }
+};
+
+struct Report {
+  std::vector<Finding> cases;
+  std::vector<ControlFinding> controls;
+};
+
 /// Passes over all cases and controls, so that each case's processes are spread over the run. What is slower by more than half of its
-/// allowance is measured again in twice as many fresh processes, which decide. A case that fails is tried in one more process; wrong
-/// results are not. One finding for each case. Errors: a control failed; those of `measure`; kCancelled.
-Result<std::vector<Finding>> run_gate(const GateRequest& request);
+/// allowance is measured again in twice as many fresh processes, which decide. A case or a control that fails is tried in one more
+/// process; wrong results are not. Errors: a control failed twice running; those of `measure`; kCancelled.
+Result<Report> run_gate(const GateRequest& request);
 
 }  // namespace hone::gate

@@ -61,9 +61,9 @@ class Machines {
       }
       return timed(usual_us_[what.index] * std::exp(shared + own[what.index] + normal(model_.process * noisier_[what.index])));
     };
-    Result<std::vector<Finding>> findings = run_gate({.controls = {"control"}, .cases = cases_, .measure = measure});
-    REQUIRE(findings.ok());
-    return std::move(findings).value();
+    Result<Report> report = run_gate({.controls = {"control"}, .cases = cases_, .measure = measure});
+    REQUIRE(report.ok());
+    return std::move(report->cases);
   }
 
   /// What is found is from now on expected.
@@ -122,9 +122,9 @@ Rates rates(const Model& model, double slowdown, int suites) {
 std::vector<Finding> run_one(const std::optional<Expectation>& expected, const std::function<Result<Trial>(int)>& process) {
   int count = 0;
   const auto measure = [&](const Measurable&) { return process(count++); };
-  auto findings = run_gate({.controls = {}, .cases = {{"one", std::nullopt, expected}}, .measure = measure});
-  REQUIRE(findings.ok());
-  return std::move(findings).value();
+  auto report = run_gate({.controls = {}, .cases = {{"one", std::nullopt, expected}}, .measure = measure});
+  REQUIRE(report.ok());
+  return std::move(report->cases);
 }
 
 const Expectation kHundred{Outcome::kOk, {{100.0, 100.0}, {100.0, 100.0}, {100.0, 100.0}}};
@@ -162,6 +162,7 @@ TEST_CASE("what looks slower is measured again in fresh processes, which decide"
   CHECK(disturbed[0].verdict == Verdict::kOk);
   CHECK(disturbed[0].measured_again);
   CHECK(disturbed[0].times_us.size() == 15);
+  CHECK(disturbed[0].level->us == 100.0);
   const auto slower = run_one(kHundred, [](int) { return timed(200.0); });
   CHECK(slower[0].verdict == Verdict::kSlower);
   CHECK(slower[0].change == doctest::Approx(1.0));
@@ -193,6 +194,52 @@ TEST_CASE("what is faster and what is not recorded is said, without an alarm") {
   const auto first = run_one(std::nullopt, [](int) { return timed(50.0); });
   CHECK(first[0].verdict == Verdict::kNotRecorded);
   CHECK(first[0].level->us == 50.0);
+}
+
+TEST_CASE("the second look is told to those that measure") {
+  std::vector<bool> again;
+  const auto measure = [&](const Measurable& what) -> Result<Trial> {
+    again.push_back(what.again);
+    return timed(what.again ? 100.0 : 200.0);
+  };
+  const auto report = run_gate({.controls = {}, .cases = {{"one", std::nullopt, kHundred}}, .processes = 1, .measure = measure});
+  REQUIRE(report.ok());
+  CHECK(again == std::vector<bool>{false, true, true});
+  CHECK(report->cases[0].verdict == Verdict::kOk);
+}
+
+TEST_CASE("cases that are left out of a run still tell how much runs differ") {
+  GateRequest request{.controls = {}, .cases = {{"one", std::nullopt, Expectation{Outcome::kOk, {{100.0, 100.0}}}}}, .measure = {}};
+  request.measure = [](const Measurable&) -> Result<Trial> { return timed(100.0); };
+  const double alone = run_gate(request)->cases[0].allowance->slower;
+  request.others.assign(10, kHundred);
+  CHECK(run_gate(request)->cases[0].allowance->slower < alone / 2.0);
+}
+
+TEST_CASE("a control is compared with what it took when its cases were recorded") {
+  const Expectation recorded{Outcome::kOk, {{100.0, 2.0}, {104.0, 2.0}, {300.0, 6.0}}};  // the control took 50, 52 and 50 us
+  const auto found = [&](double control_us) {
+    const auto measure = [=](const Measurable& what) -> Result<Trial> { return timed(what.is_control ? control_us : 2.0 * control_us); };
+    const auto report = run_gate({.controls = {"clock", "unused"}, .cases = {{"one", 0, recorded}}, .measure = measure});
+    REQUIRE(report.ok());
+    REQUIRE(report->controls.size() == 2);
+    CHECK_FALSE(report->controls[1].us);
+    CHECK_FALSE(report->controls[1].has_changed());
+    return report->controls[0];
+  };
+  CHECK(found(52.0).usual_us == 50.0);
+  CHECK(found(52.0).change() == doctest::Approx(0.04));
+  CHECK_FALSE(found(52.0).has_changed());
+  CHECK(found(60.0).has_changed());
+  CHECK(found(40.0).has_changed());
+}
+
+TEST_CASE("a control that fails once is tried again") {
+  int controls = 0;
+  const auto measure = [&](const Measurable& what) -> Result<Trial> {
+    return what.is_control && controls++ == 0 ? failed(Outcome::kTimeout) : timed(1.0);
+  };
+  CHECK(run_gate({.controls = {"clock"}, .cases = {{"one", 0, std::nullopt}}, .measure = measure}).ok());
 }
 
 TEST_CASE("nothing can be compared where the control fails") {
