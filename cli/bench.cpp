@@ -23,9 +23,11 @@ std::string now_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime
 /// Leaves the cases that are asked for.
 Result<void> narrow(const cxxopts::ParseResult& arguments, suite::SuiteFile& file) {
   std::vector<suite::Entry>& cases = file.cases;
-  const bool any_smoke = std::ranges::any_of(cases, &suite::Entry::smoke);
-  if (arguments.count("smoke") > 0 && any_smoke) {
+  if (arguments.count("smoke") > 0) {
     std::erase_if(cases, [](const suite::Entry& entry) { return !entry.smoke; });
+    if (cases.empty()) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("--smoke: no case of {} has smoke = true", file.path.string())};
+    }
   }
   if (arguments.count("only") > 0) {
     const auto wanted = arguments["only"].as<std::vector<std::string>>();
@@ -37,41 +39,47 @@ Result<void> narrow(const cxxopts::ParseResult& arguments, suite::SuiteFile& fil
                        : Result<void>();
 }
 
-/// Files that were asked for; their names.
-Result<std::vector<std::string>> write_files(const cxxopts::ParseResult& arguments, const suite::SuiteRun& run,
-                                             const suite::SuiteFile& whole) {
-  std::vector<std::string> files;
+/// Runs that were added to the history before; none where there is no such file yet.
+Result<std::vector<suite::PastRun>> earlier_runs(const cxxopts::ParseResult& arguments, const std::string& product) {
+  std::error_code failed;
+  return arguments.count("history") > 0 && fs::exists(arguments["history"].as<std::string>(), failed)
+             ? suite::read_runs(arguments["history"].as<std::string>(), product)
+             : std::vector<suite::PastRun>();
+}
+
+/// Writes the files that were asked for. One that cannot be written must not cost what was measured: the output says so.
+void write_files(const cxxopts::ParseResult& arguments, const suite::SuiteRun& run, const suite::SuiteFile& whole,
+                 std::vector<suite::PastRun> past, Output& output) {
+  const auto note = [&](const std::string& file, const Result<void>& written) {
+    output.json[written ? "files" : "failures"].push_back(written ? file : written.error().message);
+    output.text += written ? file + "\n" : fmt::format("not written: {}\n", written.error().message);
+    output.exit_code = written ? output.exit_code : 1;
+  };
   const bool update = arguments.count("update") > 0;
   if (update || arguments.count("record") > 0) {
     std::error_code failed;
     fs::create_directories(run.expectations_file.parent_path(), failed);
-    HONE_TRY(
-        write_file(run.expectations_file, std::string_view(suite::expectations_text(suite::recorded(run, update, whole), whole.path))));
-    files.push_back(run.expectations_file.string());
+    const std::string text = suite::expectations_text(suite::recorded(run, update, whole), whole.path);
+    note(run.expectations_file.string(), write_file(run.expectations_file, std::string_view(text)));
   }
-  std::vector<suite::PastRun> past{suite::past_run(run)};
+  past.push_back(suite::past_run(run));
   if (arguments.count("history") > 0) {
     const std::string file = arguments["history"].as<std::string>();
-    HONE_TRY(suite::append_run(file, past.front()));
-    HONE_ASSIGN(past, suite::read_runs(file, run.device.product));
-    files.push_back(file);
+    note(file, suite::append_run(file, past.back()));
   }
   if (arguments.count("trend") > 0) {
-    files.push_back(arguments["trend"].as<std::string>());
-    HONE_TRY(write_file(files.back(), std::string_view(suite::trend_picture(past).file())));
+    const std::string file = arguments["trend"].as<std::string>();
+    note(file, write_file(file, std::string_view(suite::trend_picture(past).file())));
   }
-  return files;
 }
 
 int exit_code(const cxxopts::ParseResult& arguments, const suite::SuiteRun& run) {
-  const bool update = arguments.count("update") > 0;
-  return std::ranges::any_of(run.findings,
-                             [&](const gate::Finding& finding) {
-                               return (gate::is_alarm(finding.verdict) && !suite::is_recorded(finding.verdict, update)) ||
-                                      (arguments.count("strict") > 0 && finding.verdict == gate::Verdict::kNotRecorded);
-                             })
-             ? 1
-             : 0;
+  const bool update = arguments.count("update") > 0, records = update || arguments.count("record") > 0;
+  const bool alarm = std::ranges::any_of(run.findings, [&](const gate::Finding& finding) {
+    return (gate::is_alarm(finding.verdict) && !suite::is_recorded(finding.verdict, update)) ||
+           (arguments.count("strict") > 0 && finding.verdict == gate::Verdict::kNotRecorded);
+  });
+  return alarm || (!run.changed.empty() && !records) ? 1 : 0;
 }
 
 Result<Output> run_suite(const cxxopts::ParseResult& arguments) {
@@ -97,36 +105,35 @@ Result<Output> run_suite(const cxxopts::ParseResult& arguments) {
     on_progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
   }
   if (arguments.count("processes") > 0) {
-    run.file.processes = std::max<int>(1, arguments["processes"].as<std::uint16_t>());
+    run.file.processes = arguments["processes"].as<std::uint16_t>();
+    if (run.file.processes < 1 || run.file.processes > suite::kMostProcesses) {
+      return Error{ErrorCode::kInvalidArgument, fmt::format("--processes is a number from 1 to {}", suite::kMostProcesses)};
+    }
   }
+  HONE_ASSIGN(std::vector<suite::PastRun> past, earlier_runs(arguments, run.device.product));
   const Result<void> measured = suite::measure_all(around, on_progress, run);
   if (on_progress) {
     fmt::print(stderr, "\r\033[K");
   }
   HONE_TRY(measured);
-  Output output{.json = suite::run_json(run), .text = ""};
-  HONE_ASSIGN(const std::vector<std::string> files, write_files(arguments, run, whole));
-  output.text = suite::run_text(run);
-  for (const std::string& file : files) {
-    output.json["files"].push_back(file);
-    output.text += file + "\n";
-  }
-  output.exit_code = exit_code(arguments, run);
+  Output output{.json = suite::run_json(run), .text = suite::run_text(run), .exit_code = exit_code(arguments, run)};
+  write_files(arguments, run, whole, std::move(past), output);
   return output;
 }
 
 }  // namespace
 
 int bench(int argc, char** argv) {
-  cxxopts::Options options("hone bench",
-                           "Measures a suite of kernels and compares it with what is recorded of this product of device. Exit code 1 if a "
-                           "case is slower\nthan its recorded runs allow, wrong, or newly failing. docs/bench.md explains it.");
+  cxxopts::Options options(
+      "hone bench",
+      "Measures a suite of kernels and compares it with what is recorded of this product of device. Exit code 1 if a "
+      "case is slower\nthan its recorded runs allow, wrong, newly failing, or no longer what was recorded. docs/bench.md explains it.");
   options.add_options()("suite", "the suite, a TOML file", cxxopts::value<std::string>())(
       "device", "cuda:0, cpu, ... (default: the best present)", cxxopts::value<std::string>(), "ID")(
       "smoke", "only the cases that the suite marks with smoke = true")("only", "only cases with this in their name (repeatable)",
                                                                         cxxopts::value<std::vector<std::string>>(), "TEXT")(
-      "record", "add this run to what is expected, but for what is slower, wrong or failing")(
-      "update", "take this run for what is expected, also where it is slower or fails; never what is wrong")(
+      "record", "add this run to what is expected, but for what is faster, slower, wrong or failing")(
+      "update", "take this run for what is expected, also where it is faster, slower or fails; never what is wrong")(
       "strict", "exit code 1 also where nothing is recorded for a case")(
       "processes", "fresh processes for each case, instead of the suite's", cxxopts::value<std::uint16_t>(), "N")(
       "history", "a file to which a line with this run is added", cxxopts::value<std::string>(), "FILE.jsonl")(

@@ -127,8 +127,14 @@ Result<void> append_run(const std::filesystem::path& path, const PastRun& run) {
     line["cases"].push_back(
         {{"name", one.name}, {"verdict", gate::name(one.verdict)}, {"us", one.us}, {"change", one.change}, {"allowed", one.allowed}});
   }
+  std::ifstream before(path, std::ios::ate | std::ios::binary);
+  bool cut = false;  // its last line was not written to the end: this one must not be lost with it
+  if (before && before.tellg() > 0) {
+    before.seekg(-1, std::ios::end);
+    cut = before.get() != '\n';
+  }
   std::ofstream out(path, std::ios::app | std::ios::binary);
-  out << dump(line) << '\n';
+  out << (cut ? "\n" : "") << dump(line) << '\n';
   out.flush();
   return out ? Result<void>() : Error{ErrorCode::kIo, fmt::format("{} cannot be written", path.string())};
 }

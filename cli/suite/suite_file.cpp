@@ -9,8 +9,6 @@
 namespace hone::cli::suite {
 namespace {
 
-constexpr int kMostProcesses = 1000;
-
 /// "softmax f16 rows=4096,cols=8192": what is not said is left out.
 std::string usual_name(const Entry& entry) {
   std::string name = entry.kernel;
@@ -40,12 +38,12 @@ Result<Entry> read_entry(const toml::table& table, const SuiteFile& suite, bool 
   if (!entry.budget_text.empty()) {
     const Result<Budget> budget = parse_budget(entry.budget_text);
     if (!budget || table.contains("config")) {
-      return read.wrong(!budget ? budget.error().message : "a case has a configuration or a budget to find one, not both");
+      return read.wrong(!budget ? budget.error().message : "a case has a configuration or a budget to find one, not both", "budget");
     }
     entry.budget = *budget;
   }
   if (!(entry.max_error >= 0.0 && entry.max_error < 1.0)) {
-    return read.wrong("'max_error' is a share from 0 to 1");
+    return read.wrong("'max_error' is a share from 0 to 1", "max_error");
   }
   entry.name = entry.name.empty() ? usual_name(entry) : entry.name;
   if (entry.kernel.ends_with(".cu")) {
@@ -56,7 +54,7 @@ Result<Entry> read_entry(const toml::table& table, const SuiteFile& suite, bool 
   if (!control.empty()) {
     const auto found = std::ranges::find(suite.controls, control, &Entry::name);
     if (found == suite.controls.end()) {
-      return read.wrong(fmt::format("there is no [[control]] with the name '{}'", control));
+      return read.wrong(fmt::format("there is no [[control]] with the name '{}'", control), "control");
     }
     entry.control = static_cast<std::size_t>(found - suite.controls.begin());
   } else if (!is_control && !suite.controls.empty()) {
@@ -89,10 +87,10 @@ Result<SuiteFile> parse_suite(std::string_view text, const std::filesystem::path
   HONE_ASSIGN(const double processes, read.number("processes", suite.processes));
   HONE_ASSIGN(suite.slower, read.number("slower", suite.slower));
   if (!(processes >= 1.0 && processes <= kMostProcesses) || processes != static_cast<int>(processes)) {
-    return read.wrong("'processes' is a number from 1 to 1000");
+    return read.wrong(fmt::format("'processes' is a number from 1 to {}", kMostProcesses), "processes");
   }
   if (!(suite.slower > 0.0 && suite.slower < 1.0)) {
-    return read.wrong("'slower' is a share above 0 and below 1: 0.02 is 2 %");
+    return read.wrong("'slower' is a share above 0 and below 1: 0.02 is 2 %", "slower");
   }
   suite.processes = static_cast<int>(processes);
   HONE_ASSIGN(const auto controls, read.tables("control"));

@@ -12,6 +12,8 @@
 
 namespace hone::cli::suite {
 
+inline constexpr int kMostProcesses = 1000;  ///< fresh ones for each case in a run
+
 struct Entry {
   std::string name = {};                    ///< unique among cases and among controls
   std::string kernel = {};                  ///< a built-in one, or the path of a file, already relative to where the command runs

@@ -11,6 +11,10 @@
 namespace hone::cli::suite {
 
 Result<std::string> read_text(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("{} is a folder, not a file", path.string())};
+  }
   std::ifstream in(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   return in.is_open() && !in.bad() ? Result<std::string>(std::move(text))
@@ -39,8 +43,10 @@ Result<TomlTable> TomlTable::of(const toml::table& table, const std::filesystem:
   return result;
 }
 
-Error TomlTable::wrong(const std::string& what) const {
-  return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", file_.string(), table_->source().begin.line, what)};
+Error TomlTable::wrong(const std::string& what, std::string_view name) const {
+  const toml::node* const node = table_->get(name);
+  const toml::source_position at = (node == nullptr ? *table_ : *node).source().begin;
+  return {ErrorCode::kInvalidArgument, fmt::format("{}:{}: {}", file_.string(), at.line, what)};
 }
 
 template <class T>
@@ -50,7 +56,7 @@ Result<T> TomlTable::value(std::string_view name, const T& otherwise, std::strin
     return otherwise;
   }
   const std::optional<T> value = node->value<T>();
-  return value ? Result<T>(*value) : wrong(fmt::format("'{}' is not {}", name, type));
+  return value ? Result<T>(*value) : wrong(fmt::format("'{}' is not {}", name, type), name);
 }
 
 Result<std::string> TomlTable::text(std::string_view name, const std::string& otherwise) const {
@@ -72,7 +78,7 @@ Result<std::vector<const toml::table*>> TomlTable::tables(std::string_view name)
     }
   }
   if (array == nullptr || found.size() != array->size()) {
-    return wrong(fmt::format("'{}' is not a list of tables, [[{}]]", name, name));
+    return wrong(fmt::format("'{}' is not a list of tables, [[{}]]", name, name), name);
   }
   return found;
 }

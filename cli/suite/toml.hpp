@@ -14,7 +14,7 @@
 
 namespace hone::cli::suite {
 
-/// Errors: kNotFound, there is no such file.
+/// Errors: kNotFound, there is no such file; kInvalidArgument, it is a folder.
 Result<std::string> read_text(const std::filesystem::path& path);
 /// `path` is for messages. Errors: it is no TOML (file, line, column).
 Result<toml::table> parse_toml(std::string_view text, const std::filesystem::path& path);
@@ -31,8 +31,8 @@ class TomlTable {
   [[nodiscard]] Result<bool> boolean(std::string_view name, bool otherwise) const;
   /// The tables of an array; none where the name is not there. Errors: something else than tables.
   [[nodiscard]] Result<std::vector<const toml::table*>> tables(std::string_view name) const;
-  /// "suite.toml:12: " before `what`.
-  [[nodiscard]] Error wrong(const std::string& what) const;
+  /// "suite.toml:12: " before `what`: the line of the value of this name, or of the table where there is none.
+  [[nodiscard]] Error wrong(const std::string& what, std::string_view name = "") const;
 
  private:
   TomlTable(const toml::table& table, const std::filesystem::path& file) : table_(&table), file_(file) {}

@@ -146,15 +146,52 @@ TEST_CASE("what became wrong or fails is an alarm") {
   CHECK(found({"--record"}, {}) == std::pair(0, std::string("works again")));
 }
 
+TEST_CASE("a control that is not the one that was recorded does not let everything pass") {
+  Suite suite;
+  REQUIRE(suite.bench({"--record"}).exit == 0);
+  write(suite.other("twice.cu"), std::string(kTwice) + "struct Added {};\n");
+  const Ended changed = suite.bench();
+  CHECK(changed.exit == 1);
+  CHECK(changed.json()["changed"].size() == 2);
+  REQUIRE(changed.json()["controls"].size() == 1);
+  CHECK(changed.json()["controls"][0]["name"] == "machine");
+  CHECK(changed.json()["controls"][0]["time_us"] > 0.0);
+  CHECK(suite.bench({"--record"}).json()["controls"][0]["change"].is_null());
+  CHECK(suite.bench({"--record"}).json()["controls"][0]["change"].is_number());
+}
+
+TEST_CASE("a search whose default is wrong is wrong, and never expected") {
+  Suite suite("[[case]]\nkernel = \"twice.cu\"\nbudget = \"2trials\"\n");
+  const Ended wrong = suite.bench({"--processes", "1", "--update"}, {{"HONE_TEST_WRONG", "1"}});
+  CHECK(wrong.exit == 1);
+  CHECK(wrong.json()["cases"][0]["verdict"] == "wrong");
+  CHECK(wrong.json()["cases"][0]["outcome"] == "wrong_result");
+  CHECK(contents(suite.expectations()).find("[[case]]") == std::string::npos);
+}
+
+TEST_CASE("what is faster is left out of --record") {
+  Suite suite("[[case]]\nkernel = \"twice.cu\"\n");
+  REQUIRE(suite.bench({"--record", "--processes", "1"}).exit == 0);
+  suite.expect("1.00000e+09");
+  const std::string before = contents(suite.expectations());
+  CHECK(suite.bench({"--record", "--processes", "1"}).exit == 0);
+  CHECK(contents(suite.expectations()) == before);
+  CHECK(suite.bench({"--update", "--processes", "1"}).exit == 0);
+  CHECK(contents(suite.expectations()).find("1.00000e+09") == std::string::npos);
+}
+
 TEST_CASE("a case that the suite defines otherwise than it was recorded is not compared") {
   Suite suite("[[case]]\nname = \"one\"\nkernel = \"twice.cu\"\n");
   REQUIRE(suite.bench({"--record", "--processes", "1"}).exit == 0);
   suite.expect("1.00000e-09");
   write(suite.file(), "[[case]]\nname = \"one\"\nkernel = \"twice.cu\"\nshape = \"n=100\"\n");
   const Ended changed = suite.bench({"--processes", "1"});
-  CHECK(changed.exit == 0);
+  CHECK(changed.exit == 1);
+  CHECK(changed.json()["alarm"] == true);
   CHECK(changed.json()["changed"][0] == "one");
   CHECK(changed.json()["cases"][0]["verdict"] == "not recorded");
+  CHECK(suite.bench({"--processes", "1", "--record"}).exit == 0);
+  CHECK(suite.bench({"--processes", "1"}).json()["changed"].empty());
 }
 
 TEST_CASE("a case may be what the store has, or what a session finds") {
@@ -165,8 +202,22 @@ TEST_CASE("a case may be what the store has, or what a session finds") {
   CHECK(tuned.json()["cases"][0]["time_us"] > 0.0);
   write(suite.file(), "[[case]]\nname = \"stored\"\nkernel = \"twice.cu\"\nconfig = \"best\"\n");
   const Ended missing = suite.bench({"--processes", "1"});
-  CHECK(missing.exit == 1);
-  CHECK(missing.json()["cases"][0]["detail"].get<std::string>().find("hone tune first") != std::string::npos);
+  CHECK(missing.exit == 2);
+  CHECK(missing.err.find("hone tune first") != std::string::npos);
+}
+
+TEST_CASE("what a suite asks for and is not there cannot be expected") {
+  Suite suite;
+  const auto error = [&](const std::string& one) {
+    write(suite.file(), "[[case]]\n" + one);
+    const Ended ended = suite.bench({"--update", "--processes", "1"});
+    CHECK(ended.exit == 2);
+    return ended.err;
+  };
+  CHECK(error("kernel = \"softmaks\"\n").find("suite.toml:1: unknown built-in kernel 'softmaks'") != std::string::npos);
+  CHECK(error("kernel = \"none.cu\"\n").find("none.cu") != std::string::npos);
+  CHECK(error("kernel = \"twice.cu\"\nshape = \"m=3\"\n").find("unknown shape name 'm'") != std::string::npos);
+  CHECK(error("kernel = \"twice.cu\"\nconfig = \"block=33\"\n").find("33") != std::string::npos);
 }
 
 TEST_CASE("each run adds a line to the history, which the trend draws") {
@@ -187,6 +238,15 @@ TEST_CASE("each run adds a line to the history, which the trend draws") {
   CHECK(broken.err.find("runs.jsonl:1 is no run of hone bench") != std::string::npos);
 }
 
+TEST_CASE("a file that cannot be written does not cost what was measured") {
+  Suite suite("[[case]]\nkernel = \"twice.cu\"\n");
+  const Ended ended = suite.bench({"--processes", "1", "--trend", suite.other("missing/trend.svg")});
+  CHECK(ended.exit == 1);
+  CHECK(ended.json()["cases"][0]["verdict"] == "not recorded");
+  REQUIRE(ended.json()["failures"].size() == 1);
+  CHECK(ended.json()["failures"][0].get<std::string>().find("trend.svg") != std::string::npos);
+}
+
 TEST_CASE("what is wrong in a suite or its expectations is said with its line") {
   Suite suite;
   const auto error = [&](std::string_view text) {
@@ -198,14 +258,19 @@ TEST_CASE("what is wrong in a suite or its expectations is said with its line") 
   CHECK(error("[[case]\n").find("suite.toml:1:") != std::string::npos);
   CHECK(error("").find("there is no [[case]]") != std::string::npos);
   CHECK(error("[[case]]\nkernal = \"copy\"\n").find("suite.toml:2: unknown setting 'kernal'; did you mean 'kernel'?") != std::string::npos);
-  CHECK(error("[[case]]\nkernel = 3\n").find("'kernel' is not a text in quotes") != std::string::npos);
+  CHECK(error("[[case]]\nkernel = 3\n").find("suite.toml:2: 'kernel' is not a text in quotes") != std::string::npos);
   CHECK(error("[[case]]\nshape = \"n=3\"\n").find("which kernel?") != std::string::npos);
   CHECK(error("[[case]]\nkernel = \"copy\"\n[[case]]\nkernel = \"copy\"\n").find("'copy' is the name of") != std::string::npos);
   CHECK(error("[[case]]\nkernel = \"copy\"\ncontrol = \"clock\"\n").find("no [[control]] with the name 'clock'") != std::string::npos);
-  CHECK(error("[[case]]\nkernel = \"copy\"\nbudget = \"5x\"\n").find("suite.toml:1:") != std::string::npos);
+  CHECK(error("[[case]]\nkernel = \"copy\"\nbudget = \"5x\"\n").find("suite.toml:3:") != std::string::npos);
   CHECK(error("processes = 0\n[[case]]\nkernel = \"copy\"\n").find("from 1 to 1000") != std::string::npos);
   CHECK(error("case = 3\n").find("'case' is not a list of tables") != std::string::npos);
-  CHECK(error("[[case]]\nkernel = \"copy\"\nmax_error = 2.0\n").find("'max_error' is a share") != std::string::npos);
+  CHECK(error("[[case]]\nkernel = \"copy\"\nmax_error = 2.0\n").find("suite.toml:3: 'max_error' is a share") != std::string::npos);
+  write(suite.file(), kSuite);
+  CHECK(suite.bench({"--processes", "0"}).err.find("from 1 to 1000") != std::string::npos);
+  CHECK(run({"bench", "."}).err.find("is a folder") != std::string::npos);
+  write(suite.file(), "[[case]]\nkernel = \"twice.cu\"\n");
+  CHECK(suite.bench({"--smoke"}).err.find("no case of") != std::string::npos);
 }
 
 }  // namespace hone::test

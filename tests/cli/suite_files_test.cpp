@@ -6,6 +6,7 @@
 
 #include "cli/options.hpp"
 #include "cli/suite/expectations_file.hpp"
+#include "cli/suite/history.hpp"
 #include "cli/suite/suite_file.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
 
@@ -50,6 +51,21 @@ TEST_CASE("expectations are read as they were written, whatever names contain") 
   CHECK(one.runs[0].driver == "580");
   CHECK(one.runs[1].level.us == 1e9);
   CHECK((*read)->cases[1].outcome == Outcome::kTimeout);
+}
+
+TEST_CASE("a run is added after a line that was cut off") {
+  const auto path = std::filesystem::temp_directory_path() / "hone-history-test.jsonl";
+  std::filesystem::remove(path);
+  REQUIRE(append_run(path, {"2026-11-24", "cpu", {}}).ok());
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  std::ofstream(path) << line;
+  REQUIRE(append_run(path, {"2026-11-25", "cpu", {}}).ok());
+  const Result<std::vector<PastRun>> runs = read_runs(path, "cpu");
+  std::filesystem::remove(path);
+  REQUIRE(runs.ok());
+  CHECK(runs->size() == 2);
 }
 
 TEST_CASE("the file of a product is named after it and its partition") {
