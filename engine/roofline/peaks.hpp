@@ -47,7 +47,8 @@ struct MeasuredPeaks {
 /// kCancelled.
 Result<MeasuredPeaks> measure_peaks(const MeasureRequest& request, Store& store);
 
-/// Of earlier measurements, the highest of each limit. Records of other versions of the probes do not count.
+/// Of all measurements that the store has of such a device, the highest of each limit. Those of other versions of the probes do not count,
+/// nor what was withdrawn.
 Result<std::vector<Peak>> find_peaks(const DeviceInfo& device, Store& store);
 
 /// How far a kernel is from what the device allows.
