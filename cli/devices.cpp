@@ -26,12 +26,8 @@ Result<std::vector<std::string>> measure_peaks_of(const cxxopts::ParseResult& ar
   return measured ? Result<std::vector<std::string>>(measured->failures) : measured.error();
 }
 
-/// A device with its peaks, as far as the store has them.
-Result<void> describe(const DeviceInfo& info, Store* store, Json& list, std::vector<std::vector<std::string>>& rows) {
-  std::vector<roofline::Peak> peaks;
-  if (store != nullptr) {
-    HONE_ASSIGN(peaks, roofline::find_peaks(info, *store));
-  }
+/// A device with its peaks.
+void describe(const DeviceInfo& info, const std::vector<roofline::Peak>& peaks, Json& list, std::vector<std::vector<std::string>>& rows) {
   Json object{{"id", info.id},         {"product", info.product},       {"architecture", info.architecture},
               {"uuid", info.uuid},     {"properties", info.properties}, {"environment", info.environment},
               {"peaks", Json::array()}};
@@ -42,7 +38,6 @@ Result<void> describe(const DeviceInfo& info, Store* store, Json& list, std::vec
                                     peak.created_at.substr(0, 10))});
   }
   list.push_back(std::move(object));
-  return {};
 }
 
 Result<Output> list_devices(const cxxopts::ParseResult& arguments) {
@@ -51,8 +46,13 @@ Result<Output> list_devices(const cxxopts::ParseResult& arguments) {
   if (arguments.count("measure") > 0) {
     HONE_ASSIGN(failures, measure_peaks_of(arguments));
   }
-  HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
-  Output output{.json = {{"devices", Json::array()}, {"missing", Json::array()}, {"failures", failures}}, .text = ""};
+  // What the machine has does not depend on the store.
+  Result<std::unique_ptr<Store>> opened = open_existing_store(arguments);
+  if (!opened) {
+    failures.push_back(fmt::format("peaks: {}", opened.error().message));
+  }
+  const std::unique_ptr<Store> store = opened ? std::move(opened).value() : nullptr;
+  Output output{.json = {{"devices", Json::array()}, {"missing", Json::array()}, {"failures", Json::array()}}, .text = ""};
   std::vector<std::vector<std::string>> rows;
   for (const auto& plugin : registry().devices()) {
     const auto present = plugin->enumerate();
@@ -62,12 +62,18 @@ Result<Output> list_devices(const cxxopts::ParseResult& arguments) {
       continue;
     }
     for (const DeviceInfo& info : *present) {
-      HONE_TRY(describe(info, store.get(), output.json["devices"], rows));
+      const Result<std::vector<roofline::Peak>> peaks =
+          store == nullptr ? std::vector<roofline::Peak>() : roofline::find_peaks(info, *store);
+      if (!peaks) {
+        failures.push_back(fmt::format("peaks of {}: {}", info.id, peaks.error().message));
+      }
+      describe(info, peaks ? *peaks : std::vector<roofline::Peak>(), output.json["devices"], rows);
     }
   }
+  output.json["failures"] = failures;
   output.text = table(rows);
   for (const std::string& failure : failures) {
-    output.text += fmt::format("not measured: {}\n", failure);
+    output.text += fmt::format("not known: {}\n", failure);
   }
   return output;
 }

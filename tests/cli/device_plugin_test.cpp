@@ -92,6 +92,16 @@ TEST_CASE("what a plugin's device makes of a configuration is reported as of any
   CHECK(outcome("bytes=4,in_flight=8")["outcome"] == "wrong_result");
 }
 
+TEST_CASE("devices are listed also where the store is damaged") {
+  const TemporaryDirectory directory;
+  write(directory / "S.db", "no store");
+  const Ended ended = run({"devices", "--store", directory / "S.db", "--json"});
+  CHECK(ended.exit == 0);
+  CHECK_FALSE(ended.json()["devices"].empty());
+  REQUIRE(ended.json()["failures"].size() == 1);
+  CHECK(ended.json()["failures"][0].get<std::string>().find("S.db") != std::string::npos);
+}
+
 TEST_CASE("devices and doctor list a plugin's device, from --plugin and from HONE_PLUGIN_PATH") {
   const TemporaryDirectory directory;
   const auto listed = [](const nlohmann::json& devices) {
