@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/output.hpp"
 #include "cli/suite/toml.hpp"
+#include "engine/base/digest.hpp"
 
 namespace hone::cli::suite {
 namespace {
@@ -20,12 +22,13 @@ std::string quoted(const std::string& text) {
 }
 
 Result<RecordedRun> read_run(const toml::table& table, const std::filesystem::path& path) {
-  HONE_ASSIGN(const TomlTable read, TomlTable::of(table, path, {"us", "relative", "date", "driver"}));
+  HONE_ASSIGN(const TomlTable read, TomlTable::of(table, path, {"us", "relative", "date", "driver", "machine"}));
   RecordedRun run;
   HONE_ASSIGN(run.level.us, read.number("us", 0.0));
   HONE_ASSIGN(run.level.relative, read.number("relative", run.level.us));
   HONE_ASSIGN(run.date, read.text("date"));
   HONE_ASSIGN(run.driver, read.text("driver"));
+  HONE_ASSIGN(run.machine, read.text("machine"));
   const auto is_time = [](double value) { return value > 0.0 && value < 1e18; };
   return is_time(run.level.us) && is_time(run.level.relative) ? Result<RecordedRun>(run) : read.wrong("'us' and 'relative' are above 0");
 }
@@ -60,8 +63,9 @@ std::string case_text(const ExpectedCase& one) {
   }
   text += "runs = [\n";
   for (const RecordedRun& run : one.runs) {
-    text += fmt::format("  {{ us = {:#.6g}, relative = {:#.6g}, date = {}{} }},\n", run.level.us, run.level.relative, quoted(run.date),
-                        run.driver.empty() ? "" : ", driver = " + quoted(run.driver));
+    text += fmt::format("  {{ us = {:#.6g}, relative = {:#.6g}, date = {}{}{} }},\n", run.level.us, run.level.relative, quoted(run.date),
+                        run.driver.empty() ? "" : ", driver = " + quoted(run.driver),
+                        run.machine.empty() ? "" : ", machine = " + quoted(run.machine));
   }
   return text + "]\n";
 }
@@ -71,6 +75,21 @@ std::string case_text(const ExpectedCase& one) {
 const ExpectedCase* Expectations::find(const std::string& name) const {
   const auto found = std::ranges::find(cases, name, &ExpectedCase::name);
   return found == cases.end() ? nullptr : &*found;
+}
+
+std::string machine_of(const DeviceInfo& device) {
+  constexpr std::size_t kDigits = 12;  // a uuid itself does not belong into a file that is published
+  return device.uuid.empty() ? "" : digest(device.uuid).substr(0, kDigits);
+}
+
+bool is_of_one_other_machine(const Expectations& expectations, const DeviceInfo& device) {
+  std::set<std::string> machines;
+  for (const ExpectedCase& one : expectations.cases) {
+    for (const RecordedRun& run : one.runs) {
+      machines.insert(run.machine);
+    }
+  }
+  return machines.size() == 1 && !machines.begin()->empty() && *machines.begin() != machine_of(device);
 }
 
 std::filesystem::path expectations_path(const std::filesystem::path& suite, const DeviceInfo& device) {

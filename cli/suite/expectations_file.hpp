@@ -16,6 +16,7 @@ namespace hone::cli::suite {
 struct RecordedRun {
   gate::Level level;
   std::string date, driver;  ///< when and with what, for people; the driver may be empty
+  std::string machine = {};  ///< machine_of() its device
 };
 
 struct ExpectedCase {
@@ -32,6 +33,11 @@ struct Expectations {
 
   [[nodiscard]] const ExpectedCase* find(const std::string& name) const;
 };
+
+/// A digest that tells devices of a product apart; empty where they have no uuid.
+std::string machine_of(const DeviceInfo& device);
+/// Whether all that is expected was recorded on one machine, and this is another: then the spread says nothing of how machines differ.
+bool is_of_one_other_machine(const Expectations& expectations, const DeviceInfo& device);
 
 /// "bench/suite.toml" and "NVIDIA H200": bench/suite.expected/NVIDIA_H200.toml
 std::filesystem::path expectations_path(const std::filesystem::path& suite, const DeviceInfo& device);

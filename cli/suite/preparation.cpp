@@ -75,6 +75,15 @@ Result<void> search(Prepared& prepared) {
   return report ? Error{ErrorCode::kDevice, fmt::format("no configuration was right: {}", report->first_failure)} : report.error();
 }
 
+/// What else times depend on, where it is not as usual.
+std::string unusual_settings(const TuneRequest& request) {
+  std::string text = request.measure.max_error > 0.0 ? fmt::format(" within {}", request.measure.max_error) : "";
+  if (request.measure.graph_below_us != MeasureSettings{}.graph_below_us) {
+    text += fmt::format(" graph below {}", request.measure.graph_below_us);
+  }
+  return request.seed != 0 ? fmt::format("{} seed {}", text, request.seed) : text;
+}
+
 Result<void> fill(const Entry& entry, const Surroundings& around, Prepared& prepared) {
   HONE_ASSIGN(Subject subject, find_subject(entry.kernel, *around.arguments));
   if (subject.recorded) {
@@ -84,7 +93,8 @@ Result<void> fill(const Entry& entry, const Surroundings& around, Prepared& prep
   HONE_ASSIGN(request.problem, problem_of(subject.spec, entry.dtype, entry.shape));
   request.spec = std::move(subject.spec);
   const std::string how = entry.budget ? "tuned for " + entry.budget_text : entry.config;
-  prepared.what = fmt::format("{} {} {} {}", request.spec.name, name(request.problem.dtype), text(request.problem.shape), how);
+  prepared.what = fmt::format("{} {} {} {}{}", request.spec.name, name(request.problem.dtype), text(request.problem.shape), how,
+                              unusual_settings(request));
   if (entry.budget) {
     request.budget = *entry.budget;
     HONE_TRY(search(prepared));

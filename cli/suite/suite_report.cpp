@@ -123,6 +123,7 @@ Json run_json(const SuiteRun& run) {
               {"product", run.device.product},
               {"expected_file", run.expectations_file.string()},
               {"recorded", run.expected.has_value()},
+              {"one_other_machine", run.expected && is_of_one_other_machine(*run.expected, run.device)},
               {"alarm", run.alarm()},
               {"changed", run.changed},
               {"cases", Json::array()},
@@ -144,6 +145,9 @@ std::string run_text(const SuiteRun& run) {
     rows.push_back(row_of(run, place));
   }
   std::string lines = table(rows) + controls_text(run) + summary_text(run);
+  if (run.expected && is_of_one_other_machine(*run.expected, run.device)) {
+    lines += "all recorded runs are of one machine, and this is another: how much machines differ is not known; --record on several\n";
+  }
   if (!run.expected) {
     lines += fmt::format("nothing was recorded for {}: --record writes {}\n", run.device.product, run.expectations_file.string());
   }

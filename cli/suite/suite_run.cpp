@@ -71,7 +71,7 @@ void record(const SuiteRun& run, std::size_t place, bool update, Expectations& i
   }
   if (finding.level) {
     const auto driver = run.device.environment.find("driver");
-    now.runs.push_back({*finding.level, run.date, driver == run.device.environment.end() ? "" : driver->second});
+    now.runs.push_back({*finding.level, run.date, driver == run.device.environment.end() ? "" : driver->second, machine_of(run.device)});
   }
   if (now.runs.size() > kMostRecorded) {
     now.runs.erase(now.runs.begin(), now.runs.end() - kMostRecorded);
@@ -119,7 +119,9 @@ Result<void> measure_all(const Surroundings& around, const OnProgress& on_progre
     }
     const Entry& entry = run.file.cases[what.index];
     if (what.again && entry.budget && searched_again.insert(what.index).second) {
-      HONE_ASSIGN(run.cases[what.index], prepare(entry, other_search));
+      HONE_ASSIGN(Prepared found, prepare(entry, other_search));
+      found.what = run.cases[what.index].what;
+      run.cases[what.index] = std::move(found);
     }
     return measure(run.cases[what.index], around);
   };

@@ -192,6 +192,9 @@ TEST_CASE("a case that the suite defines otherwise than it was recorded is not c
   CHECK(changed.json()["cases"][0]["verdict"] == "not recorded");
   CHECK(suite.bench({"--processes", "1", "--record"}).exit == 0);
   CHECK(suite.bench({"--processes", "1"}).json()["changed"].empty());
+  const Ended seeded = suite.bench({"--processes", "1", "--seed", "3", "--graph-below", "0"});
+  CHECK(seeded.exit == 1);
+  CHECK(seeded.json()["cases"][0]["what"] == "twice f32 n=100 default graph below 0 seed 3");
 }
 
 TEST_CASE("a case may be what the store has, or what a session finds") {

@@ -31,7 +31,7 @@ TEST_CASE("expectations are read as they were written, whatever names contain") 
                                "copy f32 n=3 default",
                                "copy (12)",
                                Outcome::kOk,
-                               {{{12.5, 0.25}, "2026-11-24", "580"}, {{1e9, 3.0}, "", ""}}},
+                               {{{12.5, 0.25}, "2026-11-24", "580", "0a1b"}, {{1e9, 3.0}, "", ""}}},
                               {"b", "", "", Outcome::kTimeout, {}}}};
   const auto path = std::filesystem::temp_directory_path() / "hone-expectations-test.toml";
   std::ofstream(path) << expectations_text(written, "suite.toml");
@@ -49,8 +49,23 @@ TEST_CASE("expectations are read as they were written, whatever names contain") 
   CHECK(one.runs[0].level.us == 12.5);
   CHECK(one.runs[0].level.relative == 0.25);
   CHECK(one.runs[0].driver == "580");
+  CHECK(one.runs[0].machine == "0a1b");
   CHECK(one.runs[1].level.us == 1e9);
   CHECK((*read)->cases[1].outcome == Outcome::kTimeout);
+}
+
+TEST_CASE("expectations of one machine say nothing of another") {
+  DeviceInfo here, there;
+  here.uuid = "GPU-1";
+  there.uuid = "GPU-2";
+  const RecordedRun recorded{{1.0, 1.0}, "", "", machine_of(here)};
+  Expectations expectations{"GPU", {{"one", "", "", Outcome::kOk, {recorded, recorded}}}};
+  CHECK(is_of_one_other_machine(expectations, there));
+  CHECK_FALSE(is_of_one_other_machine(expectations, here));
+  expectations.cases[0].runs[1].machine = machine_of(there);
+  CHECK_FALSE(is_of_one_other_machine(expectations, there));
+  expectations.cases[0].runs = {{{1.0, 1.0}, "", "", machine_of({})}};  // nobody knows
+  CHECK_FALSE(is_of_one_other_machine(expectations, there));
 }
 
 TEST_CASE("a run is added after a line that was cut off") {
