@@ -1,7 +1,7 @@
 // Many processes that write one store: how many writes fail, how many there are a second, how long the slowest takes.
 //   cmake --build build --target store_writers && build/bin/store_writers [WRITERS] [TRIALS] [STORE]
-// 32 writers of 2,000 trials each into a store of its own in the current directory, unless it is told otherwise. One transaction a trial,
-// of 64 samples, as a session makes it. Exit code 1 if one failed.
+// 32 writers of 2,000 trials each into a store of its own in the current directory, unless it is told otherwise (a URL, too). One
+// transaction a trial, of 64 samples, as a session makes it. Exit code 1 if one failed.
 #include <sys/wait.h>
 #include <unistd.h>
 

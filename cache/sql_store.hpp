@@ -83,11 +83,12 @@ class SqlStore final : public Store {
   /// What `write` brings, which is one transaction. Where the server rolled it back (was_cut_off), it is made again.
   template <class Write>
   auto written(const Write& write) -> decltype(write()) {
-    auto result = write();
-    for (int again = 0; !result && database().was_cut_off() && again < kMostTries; ++again) {
-      result = write();
+    for (int tries = 1;; ++tries) {
+      auto result = write();
+      if (result || !database().was_cut_off() || tries == kMostTries) {
+        return result;
+      }
     }
-    return result;
   }
 
   /// Ids of the rows for a device and its environment, made where they are missing. Within a transaction.

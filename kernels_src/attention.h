@@ -4,31 +4,37 @@
 // Problems are the same; `head`, `causal`, `layout` and `packed` are compiled in.
 // Packed sequences differ in length and lie one after another, [tokens, heads, head]: sequence s has the tokens from q_starts[s] to before
 // q_starts[s + 1] of q, out and lse ([heads, tokens]), and those of k_starts of k and v. A query that sees no key gives zeros, and lse
-// -inf.
+// -inf. Values are finite: products on tensor cores multiply those of keys beyond a sequence's end with weights of 0.
 
 OPERATION(attention);
 
 HONE_BOTH constexpr long query_heads(Problem p) { return p.heads * p.group; }
+/// Tokens of a sequence, of packed ones in the mean.
+constexpr long queries_of_sequence(Problem p) { return p.packed ? ceil_div(p.queries, p.batch) : p.queries; }
+constexpr long keys_of_sequence(Problem p) { return p.packed ? ceil_div(p.keys, p.batch) : p.keys; }
 /// Rows of tokens of all sequences: packed ones are counted together.
 HONE_BOTH constexpr long lines_of(Problem p) { return p.packed ? 1 : p.batch; }
 constexpr long query_rows(Problem p) { return lines_of(p) * query_heads(p) * p.queries; }
 constexpr long key_rows(Problem p) { return lines_of(p) * p.heads * p.keys; }
 
 /// Pairs of a query and a key that it does not see, of one sequence (of this length) and head: those after it, and those before its window.
-constexpr long hidden_behind(Problem p, long queries) { return p.causal ? queries * (queries - 1) / 2 : 0; }
 constexpr long triangle(long n) { return n > 0 ? n * (n + 1) / 2 : 0; }
+constexpr long hidden_behind(Problem p, long queries, long keys) {
+  if (!p.causal) return 0;
+  return queries > keys ? queries * keys - triangle(keys) : triangle(queries - 1);
+}
 constexpr long hidden_by_window(Problem p, long queries, long keys) {
   if (p.window == 0) return 0;
   const long before = triangle(keys - p.window) - triangle(keys - p.window - queries);
-  return p.causal ? before : before + triangle(queries - p.window);
+  return p.causal ? before : before + triangle(queries - p.window) - triangle(queries - p.window - keys);
 }
 constexpr double seen_pairs(Problem p, long queries, long keys) {
-  return 1.0 * queries * keys - hidden_behind(p, queries) - hidden_by_window(p, queries, keys);
+  return 1.0 * queries * keys - hidden_behind(p, queries, keys) - hidden_by_window(p, queries, keys);
 }
 /// In the mean over packed sequences, whose lengths differ by a share of the difference of two uniform numbers: its square is 1/6.
 constexpr double pairs_of(Problem p) {
-  if (!p.packed) return seen_pairs(p, p.queries, p.keys);
-  return seen_pairs(p, ceil_div(p.queries, p.batch), ceil_div(p.keys, p.batch)) * (1.0 + p.varied * p.varied / 60000.0);
+  const double pairs = seen_pairs(p, queries_of_sequence(p), keys_of_sequence(p));
+  return p.packed ? pairs * (1.0 + p.varied * p.varied / 60000.0) : pairs;
 }
 
 template <class T>
@@ -147,7 +153,7 @@ HONE_DEVICE QueryRow query_row(Problem p, long row, const i32* q_starts, const i
   const long line = row / p.queries, token = row % p.queries;
   if constexpr (Problem::packed) {
     long number = 0;
-    while (q_starts[number + 1] <= token) ++number;
+    while (number + 1 < p.batch && q_starts[number + 1] <= token) ++number;
     return {sequence_of(p, number, q_starts, k_starts), line, token - q_starts[number]};
   }
   return {sequence_of(p, line / query_heads(p), q_starts, k_starts), line % query_heads(p), token};

@@ -97,7 +97,7 @@ struct TwoRows {
   /// Divides the sums of row r by its total and writes them to `to`, 16 bytes at a time. All lanes of a warp call it.
   template <class T, int n>
   HONE_DEVICE void write(const float (&sums)[n], int r, T* to, bool exists) const {
-    const float inverse = total[r] > 0.0f ? 1.0f / total[r] : 0.0f;  // a packed sequence may have no key
+    const float inverse = most[r] > -INFINITY ? 1.0f / total[r] : 0.0f;  // a query may see no key, and power_by_fma is never 0
 #pragma unroll
     for (int i = 0; i < n / 4; i += 4) {
       unsigned words[4];

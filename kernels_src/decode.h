@@ -1,7 +1,7 @@
 #pragma once
 // The operation decode, which several kernels implement: attention of the last tokens of each sequence to all its tokens, whose keys and
 // values lie in pages. table[sequence, page of the sequence] is the page of the cache: [pages, page, heads, head]. With pages as long as
-// the longest sequence, the cache is contiguous. KV is the type of the cache's elements; those of 8 bits are multiplied by k_scale and
+// the longest sequence, the cache is contiguous. A sequence has at least as many tokens as queries. KV is the type of the cache's elements; those of 8 bits are multiplied by k_scale and
 // v_scale of their head.
 
 OPERATION(decode);

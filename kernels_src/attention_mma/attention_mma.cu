@@ -48,9 +48,9 @@ template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
   if (registers_of(p, c) > 255) return false;                                            // spills: a thread has no more
   if (registers_of(p, c) * c.warps * 32 > d.registers_per_multiprocessor) return false;  // spills: a multiprocessor has no more
-  if (c.warps < 4 && p.queries > 32) return false;                                       // what is loaded is used by too few
-  if (rows_of(c) > 16 && rows_of(c) >= 2 * p.queries) return false;                      // more than half of every tile is outside
-  if (c.bn > 16 && c.bn >= 2 * p.keys) return false;                                     // more than half of the block is outside
+  if (c.warps < 4 && queries_of_sequence(p) > 32) return false;                          // what is loaded is used by too few
+  if (rows_of(c) > 16 && rows_of(c) >= 2 * queries_of_sequence(p)) return false;         // more than half of every tile is outside
+  if (c.bn > 16 && c.bn >= 2 * keys_of_sequence(p)) return false;                        // more than half of the block is outside
   return c.raster == 1 || c.raster < 4 * lines_of(p) * query_heads(p);                   // the same order as with a smaller one
 }
 
@@ -76,7 +76,9 @@ TOLERANCE(out, .absolute = 0.01, .relative = 0.006) void attention_mma_reference
 
 SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batch = 2, .heads = 2, .queries = 5, .keys = 5},
        {.batch = 1, .heads = 1, .queries = 65, .keys = 300, .window = 70},
-       {.batch = 5, .heads = 1, .queries = 200, .keys = 260, .varied = 100});
+       {.batch = 5, .heads = 1, .queries = 200, .keys = 260, .varied = 100},
+       {.batch = 5, .heads = 1, .queries = 260, .keys = 200, .varied = 100}, {.batch = 9, .heads = 1, .queries = 150, .keys = 5, .varied = 100},
+       {.batch = 3, .heads = 1, .queries = 150, .keys = 210, .window = 30, .varied = 100});
 
 #include "warp.h"
 

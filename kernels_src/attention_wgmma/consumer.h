@@ -141,7 +141,8 @@ struct Consumer {
     work.begin = (int)(first_key(p, position_of(s, first)) / c.bn);
     if (Problem::packed && first < s.queries) work.end = max_of(work.end, work.begin + 1);
     for (; block >= max_of(work.end, begin); --block) skip(k_state, v_state, block > begin);
-    if (block < begin) {  // there are no queries
+    if (block < begin) {  // there are no queries, and so no product at which the warps wait for each other: each must have read its tile
+      hopper::named_barrier_sync(8 + group, 128);
       if (thread == 0) hopper::mbarrier_arrive(layout.q_empty());
       return;
     }

@@ -38,6 +38,14 @@ TEST_CASE("an engine without a store launches the default and gets the right ans
   CHECK(is_right(engine, softmax));
 }
 
+TEST_CASE("an engine does not wait for a server: it is sent to a file, and shows no password") {
+  const auto engine = Engine::open({.store = "postgres://me:secret@db.example.org/hone", .device = "cpu"});
+  REQUIRE_FALSE(engine.ok());
+  CHECK(engine.error().code == ErrorCode::kStore);
+  CHECK(engine.error().message.find("hone store pull") != std::string::npos);
+  CHECK(engine.error().message.find("secret") == std::string::npos);
+}
+
 TEST_CASE("code that came from elsewhere is launched only where the application says so, and otherwise the default says why") {
   const Folder folder;
   const auto file = folder / "S.db";

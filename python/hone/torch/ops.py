@@ -488,6 +488,8 @@ def _decode_shape(q, k, v, table, lengths, k_scale, v_scale, scale):
         raise RuntimeError(f"hone: decode takes a multiple of {heads} heads of q, as k has them; {q.shape[2]} were passed")
     if k.element_size() == 1 and (k_scale is None or v_scale is None):
         raise RuntimeError("hone: decode takes k_scale and v_scale with a cache of 8-bit floats")
+    if k.element_size() > 1 and (k_scale is not None or v_scale is not None):
+        raise RuntimeError(f"hone: decode takes k_scale and v_scale with a cache of 8-bit floats alone; this one is of {k.dtype}")
     return _packed_like(q)
 
 

@@ -1,0 +1,58 @@
+// hone store.
+#include <doctest/doctest.h>
+
+#include "tests/cli/command.hpp"
+
+namespace hone::test {
+namespace {
+
+bool store_refuses(const Arguments& arguments, std::string_view because) {
+  const Ended ended = run(arguments);
+  CAPTURE(ended.err);
+  return ended.exit == 2 && ended.err.find(because) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a store that was pulled answers as the one it was pulled from") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", pulled = directory / "P.db";
+  const Arguments asked{"best", "copy", "--device", "cpu", "--shape", "n=4096", "--json", "--store"};
+  const auto best = [&](const std::string& of) {
+    Arguments all = asked;
+    all.push_back(of);
+    return run(all).json();
+  };
+  REQUIRE(run({"tune", "copy", "--device", "cpu", "--shape", "n=4096", "--budget", "2trials", "--store", store}).exit == 0);
+  REQUIRE(run({"store", "pull", "--store", store, "--out", pulled}).exit == 0);
+  CHECK(best(pulled) == best(store));
+  CHECK(run({"store", "pull", "--store", store, "--out", pulled}).exit == 0);
+  CHECK(store_refuses({"store", "pull", "--store", pulled, "--out", store}, "which a pull would lose"));
+}
+
+TEST_CASE("hone store says what it lacks, and makes nothing") {
+  const TemporaryDirectory directory;
+  const std::string none = directory / "none.db";
+  CHECK(store_refuses({"store"}, "hone store info"));
+  CHECK(store_refuses({"store", "nonsense", "--store", none}, "unknown word 'nonsense'"));
+  CHECK(store_refuses({"store", "pull", "--store", none}, "give --out FILE"));
+  CHECK(store_refuses({"store", "info", "--out", none, "--store", none}, "--out belongs to"));
+  CHECK(store_refuses({"store", "info", none, "--store", none}, "takes no stores but --store"));
+  CHECK(store_refuses({"store", "merge", "--store", none}, "which stores?"));
+  CHECK(store_refuses({"store", "push", none, "--store", none}, "give --store postgres://"));
+  for (const char* const word : {"info", "check", "prune"}) {
+    CHECK(store_refuses({"store", word, "--store", none}, "nothing has been tuned into it yet"));
+  }
+  CHECK(store_refuses({"store", "merge", none, "--store", directory / "other.db"}, "no store at " + none));
+  CHECK_FALSE(std::filesystem::exists(none));
+  CHECK_FALSE(std::filesystem::exists(directory / "other.db"));
+}
+
+TEST_CASE("a server that is not there is a clear error without the password") {
+  const Ended ended = run({"sessions", "--store", "postgres://me:secret@127.0.0.1:1/db"});
+  CHECK(ended.exit != 0);
+  CHECK(ended.err.find("secret") == std::string::npos);
+  CHECK(ended.err.find("postgres") != std::string::npos);
+}
+
+}  // namespace hone::test

@@ -1,0 +1,75 @@
+"""Copies of the attention kernels for tensor cores that run on the cpu device: their instructions are replaced by emulations (warp.h,
+warpgroup.h). What they share and how they index is as it is; timing, asynchrony and registers are not emulated."""
+
+import pathlib
+import re
+import shutil
+
+HERE = pathlib.Path(__file__).resolve().parent
+KERNELS = HERE.parents[1] / "kernels_src"
+
+
+def substitute(text, pattern, replacement):
+    """Raises ValueError where the sources have changed so much that nothing matches."""
+    changed, count = re.subn(pattern, replacement, text)
+    if count == 0:
+        raise ValueError(f"nothing matches {pattern}")
+    return changed
+
+
+def by_warps(folder, name):
+    """Instructions of a warp: attention_mma, decode_mma."""
+    shutil.copy(HERE / "warp.h", folder / "gemm_mma" / "instructions.h")
+    file = folder / name / f"{name}.cu"
+    file.write_text(substitute(file.read_text(), r".*d\.compute_capability < 80.*\n", ""))
+    for file in [*folder.glob("attention*.h"), *folder.glob("attention_mma/*"), *folder.glob("decode_mma/*")]:
+        text = file.read_text().replace("#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800", "#if !defined(HONE_READ)")
+        file.write_text(text.replace("__cvta_generic_to_shared", "shared_address_of"))
+
+
+# What the kernel's marks say of its tensor maps.
+MAPS = """
+  const bool first = p.layout == 1;
+  const long of_q = query_heads(p);
+  const EmulatedMap q_map{q, {p.head, first ? of_q : p.queries, first ? p.queries : of_q, lines_of(p)},
+                          {64, first ? 1 : rows_of(c), first ? rows_of(c) : 1, 1}};
+  const auto map_of = [&](const T* array) {
+    return EmulatedMap{array, {p.head, first ? p.heads : p.keys, first ? p.keys : p.heads, lines_of(p)}, {64, first ? 1 : c.bn, first ? c.bn : 1, 1}};
+  };
+  const EmulatedMap k_map = map_of(k), v_map = map_of(v);
+"""
+
+
+def by_warpgroups(folder, name):
+    """Instructions of a warpgroup: attention_wgmma."""
+    shutil.copy(HERE / "warpgroup.h", folder / name / "instructions.h")
+    (folder / name / "products.h").write_text("#pragma once\n")
+    for file in (folder / name).glob("*.h"):
+        if file.name not in ("instructions.h", "products.h"):
+            text = file.read_text().replace("#if defined(HONE_HOPPER)", "#if !defined(HONE_READ)").replace("TensorMap", "EmulatedMap")
+            text = re.sub(r'asm volatile\("st\.shared\.b32 .*?"r"\((.*?\(\))\), "r"\((\w+)\) : "memory"\)', r"*(int*)hopper::shared_at(\1) = \2", text)
+            text = re.sub(r'asm volatile\("ld\.shared\.b32 .*?"=r"\((\w+)\) : "r"\((.*?)\) : "memory"\)', r"\1 = *(int*)hopper::shared_at(\2)", text)
+            file.write_text(text)
+    file = folder / name / f"{name}.cu"
+    text = substitute(file.read_text(), r".*d\.compute_capability != 90.*\n", "")
+    text = substitute(text, r"#include <hone/kernel_hopper\.h>\n", "")
+    text = substitute(text, r"(?s)TENSOR_MAP\(q,.*?v_map,", "")
+    text = substitute(text, r"#if defined\(HONE_HOPPER\)", "#if !defined(HONE_READ)")
+    file.write_text(substitute(text, r"(SHARED_DYNAMIC\(unsigned char, memory\);)", lambda found: found[1] + MAPS))
+    for file in (folder / "attention_rows.h", folder / "attention_work.h"):
+        file.write_text(file.read_text().replace("#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800", "#if !defined(HONE_READ)"))
+
+
+def emulated(name, folder):
+    """The file of kernel `name`, in a copy of the sources in `folder`, which must not be there yet. Of the small problems that a
+    configuration is held against, larger ones are left out: an emulated product takes thousands of times as long."""
+    folder = pathlib.Path(folder)
+    shutil.copytree(KERNELS, folder)
+    for file in (folder / "attention.h", folder / "decode.h"):  # a kernel of its own, with the operation's reference
+        file.write_text(substitute(file.read_text(), r"OPERATION\(\w+\);\n", ""))
+    (by_warpgroups if name.endswith("wgmma") else by_warps)(folder, name)
+    file = folder / name / f"{name}.cu"
+    pairs = "query_rows(p) * p.longest > 1000" if name.startswith("decode") else "query_rows(p) * p.keys > 12000"
+    text = substitute(file.read_text(), r"(constexpr bool valid\(.*\) \{\n)", rf"\1  if ({pairs}) return false;\n")
+    file.write_text(substitute(text, r"(?s)\nSHAPES\(.*?\);\n", ""))
+    return file

@@ -1,0 +1,70 @@
+"""The attention kernels for tensor cores, on the cpu device with emulated instructions: `hone run` validates a configuration there.
+
+    emulation_test.py HONE
+
+Half a minute of an idle core or two; with HONE_LONG_TESTS=1 all, in minutes.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from emulated import emulated
+
+HONE = sys.argv.pop(1)
+SKIPPED = 77
+takes_long = unittest.skipUnless(os.environ.get("HONE_LONG_TESTS"), "takes minutes: HONE_LONG_TESTS=1")
+
+
+class Emulated(unittest.TestCase):
+    def check(self, kernel, dtype, shape, config):
+        with tempfile.TemporaryDirectory() as folder:
+            file = emulated(kernel, pathlib.Path(folder) / "kernels")
+            options = ["--device", "cpu", "--dtype", dtype, "--shape", shape, "--config", config, "--store", f"{folder}/S.db"]
+            run = [HONE, "run", str(file), *options, "--timing-seconds", "0.01", "--json"]
+            ended = subprocess.run(run, capture_output=True, text=True, check=False)
+            answer = json.loads(ended.stdout.splitlines()[-1])
+            self.assertEqual(answer.get("outcome"), "ok", answer)
+            self.assertLess(0.0, answer["max_error"])
+
+    def test_attention_by_warps(self):
+        self.check("attention_mma", "bf16", "batch=2,heads=1,group=1,queries=21,keys=40,head=64", "warps=1,bn=32,stages=2,held=true")
+
+    @takes_long
+    def test_packed_attention_by_warps(self):
+        shape = "batch=4,heads=1,group=2,queries=60,keys=75,head=64,packed=1,varied=90"
+        self.check("attention_mma", "bf16", shape, "warps=2,bn=16,stages=2,raster=1")
+
+    @takes_long
+    def test_attention_by_warpgroups(self):
+        self.check("attention_wgmma", "bf16", "batch=1,heads=1,group=2,queries=40,keys=100,head=64", "consumers=1,bn=64,schedule=0")
+
+    @takes_long
+    def test_packed_attention_by_warpgroups(self):
+        shape = "batch=4,heads=1,group=1,queries=100,keys=120,head=64,packed=1,varied=100"
+        for config in ("consumers=1,bn=64,schedule=2,raster=1", "consumers=2,bn=80,schedule=0"):
+            self.check("attention_wgmma", "bf16", shape, config)
+
+    def test_decode_by_warps(self):
+        shape = "sequences=2,heads=1,group=2,queries=2,longest=70,page=16,head=64,varied=50"
+        self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=2,split=2")
+        self.check("decode_mma", "T=bf16,KV=f16", shape, "warps=2")
+
+    def test_decode_over_8_bit_floats_by_warps(self):
+        for head, config in ((64, "warps=2,wm=32"), (128, "warps=2,bn=32,held=true,split=2"), (256, "warps=1,stages=2")):
+            self.check("decode_mma", "T=bf16,KV=e4m3", f"sequences=2,heads=1,group=3,queries=2,longest=70,page=32,head={head},varied=50", config)
+
+
+if __name__ == "__main__":
+    known = subprocess.run([HONE, "kernels", "decode_mma"], capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        probe = subprocess.run([HONE, "kernels", str(emulated("decode_mma", pathlib.Path(folder) / "kernels"))], capture_output=True, text=True,
+                               check=False)
+    if known.returncode == 0 and probe.returncode != 0 and "libclang" in probe.stderr:
+        print(f"skipped: {probe.stderr}")
+        sys.exit(SKIPPED)
+    unittest.main()

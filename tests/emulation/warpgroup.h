@@ -1,0 +1,135 @@
+#pragma once
+// In the place of <hone/kernel_hopper.h> and of attention_wgmma's own instructions on the cpu device: barriers, copies by tensor maps into
+// tiles whose lines of 128 bytes are swizzled, and products of a warpgroup. Whatever is asynchronous is done at once.
+#if !defined(HONE_READ)
+/// A tensor map as far as it is needed here: the array, its extents and the box, inner axis first; elements have 16 bits.
+struct EmulatedMap {
+  const void* array;
+  long size[4];
+  int box[4];
+};
+
+namespace hopper {
+using u16 = unsigned short;
+using u32 = unsigned;
+using u64 = unsigned long;
+
+inline thread_local u64 upper_half = 0;
+inline u32 shared_address(const void* pointer) {
+  upper_half = (u64)pointer >> 32 << 32;
+  return (u32)(u64)pointer;
+}
+inline unsigned char* shared_at(u32 address) { return (unsigned char*)(upper_half | address); }
+
+struct Barrier {
+  unsigned char phase, arrivals, missing;
+  int bytes;
+  void end_phase() {
+    if (missing > 0 || bytes != 0) return;
+    phase ^= 1;
+    missing = arrivals;
+  }
+};
+static_assert(sizeof(Barrier) == 8);
+inline Barrier& barrier_at(u32 address) { return *(Barrier*)shared_at(address); }
+inline void mbarrier_init(u32 barrier, u32 arrivals) { barrier_at(barrier) = {0, (unsigned char)arrivals, (unsigned char)arrivals, 0}; }
+inline void fence_mbarrier_init() {}
+inline void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
+  Barrier& at = barrier_at(barrier);
+  if (at.missing == 0) __builtin_trap();  // more arrivals than a phase has
+  at.bytes += (int)bytes;
+  --at.missing;
+  at.end_phase();
+}
+inline void mbarrier_arrive(u32 barrier) { mbarrier_arrive_expect_tx(barrier, 0); }
+inline void mbarrier_wait(u32 barrier, u32 parity) {
+  while (barrier_at(barrier).phase == parity) __nanosleep(1);
+}
+
+inline void prefetch_tensor_map(const EmulatedMap&) {}
+template <int>
+void setmaxnreg_dec() {}
+template <int>
+void setmaxnreg_inc() {}
+inline void wgmma_fence() {}
+inline void wgmma_commit_group() {}
+template <int>
+void wgmma_wait_group() {}
+/// The address in units of 16 bytes, and the bytes from one panel of columns to the next.
+inline u64 matrix_descriptor(u32 address, u32 leading, u32) { return address >> 4 | (u64)leading << 32; }
+
+// Configurations with clusters and ping-pong are not emulated.
+inline u32 cluster_rank() { __builtin_trap(); }
+inline void cluster_sync() { __builtin_trap(); }
+inline void mbarrier_arrive_remote(u32, u32) { __builtin_trap(); }
+inline void named_barrier_sync(int, int) { __builtin_trap(); }
+}  // namespace hopper
+inline void named_barrier_arrive(int, int) { __builtin_trap(); }
+inline void tma_load_multicast(hopper::u32, const EmulatedMap&, int, int, int, int, hopper::u32, hopper::u16) { __builtin_trap(); }
+
+template <int n>
+void settle(float (&)[n]) {}
+template <int n>
+void settle(hopper::u32 (&)[n]) {}
+inline void finish_before(float, float, hopper::u32) {}
+
+/// Where element `column` of a line is, in bytes from the line's beginning; of `line`, the lowest three bits count.
+inline int swizzled(int line, int column) { return (column / 8 ^ line % 8) * 16 + column % 8 * 2; }
+
+inline void tma_load(hopper::u32 to, const EmulatedMap& map, int x, int y, int z, int u, hopper::u32 barrier) {
+  const int lines = map.box[1] * map.box[2];
+  for (int line = 0; line < lines; ++line) {
+    const long b = y + line % map.box[1], c = z + line / map.box[1];
+    const bool inside = b < map.size[1] && c < map.size[2] && u < map.size[3];
+    const unsigned short* const from = (const unsigned short*)map.array + ((u * map.size[2] + c) * map.size[1] + b) * map.size[0] + x;
+    for (int e = 0; e < 64; ++e) *(unsigned short*)hopper::shared_at(to + line * 128 + swizzled(line, e)) = inside ? from[e] : 0;
+  }
+  hopper::barrier_at(barrier).bytes -= lines * 128;
+  hopper::barrier_at(barrier).end_phase();
+}
+
+template <class T>
+float number_at(hopper::u32 address) {
+  return (float)__builtin_bit_cast(T, *(const unsigned short*)hopper::shared_at(address));
+}
+/// Row and column of sum i of this thread.
+inline int row_of_sum(int i) { return (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4 + i / 2 % 2 * 8; }
+inline int column_of_sum(int i) { return i / 4 * 8 + (int)threadIdx.x % 4 * 2 + i % 2; }
+
+/// Element k of a line of an operand whose lines run along k.
+template <class T>
+float along_k(hopper::u64 operand, int line, int k) {
+  const hopper::u32 address = (hopper::u32)operand << 4, first = address / 16 % 8 * 8;
+  return number_at<T>(address / 128 * 128 + line * 128 + swizzled(line, (int)first + k));
+}
+template <class T, int n>
+void scores_product(float (&sums)[n / 2], hopper::u64 a, hopper::u64 b, bool accumulate) {
+  for (int i = 0; i < n / 2; ++i) {
+    float sum = accumulate ? sums[i] : 0;
+    for (int k = 0; k < 16; ++k) sum += along_k<T>(a, row_of_sum(i), k) * along_k<T>(b, column_of_sum(i), k);
+    sums[i] = sum;
+  }
+}
+
+template <class T, int n>
+void weighted_sum(float (&sums)[n / 2], const hopper::u32* a, hopper::u64 b, bool accumulate) {
+  float weights[2][16];  // of this thread's two rows
+  for (int lane = 0; lane < 4; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      const unsigned pair = __shfl_sync(0xffffffffu, a[i], (int)threadIdx.x % 32 / 4 * 4 + lane);
+      for (int half = 0; half < 2; ++half) {
+        weights[i % 2][i / 2 * 8 + lane * 2 + half] = (float)__builtin_bit_cast(T, (unsigned short)(pair >> 16 * half));
+      }
+    }
+  }
+  const hopper::u32 begin = (hopper::u32)b << 4, panel = (hopper::u32)(b >> 32);
+  for (int i = 0; i < n / 2; ++i) {
+    const int column = column_of_sum(i);
+    float sum = accumulate ? sums[i] : 0;
+    for (int k = 0; k < 16; ++k) {
+      sum += weights[i / 2 % 2][k] * number_at<T>(begin + column / 64 * panel + k * 128 + swizzled(k, column % 64));
+    }
+    sums[i] = sum;
+  }
+}
+#endif
