@@ -31,10 +31,11 @@ constexpr long hidden_by_window(Problem p, long queries, long keys) {
 constexpr double seen_pairs(Problem p, long queries, long keys) {
   return 1.0 * queries * keys - hidden_behind(p, queries, keys) - hidden_by_window(p, queries, keys);
 }
-/// In the mean over packed sequences, whose lengths differ by a share of the difference of two uniform numbers: its square is 1/6.
+/// In the mean over packed sequences, whose lengths differ by a share of the difference of two uniform numbers: its square is 1/6. Where
+/// queries and keys differ in number, their lengths do not go together.
 constexpr double pairs_of(Problem p) {
   const double pairs = seen_pairs(p, queries_of_sequence(p), keys_of_sequence(p));
-  return p.packed ? pairs * (1.0 + p.varied * p.varied / 60000.0) : pairs;
+  return p.packed && p.queries == p.keys ? pairs * (1.0 + p.varied * p.varied / 60000.0) : pairs;
 }
 
 template <class T>
@@ -51,11 +52,12 @@ i32 q_starts_input(long i, Random& random, Problem p) {
   const double shift = i == 0 || i == p.batch ? 0.0 : p.varied / 100.0 * (random.uniform() - 0.5);
   return (i32)((i + shift) * p.queries / p.batch);
 }
-/// No sequence has fewer keys than queries, unless all have.
+/// As many keys as queries, or lengths that differ otherwise: those of the queries, the last sequence's first. So some sequences have more
+/// queries than keys, or no keys.
 template <class T>
 INPUT(k_starts)
 i32 k_starts_input(long i, const i32* q_starts, Problem p) {
-  return (i32)(q_starts[i] * p.keys / p.queries);
+  return p.queries == p.keys ? q_starts[i] : (i32)(p.keys - q_starts[p.batch - i] * p.keys / p.queries);
 }
 
 /// Whether each query sees a key: one without keys has no answer, unless sequences are packed: then that depends on their lengths.

@@ -23,6 +23,7 @@ constexpr std::array kVerdicts{Verdict::kOk,    Verdict::kFaster,     Verdict::k
 constexpr std::size_t kMostRuns = 100;
 constexpr double kLeastRange = 0.05;  // of a strip: noise is not drawn as if it were much
 constexpr double kMostRange = 0.5;
+constexpr double kBeyond = 5.0;  // the first and the last point: their bands end before the words
 
 PastRun run_of(const Json& json) {
   PastRun run{json.at("date"), json.at("product"), {}};
@@ -87,7 +88,8 @@ void draw(Svg& svg, const Strip& strip, std::span<const PastRun> runs, const Sca
   for (const auto& [run, one] : strip.points) {
     const double half = runs.size() > 1 ? (x(1.0) - x(0.0)) / 2.0 : 10.0, at = x(static_cast<double>(run));
     if (one.allowed > 0.0) {
-      svg.rect(at - half, y(one.allowed), 2.0 * half, y(-one.allowed) - y(one.allowed), "interval");
+      const double from = std::max(at - half, x.from - kBeyond), to = std::min(at + half, x.to + kBeyond);
+      svg.rect(from, y(one.allowed), to - from, y(-one.allowed) - y(one.allowed), "interval");
     }
   }
   svg.line(x.from, y(0.0), x.to, y(0.0), "standard");

@@ -39,7 +39,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
 
 template <class T, class KV>
 constexpr bool likely(Problem p, Config c) {
-  if (p.head / c.lanes > 64) return false;                      // spills: parts of q, of a key and of the sums are in registers
+  if (p.head / c.lanes > 64) return false;  // spills: parts of q, of a key and of the sums are in registers
   return c.vec * max_of(sizeof(T), sizeof(KV)) == 16 || c.vec * c.lanes == p.head;  // narrow accesses take more of them
 }
 

@@ -16,12 +16,15 @@ constexpr bool valid(Problem p, Config c, Device d) { return c.block <= d.thread
 constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
 constexpr Cost cost(Problem p) { return {.flops = 1.0 * kFlops * p.n}; }
 
-template <class T> REFERENCE(p.n) void probe_f32_reference(long i, const T* x, double* y, Problem p) {
+template <class T>
+REFERENCE(p.n)
+void probe_f32_reference(long i, const T* x, double* y, Problem p) {
   const double a = 0.5 * (double)x[i] / (1.0 + fabs((double)x[i]));
   y[i] = a / (1.0 - a);
 }
 
-template <class T, Config c> KERNEL DTYPES(f32) LAUNCH_BOUNDS(c.block) void probe_f32(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+template <class T, Config c>
+KERNEL DTYPES(f32) LAUNCH_BOUNDS(c.block) void probe_f32(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
   const long i = (long)blockIdx.x * c.block + threadIdx.x;
   if (i >= p.n) return;
   const float a = 0.5f * x[i] / (1.0f + fabsf(x[i]));

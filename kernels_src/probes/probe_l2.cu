@@ -17,7 +17,9 @@ constexpr bool valid(Problem p, Config c, Device d) { return c.block <= d.thread
 constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.threads, (long)c.block)}, .block = {c.block}}; }
 constexpr Cost cost(Problem p) { return {.bytes = 16.0 * kRounds * p.threads}; }
 
-template <class T> REFERENCE(p.threads) void probe_l2_reference(long i, const T* x, double* y, Problem p) {
+template <class T>
+REFERENCE(p.threads)
+void probe_l2_reference(long i, const T* x, double* y, Problem p) {
   double most = (double)x[4 * (i % p.packets)];
   for (long round = 0; round < kRounds; ++round) {
     const long packet = (i + round * kStep) % p.packets;

@@ -1,5 +1,6 @@
 // Tensor cores by warps (mma.sync, compute capability 8.0): products of constant matrices, from registers. y[i] = 65536 x[0] x[1].
 #include <hone/kernel.h>
+
 #include "../gemm_mma/instructions.h"
 
 struct Problem {
@@ -17,11 +18,14 @@ constexpr bool valid(Problem p, Config c, Device d) { return d.compute_capabilit
 constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
 constexpr Cost cost(Problem p) { return {.flops = 2.0 * 16 * 8 * 16 * kProducts * p.n / 32}; }
 
-template <class T> TOLERANCE(y, .relative = 0.01) REFERENCE(p.n) void probe_mma_reference(long i, const T* x, double* y, Problem p) {
+template <class T>
+TOLERANCE(y, .relative = 0.01)
+REFERENCE(p.n) void probe_mma_reference(long i, const T* x, double* y, Problem p) {
   y[i] = 16.0 * kProducts * (double)(float)x[0] * (double)(float)x[1];
 }
 
-template <class T, Config c> KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(c.block) void probe_mma(IN(2) const T* x, OUT(p.n) float* y, Problem p) {
+template <class T, Config c>
+KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(c.block) void probe_mma(IN(2) const T* x, OUT(p.n) float* y, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const T left[2] = {x[0], x[0]}, right[2] = {x[1], x[1]};
   unsigned a[4], b;

@@ -16,7 +16,9 @@ constexpr bool valid(Problem p, Config c, Device d) { return c.block <= d.thread
 constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block)}, .block = {c.block}}; }
 constexpr Cost cost(Problem p) { return {.bytes = 16.0 * kRounds * p.n}; }
 
-template <class T> REFERENCE(p.n) void probe_shared_reference(long i, const T* x, double* y, Problem p) {
+template <class T>
+REFERENCE(p.n)
+void probe_shared_reference(long i, const T* x, double* y, Problem p) {
   double most = (double)x[4 * (i % 32)];
   for (long packet = i % 32; packet < kPackets; packet += 32) {
     for (long j = 0; j < 4; ++j) {

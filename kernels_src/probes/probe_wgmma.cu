@@ -21,7 +21,9 @@ constexpr Launch launch(Problem p, Config c) {
 }
 constexpr Cost cost(Problem p) { return {.flops = 2.0 * 64 * kWidth * 16 * kProducts * p.n / 128}; }
 
-template <class T> TOLERANCE(y, .relative = 0.01) REFERENCE(p.n) void probe_wgmma_reference(long i, const T* x, double* y, Problem p) {
+template <class T>
+TOLERANCE(y, .relative = 0.01)
+REFERENCE(p.n) void probe_wgmma_reference(long i, const T* x, double* y, Problem p) {
   y[i] = 16.0 * kProducts * (double)(float)x[0] * (double)(float)x[1];
 }
 

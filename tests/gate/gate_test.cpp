@@ -145,7 +145,7 @@ TEST_CASE("machines that are disturbed often raise no alarm either") {
 
 TEST_CASE("where machines differ more than their controls tell, more is allowed and alarms stay rare") {
   const Rates noisy = rates({.run = 0.02}, 0.25, 6);
-  CHECK(noisy.alarmed_runs <= 3);  // of 300
+  CHECK(noisy.alarmed_runs <= 6);  // of 300
   CHECK(noisy.caught_share() > 0.9);
 }
 
