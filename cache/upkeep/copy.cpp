@@ -8,6 +8,7 @@
 #include "cache/sqlite_database.hpp"
 #include "cache/trust.hpp"
 #include "cache/upkeep/tables.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/store/store_upkeep.hpp"
 
 namespace hone {
@@ -69,6 +70,18 @@ Result<void> publish(const Draft& draft, const fs::path& file) {
   fs::rename(draft.path, file, failure);
   return failure ? Result<void>(Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", file.string(), failure.message())})
                  : Result<void>();
+}
+
+/// What a file in WAL mode is at one moment: it is read without a lock where nobody else uses it, and somebody may begin to. False: it is
+/// in another mode, or cannot be written.
+Result<bool> take_snapshot(const fs::path& file, const Draft& draft) {
+  HONE_ASSIGN(const SqliteDatabase live, SqliteDatabase::open(file, Access::kWrite));
+  if (!live.writable() || !live.header().wal) {
+    return false;
+  }
+  HONE_ASSIGN(const SqliteDatabase to, SqliteDatabase::open(draft.path, Access::kWrite));
+  HONE_TRY(live.copy_into(to));
+  return true;
 }
 
 class Copier {
@@ -152,17 +165,25 @@ Result<void> copy_store(const std::filesystem::path& store, const std::filesyste
   constexpr std::string_view kDoing = "copy the store";
   std::error_code failure;
   const std::filesystem::path target = std::filesystem::weakly_canonical(std::filesystem::absolute(file, failure), failure);
-  HONE_ASSIGN(const auto from, cache::connect_store(store, StoreMode::kReadOnly));
-  if (from->place() == target.string()) {
+  HONE_ASSIGN(auto from, cache::connect_store(store, StoreMode::kReadOnly));
+  const std::string place = from->place();
+  if (place == target.string()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{} cannot be copied onto itself", target.string())};
   }
   HONE_TRY(cache::check_place(target, what));
+  const cache::Draft snapshot(target.string() + ".snapshot");
+  if (!is_store_server(store)) {
+    HONE_ASSIGN(const bool taken, cache::take_snapshot(place, snapshot));
+    if (taken) {
+      HONE_ASSIGN(from, cache::connect_store(snapshot.path, StoreMode::kReadOnly));
+    }
+  }
   const cache::Draft draft(target);
   {
     HONE_ASSIGN(const auto to, cache::connect_store(draft.path, StoreMode::kReadWrite));
     HONE_ASSIGN(cache::Transaction reading, cache::Transaction::begin(from->database(), kDoing, cache::Writers::kRead));
     HONE_ASSIGN(cache::Transaction writing, cache::Transaction::begin(to->database(), kDoing));
-    const bool foreign_out = cache::is_trusted(target) && !cache::is_trusted(from->place());
+    const bool foreign_out = cache::is_trusted(target) && !cache::is_trusted(place);
     HONE_TRY(cache::Copier(from->database(), to->database(), foreign_out).all(what));
     HONE_TRY(writing.commit(kDoing));
     // The draft is its file alone.

@@ -183,6 +183,19 @@ TEST_CASE("a backup has everything, under the same numbers") {
   CHECK(must(check_store(file)).empty());
 }
 
+TEST_CASE("a store with a log is copied as it is, and nothing is left beside it" * doctest::test_suite("file")) {
+  const Person user;
+  const Directory directory;
+  make_finished(directory.store());
+  REQUIRE(raw_sql(directory.store(), "PRAGMA journal_mode=wal") == "wal");
+  const std::set<std::string> before = directory.files();
+  const Directory other;
+  must(copy_store(directory.store(), other.path / "backup.db", CopyWhat::kAll));
+  CHECK(must(must_open(other.path / "backup.db", StoreMode::kReadOnly)->sessions()).size() == 1);
+  CHECK(directory.files() == before);
+  CHECK(other.files() == std::set<std::string>{"backup.db"});
+}
+
 TEST_CASE("a store gets what another one has and it lacks, once") {
   const Person user;
   const Directory directory, other;
