@@ -82,7 +82,10 @@ class Database {
   /// SQL for how long ago a column's time was, in seconds.
   [[nodiscard]] virtual std::string seconds_since(std::string_view column) const = 0;
 
-  /// Whether the last transaction was rolled back since its connection was lost.
+  /// SQL for the time, as utc_now() writes it, by the clock that seconds_since() goes by.
+  [[nodiscard]] virtual std::string now() const = 0;
+
+  /// Whether the last transaction was rolled back since its connection was lost, or others' locks were in its way.
   [[nodiscard]] virtual bool was_cut_off() const { return false; }
 
   /// The first column of the first row, e.g. of a PRAGMA; 0 if there is none.

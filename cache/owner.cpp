@@ -50,6 +50,14 @@ std::string pid_namespace() {
   return std::filesystem::read_symlink("/proc/self/ns/pid", failure).string();
 }
 
+/// "-" where the system has none.
+std::string machine_id() {
+  std::ifstream file("/etc/machine-id");
+  std::string id;
+  std::getline(file, id);
+  return id.empty() ? "-" : id;
+}
+
 std::string host_name() {
   utsname system{};
   return uname(&system) == 0 ? system.nodename : "";
@@ -59,18 +67,20 @@ std::string host_name() {
 
 std::string this_owner() {
   const std::string pid = std::to_string(getpid());
-  return fmt::format("{} {} {} {} {}", pid, read_process("self").start_time, boot_id(), pid_namespace(), host_name());
+  return fmt::format("{} {} {} {} {} {}", pid, read_process("self").start_time, boot_id(), pid_namespace(), host_name(), machine_id());
 }
 
 Liveness liveness(std::string_view owner) {
   std::istringstream fields{std::string(owner)};
-  std::string pid, start_time, boot, names, on;
-  fields >> pid >> start_time >> boot >> names >> on;
+  std::string pid, start_time, boot, names, on, machine;
+  fields >> pid >> start_time >> boot >> names >> on >> machine;
   if (pid.empty()) {
     return Liveness::kGone;
   }
   if (boot != boot_id()) {
-    return on.empty() || on == host_name() ? Liveness::kGone : Liveness::kUnseen;  // empty: of an older Hone, whose stores were of one host
+    // Hosts of one name share servers. Empty: of an older Hone, whose stores were of one host.
+    const bool here = on.empty() || (on == host_name() && (machine.empty() || machine == machine_id()));
+    return here ? Liveness::kGone : Liveness::kUnseen;
   }
   if (names != pid_namespace()) {
     return Liveness::kUnseen;

@@ -6,7 +6,7 @@
 
 namespace hone::cache {
 
-/// This process, as text that no other process of any boot shares: pid, start time, boot id, pid namespace, host.
+/// This process, as text that no other process of any boot shares: pid, start time, boot id, pid namespace, host, machine id.
 std::string this_owner();
 
 enum class Liveness {

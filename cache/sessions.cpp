@@ -98,19 +98,18 @@ Result<std::int64_t> SqlStore::begin_session(const SessionKey& key, const std::s
     HONE_ASSIGN(Transaction transaction, begin_write(kDoing, Writers::kMany));
     HONE_ASSIGN(const std::int64_t device, device_row(key.record.device));
     HONE_ASSIGN(const std::int64_t environment, environment_row(key.record.device));
-    HONE_ASSIGN(Statement insert,
-                database().prepare("INSERT INTO session (kernel, source_hash, dtype, shape, layout, alignment, device, "
-                                   "input_profile, objective, accuracy_bound, timing_profile, strategy, "
-                                   "strategy_parameters, seed, budget, device_id, device_uuid, environment, owner, "
-                                   "created_at, updated_at, state) "
-                                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running') RETURNING id"));
+    HONE_ASSIGN(Statement insert, database().prepare("INSERT INTO session (kernel, source_hash, dtype, shape, layout, alignment, device, "
+                                                     "input_profile, objective, accuracy_bound, timing_profile, strategy, "
+                                                     "strategy_parameters, seed, budget, device_id, device_uuid, environment, owner, "
+                                                     "created_at, updated_at, state) "
+                                                     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " +
+                                                     database().now() + ", 'running') RETURNING id"));
     const RecordKey& record = key.record;
     insert.text(record.kernel).text(record.source_hash).text(dtypes_text(record)).text(text(record.problem.shape));
     insert.text(record.layout).integer(record.alignment).integer(device);
     bind_purpose(insert, record.purpose);
     insert.text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed)).text(budget);
-    const std::string now = utc_now();
-    insert.text(record.device.id).text(record.device.uuid).integer(environment).text(this_owner()).text(now).text(now);
+    insert.text(record.device.id).text(record.device.uuid).integer(environment).text(this_owner()).text(utc_now());
     HONE_ASSIGN(const std::int64_t id, insert.run_for_integer(kDoing));
     HONE_TRY(transaction.commit(kDoing));
     running_.insert(id);
@@ -125,27 +124,35 @@ Result<std::optional<SessionInfo>> SqlStore::resume_session(const SessionKey& ke
   return written([&]() -> Result<std::optional<SessionInfo>> {
     HONE_ASSIGN(Transaction transaction, begin_write(kDoing));
     HONE_ASSIGN(Statement select, database().prepare(fmt::format(
-                                      "SELECT id, owner, {} FROM session WHERE {} AND shape = ? "
+                                      "SELECT id, device_id, owner, {} FROM session WHERE {} AND shape = ? "
                                       "AND strategy = ? AND strategy_parameters = ? AND seed = ? AND state = 'running' ORDER BY id DESC",
                                       database().seconds_since("updated_at"), kKeyCondition)));
     bind_key(select, key.record);
     select.text(text(key.record.problem.shape)).text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed));
     std::int64_t id = 0;
+    std::string device_id;
     for (;;) {
       HONE_ASSIGN(const bool row, select.step(kDoing));
       if (!row) {
         return std::optional<SessionInfo>();
       }
       id = select.read_integer();
+      device_id = select.read_text();
       const std::string owner = select.read_text();
       if (!owner_alive(owner, select.read_real())) {
         break;
       }
     }
     select.reset();
-    HONE_ASSIGN(Statement update,
-                database().prepare("UPDATE session SET owner = ?, updated_at = ?, device_id = ?, device_uuid = ? WHERE id = ?"));
-    update.text(this_owner()).text(utc_now()).text(key.record.device.id).text(key.record.device.uuid).integer(id);
+    if (device_id != key.record.device.id && device_id.find(',') == std::string::npos) {
+      // An empty device is the session's only one, which it is no longer.
+      HONE_ASSIGN(Statement keep, database().prepare("UPDATE trial SET device = ? WHERE session = ? AND device = ''"));
+      keep.text(device_id).integer(id);
+      HONE_TRY(keep.run(kDoing));
+    }
+    HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET owner = ?, updated_at = " + database().now() +
+                                                     ", device_id = ?, device_uuid = ? WHERE id = ?"));
+    update.text(this_owner()).text(key.record.device.id).text(key.record.device.uuid).integer(id);
     HONE_TRY(update.run(kDoing));
     HONE_ASSIGN(const std::vector<SessionInfo> found, read_sessions(id));
     if (found.empty()) {
@@ -160,8 +167,9 @@ Result<std::optional<SessionInfo>> SqlStore::resume_session(const SessionKey& ke
 }
 
 Result<void> SqlStore::touch_session(std::int64_t session, double elapsed_seconds) {
-  HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET elapsed_seconds = ?, updated_at = ? WHERE id = ?"));
-  update.real(elapsed_seconds).text(utc_now()).integer(session);
+  HONE_ASSIGN(Statement update,
+              database().prepare("UPDATE session SET elapsed_seconds = ?, updated_at = " + database().now() + " WHERE id = ?"));
+  update.real(elapsed_seconds).integer(session);
   HONE_TRY(update.run("update the session"));
   if (database().changes() == 0) {
     return Error{ErrorCode::kNotFound, fmt::format("the store {} has no session {}", place_, session)};

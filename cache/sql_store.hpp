@@ -80,7 +80,7 @@ class SqlStore final : public Store {
   Result<void> prepare_read() { return mode_ == StoreMode::kReadWrite ? Result<void>() : connection_->prepare_read(); }
   /// Before a write: the lock, or why there is none.
   Result<Transaction> begin_write(std::string_view doing, Writers writers = Writers::kOne);
-  /// What `write` brings, which is one transaction. Where that lost its connection to a server, nothing of it was kept: it is made again.
+  /// What `write` brings, which is one transaction. Where the server rolled it back (was_cut_off), it is made again.
   template <class Write>
   auto written(const Write& write) -> decltype(write()) {
     for (int tries = 1;; ++tries) {

@@ -223,6 +223,17 @@ std::string SqliteDatabase::seconds_since(std::string_view column) const {
   return fmt::format("(julianday('now') - julianday({})) * 86400", column);
 }
 
+std::string SqliteDatabase::now() const { return "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"; }
+
+Result<void> SqliteDatabase::copy_into(const SqliteDatabase& to) const {
+  sqlite3_backup* const backup = sqlite3_backup_init(to.handle_.get(), "main", handle_.get(), "main");
+  if (backup == nullptr) {
+    return to.error("copy a store");
+  }
+  sqlite3_backup_step(backup, -1);
+  return sqlite3_backup_finish(backup) == SQLITE_OK ? Result<void>() : to.error("copy a store");
+}
+
 int SqliteDatabase::last_code() const { return sqlite3_extended_errcode(handle_.get()); }
 
 Error SqliteDatabase::error(std::string_view doing) const {

@@ -66,6 +66,10 @@ class SqliteDatabase final : public Database {
   Result<void> execute(const std::string& sql, std::string_view doing) const override;
   [[nodiscard]] std::int64_t changes() const override;
   [[nodiscard]] std::string seconds_since(std::string_view column) const override;
+  [[nodiscard]] std::string now() const override;
+
+  /// Makes `to` what this one is, in one transaction: who has its file open goes on with the new content.
+  Result<void> copy_into(const SqliteDatabase& to) const;
 
   /// What SQLite last failed with, in words for people: what, where, what to do.
   [[nodiscard]] Error error(std::string_view doing) const;

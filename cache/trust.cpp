@@ -75,11 +75,11 @@ fs::path data_directory() {
 
 bool is_trusted(const fs::path& path) {
   std::error_code failure;
-  if (path == fs::weakly_canonical(data_directory() / "store.db", failure)) {
+  if (path.native() == fs::weakly_canonical(data_directory() / "store.db", failure).native()) {
     return true;
   }
   const std::vector<fs::path> list = read_list();
-  return std::ranges::find(list, path) != list.end();
+  return std::ranges::find(list, path.native(), &fs::path::native) != list.end();  // as paths, names of two servers may be equal
 }
 
 }  // namespace hone::cache
@@ -98,7 +98,7 @@ Result<void> trust_store(const std::filesystem::path& path, bool trusted) {
     HONE_TRY(open_store(is_store_server(path) ? path : file, StoreMode::kReadOnly));
   }
   std::vector<std::filesystem::path> list = cache::read_list();
-  std::erase(list, file);
+  std::erase_if(list, [&](const std::filesystem::path& one) { return one.native() == file.native(); });
   if (trusted) {
     list.push_back(file);
   }

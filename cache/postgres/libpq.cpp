@@ -46,6 +46,7 @@ Result<Libpq> load() {
   bind(library, pq.getlength, "PQgetlength", missing);
   bind(library, pq.getisnull, "PQgetisnull", missing);
   bind(library, pq.cmdTuples, "PQcmdTuples", missing);
+  bind(library, pq.cmdStatus, "PQcmdStatus", missing);
   if (!missing.empty()) {
     return Error{ErrorCode::kUnavailable, fmt::format("libpq.so.5 lacks {}: update libpq (apt install libpq5)", missing)};
   }

@@ -31,6 +31,7 @@ struct Libpq {
   int (*getlength)(const PGresult*, int row, int column) = nullptr;
   int (*getisnull)(const PGresult*, int row, int column) = nullptr;
   char* (*cmdTuples)(PGresult*) = nullptr;
+  char* (*cmdStatus)(PGresult*) = nullptr;  ///< "COMMIT"
 
   /// Of this process. Errors, kUnavailable: libpq is not installed.
   static Result<const Libpq*> open();

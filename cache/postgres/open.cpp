@@ -44,8 +44,12 @@ Result<void> check_role(const Database& database, const std::string& place) {
 Result<std::unique_ptr<StoreConnection>> connect_server(const std::string& url, StoreMode mode) {
   const std::string place = store_name(url);
   HONE_ASSIGN(std::unique_ptr<PostgresDatabase> database, PostgresDatabase::open(url));
-  HONE_ASSIGN(const std::int64_t version, server_version(*database));
+  HONE_ASSIGN(std::int64_t version, server_version(*database));
   const auto current = static_cast<std::int64_t>(schema_version());
+  if (mode == StoreMode::kReadWrite && version < current) {
+    HONE_TRY(migrate_server(*database));
+    HONE_ASSIGN(version, server_version(*database));  // a newer Hone may have come first
+  }
   if (version > current) {
     return Error{ErrorCode::kStore,
                  fmt::format("the store {} was made by a newer Hone (schema {}, this one knows {}): update Hone", place, version, current)};
@@ -59,9 +63,6 @@ Result<std::unique_ptr<StoreConnection>> connect_server(const std::string& url, 
                                                 place, version, current)};
   }
   if (mode == StoreMode::kReadWrite) {
-    if (version < current) {
-      HONE_TRY(migrate_server(*database));
-    }
     HONE_TRY(check_role(*database, place));
     HONE_TRY(database->mark_commits());
   }

@@ -102,6 +102,17 @@ std::string_view connection_advice(std::string_view message) {
   return {};
 }
 
+bool can_read(const Libpq& pq, const std::string& parameters) {
+  void* const read = pq.conninfoParse(parameters.c_str(), nullptr);
+  if (read != nullptr) {
+    pq.conninfoFree(read);
+  }
+  return read != nullptr;
+}
+
+/// Whether a transaction failed for others' sake and may be made again.
+bool may_go_again(std::string_view state) { return state == "40P01" || state == "40001"; }
+
 }  // namespace
 
 std::string numbered_parameters(std::string_view sql) {
@@ -240,16 +251,20 @@ PostgresDatabase::~PostgresDatabase() {
 
 Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::string& url) {
   HONE_ASSIGN(const Libpq* const pq, Libpq::open());
-  if (void* const read = pq->conninfoParse(url.c_str(), nullptr)) {
-    pq->conninfoFree(read);
-  } else {  // libpq's own words repeat the password
+  if (!is_plain_url(url) || !can_read(*pq, url)) {  // libpq's own words repeat the password
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("the store's URL {} cannot be read: it is postgres://USER@HOST:PORT/DATABASE, with "
                              "%40 for @, %2F for / and so on in its parts",
                              store_name(url))};
   }
-  // The later one of a keyword counts: the URL over our time limit, our encoding over the URL.
-  std::vector<const char*> keywords{"application_name"}, values{"hone"};
+  // The later one of a keyword counts: the URL over our time limits, our encoding over the URL. A host that vanished is noticed within a
+  // minute.
+  std::vector<const char*> keywords{"application_name", "keepalives_idle", "keepalives_interval", "keepalives_count"};
+  std::vector<const char*> values{"hone", "30", "10", "3"};
+  if (can_read(*pq, "tcp_user_timeout=30000")) {  // of libpq 12
+    keywords.push_back("tcp_user_timeout");
+    values.push_back("30000");
+  }
   if (std::getenv("PGCONNECT_TIMEOUT") == nullptr) {
     keywords.push_back("connect_timeout");
     values.push_back("10");
@@ -275,7 +290,12 @@ bool PostgresDatabase::lost() const { return pq_->status(handle_) != kConnection
 
 bool PostgresDatabase::cut_off(const PGresult* result) const {
   // Where libpq could not send, it still calls the connection good; but no server has answered.
-  return lost() || result == nullptr || pq_->resultErrorField(result, kSqlState) == nullptr;
+  return lost() || state_of(result).empty();
+}
+
+std::string_view PostgresDatabase::state_of(const PGresult* result) const {
+  const char* const state = result == nullptr ? nullptr : pq_->resultErrorField(result, kSqlState);
+  return state == nullptr ? "" : state;
 }
 
 std::string PostgresDatabase::message() const { return one_line(pq_->errorMessage(handle_)); }
@@ -283,7 +303,7 @@ std::string PostgresDatabase::message() const { return one_line(pq_->errorMessag
 Result<void> PostgresDatabase::configure() const {
   pq_->setNoticeProcessor(
       handle_, [](void*, const char*) {}, nullptr);
-  const PostgresResult set(pq_->exec(handle_, "SET search_path TO hone; SET lock_timeout TO '20s'; SET standard_conforming_strings TO on"),
+  const PostgresResult set(pq_->exec(handle_, "SET search_path TO hone; SET lock_timeout TO '120s'; SET standard_conforming_strings TO on"),
                            {pq_});
   return pq_->resultStatus(set.get()) == kCommandOk ? Result<void>() : error("configure the connection", set.get());
 }
@@ -318,7 +338,7 @@ Result<PostgresResult> PostgresDatabase::run(std::string_view doing, const Send&
     }
     const bool cut = cut_off(result.get());
     if (!cut || in_transaction_ || again) {
-      cut_ = cut;
+      cut_ = cut || may_go_again(state_of(result.get()));
       return error(doing, result.get());
     }
     HONE_TRY(reconnect(doing));
@@ -342,6 +362,8 @@ std::string PostgresDatabase::seconds_since(std::string_view column) const {
   return fmt::format("CAST(EXTRACT(EPOCH FROM clock_timestamp() - CAST({} AS timestamptz)) AS double precision)", column);
 }
 
+std::string PostgresDatabase::now() const { return R"(to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))"; }
+
 Result<void> PostgresDatabase::mark_commits() {
   constexpr std::string_view kDoing = "begin to write";
   HONE_ASSIGN(std::string mark, scalar_text("SELECT md5(CAST(random() AS text) || clock_timestamp() || pg_backend_pid())", kDoing));
@@ -356,8 +378,14 @@ Result<void> PostgresDatabase::begin(std::string_view doing, Writers writers) co
   if (writers == Writers::kOne) {
     sql += fmt::format("; SELECT pg_advisory_xact_lock({})", kWriteLock);
   }
-  if (!mark_.empty() && writers != Writers::kRead) {
-    sql += fmt::format("; UPDATE writer SET writes = {}, at = clock_timestamp() WHERE name = '{}'", ++writes_, mark_);
+  if (writers != Writers::kRead) {  // of a client that was stopped, or vanished
+    sql += "; SET LOCAL idle_in_transaction_session_timeout TO '60s'";
+  }
+  if (!mark_.empty() && writers != Writers::kRead) {  // pruning may have removed the row
+    sql += fmt::format(
+        "; INSERT INTO writer VALUES ('{}', {}, clock_timestamp()) ON CONFLICT (name) DO UPDATE SET "
+        "writes = excluded.writes, at = excluded.at",
+        mark_, ++writes_);
   }
   const Result<PostgresResult> begun = run(sql, doing);
   if (!begun) {
@@ -372,10 +400,14 @@ Result<void> PostgresDatabase::commit(std::string_view doing) const {
   const PostgresResult result(pq_->exec(handle_, "COMMIT"), {pq_});
   in_transaction_ = false;
   if (pq_->resultStatus(result.get()) == kCommandOk) {
-    return {};
+    // The server answers ROLLBACK to the end of a transaction of which a statement failed.
+    return pq_->cmdStatus(result.get()) == std::string_view("COMMIT")
+               ? Result<void>()
+               : Error{ErrorCode::kStore, fmt::format("cannot {} in the store {}: an earlier write of it failed", doing, place_)};
   }
   const Error failure = error(doing, result.get());
   if (!cut_off(result.get()) || mark_.empty()) {
+    cut_ = may_go_again(state_of(result.get()));
     return failure;
   }
   HONE_TRY(reconnect(doing));
@@ -393,7 +425,6 @@ void PostgresDatabase::roll_back() const {
 }
 
 Error PostgresDatabase::error(std::string_view doing, const PGresult* result) const {
-  const char* const state = result == nullptr ? nullptr : pq_->resultErrorField(result, kSqlState);
   const char* const primary = result == nullptr ? nullptr : pq_->resultErrorField(result, kPrimaryMessage);
   if (cut_off(result)) {
     return {ErrorCode::kStore,
@@ -401,7 +432,7 @@ Error PostgresDatabase::error(std::string_view doing, const PGresult* result) co
                         "is safe: the same command goes on from there",
                         doing, place_, primary == nullptr ? message() : std::string(primary))};
   }
-  const std::string_view code = state == nullptr ? "" : state;
+  const std::string_view code = state_of(result);
   const std::string detail = fmt::format("PostgreSQL {}: {}", code, primary == nullptr ? message() : one_line(primary));
   const std::string_view advice = advice_for(code);
   return {code == "53100" ? ErrorCode::kIo : ErrorCode::kStore,

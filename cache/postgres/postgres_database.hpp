@@ -40,6 +40,7 @@ class PostgresDatabase final : public Database {
   Result<void> execute(const std::string& sql, std::string_view doing) const override;
   [[nodiscard]] std::int64_t changes() const override { return changed_; }
   [[nodiscard]] std::string seconds_since(std::string_view column) const override;
+  [[nodiscard]] std::string now() const override;
   [[nodiscard]] bool was_cut_off() const override { return cut_; }
 
  private:
@@ -63,6 +64,8 @@ class PostgresDatabase final : public Database {
   [[nodiscard]] bool lost() const;
   /// Whether a failure is the connection's.
   [[nodiscard]] bool cut_off(const PGresult* result) const;
+  /// SQLSTATE of a failure; empty: no server has answered.
+  [[nodiscard]] std::string_view state_of(const PGresult* result) const;
   [[nodiscard]] std::string message() const;
   [[nodiscard]] Error error(std::string_view doing, const PGresult* result) const;
 

@@ -86,6 +86,9 @@ Result<void> migrate_server(const Database& database) {
   HONE_ASSIGN(Transaction transaction, Transaction::begin(database, kMaking));
   // Under the lock: somebody may have done it meanwhile.
   HONE_ASSIGN(const std::int64_t version, server_version(database));
+  if (version >= static_cast<std::int64_t>(schema_version())) {
+    return {};
+  }
   if (version == 0) {
     HONE_ASSIGN(const std::int64_t schema, database.scalar("SELECT count(*) FROM pg_namespace WHERE nspname = 'hone'", kMaking));
     HONE_ASSIGN(const std::string tables, first_schema());

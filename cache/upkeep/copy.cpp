@@ -5,8 +5,10 @@
 
 #include <set>
 
+#include "cache/sqlite_database.hpp"
 #include "cache/trust.hpp"
 #include "cache/upkeep/tables.hpp"
+#include "engine/store/store_server.hpp"
 #include "engine/store/store_upkeep.hpp"
 
 namespace hone {
@@ -38,7 +40,13 @@ Result<void> check_place(const fs::path& file, CopyWhat what) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{} is there already: give another path", file.string())};
   }
   HONE_ASSIGN(const auto connection, connect_store(file, StoreMode::kReadOnly));
-  HONE_ASSIGN(const std::int64_t trials, connection->database().scalar("SELECT count(*) FROM trial", "look at what would be replaced"));
+  constexpr std::string_view kDoing = "look at what would be replaced";
+  HONE_ASSIGN(const std::int64_t trials, connection->database().scalar("SELECT count(*) FROM trial", kDoing));
+  HONE_ASSIGN(const std::int64_t running, connection->database().scalar("SELECT count(*) FROM session WHERE state <> 'done'", kDoing));
+  if (running > 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} holds {} unfinished sessions, which a pull would lose: give another path", file.string(), running)};
+  }
   if (trials > 0) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{} holds {} trials, which a pull would lose: give another path, or bring the stores together with hone store "
@@ -46,6 +54,34 @@ Result<void> check_place(const fs::path& file, CopyWhat what) {
                              file.string(), trials)};
   }
   return {};
+}
+
+/// The draft becomes the store `file`.
+Result<void> publish(const Draft& draft, const fs::path& file) {
+  std::error_code failure;
+  if (fs::exists(file, failure)) {  // programs have it open: another file in its place would not be theirs, but its log would be beside it
+    HONE_ASSIGN(const SqliteDatabase from, SqliteDatabase::open(draft.path, Access::kRead));
+    HONE_ASSIGN(const SqliteDatabase to, SqliteDatabase::open(file, Access::kWrite));
+    return from.copy_into(to);
+  }
+  for (const char* const left : {"-journal", "-wal", "-shm"}) {  // of a store that somebody removed
+    fs::remove(file.string() + left, failure);
+  }
+  fs::rename(draft.path, file, failure);
+  return failure ? Result<void>(Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", file.string(), failure.message())})
+                 : Result<void>();
+}
+
+/// What a file in WAL mode is at one moment: it is read without a lock where nobody else uses it, and somebody may begin to. False: it is
+/// in another mode, or cannot be written.
+Result<bool> take_snapshot(const fs::path& file, const Draft& draft) {
+  HONE_ASSIGN(const SqliteDatabase live, SqliteDatabase::open(file, Access::kWrite));
+  if (!live.writable() || !live.header().wal) {
+    return false;
+  }
+  HONE_ASSIGN(const SqliteDatabase to, SqliteDatabase::open(draft.path, Access::kWrite));
+  HONE_TRY(live.copy_into(to));
+  return true;
 }
 
 class Copier {
@@ -61,7 +97,11 @@ class Copier {
     for (const char* const name : {"change", "record", "record_state", "operation_record", "portfolio"}) {
       HONE_TRY(table(name, ""));
     }
-    if (!served) {
+    if (served) {  // what no row of `record` ties to its code
+      HONE_TRY(table("compiled", fmt::format("WHERE {} OR EXISTS (SELECT 1 FROM record r WHERE r.code_digest = '' AND r.artifact = "
+                                             "compiled.artifact)",
+                                             kInPortfolio)));
+    } else {
       HONE_TRY(of_sessions());
       HONE_TRY(table("model", ""));
       HONE_TRY(table("compiled", ""));
@@ -125,25 +165,31 @@ Result<void> copy_store(const std::filesystem::path& store, const std::filesyste
   constexpr std::string_view kDoing = "copy the store";
   std::error_code failure;
   const std::filesystem::path target = std::filesystem::weakly_canonical(std::filesystem::absolute(file, failure), failure);
-  HONE_ASSIGN(const auto from, cache::connect_store(store, StoreMode::kReadOnly));
-  if (from->place() == target.string()) {
+  HONE_ASSIGN(auto from, cache::connect_store(store, StoreMode::kReadOnly));
+  const std::string place = from->place();
+  if (place == target.string()) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("{} cannot be copied onto itself", target.string())};
   }
   HONE_TRY(cache::check_place(target, what));
+  const cache::Draft snapshot(target.string() + ".snapshot");
+  if (!is_store_server(store)) {
+    HONE_ASSIGN(const bool taken, cache::take_snapshot(place, snapshot));
+    if (taken) {
+      HONE_ASSIGN(from, cache::connect_store(snapshot.path, StoreMode::kReadOnly));
+    }
+  }
   const cache::Draft draft(target);
   {
     HONE_ASSIGN(const auto to, cache::connect_store(draft.path, StoreMode::kReadWrite));
     HONE_ASSIGN(cache::Transaction reading, cache::Transaction::begin(from->database(), kDoing, cache::Writers::kRead));
     HONE_ASSIGN(cache::Transaction writing, cache::Transaction::begin(to->database(), kDoing));
-    const bool foreign_out = cache::is_trusted(target) && !cache::is_trusted(from->place());
+    const bool foreign_out = cache::is_trusted(target) && !cache::is_trusted(place);
     HONE_TRY(cache::Copier(from->database(), to->database(), foreign_out).all(what));
     HONE_TRY(writing.commit(kDoing));
-    // Whoever has the file open while another takes its place must not find a log of the other one beside it.
+    // The draft is its file alone.
     HONE_TRY(to->database().scalar_text("PRAGMA journal_mode=delete", kDoing));
   }
-  std::filesystem::rename(draft.path, target, failure);
-  return failure ? Result<void>(Error{ErrorCode::kIo, fmt::format("{} cannot be written: {}", target.string(), failure.message())})
-                 : Result<void>();
+  return cache::publish(draft, target);
 }
 
 }  // namespace hone

@@ -14,9 +14,10 @@ namespace {
 using cache::Statement;
 
 constexpr std::string_view kLooking = "look at the store", kPruning = "remove what nobody needs";
-// An unfinished session may still choose any of what it compiled.
 constexpr std::string_view kNeedless =
     "NOT IN (SELECT artifact FROM record UNION SELECT t.artifact FROM trial t JOIN session s ON s.id = t.session WHERE s.state <> 'done')";
+// An unfinished session may still choose any of what it compiled, which may be in no trial yet.
+constexpr std::string_view kOfBefore = "created_at < COALESCE((SELECT MIN(created_at) FROM session WHERE state <> 'done'), '~')";
 
 /// Faults that SQLite finds: one a line.
 Result<void> examine_file(const cache::Database& database, std::vector<std::string>& faults) {
@@ -110,8 +111,12 @@ Result<Pruned> prune_store(const std::filesystem::path& store) {
   const cache::Database& database = connection->database();
   HONE_ASSIGN(cache::Transaction transaction, cache::Transaction::begin(database, kPruning));
   Pruned pruned;
-  HONE_TRY(database.execute(fmt::format("DELETE FROM compiled WHERE artifact {}", kNeedless), kPruning));
-  const std::string needless = fmt::format("FROM artifact WHERE digest {}", kNeedless);
+  if (is_store_server(store)) {  // before the first look: who keeps code takes rows of both tables, in the other order
+    HONE_TRY(database.execute("LOCK TABLE artifact, compiled IN SHARE ROW EXCLUSIVE MODE", kPruning));
+  }
+  HONE_TRY(database.execute(
+      fmt::format("DELETE FROM compiled WHERE artifact {} AND {} AND NOT {}", kNeedless, kOfBefore, cache::kInPortfolio), kPruning));
+  const std::string needless = fmt::format("FROM artifact WHERE digest {} AND digest NOT IN (SELECT artifact FROM compiled)", kNeedless);
   HONE_ASSIGN(pruned.artifacts, database.scalar("SELECT count(*) " + needless, kPruning));
   HONE_ASSIGN(pruned.bytes, database.scalar("SELECT CAST(COALESCE(SUM(length(bytes)), 0) AS BIGINT) " + needless, kPruning));
   HONE_TRY(database.execute("DELETE " + needless, kPruning));

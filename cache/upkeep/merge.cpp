@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <functional>
 #include <map>
+#include <optional>
 
 #include "cache/rows.hpp"
 #include "cache/trust.hpp"
@@ -70,19 +72,28 @@ class Merger {
       : from_(from), into_(into), filter_(foreign_out), name_(std::move(name)) {}
 
   Result<Merged> all() {
-    constexpr std::string_view kUsed = "WHERE id IN (SELECT {0} FROM session WHERE state = 'done' UNION SELECT {0} FROM record)";
-    HONE_TRY(by_digest("device", fmt::format(fmt::runtime(kUsed), "device"), devices_));
-    HONE_TRY(by_digest("environment", fmt::format(fmt::runtime(kUsed), "environment"), environments_));
+    // Who tunes into the other store waits for one session at most, not for all.
+    HONE_TRY(digests());
     HONE_TRY(sessions());
+    HONE_ASSIGN(Transaction deciding, Transaction::begin(into_, kMerging));
     HONE_TRY(records());
     HONE_TRY(operation_records());
     HONE_TRY(portfolios());
     HONE_ASSIGN(merged_.unfinished, from_.scalar("SELECT count(*) FROM session WHERE state <> 'done'", kMerging));
     HONE_ASSIGN(merged_.generation, into_.scalar("SELECT COALESCE(MAX(generation), 0) FROM change", kMerging));
+    HONE_TRY(deciding.commit(kMerging));
     return merged_;
   }
 
  private:
+  Result<void> digests() {
+    constexpr std::string_view kUsed = "WHERE id IN (SELECT {0} FROM session WHERE state = 'done' UNION SELECT {0} FROM record)";
+    HONE_ASSIGN(Transaction transaction, Transaction::begin(into_, kMerging));
+    HONE_TRY(by_digest("device", fmt::format(fmt::runtime(kUsed), "device"), devices_));
+    HONE_TRY(by_digest("environment", fmt::format(fmt::runtime(kUsed), "environment"), environments_));
+    return transaction.commit(kMerging);
+  }
+
   Result<void> by_digest(const std::string& name, const std::string& condition, Ids& ids) {
     HONE_ASSIGN(const Table table, table_of_today(name));
     return each_row(from_, table, fmt::format("SELECT {} FROM {} {}", table.names(), name, condition), {}, [&](Row& row) -> Result<void> {
@@ -111,6 +122,7 @@ class Merger {
       const std::int64_t id = number_of(table, row, "id");
       row[table.at("device")] = devices_[number_of(table, row, "device")];
       row[table.at("environment")] = environments_[number_of(table, row, "environment")];
+      HONE_ASSIGN(Transaction transaction, Transaction::begin(into_, kMerging));
       HONE_ASSIGN(Statement known, into_.prepare("SELECT id FROM session WHERE " + equal_to(identity)));
       for (const Cell& cell : cells_of(table, row, identity)) {
         bind_cell(known, cell);
@@ -122,7 +134,8 @@ class Merger {
       HONE_ASSIGN(sessions_[id], renumbered(table, row));
       ++merged_.sessions;
       HONE_TRY(trials(id));
-      return controls(id);
+      HONE_TRY(controls(id));
+      return transaction.commit(kMerging);
     });
   }
 
@@ -215,8 +228,27 @@ class Merger {
     return {};
   }
 
-  /// Adds the newest rows of a table with generations, where they are newer than what stands and say something else.
-  Result<void> add_newer(const Table& table, const Names& key, const Names& says, const std::string& where, std::int64_t& added) {
+  /// What the kernel of a row of `operation_record` takes in the other store; nothing where it has no record there.
+  Result<std::optional<Record>> record_of(const Table& table, const Row& row) {
+    HONE_ASSIGN(const Table records, table_of_today("record"));
+    const std::string sql = fmt::format(
+        "SELECT {} FROM record WHERE {} AND COALESCE((SELECT s.state FROM record_state s WHERE s.record = record.id ORDER BY "
+        "s.generation DESC LIMIT 1), 'candidate') <> 'withdrawn' ORDER BY generation DESC, id DESC LIMIT 1",
+        records.names(), equal_to(record_key_columns()));
+    std::optional<Record> found;
+    HONE_TRY(each_row(into_, records, sql, cells_of(table, row, record_key_columns()), [&](Row& record) -> Result<void> {
+      found = measured(records, record);
+      return {};
+    }));
+    return found;
+  }
+
+  /// Whether a row takes the place of one that stands; null: nothing does.
+  using Beats = std::function<Result<bool>(const Row& row, const Row* standing)>;
+
+  /// Adds the newest rows of a table with generations, where they say something else than what stands, and beat it.
+  Result<void> add_newer(const Table& table, const Names& key, const Names& says, const std::string& where, const Beats& beats,
+                         std::int64_t& added) {
     return each_row(from_, table, newest(table, key, where), {}, [&](Row& row) -> Result<void> {
       if (table.name == "operation_record") {
         row[table.at("device")] = devices_[number_of(table, row, "device")];
@@ -224,13 +256,16 @@ class Merger {
         const auto known = session == nullptr ? sessions_.end() : sessions_.find(*session);
         row[table.at("session")] = known == sessions_.end() ? Cell() : Cell(known->second);
       }
-      bool news = true;
+      std::optional<Row> standing;
       HONE_TRY(each_row(into_, table, newest(table, key, equal_to(key)), cells_of(table, row, key), [&](Row& other) -> Result<void> {
-        news = text_of(table, row, "created_at") > text_of(table, other, "created_at") &&
-               cells_of(table, row, says) != cells_of(table, other, says);
+        standing = other;
         return {};
       }));
-      if (news) {
+      if (standing && cells_of(table, row, says) == cells_of(table, *standing, says)) {
+        return {};
+      }
+      HONE_ASSIGN(const bool wins, beats(row, standing ? &*standing : nullptr));
+      if (wins) {
         HONE_ASSIGN(row[table.at("generation")], generation());
         HONE_TRY(insert_row(into_, table, row));
         ++added;
@@ -248,14 +283,27 @@ class Merger {
     return add_newer(
         table,
         {"operation", "dtype", "shape", "input_profile", "objective", "accuracy_bound", "layout", "alignment", "device", "timing_profile"},
-        {"kernel", "source_hash"}, known, added);
+        {"kernel", "source_hash"}, known,
+        [&](const Row& row, const Row* standing) -> Result<bool> {
+          HONE_ASSIGN(const std::optional<Record> own, record_of(table, row));
+          if (!own || standing == nullptr) {
+            return own.has_value();
+          }
+          HONE_ASSIGN(const std::optional<Record> other, record_of(table, *standing));
+          return !other || replaces(*own, *other);
+        },
+        added);
   }
 
   Result<void> portfolios() {
     HONE_ASSIGN(const Table table, table_of_today("portfolio"));
     return add_newer(
         table, {"operation", "dtype", "device", "statics", "shapes", "input_profile", "objective", "accuracy_bound", "timing_profile"},
-        {"text"}, "text <> ''", merged_.portfolios);
+        {"text"}, "text <> ''",
+        [&](const Row& row, const Row* standing) -> Result<bool> {
+          return standing == nullptr || text_of(table, row, "created_at") > text_of(table, *standing, "created_at");
+        },
+        merged_.portfolios);
   }
 
   /// One for all that this brings, made when the first of it comes.
@@ -287,12 +335,9 @@ Result<Merged> merge_store(const std::filesystem::path& from, const std::filesys
     return Error{ErrorCode::kInvalidArgument, fmt::format("{} cannot be merged into itself", source->place())};
   }
   HONE_ASSIGN(cache::Transaction reading, cache::Transaction::begin(source->database(), cache::kMerging, cache::Writers::kRead));
-  HONE_ASSIGN(cache::Transaction writing, cache::Transaction::begin(target->database(), cache::kMerging));
   const bool foreign_out = cache::is_trusted(target->place()) && !cache::is_trusted(source->place());
   cache::Merger merger(source->database(), target->database(), foreign_out, source->place());
-  HONE_ASSIGN(const Merged merged, merger.all());
-  HONE_TRY(writing.commit(cache::kMerging));
-  return merged;
+  return merger.all();
 }
 
 }  // namespace hone

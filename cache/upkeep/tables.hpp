@@ -44,6 +44,9 @@ Result<void> each_row(const Database& database, const Table& table, const std::s
 /// Writes one; `ending` follows the values: "RETURNING id", "ON CONFLICT DO NOTHING". What it returns, else 0.
 Result<std::int64_t> insert_row(const Database& database, const Table& table, const Row& row, std::string_view ending = "");
 
+/// SQL: whether a portfolio has the configuration of a row of `compiled` among its members.
+constexpr std::string_view kInPortfolio = "EXISTS (SELECT 1 FROM portfolio p WHERE p.text LIKE '%\"' || compiled.configuration || '\"%')";
+
 /// Whether code may go into a store that counts all code as trusted, and what leaves it out of a row of `record`.
 class CodeFilter {
  public:

@@ -1,31 +1,63 @@
 #include "engine/store/store_server.hpp"
 
-#include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <system_error>
 
 namespace hone {
+namespace {
+
+/// Where the user and the password of a URL end, as libpq reads it: the first @ before a slash.
+std::size_t user_end(const std::string& url, std::size_t user) {
+  const std::size_t end = url.find_first_of("@/", user);
+  return end != std::string::npos && url[end] == '@' ? end : std::string::npos;
+}
+
+/// Of a keyword in a URL, which libpq decodes as well.
+std::string decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const bool escaped = text[i] == '%' && i + 2 < text.size() &&
+                         std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr == text.data() + i + 3;
+    plain += escaped ? static_cast<char>(byte) : text[i];
+    i += escaped ? 2 : 0;
+  }
+  return plain;
+}
+
+}  // namespace
 
 bool is_store_server(const std::filesystem::path& store) {
   const std::string& text = store.native();
   return text.starts_with("postgres://") || text.starts_with("postgresql://");
 }
 
+bool is_plain_url(const std::string& url) { return url.rfind('@') == user_end(url, url.find("://") + 3); }
+
 std::string store_name(const std::filesystem::path& store) {
   std::string name = store.native();
   if (!is_store_server(store)) {
     return name;
   }
+  const std::size_t user = name.find("://") + 3;
   // Of a URL that somebody mistyped it is not known where the password ends: rather too much is left out.
-  const std::size_t user = name.find("://") + 3, at = name.rfind('@');
-  if (at != std::string::npos && at >= user) {
-    const std::size_t colon = name.find(':', user);
-    name.erase(std::min(colon, at), at - std::min(colon, at));
+  std::size_t end = is_plain_url(name) ? user_end(name, user) : name.rfind('@');
+  if (end == std::string::npos) {
+    end = user;
+  } else if (const std::size_t colon = name.find(':', user); colon < end) {
+    name.erase(colon, end - colon);
+    end = colon;
   }
-  constexpr std::string_view kPassword = "password=";  // also of sslpassword
-  for (std::size_t next = 0; (next = name.find(kPassword, next)) != std::string::npos;) {
-    next += kPassword.size();
-    name.erase(next, name.find('&', next) - next);
+  for (std::size_t next = name.find('?', end); next != std::string::npos; next = name.find('&', next)) {
+    const std::size_t keyword = next + 1, equals = name.find_first_of("=&", keyword);
+    next = keyword;
+    if (equals == std::string::npos || name[equals] == '&') {
+      continue;
+    }
+    if (decoded(name.substr(keyword, equals - keyword)).ends_with("password")) {  // also sslpassword
+      name.erase(equals + 1, name.find('&', equals) - equals - 1);
+    }
   }
   return name;
 }

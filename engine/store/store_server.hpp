@@ -12,7 +12,11 @@ namespace hone {
 /// Whether a store is named by a URL (postgres://, postgresql://) and not by a path.
 bool is_store_server(const std::filesystem::path& store);
 
-/// The store's name for people and for logs: a path as it is, a URL without its passwords.
+/// Whether it is plain which part of a URL is the password: it has no @ but the one after the user, and that one before any slash.
+bool is_plain_url(const std::string& url);
+
+/// The store's name for people, for logs and for the list of trusted stores: a path as it is, a URL without its passwords. Of plain URLs
+/// those of one name are one store.
 std::string store_name(const std::filesystem::path& store);
 
 /// Whether there may be a store: that of a server is known once it is opened.

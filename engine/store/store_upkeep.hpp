@@ -27,7 +27,8 @@ Result<std::vector<std::string>> check_store(const std::filesystem::path& store)
 struct Pruned {
   std::int64_t artifacts = 0, bytes = 0;
 };
-/// Removes the compiled code that no record and no unfinished session needs. Records, trials and times stay. Errors: as open_store().
+/// Removes the compiled code that no record, no portfolio and no unfinished session needs. Records, trials and times stay. Errors: as
+/// open_store().
 Result<Pruned> prune_store(const std::filesystem::path& store);
 
 enum class CopyWhat {
@@ -36,8 +37,8 @@ enum class CopyWhat {
 };
 /// Makes a file of a store, as it is at one moment, with the same numbers, generations, states and seals. It is there whole or not at all.
 /// kServed replaces such a file, and programs that have it open go on with the new one. Code that is not this user's is left out where
-/// all that `file` holds would count as trusted. Errors: kInvalidArgument, `file` is there (kAll), or holds sessions that would be lost;
-/// as open_store().
+/// all that `file` holds would count as trusted. Errors: kInvalidArgument, `file` is there (kAll), or holds trials or unfinished sessions
+/// that would be lost; as open_store().
 Result<void> copy_store(const std::filesystem::path& store, const std::filesystem::path& file, CopyWhat what);
 
 struct Merged {
@@ -47,8 +48,8 @@ struct Merged {
   std::int64_t generation = 0;  ///< of `into`; unchanged where nothing was added to what it serves
 };
 /// Adds what `from` has and `into` lacks: finished sessions with their trials, and what is served, where nothing stands in `into` or
-/// what stands is slower (Store::finish_session's rule). Seals stay those of who made the code. Merging twice adds nothing. One
-/// transaction. Errors: as open_store().
+/// what stands is slower (Store::finish_session's rule). Seals stay those of who made the code. Merging twice adds nothing. Each
+/// session is added whole or not at all, and so is all that is served; after a failure the same merge goes on. Errors: as open_store().
 Result<Merged> merge_store(const std::filesystem::path& from, const std::filesystem::path& into);
 
 }  // namespace hone

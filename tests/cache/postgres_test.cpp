@@ -4,6 +4,7 @@
 
 #include "cache/postgres/postgres_database.hpp"
 #include "cache/postgres/schema.hpp"
+#include "cache/trust.hpp"
 #include "store_fixture.hpp"
 
 using namespace hone;
@@ -38,9 +39,72 @@ TEST_CASE("a store's name has no password") {
   CHECK(store_name("postgres://me:secret@host:5432/db") == "postgres://me@host:5432/db");
   CHECK(store_name("postgresql://me@host/db?sslmode=verify-full&password=secret&x=1") ==
         "postgresql://me@host/db?sslmode=verify-full&password=&x=1");
+  CHECK(store_name("postgres://host/db?ssl%70assword=secret&pass%77ord=too") == "postgres://host/db?ssl%70assword=&pass%77ord=");
   CHECK(store_name("postgres://me:sec@ret/x@host/db") == "postgres://me@host/db");
   CHECK(store_name("postgres:///db") == "postgres:///db");
   CHECK(store_name("/a:b@c.db") == "/a:b@c.db");
+}
+
+TEST_CASE("the name of a store names its server") {
+  CHECK(store_name("postgres://me:x@/hone?host=real&application_name=a") == "postgres://me@/hone?host=real&application_name=a");
+  const Directory directory;
+  const Environment data("XDG_DATA_HOME", directory.path.c_str());
+  const std::string url = directory.store().string();
+  must_open(url);
+  must(trust_store(url));
+  CHECK(cache::is_trusted(url));
+  CHECK_FALSE(cache::is_trusted(std::regex_replace(url, std::regex("://"), ":/")));
+}
+
+TEST_CASE("a URL of which it is not plain where its password ends is refused, and nothing of the password is shown") {
+  for (const char* const url : {"postgres://me:sec@ret@127.0.0.1:1/db", "postgres://me:sec/ret@127.0.0.1:1/db",
+                                "postgres://me:sec?ret=/@h/db", "postgres://me:x@/hone?host=real&application_name=@good.example/db"}) {
+    const std::string message = refusal(url);
+    CAPTURE(message);
+    CHECK(has(message, "%40 for @"));
+    CHECK_FALSE(has(message, "sec"));
+    CHECK_FALSE(has(message, "ret"));
+  }
+}
+
+TEST_CASE("a transaction of which a statement failed is not committed") {
+  const Directory directory;
+  must_open(directory.store());
+  const auto database = must(cache::PostgresDatabase::open(directory.store().string()));
+  cache::Transaction transaction = must(cache::Transaction::begin(*database, "write"));
+  CHECK_FALSE(database->execute("INSERT INTO nowhere VALUES (1)", "write").ok());
+  CHECK_FALSE(transaction.commit("write").ok());
+}
+
+TEST_CASE("a write is ended whose client has vanished") {
+  const Directory directory;
+  must_open(directory.store());
+  const auto database = must(cache::PostgresDatabase::open(directory.store().string()));
+  const cache::Transaction transaction = must(cache::Transaction::begin(*database, "write"));
+  CHECK(must(database->scalar_text("SHOW idle_in_transaction_session_timeout", "read")) == "1min");
+}
+
+TEST_CASE("who comes late does not make a newer store older") {
+  const Directory directory;
+  must_open(directory.store());
+  raw_sql(directory.store(), "UPDATE store SET schema_version = 99");
+  must(cache::migrate_server(*must(cache::PostgresDatabase::open(directory.store().string()))));
+  CHECK(raw_sql(directory.store(), "SELECT schema_version FROM store") == "99");
+}
+
+TEST_CASE("the number of a transaction is kept also where its row was removed") {
+  const Directory directory;
+  const auto store = must_open(directory.store());
+  raw_sql(directory.store(), "DELETE FROM writer");
+  must(store->begin_session(session_key(), "60s"));
+  CHECK(raw_sql(directory.store(), "SELECT writes FROM writer") == "1");
+}
+
+TEST_CASE("times of a session are the server's, as text that compares as the times do") {
+  const Directory directory;
+  must(must_open(directory.store())->begin_session(session_key(), "60s"));
+  const std::string updated = raw_sql(directory.store(), "SELECT updated_at FROM session");
+  CHECK(std::regex_match(updated, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")));
 }
 
 TEST_CASE("a database without a store is not found by a reader, which makes nothing") {

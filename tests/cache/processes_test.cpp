@@ -268,8 +268,23 @@ TEST_CASE("the owner is told from a later process with its number, from another 
   // A process of another container cannot be seen: it counts as alive as long as it writes.
   CHECK(alive_as(owner.substr(0, names) + "pid:[1]" + owner.substr(host - 1)));
   CHECK(alive_as(owner.substr(0, boot) + "another-boot" + owner.substr(names - 1, host - names + 1) + "another-host"));
+  // Nor one of another host that has this one's name.
+  CHECK(alive_as(owner.substr(0, boot) + "another-boot" + owner.substr(names - 1, owner.rfind(' ') + 2 - names) + "another-machine"));
   raw_sql(directory.store(), "UPDATE session SET updated_at = '2020-01-01T00:00:00.000Z'");
   CHECK_FALSE(must(store->sessions()).at(0).owner_alive);
+}
+
+TEST_CASE("trials keep their device when another one, or several, take their session over") {
+  Directory directory;
+  const std::int64_t session = must(must_open(directory.store())->begin_session(session_key(), "60s"));
+  const auto store = must_open(directory.store());
+  must(store->add_trial(session, parameters(), good_trial(0), 1.0));
+  must(store->release_session(session, 1.0));
+  raw_sql(directory.store(), "UPDATE session SET owner = ''");
+  SessionKey several = session_key();
+  several.record.device.id = "cuda:1,cuda:0";
+  REQUIRE(must(store->resume_session(several)).has_value());
+  CHECK(must(store->trials(session, parameters())).at(0).device == "cuda:0");
 }
 
 TEST_CASE("a full disk is a clear error and keeps the earlier trials" * doctest::test_suite("file")) {

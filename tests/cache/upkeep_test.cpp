@@ -40,6 +40,36 @@ std::int64_t make_finished(const fs::path& file, double median_us = 9.5, const s
   return session;
 }
 
+PortfolioKey softmax_portfolio() {
+  PortfolioKey key;
+  key.operation = "softmax";
+  key.dtypes = "f16";
+  key.device = "NVIDIA H200";
+  key.statics = "cols=1024";
+  key.range = "rows=1..4096";
+  return key;
+}
+
+/// As make_finished(), and the operation is served by the kernel.
+void make_served(const fs::path& file, const std::string& kernel, double median_us) {
+  RecordKey key = record_key();
+  key.kernel = kernel;
+  const auto store = must_open(file);
+  const std::int64_t session = tuned(*store, key, record_of("block=64", median_us));
+  key.kernel = "softmax_operation";
+  OperationRecord decision;
+  decision.kernel = kernel;
+  decision.source_hash = record_key().source_hash;
+  decision.session = session;
+  must(store->put_operation_record(key, decision));
+}
+
+std::string serving(const fs::path& file) {
+  RecordKey key = record_key();
+  key.kernel = "softmax_operation";
+  return must(must_open(file, StoreMode::kReadOnly)->find_operation_record(key)).value().kernel;
+}
+
 std::optional<Record> served(const fs::path& file) {
   return must(must_open(file, StoreMode::kReadOnly)->find_record(record_key(), parameters()));
 }
@@ -70,10 +100,49 @@ TEST_CASE("a program that has a pulled file open goes on with the next one") {
   const fs::path file = directory.path / "pulled.db";
   must(copy_store(directory.store(), file, CopyWhat::kServed));
   const auto reader = must_open(file, StoreMode::kReadOnly);
-  CHECK(must(reader->find_record(record_key(), parameters()))->configuration_text == "block=64");
+  const auto application = must_open(file, StoreMode::kAsItIs);
+  for (Store* const open : {reader.get(), application.get()}) {
+    CHECK(must(open->find_record(record_key(), parameters()))->configuration_text == "block=64");
+  }
   make_finished(directory.store(), 5.0, "block=128");
   must(copy_store(directory.store(), file, CopyWhat::kServed));
+  for (Store* const open : {reader.get(), application.get()}) {
+    CHECK(must(open->find_record(record_key(), parameters()))->configuration_text == "block=128");
+  }
   CHECK(served(file)->configuration_text == "block=128");
+  CHECK(is_sound(file));
+}
+
+TEST_CASE("the log of a store that was removed does not get into a pulled file") {
+  const Person user;
+  const Directory directory;
+  make_finished(directory.store());
+  const fs::path file = directory.path / "pulled.db";
+  for (const char* const left : {"-wal", "-shm", "-journal"}) {
+    write_bytes(file.string() + left, std::string(5'000, 'x'));
+  }
+  must(copy_store(directory.store(), file, CopyWhat::kServed));
+  CHECK(directory.files().count("pulled.db-wal") == 0);
+  CHECK(served(file)->configuration_text == "block=64");
+}
+
+TEST_CASE("a pull does not replace a store in which a session goes on") {
+  const Person user;
+  const Directory directory;
+  make_finished(directory.store());
+  const fs::path file = directory.path / "mine.db";
+  must(must_open(file)->begin_session(session_key(), "60s"));
+  CHECK(copy_store(directory.store(), file, CopyWhat::kServed).error().message.find("1 unfinished") != std::string::npos);
+}
+
+TEST_CASE("a pulled file has the code of what portfolios name") {
+  const Person user;
+  const Directory directory;
+  make_finished(directory.store());
+  must(must_open(directory.store())->put_portfolio(softmax_portfolio(), R"({"config": "block=32"})"));
+  const fs::path file = directory.path / "pulled.db";
+  must(copy_store(directory.store(), file, CopyWhat::kServed));
+  CHECK(must(must_open(file, StoreMode::kReadOnly)->find_compiled(code_key("block=32"))).has_value());
 }
 
 TEST_CASE("a pull does not replace a store that somebody tuned into") {
@@ -114,6 +183,19 @@ TEST_CASE("a backup has everything, under the same numbers") {
   CHECK(must(check_store(file)).empty());
 }
 
+TEST_CASE("a store with a log is copied as it is, and nothing is left beside it" * doctest::test_suite("file")) {
+  const Person user;
+  const Directory directory;
+  make_finished(directory.store());
+  REQUIRE(raw_sql(directory.store(), "PRAGMA journal_mode=wal") == "wal");
+  const std::set<std::string> before = directory.files();
+  const Directory other;
+  must(copy_store(directory.store(), other.path / "backup.db", CopyWhat::kAll));
+  CHECK(must(must_open(other.path / "backup.db", StoreMode::kReadOnly)->sessions()).size() == 1);
+  CHECK(directory.files() == before);
+  CHECK(other.files() == std::set<std::string>{"backup.db"});
+}
+
 TEST_CASE("a store gets what another one has and it lacks, once") {
   const Person user;
   const Directory directory, other;
@@ -148,6 +230,20 @@ TEST_CASE("a faster record takes the place of what stands, a slower one does not
   must(store->set_record_state({record.id}, RecordState::kWithdrawn, "wrong at night"));
   CHECK(must(merge_store(faster.store(), directory.store())).records == 0);
   CHECK(served(directory.store())->configuration_text == "block=64");
+}
+
+TEST_CASE("a faster kernel takes an operation over, a slower one does not, however new it is") {
+  const Person user;
+  const Directory directory, slower, faster;
+  make_served(directory.store(), "softmax", 9.5);
+  make_served(slower.store(), "softmax_slow", 15.0);
+  make_served(faster.store(), "softmax_fast", 5.0);
+  must(merge_store(slower.store(), directory.store()));
+  CHECK(serving(directory.store()) == "softmax");
+  must(merge_store(faster.store(), directory.store()));
+  CHECK(serving(directory.store()) == "softmax_fast");
+  must(merge_store(slower.store(), directory.store()));
+  CHECK(serving(directory.store()) == "softmax_fast");
 }
 
 TEST_CASE("unfinished sessions stay where they go on") {
@@ -206,6 +302,20 @@ TEST_CASE("pruning removes the code that nobody needs") {
   must(store->add_trial(session, parameters(), trial, 1.0));
   CHECK(must(prune_store(directory.store())).artifacts == 0);
   CHECK(must(check_store(directory.store())).empty());
+}
+
+TEST_CASE("pruning keeps what a session compiled and has not tried yet, and what a portfolio names") {
+  const Person user;
+  const Directory directory;
+  const std::int64_t session = must(must_open(directory.store())->begin_session(session_key(), "60s"));
+  must(must_open(directory.store())->put_compiled(code_key("block=32"), kLoser));
+  CHECK(must(prune_store(directory.store())).artifacts == 0);
+  must(must_open(directory.store())->finish_session(session, record_key(), std::nullopt, 1.0));
+  must(must_open(directory.store())->put_portfolio(softmax_portfolio(), R"({"config": "block=32"})"));
+  CHECK(must(prune_store(directory.store())).artifacts == 0);
+  CHECK(must(must_open(directory.store())->find_compiled(code_key("block=32"))).has_value());
+  raw_sql(directory.store(), "DELETE FROM portfolio");
+  CHECK(must(prune_store(directory.store())).artifacts == 1);
 }
 
 TEST_CASE("checking finds damaged and missing code") {
