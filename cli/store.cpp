@@ -11,7 +11,10 @@ namespace {
 
 using Paths = std::vector<std::filesystem::path>;
 
-std::string mebibytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+std::string size_text(std::int64_t bytes) {
+  const auto amount = static_cast<double>(bytes);
+  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", amount / (1 << 10)) : fmt::format("{:.1f} MiB", amount / (1 << 20));
+}
 
 Result<Output> info_of(const std::filesystem::path& store) {
   HONE_ASSIGN(const StoreFacts facts, store_facts(store));
@@ -30,7 +33,7 @@ Result<Output> info_of(const std::filesystem::path& store) {
                 fmt::format("store       {}\ndatabase    {}, schema {}\ngeneration  {}\nsessions    {} ({} unfinished)\ntrials      {}\n"
                             "records     {}, of all generations\nportfolios  {}\ncode        {} artifacts, {}\nsize        {}\n",
                             facts.name, facts.database, facts.schema, facts.generation, facts.sessions, facts.unfinished, facts.trials,
-                            facts.records, facts.portfolios, facts.artifacts, mebibytes(facts.artifact_bytes), mebibytes(facts.bytes))};
+                            facts.records, facts.portfolios, facts.artifacts, size_text(facts.artifact_bytes), size_text(facts.bytes))};
 }
 
 Result<Output> check_of(const std::filesystem::path& store) {
@@ -47,7 +50,7 @@ Result<Output> check_of(const std::filesystem::path& store) {
 Result<Output> prune(const std::filesystem::path& store) {
   HONE_ASSIGN(const Pruned pruned, prune_store(store));
   return Output{{{"store", store_name(store)}, {"artifact_count", pruned.artifacts}, {"code_bytes", pruned.bytes}},
-                fmt::format("removed {} pieces of compiled code, {}\n", pruned.artifacts, mebibytes(pruned.bytes))};
+                fmt::format("removed {} pieces of compiled code, {}\n", pruned.artifacts, size_text(pruned.bytes))};
 }
 
 Result<Output> copy(const std::filesystem::path& store, const std::filesystem::path& file, CopyWhat what) {
@@ -60,7 +63,7 @@ Result<Output> copy(const std::filesystem::path& store, const std::filesystem::p
                  {"trials", facts.trials},
                  {"bytes", facts.bytes}},
                 fmt::format("{}: generation {}, {} records, {} trials, {}\n", facts.name, facts.generation, facts.records, facts.trials,
-                            mebibytes(facts.bytes))};
+                            size_text(facts.bytes))};
 }
 
 Result<Output> merge(const Paths& from, const std::filesystem::path& into) {

@@ -95,7 +95,7 @@ std::string summary_text(const SuiteRun& run) {
       widest = std::max(widest, finding.allowance->slower);
     }
   }
-  std::string text = fmt::format("{} cases on {}:", run.findings.size(), run.device.product);
+  std::string text = fmt::format("{} case{} on {}:", run.findings.size(), run.findings.size() == 1 ? "" : "s", run.device.product);
   for (const auto& [verdict, count] : counts) {
     text += fmt::format("{} {} {}", verdict == counts.begin()->first ? "" : ",", count, gate::name(verdict));
   }
