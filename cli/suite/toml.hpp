@@ -10,6 +10,8 @@
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
+// Some text that is no TOML fails one of its assertions, and ends the process, where its parser has an error to report.
+#define TOML_ASSERT(expr) static_assert(true)
 #include <toml++/toml.h>
 
 namespace hone::cli::suite {
