@@ -268,6 +268,15 @@ def test_decode_reads_the_pages_of_each_sequence():
     torch.testing.assert_close(ops.decode(*inputs), decoded(*inputs), atol=1e-5, rtol=1e-4)
 
 
+def test_decode_takes_a_cache_with_more_pages_than_its_table():
+    q, k, v, table, lengths = decode_inputs()
+    k, v = (torch.cat((x, torch.randn(2, *x.shape[1:]))) for x in (k, v))
+    table = table + 2
+    torch.testing.assert_close(ops.decode(q, k, v, table, lengths), decoded(q, k, v, table, lengths), atol=1e-5, rtol=1e-4)
+    with pytest.raises(RuntimeError, match="a cache of 4 pages or more"):
+        ops.decode(q, k[:3], v[:3], table, lengths)
+
+
 def test_decode_takes_a_cache_of_8_bit_floats_with_a_factor_for_each_head():
     q, k, v, table, lengths = decode_inputs(torch.float8_e4m3fn)
     k_scale, v_scale = torch.tensor([0.5, 2.0]), torch.tensor([3.0, 0.25])
@@ -328,3 +337,32 @@ def test_another_stream_needs_an_output_that_is_passed():
     kernel(x, out=y, stream=stream.cuda_stream)
     stream.synchronize()
     torch.testing.assert_close(y, torch.softmax(x, -1))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_cuda_attention_of_each_form_is_pytorchs(dtype):
+    bound = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 2e-2}[dtype]
+    q, k, v = (torch.randn(shape, device="cuda").to(dtype) for shape in ((2, 8, 130, 64), (2, 2, 130, 64), (2, 2, 130, 64)))
+    wide = [x.float().repeat_interleave(8 // x.shape[1], 1) for x in (q, k, v)]
+    made = ops.attention(q, k, v, causal=True)
+    expected = F.scaled_dot_product_attention(*wide, is_causal=True)
+    torch.testing.assert_close(made.float(), expected, atol=bound, rtol=bound)
+    starts = torch.tensor([0, 130, 260], dtype=torch.int32, device="cuda")
+    packed = ops.packed_attention(*(x.transpose(1, 2).flatten(0, 1).contiguous() for x in (q, k, v)), starts, starts, causal=True)
+    torch.testing.assert_close(packed.float().unflatten(0, (2, 130)).transpose(1, 2), expected, atol=bound, rtol=bound)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_cuda_decode_is_pytorchs(dtype):
+    sequences, group, heads, page = 3, 4, 2, 16
+    lengths = torch.tensor([5, 100, 64], dtype=torch.int32)
+    q = torch.randn(sequences, 1, heads * group, 128).to(dtype)
+    k, v = (torch.randn(24, page, heads, 128).to(dtype) for _ in range(2))
+    table = torch.randperm(24)[:21].reshape(sequences, 7).int()
+    made = ops.decode(*(x.cuda() for x in (q, k, v, table, lengths)))
+    for i, length in enumerate(lengths.tolist()):
+        keys, values = (x.float()[table[i].long()].flatten(0, 1)[:length].transpose(0, 1).repeat_interleave(group, 0) for x in (k, v))
+        expected = F.scaled_dot_product_attention(q[i].transpose(0, 1).float(), keys, values).transpose(0, 1)
+        torch.testing.assert_close(made[i].float().cpu(), expected, atol=2e-2, rtol=2e-2)

@@ -499,15 +499,17 @@ def _decode(q, k, v, table, lengths, k_scale, v_scale, scale):
         return out
     sequences, queries = q.shape[:2]
     page, heads, head = k.shape[1:]
-    if k.shape[0] != table.numel():
-        raise RuntimeError(f"hone: decode takes a cache of {table.numel()} pages, as many as the table has; {k.shape[0]} were passed")
+    pages = table.numel()
+    if k.shape[0] < pages:
+        raise RuntimeError(f"hone: decode takes a cache of {pages} pages or more, as many as the table has; {k.shape[0]} were passed")
     made = _kernel("decode", q.device, f"head={head},varied=0")
     lse = q.new_empty(q.shape[:3], dtype=torch.float32)
     scales = [q.new_empty(0, dtype=torch.float32) if one is None or k.element_size() > 1 else _packed(one) for one in (k_scale, v_scale)]
     extents = {"sequences": sequences, "heads": heads, "group": q.shape[2] // heads, "queries": queries}
     extents |= {"longest": table.shape[1] * page, "page": page}
     inputs = {"table": _packed(table), "lengths": _packed(lengths), "k_scale": scales[0], "v_scale": scales[1]}
-    made(_packed(q), _packed(k), _packed(v), **inputs, out=(out, lse), scale=scale, **extents)
+    # Of a larger cache the kernel is told the first pages; where the others are follows from the table.
+    made(_packed(q), _packed(k)[:pages], _packed(v)[:pages], **inputs, out=(out, lse), scale=scale, **extents)
     return out
 
 
@@ -530,8 +532,8 @@ def decode(
 ) -> torch.Tensor:
     """Attention of the last tokens of each sequence, q of shape (sequences, tokens, query heads, head), to all its tokens, the last ones
     included. Keys and values lie in pages, (pages, tokens of a page, heads, head): table[s, i] is the page of sequence s that has its i-th
-    run of tokens, lengths[s] its number of tokens (int32; neither is checked). k and v may have another type than q, also float8_e4m3fn with
-    a factor in f32 for each head, k_scale and v_scale. There is no gradient.
+    run of tokens, lengths[s] its number of tokens (int32; neither is checked). The cache has as many pages as the table, or more. k and v
+    may have another type than q, also float8_e4m3fn with a factor in f32 for each head, k_scale and v_scale. There is no gradient.
     """
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     return torch.ops.hone.decode(q, k, v, table, lengths, k_scale, v_scale, scale)
