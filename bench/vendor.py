@@ -165,6 +165,7 @@ class Bench:
         reports = tune(case, cases.kernels_for(case, self.fields), self.hone, self.arguments, notes)
         if reports:
             self.document["tuned"][case.name] = reports
+            self.document.setdefault("tuning_notes", {})[case.name] = notes
             self.document["failed"].pop(case.name, None)
         else:
             self.document["failed"][case.name] = "; ".join(notes)
@@ -183,6 +184,7 @@ class Bench:
         try:
             row = measure.Row(case, self.document["tuned"], self.hone, self.stopwatch, self.arguments).run()
             row["run"] = len(self.document["runs"]) - 1
+            row["notes"][:0] = self.document.get("tuning_notes", {}).get(case.name, [])
             self.document["rows"][case.name] = row
             self.document["failed"].pop(case.name, None)
             self.say(f"{case.name}: {row['kernel']} {row['hone_us']:.2f} us, {row['best_existing']} {row['best_existing_us']:.2f} us: "
