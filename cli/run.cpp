@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include "cli/counter_text.hpp"
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
 #include "cli/registry.hpp"
 #include "cli/selection.hpp"
 #include "cli/verbs.hpp"
+#include "engine/tune/count_configurations.hpp"
 #include "engine/tune/session.hpp"
 
 namespace hone::cli {
@@ -31,6 +33,31 @@ Result<Limits> limits_of(const TuneRequest& request, const Trial& trial, Store* 
     limits.occupancy = roofline::occupancy(*plan, trial.resources, request.device.info);
   }
   return limits;
+}
+
+/// Adds what was counted, or why nothing was.
+void add_counters(Output& output, const Counted& counted) {
+  if (counted.counters) {
+    output.json["counters"] = json(*counted.counters);
+    output.json["counter_source"] = counted.counters->source;
+    output.json["counter_launches"] = counted.counters->launches;
+    output.text += counter_lines(*counted.counters);
+  } else if (!counted.refused.empty()) {
+    output.json["counters"] = nullptr;
+    output.json["counters_refused"] = counted.refused;
+    output.text += fmt::format("counters       none: {}\n", counted.refused);
+    output.exit_code = 2;
+  }
+}
+
+/// Tries the configuration and, where they are wanted, reads its counters.
+Result<Counted> run_one(const TuneRequest& request, const Configuration& configuration, bool counters) {
+  if (!counters) {
+    HONE_ASSIGN(Trial trial, run_configuration(request, configuration, nullptr));
+    return Counted{.trial = std::move(trial), .counters = {}};
+  }
+  HONE_ASSIGN(std::vector<Counted> counted, count_configurations(request, {configuration}));
+  return std::move(counted.front());
 }
 
 Json run_json(const TuneRequest& request, const Trial& trial, const std::string& origin, const Limits& limits) {
@@ -99,7 +126,8 @@ int run(int argc, char** argv) {
   add_timing_options(options);
   add_accuracy_option(options);
   add_given_options(options);
-  options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N");
+  options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
+      "counters", "read the device's counters too: traffic, pipes, stalls (docs/report.md)");
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(load_plugins(arguments));
     HONE_ASSIGN(Subject subject, find_serving_subject(arguments));
@@ -117,10 +145,12 @@ int run(int argc, char** argv) {
     request.problem = std::move(target.problem);
     request.device = std::move(target.device);
     request.seed = arguments["seed"].as<std::uint64_t>();
-    HONE_ASSIGN(const Trial trial, run_configuration(request, selected.choice.configuration, nullptr));
-    HONE_ASSIGN(const Limits limits, limits_of(request, trial, store.get()));
-    return Output{run_json(request, trial, selected.origin, limits), run_text(request, trial, selected.origin, limits),
-                  trial.outcome == Outcome::kOk ? 0 : 2};
+    HONE_ASSIGN(const Counted ran, run_one(request, selected.choice.configuration, arguments.count("counters") > 0));
+    HONE_ASSIGN(const Limits limits, limits_of(request, ran.trial, store.get()));
+    Output output{run_json(request, ran.trial, selected.origin, limits), run_text(request, ran.trial, selected.origin, limits),
+                  ran.trial.outcome == Outcome::kOk ? 0 : 2};
+    add_counters(output, ran);
+    return output;
   });
 }
 

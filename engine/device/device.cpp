@@ -27,6 +27,10 @@ Result<std::unique_ptr<CallGraph>> Device::graph(const LoadedKernel& /*kernel*/,
   return Error{ErrorCode::kUnavailable, "device " + info().id + " has no graphs of calls"};
 }
 
+Result<Counters> Device::count(const TimeRequest& /*request*/) {
+  return Error{ErrorCode::kUnavailable, "device " + info().id + " has no counters that Hone can read"};
+}
+
 Spots spots_of_run(std::uint64_t seed, std::uint64_t run) {
   // Every element of small outputs, of large ones enough to see what leaves a thousandth of its work undone: the traffic is that of half a
   // mebibyte. In other runs fewer, so that most of what a kernel could look at to see whether it has been here is right.

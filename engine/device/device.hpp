@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/device/counters.hpp"
 #include "engine/device/launch_device.hpp"
 #include "engine/device/trial.hpp"
 
@@ -140,6 +141,10 @@ class Device : public LaunchDevice {
   virtual Result<TimedRuns> time(const TimeRequest& request) = 0;
   /// Errors: kUnavailable, the device has no graphs (what this does unless it is overridden) or cannot make one of these calls.
   virtual Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls);
+  /// What the device's counters say of one run of `request`, which runs as often as that takes, with its preparations before each. Its
+  /// samples and seed mean nothing. Errors: kUnavailable, there are none (what this does unless it is overridden) or they cannot be read
+  /// here (what refused them, and what to do); kLaunch, a run failed.
+  virtual Result<Counters> count(const TimeRequest& request);
   virtual Readings readings() = 0;
   /// Every access that leaves an allocation is found, one by one byte, for a sanitizer watches this process: buffers are then allocated as
   /// long as they are, since guard bands would be memory that may be read.

@@ -285,6 +285,10 @@ Result<Validation> Bench::repeat(const LoadedKernel& kernel, const Configuration
   return repeated;
 }
 
+Result<Counters> Bench::count(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings) {
+  return impl_->count(kernel, configuration, settings);
+}
+
 Result<std::vector<Timing>> Bench::time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings,
                                                     std::uint64_t seed, Readings& readings, const OnTurn& on_turn) {
   impl_->on_turn_ = on_turn;

@@ -103,6 +103,7 @@ struct Bench::Impl {
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                       std::optional<double> incumbent_us, Readings& readings);
   Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
+  Result<Counters> count(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings);
 
   // interleaved_timing.cpp
   Result<std::vector<Timing>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
@@ -242,7 +243,9 @@ struct Bench::Impl {
   [[nodiscard]] std::vector<Watch> watches(const std::vector<void*>& addresses) const;
   [[nodiscard]] std::vector<void*> addresses(std::size_t place) const;
   Subject subject(const LoadedKernel& kernel, const Configuration& configuration, std::vector<std::size_t> workspaces) const;
+  Result<Subject> ready_subject(const LoadedKernel& kernel, const Configuration& configuration);
   Result<void> warm_up(Subject& subject, int runs, bool flush);
+  TimeRequest time_request(const Subject& subject, int samples, bool flush);
   Result<std::vector<double>> sample(Subject& subject, int samples, bool flush);
   /// Reports that the `finalist` runs next, for about `us` microseconds.
   void take_turn(std::size_t finalist, double us) const;

@@ -133,6 +133,9 @@ class Bench {
   Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds,
                             const OnTurn& on_turn = nullptr);
 
+  /// What the device's counters say of one launch. Errors: those of Device::count.
+  Result<Counters> count(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings);
+
   struct Finalist {
     const LoadedKernel* kernel = nullptr;
     Configuration configuration;

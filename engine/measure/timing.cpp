@@ -91,6 +91,15 @@ Bench::Impl::Subject Bench::Impl::subject(const LoadedKernel& kernel, const Conf
   return made;
 }
 
+/// With the buffers and the answer that its runs need.
+Result<Bench::Impl::Subject> Bench::Impl::ready_subject(const LoadedKernel& kernel, const Configuration& configuration) {
+  use(configuration);
+  HONE_TRY(ready_for_timing());
+  HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
+  HONE_TRY(fit_workspaces(counts));
+  return subject(kernel, configuration, std::move(counts));
+}
+
 Result<void> Bench::Impl::warm_up(Subject& subject, int runs, bool flush) {
   if (runs > 0) {
     HONE_ASSIGN(const std::vector<double> taken, sample(subject, runs, flush));
@@ -105,17 +114,19 @@ void Bench::Impl::take_turn(std::size_t finalist, double us) const {
   }
 }
 
+TimeRequest Bench::Impl::time_request(const Subject& subject, int samples, bool flush) {
+  return {.kernel = subject.kernel,
+          .arguments = arguments_[kFirst],
+          .preparations = subject.preparations,
+          .watches = subject.watches,
+          .seed = random_bits(*inputs_seed_, ++timings_),
+          .samples = samples,
+          .flush_cache = flush};
+}
+
 Result<std::vector<double>> Bench::Impl::sample(Subject& subject, int samples, bool flush) {
-  const std::uint64_t seed = random_bits(*inputs_seed_, ++timings_);
-  TimeRequest request;
-  request.kernel = subject.kernel;
-  request.arguments = arguments_[kFirst];
-  request.preparations = subject.preparations;
-  request.watches = subject.watches;
-  request.seed = seed;
-  request.samples = samples;
-  request.flush_cache = flush;
-  HONE_ASSIGN(TimedRuns taken, subject.graph ? subject.graph->time(samples, seed) : device_.time(request));
+  const TimeRequest request = time_request(subject, samples, flush);
+  HONE_ASSIGN(TimedRuns taken, subject.graph ? subject.graph->time(samples, request.seed) : device_.time(request));
   if (taken.us.size() != static_cast<std::size_t>(samples)) {
     return Error{ErrorCode::kPlugin, "device " + device_.info().id + " returned another number of samples than was asked for"};
   }
@@ -150,11 +161,7 @@ Result<Samples> Bench::Impl::accepted(Readings& readings, const std::function<Re
 Result<std::optional<Measurement>> Bench::Impl::look(const LoadedKernel& kernel, const Configuration& configuration,
                                                      const MeasureSettings& settings, double limit_us) {
   constexpr int kLooks = 2;  // what a first launch takes for itself (its code has to come, say) is not the kernel's time
-  use(configuration);
-  HONE_TRY(ready_for_timing());
-  HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
-  HONE_TRY(fit_workspaces(counts));
-  Subject seen = subject(kernel, configuration, std::move(counts));
+  HONE_ASSIGN(Subject seen, ready_subject(kernel, configuration));
   double least_us = std::numeric_limits<double>::infinity();
   for (int look = 0; look < kLooks; ++look) {
     HONE_ASSIGN(const std::vector<double> taken, sample(seen, 1, settings.flush_cache));
@@ -173,14 +180,10 @@ Result<std::optional<Measurement>> Bench::Impl::look(const LoadedKernel& kernel,
 
 Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                                  std::optional<double> incumbent_us, Readings& readings) {
-  use(configuration);
-  HONE_TRY(ready_for_timing());
-  HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
-  HONE_TRY(fit_workspaces(counts));
+  HONE_ASSIGN(Subject timed, ready_subject(kernel, configuration));
   constexpr double kUnlimited = std::numeric_limits<double>::infinity();
   const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kUnlimited;
   const Clock::time_point warming = Clock::now();
-  Subject timed = subject(kernel, configuration, std::move(counts));
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
   // The incumbent of a short kernel was timed in a graph, and a warm-up run is not.
   const double alone_us = limit_us < settings.graph_below_us * settings.race_margin && has_graphs_ ? kAloneUs : 0.0;
@@ -256,11 +259,7 @@ Result<Validation> Bench::Impl::check_timed(const Subject& subject, bool lost) {
 
 Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds) {
   constexpr int kLeast = 3;
-  use(configuration);
-  HONE_TRY(ready_for_timing());
-  HONE_ASSIGN(std::vector<std::size_t> counts, workspace_counts(configuration));
-  HONE_TRY(fit_workspaces(counts));
-  Subject repeated = subject(kernel, configuration, std::move(counts));
+  HONE_ASSIGN(Subject repeated, ready_subject(kernel, configuration));
   // An application's workspaces hold what the launch before has left there.
   std::erase_if(repeated.preparations, [](const Preparation& step) { return step.kind == Preparation::Kind::kScramble; });
   const Clock::time_point begin = Clock::now();
@@ -275,6 +274,11 @@ Result<Validation> Bench::Impl::repeat(const LoadedKernel& kernel, const Configu
     HONE_TRY(sample(repeated, batch, false));
   }
   return check_timed(repeated, false);
+}
+
+Result<Counters> Bench::Impl::count(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings) {
+  HONE_ASSIGN(const Subject counted, ready_subject(kernel, configuration));
+  return device_.count(time_request(counted, 1, settings.flush_cache));
 }
 
 }  // namespace hone

@@ -76,6 +76,10 @@ class Evaluator {
     return trials;
   }
 
+  /// What the device's counters say of a configuration that was found right (Device::count). The last that is asked of an evaluator.
+  /// Errors: also those of a process that ended while it counted.
+  virtual Result<Counters> count(const Trial& trial);
+
   /// Share of the time since the first trial began in which the device had no trial.
   [[nodiscard]] virtual double device_idle() const = 0;
 };

@@ -43,6 +43,7 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] bool is_on_device() const override { return busy() > 0; }
   [[nodiscard]] bool can_measure() const override;
   Result<std::vector<Trial>> time_again(const std::vector<Trial>& trials, double seconds_each, bool graphs) override;
+  Result<Counters> count(const Trial& trial) override;
   [[nodiscard]] double device_idle() const override;
 
  private:
@@ -107,7 +108,10 @@ class LiveEvaluator final : public Evaluator {
   Result<wire::Message> finals_message(const FinalRound& round, const std::vector<std::size_t>& places);
   /// A kernel so slow that its default alone takes much of the budget gets its final round all the same: else nothing would win.
   [[nodiscard]] double finals_limit(double until, std::size_t finalists) const;
-  /// One final round, waited for. Everything else that is under way goes on meanwhile.
+  /// One request to the device's worker, waited for. Everything else that is under way goes on meanwhile.
+  template <class T>
+  Result<T> ask(const wire::Message& message, RequestLimits limits, Result<T> (*read)(const wire::Message&));
+  /// One final round.
   Result<wire::FinalsResult> converse(const wire::Message& message, double total, const std::vector<std::size_t>& places);
   /// A finalist that brought the worker down is out; the worker's last stage names it. False if it names none.
   bool blame(const Error& error, FinalRound& round, const std::vector<std::size_t>& places) const;

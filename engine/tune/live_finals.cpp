@@ -96,11 +96,11 @@ double LiveEvaluator::finals_limit(double until, std::size_t finalists) const {
   return std::max({until - elapsed(), 4.0 * limits_.floor(), needed});
 }
 
-Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message, double total, const std::vector<std::size_t>& places) {
-  std::optional<Result<wire::FinalsResult>> answer;
+template <class T>
+Result<T> LiveEvaluator::ask(const wire::Message& message, RequestLimits limits, Result<T> (*read)(const wire::Message&)) {
+  std::optional<Result<T>> answer;
   DeviceLane& lane = front();
-  lane.workers.worker().request<wire::FinalsResult>(message, trying(lane, total, std::max(left(), total)), wire::read_finals,
-                                                    [&answer](Result<wire::FinalsResult> reply) { answer = std::move(reply); });
+  lane.workers.worker().request<T>(message, std::move(limits), read, [&answer](Result<T> reply) { answer = std::move(reply); });
   while (!answer && !failure_ && takes_part(lane)) {
     context_.restart();
     context_.run_one();
@@ -108,13 +108,30 @@ Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message,
   if (failure_) {
     return *failure_;
   }
-  blamed_ = std::nullopt;
-  if (!answer) {
-    return Error{ErrorCode::kDevice, lane.info.id + " left the session in its final round"};
-  }
-  const std::optional<std::size_t> finalist = lane.workers.worker().stage().finalist;
+  return answer ? std::move(*answer) : Error{ErrorCode::kDevice, lane.info.id + " left the session in its final round"};
+}
+
+Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message, double total, const std::vector<std::size_t>& places) {
+  DeviceLane& lane = front();
+  Result<wire::FinalsResult> answer = ask(message, trying(lane, total, std::max(left(), total)), wire::read_finals);
+  const std::optional<std::size_t> finalist =
+      takes_part(lane) && !failure_ ? lane.workers.worker().stage().finalist : std::optional<std::size_t>();
   blamed_ = finalist && *finalist < places.size() ? finalist : std::nullopt;
-  return std::move(*answer);
+  return answer;
+}
+
+Result<Counters> LiveEvaluator::count(const Trial& trial) {
+  constexpr double kSeconds = 120.0, kRuns = 200.0;  // that opening the profiler may take; more than counters need
+  HONE_TRY(await_bench());
+  HONE_ASSIGN(wire::Message message, candidate_message(trial));
+  message["op"] = "count";
+  const double limit = kSeconds + kRuns * trial.measurement.median_us * 1e-6;
+  Result<wire::CountResult> reply = ask(message, RequestLimits::all(limit), wire::read_count);
+  if (!reply) {
+    front().workers.retire(reply.error().code == ErrorCode::kTimeout);
+    return reply.error();
+  }
+  return std::move(reply->counters);
 }
 
 bool LiveEvaluator::blame(const Error& error, FinalRound& round, const std::vector<std::size_t>& places) const {

@@ -110,6 +110,20 @@ Message MeasuringWorker::trial(const Message& request) {
   return message;
 }
 
+Message MeasuringWorker::count(const Message& request) {
+  const Configuration configuration = configuration_from(request);
+  stage_ = "reading counters";
+  channel_.stage(stage_);
+  TrialReply reply;
+  const auto kernel = prepare(wire::compiled_from(request.at("compiled")), configuration, reply);
+  if (!kernel) {
+    return {{"error", wire::to_message(Error{ErrorCode::kLaunch, reply.trial.detail})}};
+  }
+  const DeviceLock::Hold hold(lock_, channel_, true);
+  const Result<Counters> counters = bench_->count(*kernel, configuration, settings_);
+  return counters ? Message{{"counters", wire::to_message(*counters)}} : Message{{"error", wire::to_message(counters.error())}};
+}
+
 Configuration MeasuringWorker::configuration_from(const Message& message) const {
   return parse_configuration(spec_.parameters, message.at("configuration").get<std::string>()).value();
 }

@@ -31,6 +31,8 @@ class MeasuringWorker {
   Result<void> make_bench(const wire::Message& request);
   /// One configuration, alone.
   wire::Message trial(const wire::Message& request);
+  /// The counters of one configuration, which a trial found right. What counts may slow down later launches: the process's last request.
+  wire::Message count(const wire::Message& request);
   /// Device memory of the benches.
   [[nodiscard]] std::size_t bytes() const;
   /// Several, on fresh inputs and timed in turns.

@@ -142,6 +142,21 @@ Result<SurveyResult> read_survey(const Message& message) {
   return result;
 }
 
+Result<CountResult> read_count(const Message& message) {
+  Fields fields(message);
+  if (fields.has("error")) {
+    Error error;
+    HONE_TRY(read_error(message.at("error"), error));
+    return CountResult{std::move(error)};
+  }
+  const Message& counters = fields.object("counters");
+  if (fields.error()) {
+    return *fields.error();
+  }
+  HONE_ASSIGN(Counters read, read_counters(counters));
+  return CountResult{std::move(read)};
+}
+
 Result<CompileResult> read_compile(const Message& message) {
   Fields fields(message);
   CompileResult result;

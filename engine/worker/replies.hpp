@@ -53,6 +53,12 @@ struct SurveyResult {
 };
 Result<SurveyResult> read_survey(const Message& message);
 
+/// What a device's counters say of a configuration, or why they say nothing.
+struct CountResult {
+  Result<Counters> counters;
+};
+Result<CountResult> read_count(const Message& message);
+
 struct CompileResult {
   std::vector<Result<Compiled>> results;
   double seconds = 0.0;

@@ -296,4 +296,25 @@ Result<void> fill_from(const Message& message, Trial& trial) {
   return {};
 }
 
+Message to_message(const Counters& counters) {
+  return {{"values", counters.values}, {"launches", counters.launches}, {"source", counters.source}};
+}
+
+/// What Hone does not know is left out: a plugin's counters may have any names.
+Result<Counters> read_counters(const Message& message) {
+  Fields fields(message);
+  Counters counters;
+  Reader{fields}("launches", counters.launches);
+  counters.source = fields.text("source");
+  Fields values(fields.object("values"));
+  for (const CounterKind& kind : counter_kinds()) {
+    if (const std::string key(kind.name); values.has(key.c_str())) {
+      counters.values[key] = values.number(key.c_str());
+    }
+  }
+  return fields.error()   ? Result<Counters>(*fields.error())
+         : values.error() ? Result<Counters>(*values.error())
+                          : Result<Counters>(std::move(counters));
+}
+
 }  // namespace hone::wire

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/counters.hpp"
 #include "engine/device/device.hpp"
 #include "engine/device/trial.hpp"
 #include "engine/kernel/kernel_problem.hpp"
@@ -40,6 +41,9 @@ Result<MeasureSettings> read_settings(const Message& message);
 /// All of a trial but its configuration and position, which the tuner knows.
 Message to_message(const Trial& trial);
 Result<void> fill_from(const Message& message, Trial& trial);
+
+Message to_message(const Counters& counters);
+Result<Counters> read_counters(const Message& message);
 
 // For the worker, whose requests come from the tuner: a ContractError if one has another shape.
 inline DeviceInfo device_from(const Message& message) { return read_device(message).value(); }

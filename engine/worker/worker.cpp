@@ -131,6 +131,9 @@ class Worker {
     if (operation == "survey") {
       return measuring_->survey(request);
     }
+    if (operation == "count") {
+      return measuring_->count(request);
+    }
     return operation == "trial" ? measuring_->trial(request) : measuring_->finals(request);
   }
 

@@ -34,6 +34,7 @@ Result<std::unique_ptr<Device>> CudaDevice::open(const DeviceInfo& info) {
 
 CudaDevice::~CudaDevice() {
   const ContextScope scope(*context_);
+  profiler_.reset();
   for (const EventPair& pair : events_) {
     for (EventHandle event : {pair.begin, pair.end}) {
       if (event != nullptr) {
@@ -199,6 +200,27 @@ Result<TimedRuns> CudaDevice::time_each(int samples, const Surroundings& around,
 Result<TimedRuns> CudaDevice::time(const TimeRequest& request) {
   const Surroundings around{request.preparations, request.watches, request.seed, request.flush_cache};
   return time_each(request.samples, around, [&](StreamHandle stream) { return request.kernel->launch(stream, request.arguments); });
+}
+
+Result<Counters> CudaDevice::count(const TimeRequest& request) {
+  if (request.flush_cache) {
+    HONE_TRY(prepare_flush());
+  }
+  HONE_ASSIGN(Utilities* const tools, utilities());
+  const ContextScope scope(*context_);
+  HONE_TRY(tools->set_watches(stream_, request.watches));
+  if (profiler_ == nullptr) {
+    HONE_ASSIGN(profiler_, LaunchProfiler::open({.context = context_->handle(), .device = context_->device()}));
+  }
+  const Surroundings around{request.preparations, request.watches, request.seed, request.flush_cache};
+  return profiler_->count({.prepare = [&]() -> Result<void> {
+                             HONE_TRY(enqueue_preparations(around, spots_of_run(request.seed, 0), *tools));
+                             return finish(status::kSuccess, "the preparation of a counted run failed");
+                           },
+                           .launch = [&]() -> Result<void> {
+                             HONE_TRY(request.kernel->launch(stream_, request.arguments));
+                             return finish(status::kSuccess, "the kernel failed while it was counted");
+                           }});
 }
 
 Result<std::unique_ptr<CallGraph>> CudaDevice::graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) {

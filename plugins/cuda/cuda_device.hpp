@@ -7,6 +7,7 @@
 
 #include "engine/device/device.hpp"
 #include "plugins/cuda/launch_device.hpp"
+#include "plugins/cuda/launch_profiler.hpp"
 #include "plugins/cuda/nvml.hpp"
 #include "plugins/cuda/sanitizer.hpp"
 #include "plugins/cuda/utilities.hpp"
@@ -51,6 +52,7 @@ class CudaDevice final : public Device {
   Result<void> invert(std::span<const Region> regions, bool late) override;
   Result<TimedRuns> time(const TimeRequest& request) override;
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
+  Result<Counters> count(const TimeRequest& request) override;
   Readings readings() override { return nvml_.readings(); }
   [[nodiscard]] bool sees_bounds() const override { return under_memcheck(); }
 
@@ -83,8 +85,9 @@ class CudaDevice final : public Device {
   Nvml nvml_;
   StreamHandle stream_;
   std::vector<EventPair> events_;
-  std::unique_ptr<Utilities> utilities_;  ///< made on first use: a machine that only launches needs no NVRTC
-  std::unique_ptr<Buffer> flush_;         ///< zeros, read before a sample so that L2 holds nothing of the arguments
+  std::unique_ptr<LaunchProfiler> profiler_;  ///< made when counters are first asked for
+  std::unique_ptr<Utilities> utilities_;      ///< made on first use: a machine that only launches needs no NVRTC
+  std::unique_ptr<Buffer> flush_;             ///< zeros, read before a sample so that L2 holds nothing of the arguments
 };
 
 }  // namespace hone::cuda
