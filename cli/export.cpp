@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/anywhere.hpp"
 #include "cli/listings.hpp"
 #include "cli/operations.hpp"
 #include "cli/options.hpp"
@@ -163,59 +164,6 @@ Result<Json> plan_json(const Subject& subject, const Target& target, const Launc
       {"passes", passes_json(plan)}};
 }
 
-/// A device of the store with this architecture: the one that has a record of the problem, else the latest.
-Result<std::optional<DeviceInfo>> tuned_device(const std::string& architecture, const KernelSpec& spec, const Problem& problem,
-                                               Store* store) {
-  std::optional<DeviceInfo> found;
-  if (store == nullptr) {
-    return found;
-  }
-  HONE_ASSIGN(const std::vector<DeviceInfo> devices, store->devices());
-  for (const DeviceInfo& device : devices) {
-    if (device.architecture != architecture) {
-      continue;
-    }
-    found = device;
-    HONE_ASSIGN(const std::optional<Record> record, store->find_record(record_key(spec, problem, device), spec.parameters));
-    if (record) {
-      break;
-    }
-  }
-  return found;
-}
-
-/// The device to compile for where it is not here: one that the store knows, else a typical one.
-Result<Registry::Found> absent_device(const std::string& architecture, const KernelSpec& spec, const Problem& problem, Store* store) {
-  HONE_ASSIGN(const std::optional<DeviceInfo> tuned, tuned_device(architecture, spec, problem, store));
-  std::string reasons;
-  for (const auto& plugin : registry().devices()) {
-    if (tuned && tuned->plugin == plugin->name()) {
-      return Registry::Found{plugin.get(), *tuned};
-    }
-    Result<DeviceInfo> typical = plugin->typical(architecture);
-    if (typical && !tuned) {
-      return Registry::Found{plugin.get(), *std::move(typical)};
-    }
-    if (!typical && typical.error().code != ErrorCode::kUnavailable) {
-      reasons += (reasons.empty() ? "" : "; ") + typical.error().message;
-    }
-  }
-  return Error{ErrorCode::kNotFound, reasons};
-}
-
-Result<Target> find_export_target(const cxxopts::ParseResult& arguments, const Subject& subject, Store* store) {
-  if (arguments.count("arch") == 0) {
-    return find_target(arguments, subject);
-  }
-  if (arguments.count("device") > 0) {
-    return Error{ErrorCode::kInvalidArgument, "give --device for a device of this machine, or --arch for another one, not both"};
-  }
-  Target target;
-  HONE_ASSIGN(target.problem, find_problem(arguments, subject));
-  HONE_ASSIGN(target.device, absent_device(arguments["arch"].as<std::string>(), subject.spec, target.problem, store));
-  return target;
-}
-
 /// "softmax.bf16.8192x8192.sm_90a", "product.e4m3-bf16.1024x1024.sm_90a"
 std::string stem(const KernelSpec& spec, const Target& target) {
   std::vector<std::int64_t> extents;
@@ -288,8 +236,8 @@ int export_plan(int argc, char** argv) {
   add_store_option(options);
   add_plugin_option(options);
   add_config_option(options, "the winner");
-  options.add_options()("arch", "instead of --device: an architecture, which need not be on this machine, e.g. sm_90a",
-                        cxxopts::value<std::string>(), "NAME")("trust", "also export code that someone else put into the store")(
+  add_arch_option(options);
+  options.add_options()("trust", "also export code that someone else put into the store")(
       "out", "the folder to write into", cxxopts::value<std::string>()->default_value("."), "DIR")(
       "header", "also write a C header with code and plan, which hone/plan.h launches with the CUDA driver alone");
   add_listing_options(options);
@@ -306,7 +254,7 @@ int export_plan(int argc, char** argv) {
     }
     HONE_ASSIGN(const std::unique_ptr<Store> store,
                 open_existing_store(arguments, arguments.count("trust") > 0 ? Trust::kAll : Trust::kOwn));
-    HONE_ASSIGN(const Target target, find_export_target(arguments, subject, store.get()));
+    HONE_ASSIGN(const Target target, find_target_anywhere(arguments, subject, store.get()));
     HONE_ASSIGN(Selection selected, select(arguments, subject, target, store.get(), true));
     const bool nothing = selected.choice.source == Source::kDefault;
     if (arguments.count("config") == 0 && nothing && !selected.choice.why.empty()) {

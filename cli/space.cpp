@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cli/anywhere.hpp"
 #include "cli/explanation.hpp"
 #include "cli/options.hpp"
 #include "cli/present.hpp"
@@ -214,12 +215,8 @@ Result<Output> describe_file(const std::string& file, const cxxopts::ParseResult
 }
 
 /// What the store knows of the kernel's expectations; nothing where it has none, or where there is no store.
-Result<Evidence> find_evidence(const KernelSpec& spec, const DeviceInfo& device, const cxxopts::ParseResult& arguments) {
-  if (spec.expectations.empty()) {
-    return Evidence();
-  }
-  HONE_ASSIGN(const std::unique_ptr<Store> store, open_existing_store(arguments));
-  if (store == nullptr) {
+Result<Evidence> find_evidence(const KernelSpec& spec, const DeviceInfo& device, Store* store) {
+  if (spec.expectations.empty() || store == nullptr) {
     return Evidence();
   }
   HONE_ASSIGN(std::vector<ExpectationEvidence> evidence, expectation_evidence(spec, device, *store));
@@ -238,7 +235,11 @@ std::string likely_text(const LikelySpace& space) {
 Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   HONE_TRY(load_plugins(arguments));
   HONE_ASSIGN(const Subject subject, find_subject(arguments));
-  HONE_ASSIGN(const Target target, find_target(arguments, subject));
+  std::unique_ptr<Store> store;
+  if (arguments.count("arch") > 0 || arguments["explain"].as<bool>()) {
+    HONE_ASSIGN(store, open_existing_store(arguments));
+  }
+  HONE_ASSIGN(const Target target, find_target_anywhere(arguments, subject, store.get()));
   HONE_ASSIGN(const Restriction restriction, find_restriction(arguments));
   if (subject.recorded) {
     HONE_ASSIGN(const SearchSpace space, narrowed(subject.recorded->space(), restriction));
@@ -248,7 +249,7 @@ Result<Output> describe_kernel(const cxxopts::ParseResult& arguments) {
   Bindings fixed = bindings(target.problem);
   fixed.merge(bindings(target.device.info));
   if (arguments["explain"].as<bool>()) {
-    HONE_ASSIGN(const Evidence evidence, find_evidence(subject.spec, target.device.info, arguments));
+    HONE_ASSIGN(const Evidence evidence, find_evidence(subject.spec, target.device.info, store.get()));
     return explain_constraints("kernel", subject.spec.name, parameters, subject.spec.constraints, fixed, 2, subject.spec.expectations,
                                evidence);
   }
@@ -287,6 +288,7 @@ int space(int argc, char** argv) {
                            "Counts the valid configurations of a kernel for a problem on a device, or of the spaces that a JSON file "
                            "describes, and shows some of them.");
   add_problem_options(options);
+  add_arch_option(options);
   add_plugin_option(options);
   add_store_option(options);
   add_fix_option(options, "only the configurations with this value, or with one of several: \"block=128|256,vec=4\" (quote the |)");

@@ -82,6 +82,17 @@ TEST_CASE("a kernel that is not built in is named by its file") {
   CHECK(ended.err.find("give your own kernel by its file: mine.cu") != std::string::npos);
 }
 
+TEST_CASE("space --arch counts for a device that is not here") {
+  const TemporaryDirectory directory;
+  const auto count = [&](const char* architecture) {
+    return run({"space", "gemm_wgmma", "--dtype", "bf16", "--arch", architecture, "--store", directory / "none.db", "--json"});
+  };
+  CHECK(count("sm_90a").json()["likely_size"] > 0);
+  CHECK(count("sm_80").err.find("'d.compute_capability == 90'") != std::string::npos);
+  CHECK(count("sm_1").err.find("did you mean") != std::string::npos);
+  CHECK(run({"space", "copy", "--arch", "sm_80", "--device", "cpu"}).err.find("not both") != std::string::npos);
+}
+
 TEST_CASE("space: counts, and samples that are valid") {
   const auto space = run({"space", "softmax", "--device", "cpu", "--shape", "rows=32,cols=256", "--sample", "3", "--json"}).json();
   CHECK(space["valid"] > 0);
