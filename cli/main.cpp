@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/defaults.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/verbs.hpp"
@@ -73,7 +74,14 @@ int main(int argc, char** argv) {
     return say(fmt::format("hone {}\n", HONE_VERSION), 0);
   }
   const Verb* const verb = find_verb(given);
-  return verb == nullptr ? fail_unknown(given, wants_json(argc, argv)) : verb->run(argc - 1, argv + 1);
+  if (verb == nullptr) {
+    return fail_unknown(given, wants_json(argc, argv));
+  }
+  // A shell that asks must not be told what is wrong with a file.
+  if (const Result<void> loaded = given == "completion" ? Result<void>() : load_defaults(); !loaded) {
+    return fail(fmt::format("hone {}", given), wants_json(argc, argv), loaded.error().message, 2);
+  }
+  return verb->run(argc - 1, argv + 1);
 }
 
 }  // namespace hone::cli

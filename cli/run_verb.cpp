@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/defaults.hpp"
 #include "cli/embedding.hpp"
+#include "cli/known_options.hpp"
 #include "cli/output.hpp"
 #include "engine/base/names.hpp"
 
@@ -95,6 +97,31 @@ std::string misread(const std::string& message, int argc, char** argv) {
   return message;
 }
 
+/// `word`: "--name=value".
+bool has_option(const cxxopts::Options& options, const std::string& word) {
+  const std::string name = word.substr(2, word.find('=') - 2);
+  return std::ranges::any_of(options.groups(), [&](const std::string& group) {
+    return std::ranges::any_of(options.group_help(group).options, [&](const cxxopts::HelpOptionDetails& option) {
+      return std::ranges::find(option.l, name) != option.l.end();
+    });
+  });
+}
+
+/// The command line, and what the user's file gives beside it.
+cxxopts::ParseResult parse_with_defaults(cxxopts::Options& options, const std::string& verb, int argc, char** argv) {
+  cxxopts::ParseResult given = options.parse(argc, argv);
+  std::vector<std::string> more = default_words(verb, given);
+  std::erase_if(more, [&](const std::string& word) { return !has_option(options, word); });
+  if (more.empty()) {
+    return given;
+  }
+  std::vector<const char*> words(argv, argv + argc);
+  // Behind the verb and before a "--", behind which nothing is an option.
+  words.insert(words.begin() + 1, more.size(), nullptr);
+  std::ranges::transform(more, words.begin() + 1, &std::string::c_str);
+  return options.parse(static_cast<int>(words.size()), words.data());
+}
+
 }  // namespace
 
 bool wants_json(int argc, char** argv) {
@@ -114,11 +141,14 @@ int fail(std::string_view who, bool json, const std::string& message, int code) 
 
 int run_verb(cxxopts::Options& options, int argc, char** argv, const std::function<Result<Output>(const cxxopts::ParseResult&)>& body) {
   options.add_options()("json", "print one JSON object on standard output")("h,help", "print this help");
+  if (answer_with_options(options)) {
+    return 0;
+  }
   const std::string verb = argv[0];
   const bool json = wants_json(argc, argv);
   try {
     options.allow_unrecognised_options();
-    const cxxopts::ParseResult arguments = options.parse(argc, argv);
+    const cxxopts::ParseResult arguments = parse_with_defaults(options, verb, argc, argv);
     if (arguments.count("help") > 0) {
       return finish(verb, false, {.json = {}, .text = options.help()});
     }

@@ -25,6 +25,7 @@ constexpr std::array kVerbs{
     Verb{"warm", "compile the portfolios' configurations ahead of time", warm_up},
     Verb{"store", "look after stores: copy, bring together, check, make smaller", store_upkeep},
     Verb{"trust", "allow launching the compiled code of a store from elsewhere", trust},
+    Verb{"completion", "print what makes bash or zsh complete this command", completion},
     Verb{"doctor", "report what was found, what is missing, and what that costs", doctor},
 };
 

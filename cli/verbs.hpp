@@ -30,6 +30,7 @@ int portfolios(int argc, char** argv);
 int warm_up(int argc, char** argv);
 int store_upkeep(int argc, char** argv);
 int trust(int argc, char** argv);
+int completion(int argc, char** argv);
 int doctor(int argc, char** argv);
 
 std::span<const Verb> verbs();

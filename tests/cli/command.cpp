@@ -18,7 +18,8 @@ extern char** environ;
 namespace hone::test {
 namespace {
 
-std::vector<std::string> merged(const Environment& extra) {
+std::vector<std::string> merged(Environment extra) {
+  extra.emplace("HONE_CONFIG", "");  // what a user has set is not for tests
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);

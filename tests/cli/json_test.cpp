@@ -209,6 +209,7 @@ TEST_CASE("--json prints what docs/json.md says: of kernels, spaces and the mach
   check("strategies NAME", {"strategies", "auto"});
   check("devices", {"devices"});
   check("trust", {"trust"});
+  check("completion", {"completion", "bash"});
   check("doctor", {"doctor", "--store", directory / "S.db"});
 }
 
