@@ -15,9 +15,11 @@ AXES = {
     "attention": ("batch", "heads", "group", "queries", "head"), "attention_full": ("batch", "heads", "group", "queries", "head"),
     "attention_packed": ("batch", "heads", "group", "queries", "head"),  # queries: tokens of all sequences
     "decode": ("sequences", "heads", "group", "longest", "head"), "decode_fp8": ("sequences", "heads", "group", "longest", "head"),
+    "rope_append": ("tokens", "heads", "group", "head"),
 }
 ATTENTION = {"attention": 1, "attention_full": 0, "attention_packed": 1}  # whether it is causal
 DECODE = ("decode", "decode_fp8")
+PAGE, POSITIONS = 64, 16384  # rope_append's: tokens of a page of its cache, and rows of its table of angles
 
 # Kernels that can solve a work, best first; those that a build lacks are passed over. `gemm` is for where no other is there.
 KERNELS = {
@@ -54,6 +56,7 @@ TABLE = (
     ("decode", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
     ("attention_packed", ("bf16",), ((16, 32, 1, 16384, 128), (64, 8, 4, 65536, 128), (32, 16, 1, 32768, 64))),
     ("decode_fp8", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
+    ("rope_append", ("bf16",), ((8192, 8, 4, 128), (256, 8, 4, 128), (8192, 8, 8, 64))),
 )
 
 
@@ -88,6 +91,8 @@ class Case:
             shape |= {"packed": 1, "varied": 100}
         if self.work in DECODE:  # a contiguous cache: what the rivals can read
             shape["page"] = shape["longest"]
+        if self.work == "rope_append":
+            shape |= {"positions": POSITIONS, "slots": 2 * math.ceil(shape["tokens"] / PAGE) * PAGE}
         return shape
 
     @property
@@ -102,6 +107,8 @@ class Case:
         """Ragged problems beside this one: nothing is a multiple of anything."""
         if self.work in ATTENTION or self.work in DECODE:  # heads and their size stay
             return [self.with_extents((*self.extents[:3], self.extents[3] + more, self.extents[4])) for more in (1, -3)]
+        if self.work == "rope_append":
+            return [self.with_extents((self.extents[0] + more, *self.extents[1:])) for more in (1, -3)]
         grown = tuple(extent + 1 for extent in self.extents)
         shrunk = (*self.extents[:-1], max(1, self.extents[-1] - 3))
         if self.work == "gemm":  # few rows stay few rows: a skinny kernel need not do more
@@ -121,6 +128,10 @@ class Case:
             integers = [(count,), (count,)] if self.work in DECODE else []  # the table of pages, and lengths
             scales = [(heads,), (heads,)] if self.work == "decode_fp8" else []
             return [(count, rows, heads * group, head), cache, cache, *integers, *scales]
+        if self.work == "rope_append":
+            tokens, heads, group, head = self.extents
+            new, cache = (tokens, heads, head), (self.shape["slots"], heads, head)
+            return [(tokens, heads * group, head), new, new, (POSITIONS, head), (tokens,), (tokens,), cache, cache]
         whole, vector = self.extents, self.extents[-1:]
         more = {"layernorm": [vector, vector], "rmsnorm": [vector], "bias_gelu": [vector], "residual_rmsnorm": [whole, vector]}
         return [whole, *more.get(self.work, [])]
@@ -138,6 +149,9 @@ class Case:
         if self.work in ATTENTION or self.work in DECODE:
             queries, keys = (math.prod(shape) for shape in self.input_shapes()[:2])
             return 2 * queries * element + 2 * keys * (1 if self.work == "decode_fp8" else element)
+        if self.work == "rope_append":  # of the cache and the angles only what belongs to the tokens
+            tokens, heads, group, head = self.extents
+            return tokens * (2 * heads * (group + 2) * head * element + 4 * head + 8)
         if self.work == "row_sum":
             return (count + self.extents[0]) * element
         if self.work == "full_sum":

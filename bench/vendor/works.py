@@ -80,6 +80,19 @@ def decode_fp8(q, k, v, table, lengths, k_scale, v_scale):
     return decode(q, widened(k, k_scale, q.dtype), widened(v, v_scale, q.dtype), table, lengths)
 
 
+def rotated(x, cosine, sine):
+    low, high = x.chunk(2, -1)
+    return torch.cat((low * cosine - high * sine, high * cosine + low * sine), -1).to(x.dtype)
+
+
+def rope_append(q, k, v, angles, position, slot, k_cache, v_cache):
+    """Rotates q and k, and writes k and v into slots of the cache."""
+    cosine, sine = angles[position.long()][:, None].chunk(2, -1)
+    k_cache[slot.long()] = rotated(k, cosine, sine)
+    v_cache[slot.long()] = v
+    return rotated(q, cosine, sine), k_cache, v_cache
+
+
 def exact_attention(q, k, v, causal):
     """In float64, a head at a time: scores of all heads would not fit."""
     out, group = torch.empty_like(q), q.shape[2] // k.shape[2]
@@ -135,7 +148,10 @@ EXPRESSIONS = {
     "decode": decode,
     "attention_packed": packed_attention,
     "decode_fp8": decode_fp8,
+    "rope_append": rope_append,
 }
+# What an expression writes into, by the place among its inputs: everyone has a copy of it.
+WRITTEN = {"rope_append": (6, 7)}
 EXACT = {
     "attention": lambda q, k, v: exact_attention(q, k, v, True),
     "attention_full": lambda q, k, v: exact_attention(q, k, v, False),
@@ -151,6 +167,20 @@ def random_tensor(shape, dtype):
     return (torch.rand(shape, device="cuda", dtype=torch.float32) * 2 - 1).to(dtype)
 
 
+def rope_inputs(case):
+    """Tokens follow one another in their positions, and in pages of the cache that lie in random order."""
+    shapes, dtype = case.input_shapes(), DTYPES[case.dtype]
+    token = torch.arange(case.shape["tokens"], device="cuda")
+    pages = torch.randperm(case.shape["slots"] // cases.PAGE, device="cuda")
+    slot = pages[token // cases.PAGE] * cases.PAGE + token % cases.PAGE
+    place = torch.arange(cases.POSITIONS, device="cuda", dtype=torch.float64)[:, None]
+    half = torch.arange(shapes[3][1] // 2, device="cuda", dtype=torch.float64)
+    angle = place * 10000.0 ** (-2.0 * half / shapes[3][1])
+    angles = torch.cat((angle.cos(), angle.sin()), -1).float()
+    integers = ((token % cases.POSITIONS).int(), slot.int())
+    return (*(random_tensor(shape, dtype) for shape in shapes[:3]), angles, *integers, *(random_tensor(shape, dtype) for shape in shapes[6:]))
+
+
 def make_inputs(case):
     """Fresh random inputs, in the order of the expression's parameters and of the kernels' arguments."""
     shapes = case.input_shapes()
@@ -160,6 +190,8 @@ def make_inputs(case):
         of_cache = torch.float8_e4m3fn if case.work == "decode_fp8" else DTYPES[case.dtype]
         scales = [torch.randint(-1, 2, shape, device="cuda").exp2() for shape in shapes[5:]]  # powers of two: exact in any type
         return (random_tensor(shapes[0], DTYPES[case.dtype]), *(random_tensor(shape, of_cache) for shape in shapes[1:3]), table, lengths, *scales)
+    if case.work == "rope_append":
+        return rope_inputs(case)
     if case.work == "attention_packed":
         starts = torch.tensor(cases.packed_starts(case.extents[0], case.extents[3]), device="cuda", dtype=torch.int32)
         return (*(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes[:3]), starts, starts.clone())

@@ -88,6 +88,13 @@ class Cases(unittest.TestCase):
         self.assertEqual(case.bytes, 2 * 2 * 2 * 12 * 64 + 2 * 2 * 100 * 3 * 64)
         self.assertEqual(case.input_elements()[3:], [2, 2, 3, 3])
 
+    def test_rope_into_pages(self):
+        case = cases.parse_case("rope_append:bf16:100x2x3x64")
+        self.assertEqual((case.shape["slots"], case.shape["positions"]), (256, cases.POSITIONS))  # twice the pages that the tokens fill
+        self.assertEqual(case.bytes, 2 * 2 * 100 * (6 + 2 + 2) * 64 + 100 * (4 * 64 + 8))
+        self.assertEqual(case.input_elements(), [38400, 12800, 12800, cases.POSITIONS * 64, 100, 100, 32768, 32768])
+        self.assertEqual([near.extents for near in case.neighbours()], [(101, 2, 3, 64), (97, 2, 3, 64)])
+
     def test_drawn_cases(self):
         drawn = cases.drawn_attention(8, 1)
         self.assertEqual(drawn, cases.drawn_attention(8, 1))
