@@ -79,6 +79,7 @@ TEST_CASE("decoding by warps compiles for each family since Ampere; only split s
   check_registers("decode_mma", {}, large("sm_80", 80), {"", "split=8,stages=4"});
   check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"});
   check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2"});
+  check_registers("decode_mma", {{"sequences", 1}, {"longest", 32768}}, large("sm_90a", 90), {"split=16,cluster=true,warps=8,residency=1"});
   const KernelSpec& spec = **find_builtin_kernel("decode_mma");
   const DeviceInfo hopper = large("sm_90a", 90);
   const auto passes = [&](const char* configuration) {
@@ -88,6 +89,7 @@ TEST_CASE("decoding by warps compiles for each family since Ampere; only split s
   };
   CHECK(passes("split=1") == 1);
   CHECK(passes("split=2") == 2);
+  CHECK(passes("split=2,cluster=true") == 1);
 }
 
 TEST_CASE("decoding by warps takes caches of other types than that of the queries") {
