@@ -31,6 +31,9 @@ struct Config {
 };
 #include "../attention.h"
 
+constexpr int kOperandBytes = 2;  // of an element of q, k and v
+HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
+HONE_BOTH constexpr long turned_bytes(const Config&) { return 0; }
 HONE_BOTH constexpr int rows_of(const Config& c) { return 64 * c.consumers; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * Problem::head * 2; }
@@ -148,8 +151,7 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_wgmma(
     if constexpr (c.consumers > 1) hopper::setmaxnreg_inc<registers_of(c)>();
     // The same in all threads of a warp, and the compiler is to know: products in loops that threads could leave one by one are serialized.
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128 - 1, 0);
-    Consumer<T, c> consumer{
-        p, layout, q_starts, k_starts, out, lse, power_scale(scale), sign_of(scale), rank, group, (int)threadIdx.x % 128};
+    Consumer<T, T, c> consumer{p, layout, q_starts, k_starts, out, lse, {scale}, rank, group, (int)threadIdx.x % 128};
     consumer.run();
   }
   if constexpr (c.cluster > 1) {  // a block must not end while others access its shared memory

@@ -105,6 +105,7 @@ SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
        {.sequences = 5, .heads = 1, .group = 7, .queries = 3, .longest = 77, .varied = 50, .page = 77},
        {.sequences = 1, .heads = 1, .group = 2, .longest = 200, .varied = 20, .page = 64});
 
+#include "../decode_parts.h"
 #include "part.h"
 
 template <class T, class KV, Config c>
@@ -150,39 +151,11 @@ KERNEL LAUNCH_BOUNDS(128) void decode_mma_sum(IN(p.sequences, .low = shortest(p)
                                               OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
                                               WORKSPACE(has_parts(c) ? c.split* query_rows(p) * p.head : 1) const float* part_out,
                                               WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) const float* part_lse, Problem p) {
-  constexpr int kAtOnce = min_of(c.split, 16);  // parts whose loads share a latency
   const long rows = query_rows(p), item = blockIdx.x * 4L + threadIdx.x / 32, row = item / (Problem::head / 64);
   const int column = (int)(item % (Problem::head / 64) * 64 + threadIdx.x % 32 * 2);
   grid_dependency_wait();
   launch_dependents();
   if (row >= rows) return;
   const int parts = (int)ceil_div((long)lengths[row / (p.queries * query_heads(p))], part_keys(p, c));
-  float most = -INFINITY, total = 0;
-  Vector<float, 2> sum = {};
-  for (int first = 0; first < parts; first += kAtOnce) {
-    float part[kAtOnce], top = most;
-    Vector<float, 2> pair[kAtOnce] = {};
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const long from = (first + i) * rows + row;
-      part[i] = -INFINITY;
-      if (first + i >= parts) continue;
-      part[i] = part_lse[from];
-      pair[i] = load<2>(part_out + from * Problem::head + column);
-    }
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) top = fmaxf(top, part[i]);
-    const float offset = top == -INFINITY ? 0.0f : top, rescale = power_of_two((most - offset) * 1.44269504f);
-    most = top;
-    total *= rescale;
-    sum = {sum[0] * rescale, sum[1] * rescale};
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const float weight = power_of_two((part[i] - offset) * 1.44269504f);
-      total += weight;
-      sum = {sum[0] + weight * pair[i][0], sum[1] + weight * pair[i][1]};
-    }
-  }
-  store(out + row * Problem::head + column, Vector<T, 2>{T(sum[0] / total), T(sum[1] / total)});
-  if (column == 0) lse[row] = most + logf(total);
+  add_parts<T, c.split, (int)Problem::head>(parts, rows, row, column, part_out, part_lse, out, lse);
 }

@@ -66,6 +66,20 @@ TEST_CASE("attention by warpgroups compiles, and likely configurations use no lo
   check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
 }
 
+TEST_CASE("attention of 8-bit floats compiles, and likely configurations use no local memory") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  check_registers("attention_fp8", {}, hopper, {"", "bn=192,schedule=1", "bn=160,pingpong=true,by_fma=2"});
+  check_registers("attention_fp8", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128"});
+  check_registers("attention_fp8", {{"head", 256}}, hopper, {"bn=96,schedule=0"});
+  check_registers("attention_fp8", {{"packed", 1}}, hopper, {"", "consumers=3,bn=96"});
+  const KernelSpec& spec = **find_builtin_kernel("attention_fp8");
+  const Problem problem = attention_problem(spec, {});
+  const auto space = space_of(spec, problem, hopper);
+  REQUIRE_MESSAGE(space.ok(), space.error().message);
+  check_plans(spec, problem, *space, hopper, 50);
+  CHECK_FALSE(space_of(spec, problem, large("sm_100a", 100)).ok());
+}
+
 TEST_CASE("attention by warps compiles for each family since Ampere") {
   check_registers("attention_mma", {}, large("sm_80", 80), {"", "held=true,stages=2,by_fma=2,lazy=8"});
   check_registers("attention_mma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, large("sm_90a", 90), {"warps=8,bn=128"});
@@ -99,6 +113,12 @@ TEST_CASE("decoding by warps takes caches of other types than that of the querie
   check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"}, narrow);
   check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2,residency=1"}, narrow);
   check_registers("decode_mma", {}, large("sm_90a", 90), {""}, {{"T", DType::kF16}, {"KV", DType::kBF16}});
+}
+
+TEST_CASE("decoding over a latent cache compiles for each family since Ampere") {
+  check_registers("decode_latent", {}, large("sm_80", 80), {"warps=4,bn=32"});
+  check_registers("decode_latent", {{"heads", 128}}, large("sm_90a", 90), {"", "wm=32", "wm=64,split=2"});
+  check_registers("decode_latent", {{"queries", 4}}, large("sm_100a", 100), {"split=4,stages=2"});
 }
 
 TEST_CASE("the keys of a step of decode lie in one page") {
