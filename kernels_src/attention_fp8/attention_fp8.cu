@@ -23,6 +23,7 @@ struct Config {
   TUNE(1, 2, 3) int consumers = 2;                // warpgroups of 64 queries: they share what is loaded, and the registers
   TUNE(64, 96, 128, 160, 192, 224) int bn = 128;  // keys of a block: larger ones rescale and synchronize less often
   TUNE(2, 3, 4) int stages = 2;                   // blocks of keys, of values and of transposed values in shared memory
+  TUNE(1, 2) int q_stages = 1;                    // tiles of queries in shared memory: with two, the next one is there when its turn comes
   TUNE(false, true) bool pingpong = false;        // consumers take turns: one multiplies while others weigh
   TUNE(0, 1, 2) int schedule = 2;                 // as attention_wgmma
   TUNE(1, 2, 4, 8, 16, 32) int raster = 16;       // heads that run side by side, so that their keys and values stay in L2
@@ -47,7 +48,8 @@ HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * Problem::h
 /// Lines of 128 keys.
 HONE_BOTH constexpr long turned_bytes(const Config& c) { return round_up((long)c.bn, 128L) * Problem::head; }
 constexpr long shared_bytes(Problem p, Config c) {
-  return 1024 + rows_of(c) * p.head + c.stages * (2 * c.bn + round_up((long)c.bn, 128L)) * p.head + 32 + 48 * c.stages;
+  return 1024 + (rows_of(c) * c.q_stages + c.stages * (2 * c.bn + round_up((long)c.bn, 128L))) * p.head + 8 + 24 * c.q_stages +
+         48 * c.stages;
 }
 /// Registers of a consumer's thread: what all have is 65536; the producer keeps 40 or 32.
 HONE_BOTH constexpr int registers_of(const Config& c) { return c.consumers == 3 ? 160 : 232; }
@@ -66,6 +68,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (shared_bytes(p, c) > d.shared_memory_per_block) return false;  // the device's limit
   if (tiles_of(p, c) > 2000000000) return false;                     // tiles are counted in 32 bits
   if (c.pingpong && c.consumers == 1) return false;                  // there is no other one
+  if (c.schedule == 0 && c.q_stages > 1) return false;               // duplicate: each block has one tile
   return c.schedule == 0 || tiles_of(p, c) > d.multiprocessors;      // duplicate: each block has one tile
 }
 

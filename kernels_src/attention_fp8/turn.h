@@ -24,7 +24,7 @@ template <Config c>
 HONE_DEVICE void turn_blocks(const SharedLayout<c>& layout) {
   constexpr int kKeys = c.bn / 32, kElements = (int)Problem::head / 16;
   const int warp = __shfl_sync(0xffffffffu, (int)threadIdx.x / 32 - 1, 0);
-  PipelineState<c> state;
+  PipelineState<c.stages> state;
   for (int block = 0;; ++block) {
     hopper::mbarrier_wait(layout.v_full(state.stage), state.parity);
     if (block == take(layout.blocks())) return;

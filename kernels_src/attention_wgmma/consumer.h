@@ -53,10 +53,11 @@ struct Consumer {
   float sums[kHead / 2], scores[c.bn / 2];
   hopper::u32 weights[c.bn * kOperandBytes / 8];  // rounded
   TwoRows rows;
+  int q_stage;  // of the tile: with a pipeline's state here, ptxas serialized all products
 
   /// Starts scores = q k^T.
   HONE_DEVICE void start_scores(int stage) {
-    const hopper::u64 a = descriptor_of_lines<kLine>(layout.q() + group * 64 * kLine);
+    const hopper::u64 a = descriptor_of_lines<kLine>(layout.q(q_stage) + group * 64 * kLine);
     const hopper::u64 b = descriptor_of_lines<kLine>(layout.k(stage));
 #pragma unroll
     for (int e = 0; e < kPanels * kLine / kStep; ++e) {
@@ -101,7 +102,7 @@ struct Consumer {
   HONE_DEVICE int first_row() const { return group * 64 + thread / 32 * 16 + thread % 32 / 4; }
 
   /// Releases a block of keys that none of the warpgroup's queries sees. All consumers take a turn for each block of a tile but one.
-  HONE_DEVICE void skip(PipelineState<c>& k_state, PipelineState<c>& v_state, bool has_turn) const {
+  HONE_DEVICE void skip(PipelineState<c.stages>& k_state, PipelineState<c.stages>& v_state, bool has_turn) const {
     hopper::mbarrier_wait(layout.k_full(k_state.stage), k_state.parity);
     release(layout.k_empty(k_state.stage));
     k_state.advance();
@@ -115,7 +116,7 @@ struct Consumer {
   }
 
   /// Starts a tile: weighs its last block.
-  HONE_DEVICE void start(const Work& work, PipelineState<c>& k_state) {
+  HONE_DEVICE void start(const Work& work, PipelineState<c.stages>& k_state) {
     float factor[2];
     rows = {};
     hopper::mbarrier_wait(layout.k_full(k_state.stage), k_state.parity);
@@ -130,7 +131,7 @@ struct Consumer {
   }
 
   /// Computes the scores of a block while the block behind it is weighed and added.
-  HONE_DEVICE void step(const Work& work, int block, PipelineState<c>& k_state, PipelineState<c>& v_state) {
+  HONE_DEVICE void step(const Work& work, int block, PipelineState<c.stages>& k_state, PipelineState<c.stages>& v_state) {
     float factor[2];
     hopper::mbarrier_wait(layout.k_full(k_state.stage), k_state.parity);
     take_turn();
@@ -144,7 +145,7 @@ struct Consumer {
     release(layout.k_empty(k_state.stage));
     k_state.advance();
     weigh(work, block, factor);
-    finish_before(rows.total[0], rows.total[1], layout.index());
+    finish_before(rows.total[0], rows.total[1], layout.blocks());
     hopper::wgmma_wait_group<0>();
     settle(sums);
     settle(weights);
@@ -155,7 +156,7 @@ struct Consumer {
   }
 
   /// Adds the first block, which is weighed.
-  HONE_DEVICE void finish(const Work& work, PipelineState<c>& v_state) {
+  HONE_DEVICE void finish(const Work& work, PipelineState<c.stages>& v_state) {
     hopper::mbarrier_wait(layout.values_full(v_state.stage), v_state.parity);
     hopper::wgmma_fence();
     start_sums(v_state.stage, work.end - work.begin > 1);
@@ -167,7 +168,7 @@ struct Consumer {
   }
 
   /// Computes a tile. `work` is narrowed to the blocks that the warpgroup's queries see.
-  HONE_DEVICE void compute(Work work, PipelineState<c>& k_state, PipelineState<c>& v_state) {
+  HONE_DEVICE void compute(Work work, PipelineState<c.stages>& k_state, PipelineState<c.stages>& v_state) {
     const int first = work.first + group * 64, begin = work.begin;
     int block = work.end - 1;
     const Sequence& s = work.sequence;
@@ -177,31 +178,32 @@ struct Consumer {
     for (; block >= max_of(work.end, begin); --block) skip(k_state, v_state, block > begin);
     if (block < begin) {  // there are no queries, and so no product at which the warps wait for each other: each must have read its tile
       hopper::named_barrier_sync(8 + group, 128);
-      if (thread == 0) hopper::mbarrier_arrive(layout.q_empty());
+      if (thread == 0) hopper::mbarrier_arrive(layout.q_empty(q_stage));
       return;
     }
     start(work, k_state);
     for (--block; block >= work.begin; --block) step(work, block, k_state, v_state);
-    if (thread == 0) hopper::mbarrier_arrive(layout.q_empty());
+    if (thread == 0) hopper::mbarrier_arrive(layout.q_empty(q_stage));
     finish(work, v_state);
     for (; block >= begin; --block) skip(k_state, v_state, true);
   }
 
   HONE_DEVICE void run() {
-    PipelineState<c> k_state, v_state;
+    PipelineState<c.stages> k_state, v_state;
+    PipelineState<c.q_stages> q_state;
     if (c.pingpong && group == c.consumers - 1) pass_turn();
-    hopper::u32 parity = 0;
     do {
-      hopper::mbarrier_wait(layout.q_full(), parity);
-      parity ^= 1;
-      const int index = take(layout.index());
+      hopper::mbarrier_wait(layout.q_full(q_state.stage), q_state.parity);
+      q_stage = q_state.stage;
+      const int index = take(layout.index(q_stage));
       if (index < 0) break;
-      const int sequence = Problem::packed ? take(layout.packed_sequence()) : 0;
+      const int sequence = Problem::packed ? take(layout.packed_sequence(q_stage)) : 0;
       Work work = work_at<c>(p, 1.0f, index, sequence, q_starts, k_starts, rank, c.cluster);
       const float of_scores = scales.of_scores(work, p.group);
       scale = power_scale(of_scores);
       sign = sign_of(of_scores);
       if (sign < 0.0f) work.clear_end = 0;
+      q_state.advance();
       compute(work, k_state, v_state);
       Operands<In>::write(*this, work, work.first + first_row());
     } while (c.schedule > 0);

@@ -57,8 +57,8 @@ struct Producer {
   }
 
   HONE_DEVICE void run() const {
-    PipelineState<c> k_state, v_state;
-    hopper::u32 q_parity = 0;
+    PipelineState<c.stages> k_state, v_state;
+    PipelineState<c.q_stages> q_state;
     int blocks = 0;
     int index = (int)blockIdx.x / c.cluster;
     for (int count = 1; index >= 0; ++count) {
@@ -71,11 +71,11 @@ struct Producer {
       const int kv_head = work.head / (int)p.group;
       int block = work.end - 1;
       load_k(work, kv_head, block, k_state);
-      hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
-      set_index(index, sequence);
-      load_rows(layout.q(), q_map, rows_of(c), (int)work.sequence.first_query + work.first, work.head, (int)work.sequence.line,
-                layout.q_full());
-      q_parity ^= 1;
+      hopper::mbarrier_wait(layout.q_empty(q_state.stage), q_state.parity ^ 1);
+      set_index(q_state.stage, index, sequence);
+      load_rows(layout.q(q_state.stage), q_map, rows_of(c), (int)work.sequence.first_query + work.first, work.head, (int)work.sequence.line,
+                layout.q_full(q_state.stage));
+      q_state.advance();
       const int following = after(index, count);
 #pragma unroll 1
       for (; block >= work.begin; --block) {
@@ -88,9 +88,9 @@ struct Producer {
       index = following;
     }
     if constexpr (c.schedule > 0 || Problem::packed) {  // a block whose only place is empty has no tile
-      hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
-      set_index(-1, 0);
-      hopper::mbarrier_arrive(layout.q_full());
+      hopper::mbarrier_wait(layout.q_empty(q_state.stage), q_state.parity ^ 1);
+      set_index(q_state.stage, -1, 0);
+      hopper::mbarrier_arrive(layout.q_full(q_state.stage));
     }
     if constexpr (kTurned) {
       hopper::mbarrier_wait(layout.v_empty(v_state.stage), v_state.parity ^ 1);
@@ -99,16 +99,16 @@ struct Producer {
     }
   }
 
-  HONE_DEVICE void load_k(const Work& work, int kv_head, int block, PipelineState<c>& state) const {
+  HONE_DEVICE void load_k(const Work& work, int kv_head, int block, PipelineState<c.stages>& state) const {
     hopper::mbarrier_wait(layout.k_empty(state.stage), state.parity ^ 1);
     load_block(layout.k(state.stage), k_map, block, kv_head, work.sequence, layout.k_full(state.stage));
     state.advance();
   }
 
   /// For the consumers, which read it behind q_full.
-  HONE_DEVICE void set_index(int index, int sequence) const {
-    put(layout.index(), index);
-    if constexpr (Problem::packed) put(layout.packed_sequence(), sequence);
+  HONE_DEVICE void set_index(int stage, int index, int sequence) const {
+    put(layout.index(stage), index);
+    if constexpr (Problem::packed) put(layout.packed_sequence(stage), sequence);
   }
 };
 #endif

@@ -60,7 +60,8 @@ TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the r
 TEST_CASE("attention by warpgroups compiles, and likely configurations use no local memory") {
   const DeviceInfo hopper = large("sm_90a", 90);
   check_registers("attention_wgmma", {}, hopper, {"", "bn=176,schedule=1"});
-  check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128,by_fma=2,lazy=8"});
+  check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper,
+                  {"consumers=3,bn=128,by_fma=2,lazy=8", "consumers=3,bn=128,q_stages=2"});
   check_registers("attention_wgmma", {{"head", 256}}, hopper, {"bn=80,schedule=0,pingpong=false"});
   check_registers("attention_wgmma", {{"packed", 1}}, hopper, {"", "bn=176,schedule=1"});
   check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
@@ -71,7 +72,7 @@ TEST_CASE("attention of 8-bit floats compiles, and likely configurations use no 
   check_registers("attention_fp8", {}, hopper, {"", "bn=192,schedule=1", "bn=160,pingpong=true,by_fma=2"});
   check_registers("attention_fp8", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128"});
   check_registers("attention_fp8", {{"head", 256}}, hopper, {"bn=96,schedule=0"});
-  check_registers("attention_fp8", {{"packed", 1}}, hopper, {"", "consumers=3,bn=96"});
+  check_registers("attention_fp8", {{"packed", 1}}, hopper, {"q_stages=2", "consumers=3,bn=96"});
   const KernelSpec& spec = **find_builtin_kernel("attention_fp8");
   const Problem problem = attention_problem(spec, {});
   const auto space = space_of(spec, problem, hopper);

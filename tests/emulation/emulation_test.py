@@ -46,7 +46,7 @@ class Emulated(unittest.TestCase):
     @takes_long
     def test_packed_attention_by_warpgroups(self):
         shape = "batch=4,heads=1,group=1,queries=100,keys=120,head=64,packed=1,varied=100"
-        for config in ("consumers=1,bn=64,schedule=2,raster=1", "consumers=2,bn=80,schedule=0"):
+        for config in ("consumers=1,bn=64,schedule=2,raster=1,q_stages=2", "consumers=2,bn=80,schedule=0"):
             self.check("attention_wgmma", "bf16", shape, config)
 
     def test_attention_of_8_bit_floats_by_warpgroups(self):
@@ -58,7 +58,7 @@ class Emulated(unittest.TestCase):
         for head, config in ((128, "consumers=2,bn=160,schedule=0"), (128, "consumers=1,bn=64,stages=3,schedule=0"), (256, "consumers=1,bn=64,schedule=0")):
             self.check("attention_fp8", "bf16", f"batch=1,heads=1,group=2,queries=30,keys=200,head={head}", config)
         shape = "batch=4,heads=1,group=1,queries=100,keys=120,head=128,packed=1,varied=100"
-        self.check("attention_fp8", "f16", shape, "consumers=1,bn=64,schedule=2,raster=1")
+        self.check("attention_fp8", "f16", shape, "consumers=1,bn=64,schedule=2,raster=1,q_stages=2")
 
     def test_decode_by_warps(self):
         shape = "sequences=2,heads=1,group=2,queries=2,longest=70,page=16,head=64,varied=50"
