@@ -43,8 +43,8 @@ struct TwoRows {
 
   /// Replaces scores by weights, 2^(scale * (score - most)), with `scale` above 0: where it is not, scores change their sign (hide).
   /// `factor` is what is to be multiplied to sums of earlier weights: with `lazy`, `most` stays as long as weights are not above 2^lazy. Of
-  /// eight powers, `by_fma` are computed by multiply-adds.
-  template <int lazy, int by_fma, int n>
+  /// eight powers, `by_fma` are computed by multiply-adds. Weights, and so totals, are 2^raise times as large.
+  template <int lazy, int by_fma, int raise = 0, int n>
   HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
     float offset[2];
 #pragma unroll
@@ -57,6 +57,7 @@ struct TwoRows {
       if (lazy > 0 && (top - most[r]) * scale <= (float)lazy) top = most[r];
       offset[r] = top == -INFINITY ? 0.0f : top * scale;  // no key seen yet: the differences would not be numbers
       factor[r] = power_of_two(most[r] * scale - offset[r]);
+      if constexpr (raise > 0) offset[r] -= raise;
       most[r] = top;
       total[r] *= factor[r];
     }

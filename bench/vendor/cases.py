@@ -15,10 +15,15 @@ AXES = {
     "attention": ("batch", "heads", "group", "queries", "head"), "attention_full": ("batch", "heads", "group", "queries", "head"),
     "attention_packed": ("batch", "heads", "group", "queries", "head"),  # queries: tokens of all sequences
     "decode": ("sequences", "heads", "group", "longest", "head"), "decode_fp8": ("sequences", "heads", "group", "longest", "head"),
+    "decode_latent": ("sequences", "heads", "longest"),
     "rope_append": ("tokens", "heads", "group", "head"),
+    "attention_fp8": ("batch", "heads", "group", "queries", "head"), "attention_fp8_full": ("batch", "heads", "group", "queries", "head"),
 }
-ATTENTION = {"attention": 1, "attention_full": 0, "attention_packed": 1}  # whether it is causal
+# Whether it is causal.
+ATTENTION = {"attention": 1, "attention_full": 0, "attention_packed": 1, "attention_fp8": 1, "attention_fp8_full": 0}
+ATTENTION_FP8 = ("attention_fp8", "attention_fp8_full")
 DECODE = ("decode", "decode_fp8")
+LATENT, ROPE = 512, 64  # decode_latent's line of its cache
 PAGE, POSITIONS = 64, 16384  # rope_append's: tokens of a page of its cache, and rows of its table of angles
 
 # Kernels that can solve a work, best first; those that a build lacks are passed over. `gemm` is for where no other is there.
@@ -28,7 +33,8 @@ KERNELS = {
     ("gemm", "bf16"): ("gemm_wgmma", "gemm_mma", "gemv", "gemm"),
     ("attention", "bf16"): ("attention_wgmma", "attention_mma"), ("attention_full", "bf16"): ("attention_wgmma", "attention_mma"),
     ("attention_packed", "bf16"): ("attention_wgmma", "attention_mma"),
-    ("decode", "bf16"): ("decode_mma",), ("decode_fp8", "bf16"): ("decode_mma",),
+    ("attention_fp8", "bf16"): ("attention_fp8",), ("attention_fp8_full", "bf16"): ("attention_fp8",),
+    ("decode", "bf16"): ("decode_mma",), ("decode_latent", "bf16"): ("decode_latent",), ("decode_fp8", "bf16"): ("decode_mma",),
 }
 TENSOR_CORE_KERNELS = ("gemm_wgmma", "gemm_mma")
 
@@ -56,6 +62,9 @@ TABLE = (
     ("decode", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
     ("attention_packed", ("bf16",), ((16, 32, 1, 16384, 128), (64, 8, 4, 65536, 128), (32, 16, 1, 32768, 64))),
     ("decode_fp8", ("bf16",), ((32, 8, 4, 4096, 128), (128, 8, 4, 1024, 128), (1, 8, 4, 32768, 128))),
+    ("attention_fp8", ("bf16",), ((4, 32, 1, 4096, 128), (1, 8, 4, 16384, 128), (8, 16, 1, 2048, 64), (2, 16, 1, 4096, 256))),
+    ("attention_fp8_full", ("bf16",), ((4, 32, 1, 4096, 128),)),
+    ("decode_latent", ("bf16",), ((32, 16, 4096), (128, 16, 1024), (1, 16, 32768), (32, 128, 4096))),
     ("rope_append", ("bf16",), ((8192, 8, 4, 128), (256, 8, 4, 128), (8192, 8, 8, 64))),
 )
 
@@ -89,7 +98,7 @@ class Case:
             shape |= {"keys": shape["queries"], "causal": ATTENTION[self.work]}
         if self.work == "attention_packed":
             shape |= {"packed": 1, "varied": 100}
-        if self.work in DECODE:  # a contiguous cache: what the rivals can read
+        if self.work in (*DECODE, "decode_latent"):  # a contiguous cache: what the rivals can read
             shape["page"] = shape["longest"]
         if self.work == "rope_append":
             shape |= {"positions": POSITIONS, "slots": 2 * math.ceil(shape["tokens"] / PAGE) * PAGE}
@@ -107,6 +116,8 @@ class Case:
         """Ragged problems beside this one: nothing is a multiple of anything."""
         if self.work in ATTENTION or self.work in DECODE:  # heads and their size stay
             return [self.with_extents((*self.extents[:3], self.extents[3] + more, self.extents[4])) for more in (1, -3)]
+        if self.work == "decode_latent":
+            return [self.with_extents((*self.extents[:2], self.extents[2] + more)) for more in (1, -3)]
         if self.work == "rope_append":
             return [self.with_extents((self.extents[0] + more, *self.extents[1:])) for more in (1, -3)]
         grown = tuple(extent + 1 for extent in self.extents)
@@ -127,7 +138,12 @@ class Case:
             cache, rows = (count, tokens, heads, head), 1 if self.work in DECODE else tokens
             integers = [(count,), (count,)] if self.work in DECODE else []  # the table of pages, and lengths
             scales = [(heads,), (heads,)] if self.work == "decode_fp8" else []
+            if self.work in ATTENTION_FP8:
+                scales = [(heads * group,), (heads,), (heads,)]
             return [(count, rows, heads * group, head), cache, cache, *integers, *scales]
+        if self.work == "decode_latent":
+            count, heads, tokens = self.extents
+            return [(count, 1, heads, LATENT + ROPE), (count, tokens, LATENT + ROPE), (count,), (count,)]
         if self.work == "rope_append":
             tokens, heads, group, head = self.extents
             new, cache = (tokens, heads, head), (self.shape["slots"], heads, head)
@@ -148,7 +164,11 @@ class Case:
             return (m * k + k * n + m * n) * element
         if self.work in ATTENTION or self.work in DECODE:
             queries, keys = (math.prod(shape) for shape in self.input_shapes()[:2])
-            return 2 * queries * element + 2 * keys * (1 if self.work == "decode_fp8" else element)
+            of_queries = 1 if self.work in ATTENTION_FP8 else element
+            return queries * (of_queries + element) + 2 * keys * (1 if self.work == "decode_fp8" else of_queries)
+        if self.work == "decode_latent":
+            sequences, heads, tokens = self.extents
+            return sequences * (tokens * (LATENT + ROPE) + heads * (2 * LATENT + ROPE)) * element
         if self.work == "rope_append":  # of the cache and the angles only what belongs to the tokens
             tokens, heads, group, head = self.extents
             return tokens * (2 * heads * (group + 2) * head * element + 4 * head + 8)
@@ -172,6 +192,8 @@ class Case:
             else:
                 pairs = tokens if self.work in DECODE else tokens * (tokens + 1) / 2 if ATTENTION[self.work] else tokens * tokens
             return 4.0 * count * heads * group * head * pairs
+        if self.work == "decode_latent":
+            return 2.0 * math.prod(self.extents) * (2 * LATENT + ROPE)
         return 2.0 * math.prod(self.extents) if self.work == "gemm" else 0.0
 
 

@@ -5,7 +5,7 @@ import time
 
 import torch
 
-from vendor import launch, works
+from vendor import cases, launch, works
 
 COMPILE_MODE = "max-autotune-no-cudagraphs"
 TORCH_TYPES = {**works.DTYPES, "i32": torch.int32}
@@ -101,6 +101,17 @@ def over_wide_cache(backend):
     return Prepared(make)
 
 
+def over_wide_inputs(backend, causal):
+    """Attention by one of PyTorch's implementations, of inputs that were widened to bf16 before."""
+    function = works.with_backend(backend, works.attention)
+
+    def make(*inputs):
+        wide = works.widened_attention(*inputs, torch.bfloat16)
+        return lambda: function(*wide, causal)
+
+    return Prepared(make)
+
+
 class CopyInto:
     """copy_ into memory that is there already."""
 
@@ -144,11 +155,15 @@ def existing(case, inputs, limit_s, notes):
                  "varlen_attn": Prepared(works.varlen_attention)}
     elif case.work == "decode_fp8":
         found = {f"{name}, {case.dtype} cache": over_wide_cache(backend) for name, backend in works.BACKENDS.items()}
+    elif case.work in cases.ATTENTION_FP8:
+        found = {f"{name}, bf16": over_wide_inputs(backend, case.shape["causal"] == 1) for name, backend in works.BACKENDS.items()}
     elif case.work in works.EXACT:
         found = {name: Expression(works.with_backend(backend, function)) for name, backend in works.BACKENDS.items()}
         found["FlexAttention"] = Flex(case.work == "attention")
     else:
         found = {"torch eager": Expression(function, written)}
+    if case.work == "decode_latent":
+        found["SDPA"] = Expression(works.decode_latent_by_attention)
     if case.work == "copy":
         found["torch copy_"] = CopyInto()
     seconds = None

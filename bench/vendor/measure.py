@@ -5,9 +5,10 @@ import gc
 
 import torch
 
-from vendor import contenders, timing, works
+from vendor import cases, contenders, timing, works
 
 EPSILONS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, "f64": 2.0**-52}
+WEIGHTS = dict.fromkeys(cases.ATTENTION_FP8, 2.0**-5)  # works that round what they multiply, and by how much in the mean at most
 LOSS_ROUNDS, ESTIMATE_ROUNDS = 30, 10
 
 
@@ -110,7 +111,7 @@ class Row:
         if not winners or not rivals:
             raise RuntimeError("nothing to compare: " + "; ".join(self.notes))
         best, rival = min(winners, key=us.get), min(rivals, key=us.get)
-        allowed = 2 * min(errors[name] for name in rivals) + 2 * EPSILONS[self.case.dtype]
+        allowed = 2 * min(errors[name] for name in rivals) + 2 * WEIGHTS.get(self.case.work, EPSILONS[self.case.dtype])
         self.result |= {
             "kernel": best.removeprefix("Hone "), "hone_us": us[best], "default_us": us.get(f"{best} default"),
             "best_existing": rival, "best_existing_us": us[rival], "ratio": us[rival] / us[best],
@@ -135,7 +136,8 @@ class Row:
             times = self.replayed(here, LOSS_ROUNDS)
         else:
             runs = {name: contender.bind(inputs) for name, contender in here.items()}
-            samples = self.stopwatch.events(runs, LOSS_ROUNDS, self.options.seconds)
+            samples = self.stopwatch.events(runs, WEIGHTS = dict.fromkeys(cases.ATTENTION_FP8, 2.0**-5)  # works that round what they multiply, and by how much in the mean at most
+LOSS_ROUNDS, self.options.seconds)
             times = {name: timing.summary(taken) for name, taken in samples.items()}
         base = times.pop(own)["us"]
         return {**{name: entry["us"] / base for name, entry in times.items()}, **others}

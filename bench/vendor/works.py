@@ -23,7 +23,7 @@ def residual_rmsnorm(x, residual, weight):
     return total, functional.rms_norm(total, (total.shape[-1],), weight, EPSILON)
 
 
-SCALE = 0.25  # the default of Hone's kernels
+SCALE, LATENT_SCALE = 0.25, 0.125  # the defaults of Hone's kernels
 
 
 def attention(q, k, v, causal=True):
@@ -80,6 +80,19 @@ def decode_fp8(q, k, v, table, lengths, k_scale, v_scale):
     return decode(q, widened(k, k_scale, q.dtype), widened(v, v_scale, q.dtype), table, lengths)
 
 
+def decode_latent(q, cache, _table, _lengths):
+    """One token of each sequence, all heads over one line of the cache for each of its tokens, as two batched products."""
+    scores = torch.matmul(q[:, 0], cache.transpose(1, 2)) * LATENT_SCALE
+    return torch.matmul(torch.softmax(scores, -1), cache[..., :cases.LATENT])[:, None]
+
+
+def decode_latent_by_attention(q, cache, _table, _lengths):
+    """The same by scaled_dot_product_attention; keys and values are views of the cache."""
+    keys = cache[:, None]
+    return functional.scaled_dot_product_attention(q.transpose(1, 2), keys, keys[..., :cases.LATENT], scale=LATENT_SCALE,
+                                                   enable_gqa=True).transpose(1, 2)
+
+
 def rotated(x, cosine, sine):
     low, high = x.chunk(2, -1)
     return torch.cat((low * cosine - high * sine, high * cosine + low * sine), -1).to(x.dtype)
@@ -91,6 +104,15 @@ def rope_append(q, k, v, angles, position, slot, k_cache, v_cache):
     k_cache[slot.long()] = rotated(k, cosine, sine)
     v_cache[slot.long()] = v
     return rotated(q, cosine, sine), k_cache, v_cache
+
+
+def widened_attention(q, k, v, q_scale, k_scale, v_scale, dtype):
+    return widened(q, q_scale, dtype), widened(k, k_scale, dtype), widened(v, v_scale, dtype)
+
+
+def attention_fp8(causal):
+    """8-bit floats with a scale for each head; results are bf16."""
+    return lambda *inputs: attention(*widened_attention(*inputs, torch.bfloat16), causal)
 
 
 def exact_attention(q, k, v, causal):
@@ -148,7 +170,10 @@ EXPRESSIONS = {
     "decode": decode,
     "attention_packed": packed_attention,
     "decode_fp8": decode_fp8,
+    "decode_latent": decode_latent,
     "rope_append": rope_append,
+    "attention_fp8": attention_fp8(True),
+    "attention_fp8_full": attention_fp8(False),
 }
 # What an expression writes into, by the place among its inputs: everyone has a copy of it.
 WRITTEN = {"rope_append": (6, 7)}
@@ -157,6 +182,8 @@ EXACT = {
     "attention_full": lambda q, k, v: exact_attention(q, k, v, False),
     "decode": lambda q, k, v, _table, _lengths: exact_attention(q, k, v, False),
     "attention_packed": exact_packed,
+    "attention_fp8": lambda *inputs: exact_attention(*widened_attention(*inputs, torch.float64), True),
+    "attention_fp8_full": lambda *inputs: exact_attention(*widened_attention(*inputs, torch.float64), False),
     "decode_fp8": lambda q, k, v, _table, _lengths, k_scale, v_scale: exact_attention(
         q, widened(k, k_scale, q.dtype), widened(v, v_scale, q.dtype), False),
 }
@@ -165,6 +192,11 @@ EXACT = {
 def random_tensor(shape, dtype):
     """Uniform in [-1, 1): never zeros, on which a GPU draws less power and clocks higher."""
     return (torch.rand(shape, device="cuda", dtype=torch.float32) * 2 - 1).to(dtype)
+
+
+def random_scales(shape):
+    """Powers of two: exact in any type."""
+    return torch.randint(-1, 2, shape, device="cuda").float().exp2()
 
 
 def rope_inputs(case):
@@ -188,10 +220,15 @@ def make_inputs(case):
         table = torch.arange(shapes[3][0], device="cuda", dtype=torch.int32)
         lengths = torch.full(shapes[4], shapes[1][1], device="cuda", dtype=torch.int32)
         of_cache = torch.float8_e4m3fn if case.work == "decode_fp8" else DTYPES[case.dtype]
-        scales = [torch.randint(-1, 2, shape, device="cuda").exp2() for shape in shapes[5:]]  # powers of two: exact in any type
+        scales = (random_scales(shape) for shape in shapes[5:])
         return (random_tensor(shapes[0], DTYPES[case.dtype]), *(random_tensor(shape, of_cache) for shape in shapes[1:3]), table, lengths, *scales)
     if case.work == "rope_append":
         return rope_inputs(case)
+    if case.work == "decode_latent":
+        integers = torch.arange(case.extents[0], device="cuda"), torch.full(shapes[3], shapes[1][1], device="cuda")
+        return (*(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes[:2]), *(numbers.int() for numbers in integers))
+    if case.work in cases.ATTENTION_FP8:
+        return (*(random_tensor(shape, torch.float8_e4m3fn) for shape in shapes[:3]), *(random_scales(shape) for shape in shapes[3:]))
     if case.work == "attention_packed":
         starts = torch.tensor(cases.packed_starts(case.extents[0], case.extents[3]), device="cuda", dtype=torch.int32)
         return (*(random_tensor(shape, DTYPES[case.dtype]) for shape in shapes[:3]), starts, starts.clone())

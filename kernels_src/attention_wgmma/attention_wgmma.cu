@@ -22,7 +22,8 @@ struct Config {
   TUNE(1, 2, 3) int consumers = 2;  // warpgroups of 64 queries: they share what is loaded, and the registers
   TUNE(64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224) int bn = 128;  // keys of a block: larger ones rescale and synchronize less often
   TUNE(2, 3, 4) int stages = 2;                                           // blocks of keys, and of values, in shared memory
-  TUNE(false, true) bool pingpong = false;                                // consumers take turns: one multiplies while others weigh
+  TUNE(1, 2) int q_stages = 1;              // tiles of queries in shared memory: with two, the next one is there when its turn comes
+  TUNE(false, true) bool pingpong = false;  // consumers take turns: one multiplies while others weigh
   TUNE(0, 1, 2) int schedule = 2;  // 0 a block of threads for each tile; persistent blocks that 1 deal tiles out, 2 take the next one
   TUNE(1, 2) int cluster = 1;      // blocks with neighbouring tiles of a head: each loads a part of keys and values for both (multicast)
   TUNE(1, 2, 4, 8, 16, 32) int raster = 16;  // heads that run side by side, so that their keys and values stay in L2
@@ -31,11 +32,16 @@ struct Config {
 };
 #include "../attention.h"
 
+constexpr int kOperandBytes = 2;  // of an element of q, k and v
+HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
+HONE_BOTH constexpr long turned_bytes(const Config&) { return 0; }
 HONE_BOTH constexpr int rows_of(const Config& c) { return 64 * c.consumers; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * Problem::head * 2; }
 HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * Problem::head * 2; }
-constexpr long shared_bytes(Problem p, Config c) { return 1024 + (rows_of(c) + 2L * c.stages * c.bn) * p.head * 2 + 32 + 32 * c.stages; }
+constexpr long shared_bytes(Problem p, Config c) {
+  return 1024 + (rows_of(c) * c.q_stages + 2L * c.stages * c.bn) * p.head * 2 + 8 + 24 * c.q_stages + 32 * c.stages;
+}
 /// Registers of a consumer's thread: what all have is 65536; the producer keeps 40 or 32.
 HONE_BOTH constexpr int registers_of(const Config& c) { return c.consumers == 3 ? 160 : 232; }
 /// Scores, sums and rounded weights.
@@ -57,6 +63,7 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (tiles_of(p, c) > 2000000000) return false;                     // tiles are counted in 32 bits
   if (c.pingpong && c.consumers == 1) return false;                  // there is no other one
   if (c.cluster > 1 && c.schedule == 2) return false;                // blocks take tiles alone
+  if (c.schedule == 0 && c.q_stages > 1) return false;               // duplicate: each block has one tile
   return c.schedule == 0 || tiles_of(p, c) > clusters_of(c, d);      // duplicate: each block has one tile
 }
 
@@ -148,8 +155,7 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_wgmma(
     if constexpr (c.consumers > 1) hopper::setmaxnreg_inc<registers_of(c)>();
     // The same in all threads of a warp, and the compiler is to know: products in loops that threads could leave one by one are serialized.
     const int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / 128 - 1, 0);
-    Consumer<T, c> consumer{
-        p, layout, q_starts, k_starts, out, lse, power_scale(scale), sign_of(scale), rank, group, (int)threadIdx.x % 128};
+    Consumer<T, T, c> consumer{p, layout, q_starts, k_starts, out, lse, {scale}, rank, group, (int)threadIdx.x % 128};
     consumer.run();
   }
   if constexpr (c.cluster > 1) {  // a block must not end while others access its shared memory

@@ -7,6 +7,7 @@
 #if defined(HONE_HOPPER)
 template <Config c>
 struct Producer {
+  static constexpr int kColumns = kLine / kOperandBytes;  // of a panel
   const TensorMap &q_map, &k_map, &v_map;
   int* next;  // tile that no block has taken
   const i32 *q_starts, *k_starts;
@@ -23,22 +24,22 @@ struct Producer {
     } else {
       constexpr int kRows = c.bn / c.cluster;
       const int mine = first + rank * kRows;
-      hopper::mbarrier_arrive_expect_tx(barrier, c.bn * (int)Problem::head * 2);
+      hopper::mbarrier_arrive_expect_tx(barrier, c.bn * kPanels * kLine);
 #pragma unroll
-      for (int panel = 0; panel < Problem::head / 64; ++panel) {
-        tma_load_multicast(to + panel * c.bn * 128 + rank * kRows * 128, map, panel * 64, Problem::layout == 1 ? head : mine,
+      for (int panel = 0; panel < kPanels; ++panel) {
+        tma_load_multicast(to + (panel * c.bn + rank * kRows) * kLine, map, panel * kColumns, Problem::layout == 1 ? head : mine,
                            Problem::layout == 1 ? mine : head, (int)s.line, barrier, (1 << c.cluster) - 1);
       }
     }
   }
 
-  /// Loads `rows` rows of a head, in panels of 64 columns.
+  /// Loads `rows` rows of a head, in panels.
   HONE_DEVICE void load_rows(hopper::u32 to, const TensorMap& map, int rows, int first, int head, int line, hopper::u32 barrier) const {
-    hopper::mbarrier_arrive_expect_tx(barrier, rows * (int)Problem::head * 2);
+    hopper::mbarrier_arrive_expect_tx(barrier, rows * kPanels * kLine);
 #pragma unroll
-    for (int panel = 0; panel < Problem::head / 64; ++panel) {
-      tma_load(to + panel * rows * 128, map, panel * 64, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head, line,
-               barrier);
+    for (int panel = 0; panel < kPanels; ++panel) {
+      tma_load(to + panel * rows * kLine, map, panel * kColumns, Problem::layout == 1 ? head : first, Problem::layout == 1 ? first : head,
+               line, barrier);
     }
   }
 
@@ -56,8 +57,9 @@ struct Producer {
   }
 
   HONE_DEVICE void run() const {
-    PipelineState<c> k_state, v_state;
-    hopper::u32 q_parity = 0;
+    PipelineState<c.stages> k_state, v_state;
+    PipelineState<c.q_stages> q_state;
+    int blocks = 0;
     int index = (int)blockIdx.x / c.cluster;
     for (int count = 1; index >= 0; ++count) {
       const int sequence = packed_sequence<c>(p, index, rows_of(c) * c.cluster, q_starts);
@@ -69,11 +71,11 @@ struct Producer {
       const int kv_head = work.head / (int)p.group;
       int block = work.end - 1;
       load_k(work, kv_head, block, k_state);
-      hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
-      set_index(index, sequence);
-      load_rows(layout.q(), q_map, rows_of(c), (int)work.sequence.first_query + work.first, work.head, (int)work.sequence.line,
-                layout.q_full());
-      q_parity ^= 1;
+      hopper::mbarrier_wait(layout.q_empty(q_state.stage), q_state.parity ^ 1);
+      set_index(q_state.stage, index, sequence);
+      load_rows(layout.q(q_state.stage), q_map, rows_of(c), (int)work.sequence.first_query + work.first, work.head, (int)work.sequence.line,
+                layout.q_full(q_state.stage));
+      q_state.advance();
       const int following = after(index, count);
 #pragma unroll 1
       for (; block >= work.begin; --block) {
@@ -81,26 +83,32 @@ struct Producer {
         hopper::mbarrier_wait(layout.v_empty(v_state.stage), v_state.parity ^ 1);
         load_block(layout.v(v_state.stage), v_map, block, kv_head, work.sequence, layout.v_full(v_state.stage));
         v_state.advance();
+        ++blocks;
       }
       index = following;
     }
     if constexpr (c.schedule > 0 || Problem::packed) {  // a block whose only place is empty has no tile
-      hopper::mbarrier_wait(layout.q_empty(), q_parity ^ 1);
-      set_index(-1, 0);
-      hopper::mbarrier_arrive(layout.q_full());
+      hopper::mbarrier_wait(layout.q_empty(q_state.stage), q_state.parity ^ 1);
+      set_index(q_state.stage, -1, 0);
+      hopper::mbarrier_arrive(layout.q_full(q_state.stage));
+    }
+    if constexpr (kTurned) {
+      hopper::mbarrier_wait(layout.v_empty(v_state.stage), v_state.parity ^ 1);
+      put(layout.blocks(), blocks);
+      hopper::mbarrier_arrive(layout.v_full(v_state.stage));
     }
   }
 
-  HONE_DEVICE void load_k(const Work& work, int kv_head, int block, PipelineState<c>& state) const {
+  HONE_DEVICE void load_k(const Work& work, int kv_head, int block, PipelineState<c.stages>& state) const {
     hopper::mbarrier_wait(layout.k_empty(state.stage), state.parity ^ 1);
     load_block(layout.k(state.stage), k_map, block, kv_head, work.sequence, layout.k_full(state.stage));
     state.advance();
   }
 
   /// For the consumers, which read it behind q_full.
-  HONE_DEVICE void set_index(int index, int sequence) const {
-    asm volatile("st.shared.b32 [%0], %1;" ::"r"(layout.index()), "r"(index) : "memory");
-    if constexpr (Problem::packed) asm volatile("st.shared.b32 [%0], %1;" ::"r"(layout.packed_sequence()), "r"(sequence) : "memory");
+  HONE_DEVICE void set_index(int stage, int index, int sequence) const {
+    put(layout.index(stage), index);
+    if constexpr (Problem::packed) put(layout.packed_sequence(stage), sequence);
   }
 };
 #endif

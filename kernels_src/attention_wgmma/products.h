@@ -33,75 +33,80 @@
 #define HONE_SUMS_112 HONE_SUMS_104, HONE_EIGHT(104)
 #define HONE_SUMS_120 HONE_SUMS_112, HONE_EIGHT(112)
 #define HONE_SUMS_128 HONE_SUMS_120, HONE_EIGHT(120)
-// A0 to A6 are the numbers of the operands behind the sums.
-#define HONE_SCORES(n, type, count, A0, A1, A2)                                                                                   \
-  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #A2 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type \
-               " {" HONE_NAMES_##count "}, %" #A0 ", %" #A1 ", add, 1, 1, 0, 0;\n}"                                               \
-               : HONE_SUMS_##count                                                                                                \
+// `type` is "k16.f32.bf16.bf16", `flags` what follows it; A0 to A6 are the numbers of the operands behind the sums.
+#define HONE_SCORES(n, type, flags, count, A0, A1, A2)                                                                                \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #A2 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n type " {" HONE_NAMES_##count \
+               "}, %" #A0 ", %" #A1 ", add, " flags ";\n}"                                                                            \
+               : HONE_SUMS_##count                                                                                                    \
                : "l"(a), "l"(b), "r"((int)accumulate))
-#define HONE_ADDED(n, type, count, A0, A1, A2, A3, A4, A5)                                                                        \
-  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #A5 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type \
-               " {" HONE_NAMES_##count "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #A4 ", add, 1, 1, 1;\n}"                  \
-               : HONE_SUMS_##count                                                                                                \
+#define HONE_ADDED(n, type, flags, count, A0, A1, A2, A3, A4, A5)                                                                     \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #A5 ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n type " {" HONE_NAMES_##count \
+               "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #A4 ", add, " flags ";\n}"                                            \
+               : HONE_SUMS_##count                                                                                                    \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)accumulate))
-#define HONE_SCORES_OF(type)                    \
-  if constexpr (n == 64) {                      \
-    HONE_SCORES(64, type, 32, 32, 33, 34);      \
-  } else if constexpr (n == 80) {               \
-    HONE_SCORES(80, type, 40, 40, 41, 42);      \
-  } else if constexpr (n == 96) {               \
-    HONE_SCORES(96, type, 48, 48, 49, 50);      \
-  } else if constexpr (n == 112) {              \
-    HONE_SCORES(112, type, 56, 56, 57, 58);     \
-  } else if constexpr (n == 128) {              \
-    HONE_SCORES(128, type, 64, 64, 65, 66);     \
-  } else if constexpr (n == 144) {              \
-    HONE_SCORES(144, type, 72, 72, 73, 74);     \
-  } else if constexpr (n == 160) {              \
-    HONE_SCORES(160, type, 80, 80, 81, 82);     \
-  } else if constexpr (n == 176) {              \
-    HONE_SCORES(176, type, 88, 88, 89, 90);     \
-  } else if constexpr (n == 192) {              \
-    HONE_SCORES(192, type, 96, 96, 97, 98);     \
-  } else if constexpr (n == 208) {              \
-    HONE_SCORES(208, type, 104, 104, 105, 106); \
-  } else if constexpr (n == 224) {              \
-    HONE_SCORES(224, type, 112, 112, 113, 114); \
-  } else if constexpr (n == 240) {              \
-    HONE_SCORES(240, type, 120, 120, 121, 122); \
-  } else {                                      \
-    static_assert(n == 256);                    \
-    HONE_SCORES(256, type, 128, 128, 129, 130); \
+#define HONE_SCORES_OF(type, flags)                    \
+  if constexpr (n == 64) {                             \
+    HONE_SCORES(64, type, flags, 32, 32, 33, 34);      \
+  } else if constexpr (n == 80) {                      \
+    HONE_SCORES(80, type, flags, 40, 40, 41, 42);      \
+  } else if constexpr (n == 96) {                      \
+    HONE_SCORES(96, type, flags, 48, 48, 49, 50);      \
+  } else if constexpr (n == 112) {                     \
+    HONE_SCORES(112, type, flags, 56, 56, 57, 58);     \
+  } else if constexpr (n == 128) {                     \
+    HONE_SCORES(128, type, flags, 64, 64, 65, 66);     \
+  } else if constexpr (n == 144) {                     \
+    HONE_SCORES(144, type, flags, 72, 72, 73, 74);     \
+  } else if constexpr (n == 160) {                     \
+    HONE_SCORES(160, type, flags, 80, 80, 81, 82);     \
+  } else if constexpr (n == 176) {                     \
+    HONE_SCORES(176, type, flags, 88, 88, 89, 90);     \
+  } else if constexpr (n == 192) {                     \
+    HONE_SCORES(192, type, flags, 96, 96, 97, 98);     \
+  } else if constexpr (n == 208) {                     \
+    HONE_SCORES(208, type, flags, 104, 104, 105, 106); \
+  } else if constexpr (n == 224) {                     \
+    HONE_SCORES(224, type, flags, 112, 112, 113, 114); \
+  } else if constexpr (n == 240) {                     \
+    HONE_SCORES(240, type, flags, 120, 120, 121, 122); \
+  } else {                                             \
+    static_assert(n == 256);                           \
+    HONE_SCORES(256, type, flags, 128, 128, 129, 130); \
   }
-#define HONE_ADDED_OF(type)                                   \
-  if constexpr (n == 64) {                                    \
-    HONE_ADDED(64, type, 32, 32, 33, 34, 35, 36, 37);         \
-  } else if constexpr (n == 128) {                            \
-    HONE_ADDED(128, type, 64, 64, 65, 66, 67, 68, 69);        \
-  } else if constexpr (n == 192) {                            \
-    HONE_ADDED(192, type, 96, 96, 97, 98, 99, 100, 101);      \
-  } else {                                                    \
-    static_assert(n == 256);                                  \
-    HONE_ADDED(256, type, 128, 128, 129, 130, 131, 132, 133); \
+#define HONE_ADDED_OF(type, flags)                                   \
+  if constexpr (n == 64) {                                           \
+    HONE_ADDED(64, type, flags, 32, 32, 33, 34, 35, 36, 37);         \
+  } else if constexpr (n == 128) {                                   \
+    HONE_ADDED(128, type, flags, 64, 64, 65, 66, 67, 68, 69);        \
+  } else if constexpr (n == 192) {                                   \
+    HONE_ADDED(192, type, flags, 96, 96, 97, 98, 99, 100, 101);      \
+  } else {                                                           \
+    static_assert(n == 256);                                         \
+    HONE_ADDED(256, type, flags, 128, 128, 129, 130, 131, 132, 133); \
   }
-/// sums[64 x n] (+)= a[64 x 16] b[16 x n], lines of both along k. As hopper::wgmma, for more widths.
+/// sums[64 x n] (+)= a[64 x 16] b[16 x n], lines of both along k. As hopper::wgmma, for more widths. Of e4m3 there are 32 along k.
 template <class T, int n>
 HONE_DEVICE void scores_product(float (&sums)[n / 2], hopper::u64 a, hopper::u64 b, bool accumulate) {
-  if constexpr (hopper::kSame<T, bf16>) {
-    HONE_SCORES_OF("bf16")
+  if constexpr (sizeof(T) == 1) {
+    HONE_SCORES_OF("k32.f32.e4m3.e4m3", "1, 1")
+  } else if constexpr (hopper::kSame<T, bf16>) {
+    HONE_SCORES_OF("k16.f32.bf16.bf16", "1, 1, 0, 0")
   } else {
     static_assert(hopper::kSame<T, f16>);
-    HONE_SCORES_OF("f16")
+    HONE_SCORES_OF("k16.f32.f16.f16", "1, 1, 0, 0")
   }
 }
-/// The same with a in registers, as pairs of neighbouring sums of a product leave it, and lines of b along n.
+/// The same with a in registers, and lines of b along n: a as pairs of neighbouring sums of a product leave it. Of e4m3, fours of a's
+/// numbers are in a register, and lines of b along k.
 template <class T, int n>
 HONE_DEVICE void weighted_sum(float (&sums)[n / 2], const hopper::u32* a, hopper::u64 b, bool accumulate) {
-  if constexpr (hopper::kSame<T, bf16>) {
-    HONE_ADDED_OF("bf16")
+  if constexpr (sizeof(T) == 1) {
+    HONE_ADDED_OF("k32.f32.e4m3.e4m3", "1, 1")
+  } else if constexpr (hopper::kSame<T, bf16>) {
+    HONE_ADDED_OF("k16.f32.bf16.bf16", "1, 1, 1")
   } else {
     static_assert(hopper::kSame<T, f16>);
-    HONE_ADDED_OF("f16")
+    HONE_ADDED_OF("k16.f32.f16.f16", "1, 1, 1")
   }
 }
 #endif

@@ -23,21 +23,24 @@ struct Config {
   TUNE(16, 32, 64) int bn = 16;        // keys of a step, all in one page
   TUNE(2, 3, 4, 6, 8) int stages = 3;  // steps of a warp in shared memory
   TUNE(1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 33, 48, 64, 66)
-  int split = 1;                          // parts of the longest sequence: more blocks, and a second pass
-  TUNE(false, true) bool held = false;    // q stays in registers, not in shared memory
-  TUNE(1, 2, 3, 4, 6) int residency = 2;  // blocks on a multiprocessor, for which registers are left: some begin while others load
-  TUNE(false, true) bool once = true;     // keys and values leave L2 first
+  int split = 1;                           // parts of the longest sequence: more blocks, and a second pass
+  TUNE(false, true) bool cluster = false;  // the parts are a cluster of blocks, which add them up without a second pass (Hopper)
+  TUNE(false, true) bool held = false;     // q stays in registers, not in shared memory
+  TUNE(1, 2, 3, 4, 6) int residency = 2;   // blocks on a multiprocessor, for which registers are left: some begin while others load
+  TUNE(false, true) bool once = true;      // keys and values leave L2 first
 };
 #include "../decode.h"
 
 HONE_BOTH constexpr int threads_of(const Config& c) { return c.warps * 32; }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return c.wm * Problem::head * 2; }
-/// Floats of a row that warps exchange at the end: sums, largest score, total; and two against bank conflicts.
-HONE_BOTH constexpr long pitch_of() { return Problem::head + 4; }
+/// Floats of a row that warps exchange at the end: sums; four for a warp's largest score and total, and four for the block's.
+HONE_BOTH constexpr long pitch_of() { return Problem::head + 8; }
 /// `bytes`: of an element of the cache.
 constexpr long shared_bytes(Problem p, Config c, long bytes) {
-  return c.wm * p.head * 2 + max_of(c.warps * c.stages * 2 * c.bn * p.head * bytes, c.warps * c.wm * (p.head + 4) * 4);
+  return c.wm * p.head * 2 + max_of(c.warps * c.stages * 2 * c.bn * p.head * bytes, c.warps * c.wm * (p.head + 8) * 4);
 }
+/// Whether parts of a sequence are added up by a second pass.
+HONE_BOTH constexpr bool has_parts(const Config& c) { return c.split > 1 && !c.cluster; }
 HONE_BOTH constexpr long shared_rows(Problem p) { return p.queries * p.group; }
 HONE_BOTH constexpr long row_tiles(Problem p, const Config& c) { return ceil_div(shared_rows(p), (long)c.wm); }
 /// Keys of a part: whole steps.
@@ -49,9 +52,11 @@ constexpr bool valid(Problem p, Config c, Device d) {
   if (d.compute_capability < 80) return false;                       // mma of bf16 and cp.async
   if (p.head != 64 && p.head != 128 && p.head != 256) return false;  // a line of words for half a warp or whole warps; registers
   if (p.page < p.longest && p.page % c.bn != 0) return false;        // the keys of a step lie in one page
-  if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;  // the device's limit
-  if (shared_bytes(p, c, sizeof(KV)) > d.shared_memory_per_block) return false;  // the device's limit
-  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;            // a part without keys
+  if (c.residency * threads_of(c) > d.threads_per_multiprocessor) return false;                     // the device's limit
+  if (shared_bytes(p, c, sizeof(KV)) > d.shared_memory_per_block) return false;                     // the device's limit
+  if (c.cluster && d.compute_capability < 90) return false;                                         // clusters
+  if (c.cluster && (c.split == 1 || c.split > 16 || (c.split & (c.split - 1)) != 0)) return false;  // the largest one there is
+  return c.split == 1 || (c.split - 1) * part_keys(p, c) < p.longest;                               // a part without keys
 }
 
 template <class T, class KV>
@@ -70,11 +75,12 @@ template <class KV>
 constexpr Launch launch_decode_mma(Problem p, Config c) {
   return {.grid = {c.split, p.heads * row_tiles(p, c), p.sequences},
           .block = {threads_of(c)},
+          .cluster = {c.cluster ? c.split : 1},
           .shared = shared_bytes(p, c, sizeof(KV)),
           .overlap = true};
 }
 constexpr Launch launch_decode_mma_sum(Problem p, Config c) {
-  return {.grid = {ceil_div(query_rows(p), 4L)}, .block = {128}, .enabled = c.split > 1, .overlap = true};
+  return {.grid = {ceil_div(query_rows(p) * (p.head / 64), 4L)}, .block = {128}, .enabled = has_parts(c), .overlap = true};
 }
 
 template <class T, class KV>
@@ -99,6 +105,7 @@ SHAPES({.sequences = 3, .heads = 2, .longest = 100, .varied = 90, .page = 16},
        {.sequences = 5, .heads = 1, .group = 7, .queries = 3, .longest = 77, .varied = 50, .page = 77},
        {.sequences = 1, .heads = 1, .group = 2, .longest = 200, .varied = 20, .page = 64});
 
+#include "../decode_parts.h"
 #include "part.h"
 
 template <class T, class KV, Config c>
@@ -109,8 +116,8 @@ KERNEL DTYPES(T = bf16 | f16, KV = bf16 | f16 | e4m3) LAUNCH_BOUNDS(threads_of(c
     IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ k_scale,
     IN(scales_of(p, sizeof(KV)), .low = 0.5, .below = 1.5) const float* __restrict__ v_scale,
     OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) float* __restrict__ part_out,
-    WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
+    WORKSPACE(has_parts(c) ? c.split* query_rows(p) * p.head : 1) float* __restrict__ part_out,
+    WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) float* __restrict__ part_lse, SCALAR(0.25) float scale, Problem p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   SHARED_DYNAMIC(unsigned char, memory);
   grid_dependency_wait();
@@ -119,50 +126,36 @@ KERNEL DTYPES(T = bf16 | f16, KV = bf16 | f16 | e4m3) LAUNCH_BOUNDS(threads_of(c
   const i32* const pages = table + sequence * pages_of_sequence(p);
   const int begin = (int)(blockIdx.x * part_keys(p, c)), first = begin + (int)threadIdx.x / 32 * c.bn;
   const int page = pages[min_of((long)first / p.page, pages_of_sequence(p) - 1)], length = lengths[sequence];  // one latency for both
-  if (begin >= length) return;
+  if (!c.cluster && begin >= length) return;
   const float of_scores = scale * scale_of<KV>(k_scale, head);
   Warp<T, KV, c> warp{p,           memory, power_scale(of_scores), sign_of(of_scores), scale_of<KV>(v_scale, head), sequence, head,
                       tile * c.wm, length};
   warp.start_rows(q);
   warp.run(k, v, pages, page, first, (int)min_of((long)length, begin + part_keys(p, c)));
   warp.join();
-  if constexpr (c.split == 1) {
-    warp.write(out, lse);
+  if constexpr (!has_parts(c)) {
+    if constexpr (c.cluster) {
+      warp.write_with_cluster((int)blockIdx.x, out, lse);
+    } else {
+      warp.write(out, lse);
+    }
   } else {
     warp.write(part_out + blockIdx.x * query_rows(p) * Problem::head, part_lse + blockIdx.x * query_rows(p));
   }
 #endif
 }
 
-/// Adds up the parts of each row; a warp has one.
+/// Adds up the parts of each row; a warp has 64 columns of one.
 template <class T, class KV, Config c>
 KERNEL LAUNCH_BOUNDS(128) void decode_mma_sum(IN(p.sequences, .low = shortest(p), .below = p.longest + 1) const i32* __restrict__ lengths,
                                               OUT(query_rows(p) * p.head) T* __restrict__ out, OUT(query_rows(p)) float* __restrict__ lse,
-                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) * p.head : 1) const float* part_out,
-                                              WORKSPACE(c.split > 1 ? c.split * query_rows(p) : 1) const float* part_lse, Problem p) {
-  constexpr int kPairs = Problem::head / 64;  // of a lane
+                                              WORKSPACE(has_parts(c) ? c.split* query_rows(p) * p.head : 1) const float* part_out,
+                                              WORKSPACE(has_parts(c) ? c.split* query_rows(p) : 1) const float* part_lse, Problem p) {
+  const long rows = query_rows(p), item = blockIdx.x * 4L + threadIdx.x / 32, row = item / (Problem::head / 64);
+  const int column = (int)(item % (Problem::head / 64) * 64 + threadIdx.x % 32 * 2);
   grid_dependency_wait();
   launch_dependents();
-  const long rows = query_rows(p), row = blockIdx.x * 4L + threadIdx.x / 32;
   if (row >= rows) return;
-  const int lane = (int)threadIdx.x % 32, parts = (int)ceil_div((long)lengths[row / (p.queries * query_heads(p))], part_keys(p, c));
-  float most = -INFINITY, total = 0;
-  for (int part = 0; part < parts; ++part) most = fmaxf(most, part_lse[part * rows + row]);
-  Vector<float, 2> sums[kPairs] = {};
-#pragma unroll 4
-  for (int part = 0; part < parts; ++part) {
-    const float weight = power_of_two((part_lse[part * rows + row] - most) * 1.44269504f);
-    total += weight;
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const Vector<float, 2> pair = load<2>(part_out + (part * rows + row) * Problem::head + i * 64 + lane * 2);
-      sums[i][0] += weight * pair[0];
-      sums[i][1] += weight * pair[1];
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    store(out + row * Problem::head + i * 64 + lane * 2, Vector<T, 2>{T(sums[i][0] / total), T(sums[i][1] / total)});
-  }
-  if (lane == 0) lse[row] = most + logf(total);
+  const int parts = (int)ceil_div((long)lengths[row / (p.queries * query_heads(p))], part_keys(p, c));
+  add_parts<T, c.split, (int)Problem::head>(parts, rows, row, column, part_out, part_lse, out, lse);
 }

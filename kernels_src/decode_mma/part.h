@@ -190,28 +190,87 @@ struct Warp {
     __syncthreads();
   }
 
-  /// Writes the mean over all warps; a thread has pairs of elements of a row.
+  /// Four columns of a row: what sources (warps, or blocks) have left, added up.
+  struct Quad {
+    float most = -INFINITY, total = 0;
+    Vector<float, 4> sum = {};
+    HONE_DEVICE float inverse(float scale) const { return total > 0.0f ? scale / total : 0.0f; }  // a row may see no key of a part
+  };
+  /// `read(source, column)` gives four columns of the row; from column `state` on are most and total.
+  template <int sources, int state, class Read>
+  HONE_DEVICE Quad add_up(int column, Read read) const {
+    constexpr int kAtOnce = min_of(sources, 8);  // loads whose latency is shared
+    Quad quad;
+    float factor[sources];
+#pragma unroll
+    for (int i = 0; i < sources; ++i) {
+      factor[i] = read(i, state)[0];
+      quad.most = fmaxf(quad.most, factor[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < sources; ++i) factor[i] = factor[i] == -INFINITY ? 0.0f : power_of_two((factor[i] - quad.most) * scale);
+#pragma unroll
+    for (int first = 0; first < sources; first += kAtOnce) {
+      Vector<float, 4> sum[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) sum[i] = read(first + i, column);
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        quad.total += factor[first + i] * read(first + i, state)[1];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) quad.sum[e] += factor[first + i] * sum[i][e];
+      }
+    }
+    return quad;
+  }
+  HONE_DEVICE Quad over_warps(int row, int column) const {
+    return add_up<c.warps, kHead>(column, [&](int from, int at) { return load<4>(left_by(from, row) + at); });
+  }
+
+  /// Calls visit(row, column) for this thread's share of the block's rows, four columns at a time: of `blocks` blocks that share them.
+  template <class Visit>
+  HONE_DEVICE void for_quads(int rank, int blocks, Visit visit) const {
+    const int count = min_of(c.wm, (int)(shared_rows(p) - first_row)) * (kHead / 4);
+    for (int i = rank * threads_of(c) + (int)threadIdx.x; i < count; i += blocks * threads_of(c))
+      visit(i / (kHead / 4), i % (kHead / 4) * 4);
+  }
+  template <class Out>
+  HONE_DEVICE void store_quad(const Quad& quad, int row, int column, Out* out, float* lse) const {
+    const long to = row_at(first_row + row);
+    const float inverse = quad.inverse(v_scale);
+    store(out + to * kHead + column,
+          Vector<Out, 4>{Out(quad.sum[0] * inverse), Out(quad.sum[1] * inverse), Out(quad.sum[2] * inverse), Out(quad.sum[3] * inverse)});
+    if (column == 0) lse[to] = (quad.most * scale + __log2f(quad.total)) * 0.69314718f;
+  }
+
+  /// Writes the mean over all warps.
   template <class Out>
   HONE_DEVICE void write(Out* out, float* lse) const {
-    for (int i = (int)threadIdx.x; i < c.wm * (kHead / 2); i += threads_of(c)) {
-      const int row = i / (kHead / 2), pair = i % (kHead / 2) * 2;
-      if (first_row + row >= shared_rows(p)) break;
-      float most = -INFINITY, total = 0, x = 0, y = 0;
-#pragma unroll
-      for (int w = 0; w < c.warps; ++w) most = fmaxf(most, left_by(w, row)[kHead]);
-#pragma unroll
-      for (int w = 0; w < c.warps; ++w) {
-        const float* const from = left_by(w, row);
-        const float weight = from[kHead] == -INFINITY ? 0.0f : power_of_two((from[kHead] - most) * scale);
-        total += weight * from[kHead + 1];
-        x += weight * from[pair];
-        y += weight * from[pair + 1];
-      }
-      const long to = row_at(first_row + row);
-      const float inverse = total > 0.0f ? v_scale / total : 0.0f;  // of several queries the first ones may see no key of the last part
-      store(out + to * kHead + pair, Vector<Out, 2>{Out(x * inverse), Out(y * inverse)});
-      if (pair == 0) lse[to] = (most * scale + __log2f(total)) * 0.69314718f;
-    }
+    for_quads(0, 1, [&](int row, int column) { store_quad(over_warps(row, column), row, column, out, lse); });
+  }
+
+  /// Writes the mean over all warps of the cluster's blocks, of which each has a part of the keys.
+  template <class Out>
+  HONE_DEVICE void write_with_cluster(int rank, Out* out, float* lse) const {
+    for_quads(0, 1, [&](int row, int column) {
+      const Quad quad = over_warps(row, column);
+      store(left_by(0, row) + column, quad.sum);  // no other thread reads this place
+      if (column == 0) store(left_by(0, row) + kHead + 4, Vector<float, 2>{quad.most, quad.total});
+    });
+    hopper::cluster_sync();
+    for_quads(rank, c.split, [&](int row, int column) {
+      const auto of_block = [&](int from, int at) { return read_remote(left_by(0, row) + at, from); };
+      store_quad(add_up<c.split, kHead + 4>(column, of_block), row, column, out, lse);
+    });
+    hopper::cluster_sync();  // no block may end while others read
+  }
+  /// Four floats of another block's shared memory.
+  static HONE_DEVICE Vector<float, 4> read_remote(const float* from, int rank) {
+    Vector<float, 4> quad;
+#if defined(__CUDACC__)
+    hopper::load_remote(quad.v, hopper::map_shared_rank(hopper::shared_address(from), rank));
+#endif
+    return quad;
   }
 };
 #endif

@@ -88,6 +88,18 @@ class Cases(unittest.TestCase):
         self.assertEqual(case.bytes, 2 * 2 * 2 * 12 * 64 + 2 * 2 * 100 * 3 * 64)
         self.assertEqual(case.input_elements()[3:], [2, 2, 3, 3])
 
+    def test_attention_of_8_bit_floats(self):
+        case = cases.parse_case("attention_fp8:bf16:2x3x4x10x64")
+        self.assertEqual(case.bytes, 2 * 10 * 12 * 64 * (1 + 2) + 2 * 2 * 10 * 3 * 64)
+        self.assertEqual(case.input_elements()[3:], [12, 3, 3])
+        self.assertEqual((case.hone_dtype, case.shape["causal"]), ("bf16", 1))
+
+    def test_decode_over_a_latent_cache(self):
+        case = cases.parse_case("decode_latent:bf16:2x3x100")
+        self.assertEqual(case.shape, {"sequences": 2, "heads": 3, "longest": 100, "page": 100})
+        self.assertEqual((case.bytes, case.flops), (2 * 2 * (100 * 576 + 3 * 1088), 2 * 2 * 3 * 100 * 1088))
+        self.assertEqual(case.input_elements(), [2 * 3 * 576, 2 * 100 * 576, 2, 2])
+
     def test_rope_into_pages(self):
         case = cases.parse_case("rope_append:bf16:100x2x3x64")
         self.assertEqual((case.shape["slots"], case.shape["positions"]), (256, cases.POSITIONS))  # twice the pages that the tokens fill

@@ -60,10 +60,25 @@ TEST_CASE("attention by warpgroups is for Hopper, and its tensor maps obey the r
 TEST_CASE("attention by warpgroups compiles, and likely configurations use no local memory") {
   const DeviceInfo hopper = large("sm_90a", 90);
   check_registers("attention_wgmma", {}, hopper, {"", "bn=176,schedule=1"});
-  check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128,by_fma=2,lazy=8"});
+  check_registers("attention_wgmma", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper,
+                  {"consumers=3,bn=128,by_fma=2,lazy=8", "consumers=3,bn=128,q_stages=2"});
   check_registers("attention_wgmma", {{"head", 256}}, hopper, {"bn=80,schedule=0,pingpong=false"});
   check_registers("attention_wgmma", {{"packed", 1}}, hopper, {"", "bn=176,schedule=1"});
   check_registers("attention_wgmma", {{"packed", 1}, {"head", 64}}, hopper, {"consumers=3,schedule=1,cluster=2"});
+}
+
+TEST_CASE("attention of 8-bit floats compiles, and likely configurations use no local memory") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  check_registers("attention_fp8", {}, hopper, {"", "bn=192,schedule=1", "bn=160,pingpong=true,by_fma=2"});
+  check_registers("attention_fp8", {{"head", 64}, {"causal", 0}, {"layout", 2}}, hopper, {"consumers=3,bn=128"});
+  check_registers("attention_fp8", {{"head", 256}}, hopper, {"bn=96,schedule=0"});
+  check_registers("attention_fp8", {{"packed", 1}}, hopper, {"q_stages=2", "consumers=3,bn=96"});
+  const KernelSpec& spec = **find_builtin_kernel("attention_fp8");
+  const Problem problem = attention_problem(spec, {});
+  const auto space = space_of(spec, problem, hopper);
+  REQUIRE_MESSAGE(space.ok(), space.error().message);
+  check_plans(spec, problem, *space, hopper, 50);
+  CHECK_FALSE(space_of(spec, problem, large("sm_100a", 100)).ok());
 }
 
 TEST_CASE("attention by warps compiles for each family since Ampere") {
@@ -79,6 +94,7 @@ TEST_CASE("decoding by warps compiles for each family since Ampere; only split s
   check_registers("decode_mma", {}, large("sm_80", 80), {"", "split=8,stages=4"});
   check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"});
   check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2"});
+  check_registers("decode_mma", {{"sequences", 1}, {"longest", 32768}}, large("sm_90a", 90), {"split=16,cluster=true,warps=8,residency=1"});
   const KernelSpec& spec = **find_builtin_kernel("decode_mma");
   const DeviceInfo hopper = large("sm_90a", 90);
   const auto passes = [&](const char* configuration) {
@@ -88,6 +104,7 @@ TEST_CASE("decoding by warps compiles for each family since Ampere; only split s
   };
   CHECK(passes("split=1") == 1);
   CHECK(passes("split=2") == 2);
+  CHECK(passes("split=2,cluster=true") == 1);
 }
 
 TEST_CASE("decoding by warps takes caches of other types than that of the queries") {
@@ -97,6 +114,12 @@ TEST_CASE("decoding by warps takes caches of other types than that of the querie
   check_registers("decode_mma", {{"head", 64}, {"page", 16}}, large("sm_90a", 90), {"bn=16,split=4,wm=32"}, narrow);
   check_registers("decode_mma", {{"head", 256}, {"queries", 8}}, large("sm_100a", 100), {"stages=2,residency=1"}, narrow);
   check_registers("decode_mma", {}, large("sm_90a", 90), {""}, {{"T", DType::kF16}, {"KV", DType::kBF16}});
+}
+
+TEST_CASE("decoding over a latent cache compiles for each family since Ampere") {
+  check_registers("decode_latent", {}, large("sm_80", 80), {"warps=4,bn=32"});
+  check_registers("decode_latent", {{"heads", 128}}, large("sm_90a", 90), {"", "wm=32", "wm=64,split=2"});
+  check_registers("decode_latent", {{"queries", 4}}, large("sm_100a", 100), {"split=4,stages=2"});
 }
 
 TEST_CASE("the keys of a step of decode lie in one page") {

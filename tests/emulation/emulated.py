@@ -7,6 +7,7 @@ import shutil
 
 HERE = pathlib.Path(__file__).resolve().parent
 KERNELS = HERE.parents[1] / "kernels_src"
+BY_WARPGROUPS = ("attention_wgmma", "attention_fp8")
 
 
 def substitute(text, pattern, replacement):
@@ -18,11 +19,11 @@ def substitute(text, pattern, replacement):
 
 
 def by_warps(folder, name):
-    """Instructions of a warp: attention_mma, decode_mma."""
+    """Instructions of a warp: attention_mma, decode_mma, decode_latent."""
     shutil.copy(HERE / "warp.h", folder / "gemm_mma" / "instructions.h")
     file = folder / name / f"{name}.cu"
     file.write_text(substitute(file.read_text(), r".*d\.compute_capability < 80.*\n", ""))
-    for file in [*folder.glob("attention*.h"), *folder.glob("attention_mma/*"), *folder.glob("decode_mma/*")]:
+    for file in [*folder.glob("attention*.h"), *folder.glob("attention_mma/*"), *folder.glob("decode_*/*")]:
         text = file.read_text().replace("#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800", "#if !defined(HONE_READ)")
         file.write_text(text.replace("__cvta_generic_to_shared", "shared_address_of"))
 
@@ -32,22 +33,24 @@ MAPS = """
   const bool first = p.layout == 1;
   const long of_q = query_heads(p);
   const EmulatedMap q_map{q, {p.head, first ? of_q : p.queries, first ? p.queries : of_q, lines_of(p)},
-                          {64, first ? 1 : rows_of(c), first ? rows_of(c) : 1, 1}};
-  const auto map_of = [&](const T* array) {
-    return EmulatedMap{array, {p.head, first ? p.heads : p.keys, first ? p.keys : p.heads, lines_of(p)}, {64, first ? 1 : c.bn, first ? c.bn : 1, 1}};
+                          {kLine, first ? 1 : rows_of(c), first ? rows_of(c) : 1, 1}, kOperandBytes};
+  const auto map_of = [&](const void* array) {
+    return EmulatedMap{array, {p.head, first ? p.heads : p.keys, first ? p.keys : p.heads, lines_of(p)},
+                       {kLine, first ? 1 : c.bn, first ? c.bn : 1, 1}, kOperandBytes};
   };
   const EmulatedMap k_map = map_of(k), v_map = map_of(v);
 """
 
 
 def by_warpgroups(folder, name):
-    """Instructions of a warpgroup: attention_wgmma."""
-    shutil.copy(HERE / "warpgroup.h", folder / name / "instructions.h")
-    (folder / name / "products.h").write_text("#pragma once\n")
-    for file in (folder / name).glob("*.h"):
+    """Instructions of a warpgroup: attention_wgmma, attention_fp8."""
+    shutil.copy(HERE / "warpgroup.h", folder / "attention_wgmma" / "instructions.h")
+    for left_out in ("attention_wgmma/products.h", "gemm_mma/instructions.h"):
+        (folder / left_out).write_text("#pragma once\n")
+    for file in [*(folder / "attention_wgmma").glob("*.h"), *(folder / name).glob("*.h")]:
         if file.name not in ("instructions.h", "products.h"):
             text = file.read_text().replace("#if defined(HONE_HOPPER)", "#if !defined(HONE_READ)").replace("TensorMap", "EmulatedMap")
-            text = re.sub(r'asm volatile\("st\.shared\.b32 .*?"r"\((.*?\(\))\), "r"\((\w+)\) : "memory"\)', r"*(int*)hopper::shared_at(\1) = \2", text)
+            text = re.sub(r'asm volatile\("st\.shared\.b32 .*?"r"\((\w+)\), "r"\((\w+)\) : "memory"\)', r"*(int*)hopper::shared_at(\1) = \2", text)
             text = re.sub(r'asm volatile\("ld\.shared\.b32 .*?"=r"\((\w+)\) : "r"\((.*?)\) : "memory"\)', r"\1 = *(int*)hopper::shared_at(\2)", text)
             file.write_text(text)
     file = folder / name / f"{name}.cu"
@@ -67,9 +70,11 @@ def emulated(name, folder):
     shutil.copytree(KERNELS, folder)
     for file in (folder / "attention.h", folder / "decode.h"):  # a kernel of its own, with the operation's reference
         file.write_text(substitute(file.read_text(), r"OPERATION\(\w+\);\n", ""))
-    (by_warpgroups if name.endswith("wgmma") else by_warps)(folder, name)
+    (by_warpgroups if name in BY_WARPGROUPS else by_warps)(folder, name)
     file = folder / name / f"{name}.cu"
     pairs = "query_rows(p) * p.longest > 1000" if name.startswith("decode") else "query_rows(p) * p.keys > 12000"
+    if name in BY_WARPGROUPS:  # whole tiles are multiplied, whatever is in them
+        pairs += " || tiles_of(p, c) * rows_of(c) * c.bn > 150000"
     text = substitute(file.read_text(), r"(constexpr bool valid\(.*\) \{\n)", rf"\1  if ({pairs}) return false;\n")
     file.write_text(substitute(text, r"(?s)\nSHAPES\(.*?\);\n", ""))
     return file

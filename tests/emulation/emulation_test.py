@@ -46,13 +46,33 @@ class Emulated(unittest.TestCase):
     @takes_long
     def test_packed_attention_by_warpgroups(self):
         shape = "batch=4,heads=1,group=1,queries=100,keys=120,head=64,packed=1,varied=100"
-        for config in ("consumers=1,bn=64,schedule=2,raster=1", "consumers=2,bn=80,schedule=0"):
+        for config in ("consumers=1,bn=64,schedule=2,raster=1,q_stages=2", "consumers=2,bn=80,schedule=0"):
             self.check("attention_wgmma", "bf16", shape, config)
+
+    def test_attention_of_8_bit_floats_by_warpgroups(self):
+        shape = "batch=1,heads=1,group=2,queries=40,keys=100,head={}"
+        self.check("attention_fp8", "bf16", shape.format(64), "consumers=1,bn=96,schedule=0,raster=1")
+
+    @takes_long
+    def test_other_heads_of_8_bit_floats_by_warpgroups(self):
+        for head, config in ((128, "consumers=2,bn=160,schedule=0"), (128, "consumers=1,bn=64,stages=3,schedule=0"), (256, "consumers=1,bn=64,schedule=0")):
+            self.check("attention_fp8", "bf16", f"batch=1,heads=1,group=2,queries=30,keys=200,head={head}", config)
+        shape = "batch=4,heads=1,group=1,queries=100,keys=120,head=128,packed=1,varied=100"
+        self.check("attention_fp8", "f16", shape, "consumers=1,bn=64,schedule=2,raster=1,q_stages=2")
 
     def test_decode_by_warps(self):
         shape = "sequences=2,heads=1,group=2,queries=2,longest=70,page=16,head=64,varied=50"
         self.check("decode_mma", "T=bf16,KV=bf16", shape, "warps=2,split=2")
         self.check("decode_mma", "T=bf16,KV=f16", shape, "warps=2")
+
+    def test_decode_over_a_latent_cache_by_warps(self):
+        shape = "sequences=2,heads=3,queries=2,longest=70,page=32,latent=64,varied=50"
+        self.check("decode_latent", "bf16", shape, "warps=4,bn=32,split=2")
+
+    @takes_long
+    def test_other_decode_over_a_latent_cache_by_warps(self):
+        self.check("decode_latent", "f16", "sequences=1,heads=20,longest=45,page=45,latent=128,rope=0", "warps=8,bn=64,wm=32")
+        self.check("decode_latent", "bf16", "sequences=1,heads=2,longest=130,page=64", "warps=8,bn=64,stages=2,split=3")
 
     def test_decode_over_8_bit_floats_by_warps(self):
         for head, config in ((64, "warps=2,wm=32"), (128, "warps=2,bn=32,held=true,split=2"), (256, "warps=1,stages=2")):

@@ -2,11 +2,12 @@
 // In the place of <hone/kernel_hopper.h> and of attention_wgmma's own instructions on the cpu device: barriers, copies by tensor maps into
 // tiles whose lines of 128 bytes are swizzled, and products of a warpgroup. Whatever is asynchronous is done at once.
 #if !defined(HONE_READ)
-/// A tensor map as far as it is needed here: the array, its extents and the box, inner axis first; elements have 16 bits.
+/// A tensor map as far as it is needed here: the array, its extents and the box, inner axis first; the inner extent of the box and an
+/// element in bytes.
 struct EmulatedMap {
   const void* array;
   long size[4];
-  int box[4];
+  int box[4], element;
 };
 
 namespace hopper {
@@ -55,14 +56,22 @@ inline void wgmma_fence() {}
 inline void wgmma_commit_group() {}
 template <int>
 void wgmma_wait_group() {}
-/// The address in units of 16 bytes, and the bytes from one panel of columns to the next.
+/// The address in units of 16 bytes, and the bytes from one panel of columns to the next; the kernel adds bits 62 and 63 for lines of 64
+/// bytes.
 inline u64 matrix_descriptor(u32 address, u32 leading, u32) { return address >> 4 | (u64)leading << 32; }
+
+inline void fence_proxy_async() {}
+inline void stmatrix(u32 row, u32 a, u32 b, u32 c, u32 d) {
+  const int lane = (int)threadIdx.x % 32;
+  const u32 words[4] = {a, b, c, d};
+  for (int m = 0; m < 4; ++m) *(u32*)(shared_at(__shfl_sync(0xffffffffu, row, m * 8 + lane / 4)) + lane % 4 * 4) = words[m];
+}
 
 // Configurations with clusters and ping-pong are not emulated.
 inline u32 cluster_rank() { __builtin_trap(); }
 inline void cluster_sync() { __builtin_trap(); }
 inline void mbarrier_arrive_remote(u32, u32) { __builtin_trap(); }
-inline void named_barrier_sync(int, int) { __builtin_trap(); }
+inline void named_barrier_sync(int, int) {}  // a tile without queries is left at once
 }  // namespace hopper
 inline void named_barrier_arrive(int, int) { __builtin_trap(); }
 inline void tma_load_multicast(hopper::u32, const EmulatedMap&, int, int, int, int, hopper::u32, hopper::u16) { __builtin_trap(); }
@@ -73,24 +82,39 @@ template <int n>
 void settle(hopper::u32 (&)[n]) {}
 inline void finish_before(float, float, hopper::u32) {}
 
-/// Where element `column` of a line is, in bytes from the line's beginning; of `line`, the lowest three bits count.
-inline int swizzled(int line, int column) { return (column / 8 ^ line % 8) * 16 + column % 8 * 2; }
+inline void ldmatrix_trans(unsigned (&to)[4], unsigned row) {
+  const int lane = (int)threadIdx.x % 32;
+  for (int m = 0; m < 4; ++m) {
+    to[m] = 0;
+    for (int e = 0; e < 2; ++e) {
+      const unsigned from = __shfl_sync(0xffffffffu, row, m * 8 + lane % 4 * 2 + e);
+      to[m] |= (unsigned)*(const unsigned short*)(hopper::shared_at(from) + lane / 4 * 2) << 16 * e;
+    }
+  }
+}
+
+/// Where byte `at` of a line of so many bytes is, from the beginning of a tile.
+inline int swizzled(int bytes, int line, int at) {
+  const int mask = bytes == 128 ? line % 8 : line / 2 % 4;
+  return line * bytes + (at / 16 ^ mask) * 16 + at % 16;
+}
 
 inline void tma_load(hopper::u32 to, const EmulatedMap& map, int x, int y, int z, int u, hopper::u32 barrier) {
-  const int lines = map.box[1] * map.box[2];
+  const int lines = map.box[1] * map.box[2], bytes = map.box[0];
   for (int line = 0; line < lines; ++line) {
     const long b = y + line % map.box[1], c = z + line / map.box[1];
     const bool inside = b < map.size[1] && c < map.size[2] && u < map.size[3];
-    const unsigned short* const from = (const unsigned short*)map.array + ((u * map.size[2] + c) * map.size[1] + b) * map.size[0] + x;
-    for (int e = 0; e < 64; ++e) *(unsigned short*)hopper::shared_at(to + line * 128 + swizzled(line, e)) = inside ? from[e] : 0;
+    const unsigned char* const from =
+        (const unsigned char*)map.array + (((u * map.size[2] + c) * map.size[1] + b) * map.size[0] + x) * map.element;
+    for (int e = 0; e < bytes; ++e) *hopper::shared_at(to + swizzled(bytes, line, e)) = inside ? from[e] : 0;
   }
-  hopper::barrier_at(barrier).bytes -= lines * 128;
+  hopper::barrier_at(barrier).bytes -= lines * bytes;
   hopper::barrier_at(barrier).end_phase();
 }
 
 template <class T>
 float number_at(hopper::u32 address) {
-  return (float)__builtin_bit_cast(T, *(const unsigned short*)hopper::shared_at(address));
+  return (float)*(const T*)hopper::shared_at(address);
 }
 /// Row and column of sum i of this thread.
 inline int row_of_sum(int i) { return (int)threadIdx.x % 128 / 32 * 16 + (int)threadIdx.x % 32 / 4 + i / 2 % 2 * 8; }
@@ -99,35 +123,39 @@ inline int column_of_sum(int i) { return i / 4 * 8 + (int)threadIdx.x % 4 * 2 + 
 /// Element k of a line of an operand whose lines run along k.
 template <class T>
 float along_k(hopper::u64 operand, int line, int k) {
-  const hopper::u32 address = (hopper::u32)operand << 4, first = address / 16 % 8 * 8;
-  return number_at<T>(address / 128 * 128 + line * 128 + swizzled(line, (int)first + k));
+  const hopper::u32 bytes = operand >> 62 ? 64 : 128, address = (hopper::u32)operand << 4, first = address % bytes;
+  return number_at<T>(address - first + swizzled((int)bytes, line, (int)(first + k * sizeof(T))));
 }
 template <class T, int n>
 void scores_product(float (&sums)[n / 2], hopper::u64 a, hopper::u64 b, bool accumulate) {
   for (int i = 0; i < n / 2; ++i) {
     float sum = accumulate ? sums[i] : 0;
-    for (int k = 0; k < 16; ++k) sum += along_k<T>(a, row_of_sum(i), k) * along_k<T>(b, column_of_sum(i), k);
+    for (int k = 0; k < 32 / (int)sizeof(T); ++k) sum += along_k<T>(a, row_of_sum(i), k) * along_k<T>(b, column_of_sum(i), k);
     sums[i] = sum;
   }
 }
 
+/// The left operand, a lane's words: as many numbers as fit of row i % 2, behind those of the lanes before it.
 template <class T, int n>
 void weighted_sum(float (&sums)[n / 2], const hopper::u32* a, hopper::u64 b, bool accumulate) {
-  float weights[2][16];  // of this thread's two rows
+  constexpr int kNumbers = 4 / sizeof(T), kDepth = 8 * kNumbers;
+  float weights[2][kDepth];  // of this thread's two rows
   for (int lane = 0; lane < 4; ++lane) {
     for (int i = 0; i < 4; ++i) {
-      const unsigned pair = __shfl_sync(0xffffffffu, a[i], (int)threadIdx.x % 32 / 4 * 4 + lane);
-      for (int half = 0; half < 2; ++half) {
-        weights[i % 2][i / 2 * 8 + lane * 2 + half] = (float)__builtin_bit_cast(T, (unsigned short)(pair >> 16 * half));
-      }
+      const unsigned word = __shfl_sync(0xffffffffu, a[i], (int)threadIdx.x % 32 / 4 * 4 + lane);
+      T numbers[kNumbers];
+      __builtin_memcpy(numbers, &word, 4);
+      for (int e = 0; e < kNumbers; ++e) weights[i % 2][(i / 2 * 4 + lane) * kNumbers + e] = (float)numbers[e];
     }
   }
   const hopper::u32 begin = (hopper::u32)b << 4, panel = (hopper::u32)(b >> 32);
   for (int i = 0; i < n / 2; ++i) {
     const int column = column_of_sum(i);
     float sum = accumulate ? sums[i] : 0;
-    for (int k = 0; k < 16; ++k) {
-      sum += weights[i / 2 % 2][k] * number_at<T>(begin + column / 64 * panel + k * 128 + swizzled(k, column % 64));
+    for (int k = 0; k < kDepth; ++k) {
+      const float value = sizeof(T) == 1 ? along_k<T>(b, column, k)  // lines along k, or along columns
+                                         : number_at<T>(begin + column / 64 * panel + swizzled(128, k, column % 64 * 2));
+      sum += weights[i / 2 % 2][k] * value;
     }
     sums[i] = sum;
   }
