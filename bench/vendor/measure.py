@@ -136,8 +136,7 @@ class Row:
             times = self.replayed(here, LOSS_ROUNDS)
         else:
             runs = {name: contender.bind(inputs) for name, contender in here.items()}
-            samples = self.stopwatch.events(runs, WEIGHTS = dict.fromkeys(cases.ATTENTION_FP8, 2.0**-5)  # works that round what they multiply, and by how much in the mean at most
-LOSS_ROUNDS, self.options.seconds)
+            samples = self.stopwatch.events(runs, LOSS_ROUNDS, self.options.seconds)
             times = {name: timing.summary(taken) for name, taken in samples.items()}
         base = times.pop(own)["us"]
         return {**{name: entry["us"] / base for name, entry in times.items()}, **others}
