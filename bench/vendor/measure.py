@@ -12,6 +12,10 @@ WEIGHTS = dict.fromkeys(cases.ATTENTION_FP8, 2.0**-5)  # works that round what t
 LOSS_ROUNDS, ESTIMATE_ROUNDS = 30, 10
 
 
+def precision(case):
+    return WEIGHTS.get(case.work, EPSILONS[case.dtype])
+
+
 def extents_text(case):
     return "x".join(map(str, case.extents))
 
@@ -111,7 +115,7 @@ class Row:
         if not winners or not rivals:
             raise RuntimeError("nothing to compare: " + "; ".join(self.notes))
         best, rival = min(winners, key=us.get), min(rivals, key=us.get)
-        allowed = 2 * min(errors[name] for name in rivals) + 2 * WEIGHTS.get(self.case.work, EPSILONS[self.case.dtype])
+        allowed = 2 * min(errors[name] for name in rivals) + 2 * precision(self.case)
         self.result |= {
             "kernel": best.removeprefix("Hone "), "hone_us": us[best], "default_us": us.get(f"{best} default"),
             "best_existing": rival, "best_existing_us": us[rival], "ratio": us[rival] / us[best],
@@ -167,4 +171,4 @@ class Row:
         library = self.attempt(f"PyTorch at ragged {extents_text(neighbour)}",
                                lambda: works.error(works.EXPRESSIONS[neighbour.work](*inputs), expected))
         return {"case": neighbour.name, "configuration": source, "error": error, "existing_error": library,
-                "right": error <= 2 * (library or 0.0) + 2 * EPSILONS[neighbour.dtype]}
+                "right": error <= 2 * (library or 0.0) + 2 * precision(neighbour)}
