@@ -101,9 +101,11 @@ struct Consumer {
   /// The row, in the tile, of this thread's first row.
   HONE_DEVICE int first_row() const { return group * 64 + thread / 32 * 16 + thread % 32 / 4; }
 
-  /// Releases a block of keys that none of the warpgroup's queries sees. All consumers take a turn for each block of a tile but one.
+  /// Releases a block of keys that none of the warpgroup's queries sees. All consumers take a turn for each block of a tile but one. There
+  /// is no product at which the warps wait for each other: each must have seen a stage before it is loaded again.
   HONE_DEVICE void skip(PipelineState<c.stages>& k_state, PipelineState<c.stages>& v_state, bool has_turn) const {
     hopper::mbarrier_wait(layout.k_full(k_state.stage), k_state.parity);
+    hopper::named_barrier_sync(8 + group, 128);
     release(layout.k_empty(k_state.stage));
     k_state.advance();
     if (has_turn) {
@@ -111,6 +113,7 @@ struct Consumer {
       pass_turn();
     }
     hopper::mbarrier_wait(layout.values_full(v_state.stage), v_state.parity);
+    hopper::named_barrier_sync(8 + group, 128);
     release(layout.values_empty(v_state.stage));
     v_state.advance();
   }
@@ -176,8 +179,7 @@ struct Consumer {
     work.begin = (int)(first_key(p, position_of(s, first)) / c.bn);
     if (Problem::packed && first < s.queries) work.end = max_of(work.end, work.begin + 1);
     for (; block >= max_of(work.end, begin); --block) skip(k_state, v_state, block > begin);
-    if (block < begin) {  // there are no queries, and so no product at which the warps wait for each other: each must have read its tile
-      hopper::named_barrier_sync(8 + group, 128);
+    if (block < begin) {  // there are no queries
       if (thread == 0) hopper::mbarrier_arrive(layout.q_empty(q_stage));
       return;
     }

@@ -12,6 +12,7 @@ template <class T, Config c>
 struct Block {
   static constexpr int kDown = c.wm / 16, kKeys = c.bn / c.warps, kColumns = (int)Problem::latent / c.warps;
   static constexpr int kWords = (int)kLineOfCache / 8, kRun = min_of(c.bn / 8, 8);  // words of a line; of weights, words that are swizzled
+  static constexpr int kChains = c.wm == 16 ? 2 : 1;  // sums of scores beside each other: products that wait for one another take long
   Problem p;
   unsigned char* memory;
   float scale, sign;  // of scores, for powers of two: above 0; 1 or -1
@@ -85,8 +86,8 @@ struct Block {
 
   /// Scores of all rows and this warp's keys become weights in shared memory.
   HONE_DEVICE void weigh(unsigned tile, int key) {
-    float scores[kDown][kKeys / 2] = {};
-#pragma unroll 2
+    float partial[kChains][kDown][kKeys / 2] = {};
+#pragma unroll 6
     for (int e = 0; e < kLineOfCache / 32; ++e) {
       unsigned a[kDown][2][4], b[kKeys / 8][4];
 #pragma unroll
@@ -98,11 +99,15 @@ struct Block {
       for (int i = 0; i < kDown; ++i) {
 #pragma unroll
         for (int j = 0; j < kKeys / 8; ++j) {
-          float(&sum)[4] = *reinterpret_cast<float(*)[4]>(scores[i] + 4 * j);
-          mma<T>(sum, a[i][0], b[j][0], b[j][1]);
-          mma<T>(sum, a[i][1], b[j][2], b[j][3]);
+          mma<T>(*reinterpret_cast<float(*)[4]>(partial[0][i] + 4 * j), a[i][0], b[j][0], b[j][1]);
+          mma<T>(*reinterpret_cast<float(*)[4]>(partial[kChains - 1][i] + 4 * j), a[i][1], b[j][2], b[j][3]);
         }
       }
+    }
+    float(&scores)[kDown][kKeys / 2] = partial[0];
+    if constexpr (kChains > 1) {
+#pragma unroll
+      for (int e = 0; e < kDown * kKeys / 2; ++e) scores[e / (kKeys / 2)][e % (kKeys / 2)] += partial[1][e / (kKeys / 2)][e % (kKeys / 2)];
     }
     const int mine = key + warp() * kKeys;
     const bool clear = sign > 0.0f && key + c.bn <= length - p.queries + 1;

@@ -67,7 +67,8 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.residency * threads_of(c) * 152 > d.registers_per_multiprocessor) return false;  // spills: a thread needs more
   if (c.residency * shared_bytes(p, c, sizeof(KV)) < 40 << 10) return false;             // too little is on its way
   const long blocks = p.sequences * p.heads * row_tiles(p, c) * c.split;
-  if (c.split > 1 && blocks > 16 * d.multiprocessors) return false;  // more blocks gain nothing, and partial results cost time
+  // More blocks gain nothing, and partial results cost time; where they need not go through memory, short blocks make a short end.
+  if (c.split > 1 && blocks > (c.cluster ? 40 : 16) * d.multiprocessors) return false;
   return c.split * 8 >= 33 || blocks * 2 > d.multiprocessors || part_keys(p, c) < 256;  // half of the device would be idle
 }
 

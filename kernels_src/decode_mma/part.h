@@ -257,11 +257,13 @@ struct Warp {
       store(left_by(0, row) + column, quad.sum);  // no other thread reads this place
       if (column == 0) store(left_by(0, row) + kHead + 4, Vector<float, 2>{quad.most, quad.total});
     });
+    __syncwarp();  // threads had different numbers of places
     hopper::cluster_sync();
     for_quads(rank, c.split, [&](int row, int column) {
       const auto of_block = [&](int from, int at) { return read_remote(left_by(0, row) + at, from); };
       store_quad(add_up<c.split, kHead + 4>(column, of_block), row, column, out, lse);
     });
+    __syncwarp();
     hopper::cluster_sync();  // no block may end while others read
   }
   /// Four floats of another block's shared memory.

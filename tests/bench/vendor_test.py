@@ -116,6 +116,12 @@ class Cases(unittest.TestCase):
             self.assertEqual(cases.parse_case(case.name), case)
 
 
+class Sources(unittest.TestCase):
+    def test_modules_that_need_pytorch_are_valid(self):
+        for file in pathlib.Path(cases.__file__).parent.glob("*.py"):
+            compile(file.read_text(), str(file), "exec")
+
+
 class Plans(unittest.TestCase):
     def read(self, content):
         with tempfile.TemporaryDirectory() as folder:
