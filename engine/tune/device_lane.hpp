@@ -29,7 +29,8 @@ struct DeviceLane {
   const DeviceInfo info;
   DeviceWorkers workers;
   At at = At::kNothing;
-  ReadyTrial current;  ///< while it is at a trial
+  ReadyTrial current;   ///< while it is at a trial
+  bool shared = false;  ///< what it is at began beside a process that fills its buffers on the same device
   std::chrono::steady_clock::time_point began;
   bool left = false;    ///< this evaluator's session, whatever those beside it do
   bool closed = false;  ///< the device left, and its processes were ended

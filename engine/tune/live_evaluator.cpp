@@ -225,14 +225,16 @@ RequestLimits LiveEvaluator::preparing(std::size_t place) {
           .took = [this](const wire::Stage& stage, double seconds) { learn_reference(stage, seconds); }};
 }
 
-RequestLimits LiveEvaluator::trying(const DeviceLane& lane, double total, double within) {
+RequestLimits LiveEvaluator::trying(DeviceLane& lane, double total, double within) {
+  lane.shared = lane.workers.fills_standby();
+  const double least = lane.shared ? limits_.beside_reference() : 0.0;
   return {.stage =
-              [this, &lane, until = elapsed() + within](const wire::Stage& stage) {
+              [this, &lane, least, until = elapsed() + within](const wire::Stage& stage) {
                 return stage.kind == wire::Stage::Kind::kWaiting
                            ? waiting_limit(lane)
-                           : std::max(watched_floor(), limits_.stage(stage, std::max(0.0, until - elapsed())));
+                           : std::max({watched_floor(), least, limits_.stage(stage, std::max(0.0, until - elapsed()))});
               },
-          .total = std::max(2.0 * watched_floor(), total),
+          .total = std::max(2.0 * watched_floor(), total) + least,
           .cpu_share = request_.device.info.compile_overlaps ? 0.0 : kCpuShare,
           .took =
               [this](const wire::Stage& stage, double seconds) {
@@ -362,9 +364,12 @@ void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) 
   if (++trials_done_ == 1) {
     first_seconds_ = seconds;
   }
-  const bool blameless = reply ? reply->blameless : lane.workers.worker().stage().kind == wire::Stage::Kind::kReference;
+  // What shared the device with a reference, and was too late, is tried once more alone.
+  const bool late = !reply && reply.error().code == ErrorCode::kTimeout;
+  const bool blameless =
+      reply ? reply->blameless : (late && lane.shared) || lane.workers.worker().stage().kind == wire::Stage::Kind::kReference;
   if (!reply || reply->fatal) {
-    lane.workers.retire(!reply && reply.error().code == ErrorCode::kTimeout);
+    lane.workers.retire(late);
   }
   if (blameless && limits_.knows_default() && !lane.current.tried_before) {
     lane.current.tried_before = true;

@@ -61,7 +61,7 @@ class LiveEvaluator final : public Evaluator {
   /// For opening the device and for filling its buffers.
   [[nodiscard]] RequestLimits preparing(std::size_t place);
   /// For a trial, and for a final round whose finalists take turns.
-  [[nodiscard]] RequestLimits trying(const DeviceLane& lane, double total, double within);
+  [[nodiscard]] RequestLimits trying(DeviceLane& lane, double total, double within);
   [[nodiscard]] double watched_floor() const;
   void learn_reference(const wire::Stage& stage, double seconds);
   /// A worker may say that it waits for the device for as long as somebody else has it.

@@ -1,6 +1,7 @@
 #include "engine/tune/stage_limits.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace hone {
 namespace {
@@ -13,6 +14,7 @@ constexpr double kShare = 0.25;          // of what is left of the session, for 
 constexpr double kTrialShare = 0.5;
 constexpr double kDeviceFloor = 0.4;  // seconds; the host only waits
 constexpr double kHostFloor = 2.0;    // the candidate shares the cores with whatever else runs there
+constexpr double kBesideFloors = 4.0, kBesideReferences = 2.0;
 constexpr double kLeastPatience = 30.0, kMostPatience = 300.0;
 
 double known(const std::map<std::string, double>& times, const std::string& name, double otherwise) {
@@ -55,15 +57,18 @@ double StageLimits::stage(const wire::Stage& stage, double left) const {
   return std::min(within, std::clamp(wanted, floor_, std::max(most, kLeastFactor * normal)));
 }
 
+double StageLimits::references() const {
+  return std::accumulate(reference_.begin(), reference_.end(), 0.0, [](double sum, const auto& one) { return sum + one.second; });
+}
+
+double StageLimits::beside_reference() const { return kBesideFloors * floor_ + kBesideReferences * references(); }
+
 double StageLimits::trial(double left) const {
   if (!knows_default()) {
     return 2.0 * patience_;
   }
-  double references = 0.0;  // new inputs need all of them once more, and that is no candidate's doing
-  for (const auto& [name, seconds] : reference_) {
-    references += seconds;
-  }
-  return std::clamp(kFactor * default_seconds_, 2.0 * floor_, std::max(2.0 * floor_, kTrialShare * left)) + kReferenceFactor * references;
+  // New inputs need all references once more, and that is no candidate's doing.
+  return std::clamp(kFactor * default_seconds_, 2.0 * floor_, std::max(2.0 * floor_, kTrialShare * left)) + kReferenceFactor * references();
 }
 
 }  // namespace hone

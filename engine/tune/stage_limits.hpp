@@ -25,6 +25,8 @@ class StageLimits {
 
   /// Seconds for a stage when `left` seconds of the session are left.
   [[nodiscard]] double stage(const wire::Stage& stage, double left) const;
+  /// At least that, beside a process that runs the reference on the same device.
+  [[nodiscard]] double beside_reference() const;
   /// For a whole trial.
   [[nodiscard]] double trial(double left) const;
   /// Before anything is known: to open the device, to compile and to run the reference, for a stage of the default's trial.
@@ -32,6 +34,9 @@ class StageLimits {
   [[nodiscard]] double floor() const { return floor_; }
 
  private:
+  /// Of all problems together.
+  [[nodiscard]] double references() const;
+
   double floor_, patience_;
   std::map<std::string, double> work_, reference_;
   double longest_ = 0.0, longest_reference_ = 0.0, default_seconds_ = 0.0;

@@ -46,6 +46,8 @@ class DeviceWorkers {
   [[nodiscard]] bool ready() const { return active_ != nullptr && active_->ready() && !active_->worker().busy() && !clearing_; }
   /// Of the process that measures. Only when it is ready, and one request at a time.
   [[nodiscard]] WorkerProcess& worker() { return active_->worker(); }
+  /// The one that stands by opens the device or fills its buffers: what runs meanwhile has to share the device with a reference.
+  [[nodiscard]] bool fills_standby() const { return standby_ && standby_->worker().alive() && !standby_->ready(); }
   /// Another session holds the device.
   [[nodiscard]] bool device_is_taken() const { return !lock_.is_free(); }
 

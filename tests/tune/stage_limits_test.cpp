@@ -72,6 +72,17 @@ TEST_CASE("the reference of a small problem does not limit that of the user's") 
   CHECK(limits.stage(another, kForever) == 20.0);  // a problem that is made later is smaller than the user's
 }
 
+TEST_CASE("beside a process that runs the reference, a stage gets the time of all references and more") {
+  StageLimits limits(false, 60.0);
+  limits.learn(stage("validating"), 0.01);
+  limits.learnt(0.1);
+  CHECK(limits.beside_reference() > 2.0 * limits.floor());
+  CHECK(limits.beside_reference() < 2.0);  // a hang there costs less than two seconds
+  limits.learn(reference(), 3.0);
+  limits.learn({.kind = wire::Stage::Kind::kReference, .name = "the reference of another problem"}, 1.0);
+  CHECK(limits.beside_reference() > 2.0 * 4.0);
+}
+
 TEST_CASE("a whole trial gets at most half of what is left") {
   StageLimits limits(false, 60.0);
   limits.learn(stage("timing"), 3.0);
