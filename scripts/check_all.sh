@@ -14,9 +14,16 @@ jobs=$(nproc)
 mapfile -t fuzzers < <(sed -n 's/^hone_add_fuzz_target(\([a-z_]*\).*/\1/p' "$scripts/../tests/fuzz/CMakeLists.txt")
 
 build_in() { cmake --build "$1" --parallel "$jobs" ${HONE_TARGETS:+--target $HONE_TARGETS} "${@:2}"; }
+# The tests of a preset, with those of a store on a server, which are built on demand.
+run_tests_of() {
+  cmake --preset "$1"
+  build_in "build-$1" $([[ ${HONE_TARGETS:-} ]] || echo --target all test_store_postgres)
+  [[ $1 != coverage ]] || find build-coverage -name '*.gcda' -delete
+  ctest --preset "$1" -C postgres -R "${HONE_TESTS:-.}"
+}
 
 stage_install() {
-  : "packages of the distribution, clang, gcovr"
+  : "packages of the distribution, clang, gcovr, PostgreSQL's server"
   "$scripts/install_dependencies.sh"
   "$scripts/install_checkers.sh"
 }
@@ -43,22 +50,15 @@ stage_tidy() {
 }
 stage_asan() {
   : "all tests under the address and undefined-behaviour sanitizers"
-  cmake --preset asan-ubsan
-  build_in build-asan-ubsan
-  ctest --preset asan-ubsan -R "${HONE_TESTS:-.}"
+  run_tests_of asan-ubsan
 }
 stage_tsan() {
   : "all tests under the thread sanitizer"
-  cmake --preset tsan
-  build_in build-tsan
-  ctest --preset tsan -R "${HONE_TESTS:-.}"
+  run_tests_of tsan
 }
 stage_coverage() {
   : "lines that the tests run, with a floor (tests/coverage_floor.txt)"
-  cmake --preset coverage
-  build_in build-coverage
-  find build-coverage -name '*.gcda' -delete
-  ctest --preset coverage -R "${HONE_TESTS:-.}"
+  run_tests_of coverage
   "$scripts/check_coverage.py" build-coverage
 }
 stage_fuzz() {

@@ -30,7 +30,7 @@ def measure(build, out):
 
 def folder_of(name):
     parts = name.split("/")
-    return "/".join(parts[:2]) if parts[0] in ("engine", "plugins") and len(parts) > 2 else parts[0]
+    return "/".join(parts[:2]) if parts[0] in ("engine", "plugins", "cache") and len(parts) > 2 else parts[0]
 
 
 def percent(covered, total):

@@ -45,8 +45,10 @@ Result<Parameter> make_parameter(const std::string& where, const std::string& na
       return invalid(where, fmt::format("parameter '{}': {} needs more than 64 bits", name, value.dump()));
     } else if (value.is_boolean()) {
       parameter.values.emplace_back(value.get<bool>());
-    } else if (value.is_number()) {
-      parameter.values.push_back(reals ? Value(value.get<double>()) : Value(value.get<std::int64_t>()));
+    } else if (reals) {
+      parameter.values.emplace_back(value.get<double>());
+    } else if (value.is_number_integer()) {
+      parameter.values.emplace_back(value.get<std::int64_t>());
     } else {
       return invalid(where, fmt::format("parameter '{}': {} is not a number, boolean or string like the others", name, value.dump()));
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -64,10 +65,17 @@ std::string lines(std::string_view key, const Elements& elements, Write write) {
   return all + "\n ]";
 }
 
+std::int64_t read_whole(const Json& json) {
+  if (!json.is_number_integer() || (json.is_number_unsigned() && json > std::numeric_limits<std::int64_t>::max())) {
+    throw std::invalid_argument(fmt::format("{} is no whole number of 64 bits", json.is_number() ? json.dump() : json.type_name()));
+  }
+  return json.get<std::int64_t>();
+}
+
 RangeAxis read_axis(const Json& json) {
   RangeAxis axis{json.at("name").get<std::string>(), {}, json.at("exact").get<bool>()};
   for (const Json& part : json.at("parts")) {
-    axis.parts.push_back({part.at(0).get<std::int64_t>(), part.at(1).get<std::int64_t>()});
+    axis.parts.push_back({read_whole(part.at(0)), read_whole(part.at(1))});
   }
   if (axis.parts.empty()) {
     throw std::invalid_argument(fmt::format("its axis {} has no values", axis.name));
@@ -97,7 +105,7 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
   for (std::size_t i = 0; i < best.size(); ++i) {
     PortfolioPoint& point = points.emplace_back(PortfolioPoint{{}, best.at(i).get<double>(), floor.at(i).get<double>(), {}});
     for (const RangeAxis& axis : range.axes) {
-      point.shape.emplace_back(axis.name, axis.varies() ? extents.at(axis.name).at(i).get<std::int64_t>() : axis.least());
+      point.shape.emplace_back(axis.name, axis.varies() ? read_whole(extents.at(axis.name).at(i)) : axis.least());
     }
     for (const Json& member : members) {
       point.slowdowns.push_back(read_level(member.at("slowdowns").get_ref<const std::string&>().at(i)));
@@ -121,7 +129,7 @@ Portfolio read(const Json& json) {
   read.expected = json.at("expected_slowdown").get<double>();
   read.worst = json.at("worst_slowdown").get<double>();
   read.seconds = json.at("seconds").get<double>();
-  read.trials = json.at("trials").get<std::int64_t>();
+  read.trials = read_whole(json.at("trials"));
   for (const Json& member : json.at("members")) {
     read.members.push_back({member.at("kernel").get<std::string>(), member.at("config").get<std::string>()});
   }

@@ -146,6 +146,9 @@ TEST_CASE("a number that cannot be read, or makes no sense") {
   refused({"softmax", "--graph-below", "-3"}, {"--graph-below", "-3"});
   refused({"softmax", "--timing-seconds", "0"}, {"--timing-seconds", "above 0", "cannot be 0"});
   refused({"softmax", "--timing-seconds", "nan"}, {"--timing-seconds", "nan"});
+  const Ended top = run({"sessions", "1", "--top", "-1"});
+  CHECK(top.exit == 2);
+  CHECK(top.err.find("--top takes a whole number, at least 0; it cannot be -1") != std::string::npos);
 }
 TEST_CASE("a dtype that exists and that the kernel does not take") { refused({"softmax", "--dtype", "i32"}, {"i32"}); }
 TEST_CASE("an unknown extent") { refused({"softmax", "--shape", "row=32"}, {"row", "rows"}); }

@@ -134,6 +134,8 @@ TEST_CASE("a text that contradicts itself is no portfolio") {
   CHECK(refused("\"rows\": [1,", "\"rows\": ["));
   CHECK(refused("[[1,65536]]", "[[65536,1]]"));
   CHECK(refused("[[1,65536]]", "[]"));
+  CHECK(refused("[[1,65536]]", "[[1.5,65536]]"));
+  CHECK(refused("[[1,65536]]", "[[1,1e300]]"));
   CHECK(refused("\"reach\":[2.0]", "\"reach\":[]"));
   CHECK(refused("\"noise\":0.01", "\"noise\":0"));
   CHECK(refused("{\"toy\":\"0\"}", "{}"));

@@ -141,11 +141,13 @@ TEST_CASE("A recorded space is no description, and neither is a broken file") {
 }
 
 TEST_CASE("What is wrong in a description is named with its space") {
-  for (const char* wrong : {R"([{"name": "s", "parameters": {"x": []}}])", R"([{"name": "s", "parameters": {"x": [1, "a"]}}])",
-                            R"([{"name": "s", "parameters": {"x": [1]}, "constraints": ["z > 1"]}])",
-                            R"([{"name": "s", "parameters": {"x": [18446744073709551615]}}])",
-                            R"([{"name": "s", "parameters": {"x": [1]}, "constraints": [["x > 1"]]}])",
-                            R"([{"name": "s", "parameters": {"x": [1]}, "restrictions": ["x > 1"]}])"}) {
+  for (const char* wrong :
+       {R"([{"name": "s", "parameters": {"x": []}}])", R"([{"name": "s", "parameters": {"x": [1, "a"]}}])",
+        R"([{"name": "s", "parameters": {"x": [-1e300, "a"]}}])", R"([{"name": "s", "parameters": {"x": [true, 2.5]}}])",
+        R"([{"name": "s", "parameters": {"x": [1]}, "constraints": ["z > 1"]}])",
+        R"([{"name": "s", "parameters": {"x": [18446744073709551615]}}])",
+        R"([{"name": "s", "parameters": {"x": [1]}, "constraints": [["x > 1"]]}])",
+        R"([{"name": "s", "parameters": {"x": [1]}, "restrictions": ["x > 1"]}])"}) {
     const auto read = read_space_descriptions(written(wrong));
     REQUIRE_FALSE(read.ok());
     CHECK(read.error().code == ErrorCode::kInvalidArgument);
