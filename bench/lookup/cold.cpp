@@ -1,5 +1,8 @@
 #include "bench/lookup/cold.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <chrono>
 
 #include "engine/kernel/builtin_kernels.hpp"
@@ -31,7 +34,7 @@ Result<nlohmann::json> stages(const std::string& store_path, const FoundDevice& 
   nlohmann::json ms;
   HONE_ASSIGN(const std::unique_ptr<LaunchDevice> launcher, device.plugin->open_to_launch(device.info));
   HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(asked.name));
-  const std::string embedded = embed(*builtin);
+  const std::string embedded = fmt::format("{}", fmt::join(embed(*builtin), ""));
   Lap lap;
   const KernelSpec spec = parse_embedded(embedded);
   ms["parse_spec"] = lap();
@@ -91,7 +94,7 @@ Result<nlohmann::json> cold_lookups(const std::string& store, const std::string&
   }
   for (const char* const kernel : {"gemm", "gemm_mma", "gemm_wgmma", "gemv"}) {  // of which a device has some
     HONE_ASSIGN(const KernelSpec* const builtin, find_builtin_kernel(kernel));
-    const std::string embedded = embed(*builtin);
+    const std::string embedded = fmt::format("{}", fmt::join(embed(*builtin), ""));
     lap();
     static_cast<void>(parse_embedded(embedded));
     out["parse_ms"][kernel] = lap();

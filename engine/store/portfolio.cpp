@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostMembers = 64, kMostPoints = 4096;  // of what is read
 constexpr double kDigits = 1e4;                               // of a slowdown: a hundredth of a percent
+constexpr double kMostNumber = 1e15;                          // microseconds, slowdowns: beyond it nothing can be rounded and written
 /// One for each level of a slowdown, the best first.
 constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 constexpr char kUnmeasured = '.';
@@ -149,6 +150,13 @@ std::string fault(const Portfolio& portfolio) {
     return fmt::format("more than {} members or {} points", kMostMembers, kMostPoints);
   }
   const auto is_positive = [](double value) { return std::isfinite(value) && value > 0.0; };
+  const auto can_be_written = [](double value) { return value >= 1.0 / kMostNumber && value <= kMostNumber; };
+  for (const auto& [name, value] : {std::pair("expected_slowdown", portfolio.expected), std::pair("worst_slowdown", portfolio.worst),
+                                    std::pair("seconds", portfolio.seconds)}) {
+    if (!(value >= 0.0 && value <= kMostNumber)) {
+      return fmt::format("{}, {}, that is not from 0 to {}", name, value, kMostNumber);
+    }
+  }
   if (portfolio.rule.reach.size() != varying || !std::ranges::all_of(portfolio.rule.reach, is_positive) ||
       !is_positive(portfolio.rule.noise) || !is_positive(portfolio.rule.spread) || !is_positive(portfolio.rule.deviation) ||
       !std::isfinite(portfolio.rule.alignment)) {
@@ -161,7 +169,7 @@ std::string fault(const Portfolio& portfolio) {
   }
   for (const PortfolioPoint& point : portfolio.points) {
     const bool fits = point.slowdowns.size() == portfolio.members.size() && distance(portfolio.range, point.shape) < 64.0 &&
-                      is_positive(point.best_us) && is_positive(point.floor_us);
+                      can_be_written(point.best_us) && can_be_written(point.floor_us);
     if (!fits) {
       return fmt::format("a point, {}, that does not fit its members or its range", text(point.shape));
     }

@@ -131,6 +131,8 @@ TEST_CASE("a text that contradicts itself is no portfolio") {
   CHECK(refused("\"slowdowns\":\"A", "\"slowdowns\":\"?"));
   CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [0.0"));
   CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [10.0,10.0"));
+  CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [1e300"));
+  CHECK(refused("\"expected_slowdown\":", "\"expected_slowdown\":1e300,\"was\":"));
   CHECK(refused("\"rows\": [1,", "\"rows\": ["));
   CHECK(refused("[[1,65536]]", "[[65536,1]]"));
   CHECK(refused("[[1,65536]]", "[]"));
