@@ -7,6 +7,8 @@ set_property(GLOBAL PROPERTY HONE_KERNELS)
 set_property(GLOBAL PROPERTY HONE_KERNEL_HEADERS)
 set_property(GLOBAL PROPERTY HONE_PROBES)
 
+add_custom_target(hone_on_demand)  # tests and programs that `all` leaves out
+
 add_library(hone_flags INTERFACE)
 set(HONE_INCLUDES ${PROJECT_SOURCE_DIR}/engine/include)  # a folder for each reader: applications, kernel files, plugins
 target_include_directories(hone_flags INTERFACE ${HONE_INCLUDES}/application ${HONE_INCLUDES}/kernel ${HONE_INCLUDES}/plugin ${PROJECT_SOURCE_DIR})
@@ -199,6 +201,7 @@ function(hone_add_test name)
   target_compile_definitions(test_${name} PRIVATE HONE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HONE_BINARY_DIR="${PROJECT_BINARY_DIR}" ${ARG_DEFINITIONS})
   if(ARG_CONFIGURATION)
     set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(hone_on_demand test_${name})
   endif()
   set(entries ${name})
   if(ARG_EACH_FILE)

@@ -14,10 +14,10 @@ jobs=$(nproc)
 mapfile -t fuzzers < <(sed -n 's/^hone_add_fuzz_target(\([a-z_]*\).*/\1/p' "$scripts/../tests/fuzz/CMakeLists.txt")
 
 build_in() { cmake --build "$1" --parallel "$jobs" ${HONE_TARGETS:+--target $HONE_TARGETS} "${@:2}"; }
-# The tests of a preset, with those of a store on a server, which are built on demand.
+# The tests of a preset, with those of a store on a server.
 run_tests_of() {
   cmake --preset "$1"
-  build_in "build-$1" $([[ ${HONE_TARGETS:-} ]] || echo --target all test_store_postgres)
+  build_in "build-$1" $([[ ${HONE_TARGETS:-} ]] || echo --target all hone_on_demand)
   [[ $1 != coverage ]] || find build-coverage -name '*.gcda' -delete
   ctest --preset "$1" -C postgres -R "${HONE_TESTS:-.}"
 }
@@ -30,7 +30,7 @@ stage_install() {
 stage_floor() {
   : "tests/floor.txt is up to date"
   cmake --preset ci
-  cmake --build build-ci --parallel "$jobs"
+  build_in build-ci --target all hone_on_demand
   "$scripts/check_floor.py" build-ci --exact
 }
 stage_clang() {
