@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -49,7 +50,8 @@ Kept& kept() {
   return all;
 }
 
-std::string inflated(std::span<const unsigned char> compressed) {
+/// The text, or as much of its beginning as `most` bytes.
+std::string inflated(std::span<const unsigned char> compressed, std::size_t most) {
   constexpr int kGzip = 15 + 16;
   z_stream stream{};
   stream.next_in = const_cast<Bytef*>(compressed.data());
@@ -59,38 +61,56 @@ std::string inflated(std::span<const unsigned char> compressed) {
   }
   std::string text;
   int state = Z_OK;
-  while (state == Z_OK) {
+  while (state == Z_OK && text.size() < most) {
     constexpr std::size_t kStep = 16384;
-    const std::size_t had = text.size();
-    text.resize(had + kStep);
+    const std::size_t had = text.size(), step = std::min(kStep, most - had);
+    text.resize(had + step);
     stream.next_out = reinterpret_cast<Bytef*>(text.data() + had);
-    stream.avail_out = kStep;
+    stream.avail_out = static_cast<uInt>(step);
     state = ::inflate(&stream, Z_NO_FLUSH);
-    text.resize(had + kStep - stream.avail_out);
+    text.resize(had + step - stream.avail_out);
   }
   ::inflateEnd(&stream);
-  if (state != Z_STREAM_END) {
+  if (state != Z_STREAM_END && text.size() < most) {
     throw ContractError("a portfolio that came with Hone is damaged: this is not the binary that was built");
   }
   return text;
 }
 
-std::vector<std::string> all_inflated(std::span<const std::span<const unsigned char>> compressed) {
-  std::vector<std::string> texts;
+/// A text that came with Hone. Its first lines say what it is for; the rest is read when that is asked for, since to read all of them takes
+/// longer than a lookup may.
+class ShippedText {
+ public:
+  explicit ShippedText(std::span<const unsigned char> compressed) : compressed_(compressed), head_(inflated(compressed, kHead)) {}
+
+  /// Whether one of its first lines says so.
+  [[nodiscard]] bool has(std::string_view key, std::string_view value) const {
+    return head_.find(fmt::format("\n \"{}\": \"{}\",\n", key, value)) != std::string::npos;
+  }
+  const std::string& whole() {
+    std::call_once(read_, [this] { whole_ = inflated(compressed_, std::string::npos); });
+    return whole_;
+  }
+
+ private:
+  static constexpr std::size_t kHead = 512;  // bytes
+
+  std::span<const unsigned char> compressed_;
+  std::string head_, whole_;
+  std::once_flag read_;
+};
+
+std::deque<ShippedText> texts_of(std::span<const std::span<const unsigned char>> compressed) {
+  std::deque<ShippedText> texts;
   for (const std::span<const unsigned char> one : compressed) {
-    texts.push_back(inflated(one));
+    texts.emplace_back(one);
   }
   return texts;
 }
 
-std::vector<std::string>& shipped_texts() {
-  static std::vector<std::string>& all = *new std::vector<std::string>(all_inflated(embedded_portfolios()));
+std::deque<ShippedText>& shipped_texts() {
+  static std::deque<ShippedText>& all = *new std::deque<ShippedText>(texts_of(embedded_portfolios()));
   return all;
-}
-
-/// Whether a line of the text says so: reading all that came with Hone takes longer than a lookup may.
-bool has(std::string_view text, std::string_view key, std::string_view value) {
-  return text.find(fmt::format("\n \"{}\": \"{}\",\n", key, value)) != std::string_view::npos;
 }
 
 /// Of a kernel whose code has changed since; empty if there is none.
@@ -211,19 +231,29 @@ Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view t
   return std::shared_ptr<const LoadedPortfolio>(std::move(loaded));
 }
 
-const std::vector<std::string>& shipped_portfolio_texts() { return shipped_texts(); }
+std::vector<std::string> shipped_portfolio_texts() {
+  std::vector<std::string> all;
+  for (ShippedText& text : shipped_texts()) {
+    all.push_back(text.whole());
+  }
+  return all;
+}
+
+struct ReplacedShippedPortfolios::Before {
+  std::deque<ShippedText> texts;
+};
 
 ReplacedShippedPortfolios::ReplacedShippedPortfolios(std::span<const std::span<const unsigned char>> compressed)
-    : before_(std::exchange(shipped_texts(), all_inflated(compressed))) {}
+    : before_(std::make_unique<Before>(std::exchange(shipped_texts(), texts_of(compressed)))) {}
 
-ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std::move(before_); }
+ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std::move(before_->texts); }
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
                                                                        std::string_view product) {
   std::vector<Loaded> all;
-  for (const std::string& text : shipped_portfolio_texts()) {
-    if (has(text, "operation", operation) && has(text, "dtypes", dtypes) && (product.empty() || has(text, "product", product))) {
-      if (Result<Loaded> loaded = load_portfolio(text)) {
+  for (ShippedText& text : shipped_texts()) {
+    if (text.has("operation", operation) && text.has("dtypes", dtypes) && (product.empty() || text.has("product", product))) {
+      if (Result<Loaded> loaded = load_portfolio(text.whole())) {
         all.push_back(*std::move(loaded));
       }
     }

@@ -14,10 +14,10 @@
 namespace hone {
 
 /// The texts of kernels_src/portfolios, as they were when Hone was built.
-const std::vector<std::string>& shipped_portfolio_texts();
+std::vector<std::string> shipped_portfolio_texts();
 
-/// While it lives, other texts count as those that came with Hone: what a test gives, each compressed by gzip. Nobody may look anything up
-/// while one comes or goes.
+/// While it lives, other texts count as those that came with Hone: what a test gives, each compressed by gzip, which must live as long.
+/// Nobody may look anything up while one comes or goes.
 class ReplacedShippedPortfolios {
  public:
   explicit ReplacedShippedPortfolios(std::span<const std::span<const unsigned char>> compressed);
@@ -26,7 +26,8 @@ class ReplacedShippedPortfolios {
   ReplacedShippedPortfolios& operator=(const ReplacedShippedPortfolios&) = delete;
 
  private:
-  std::vector<std::string> before_;
+  struct Before;
+  std::unique_ptr<Before> before_;
 };
 
 /// A portfolio with its rule. The same text is read once in a process.
