@@ -51,6 +51,16 @@ Table finalists_table(const SessionStudy& study) {
     }
     table.rows.push_back({finalist_name(study, i), config_text(study, study.trials[i]), time_text(one.median_us), interval_text(one),
                           std::to_string(one.samples_us.size())});
+    if (!study.objective.is_time()) {
+      const std::optional<Figure> reached = study.objective.of(one);
+      const auto shown = [&](double value) { return objective_text(study.objective, value); };
+      table.rows.back().insert(table.rows.back().end(),
+                               {reached ? shown(reached->value) : "not measured",
+                                reached ? fmt::format("{} to {}", shown(reached->low), shown(reached->high)) : ""});
+    }
+  }
+  if (!study.objective.is_time()) {
+    table.header.insert(table.header.end(), {described(study.objective), "its interval"});
   }
   return table;
 }
@@ -169,7 +179,10 @@ std::string answer_text(const SessionStudy& study) {
 std::string answer_section(const SessionStudy& study) {
   std::string body = hero(study);
   if (const auto svg = answer_picture(study)) {
-    body += figure(*svg, "Bars end at the median; the line at the end is the 95 % confidence interval.");
+    body += figure(*svg,
+                   study.objective.is_time()
+                       ? std::string("Bars end at the median; the line at the end is the 95 % confidence interval.")
+                       : fmt::format("Bars show the {}; the line at the end is its 95 % confidence interval.", described(study.objective)));
   }
   if (study.winner) {
     body += facts(answer_facts(study)) + details("These figures as a table", html(finalists_table(study)));

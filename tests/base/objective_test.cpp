@@ -3,7 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <numeric>
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 using namespace hone;
