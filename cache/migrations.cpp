@@ -494,8 +494,22 @@ CREATE TABLE control (
 CREATE INDEX control_session ON control (session);
 )sql";
 
+// Version 10: the energy of a run, where it was measured.
+constexpr const char* kVersion10 = R"sql(
+ALTER TABLE trial ADD COLUMN energy_j REAL;
+ALTER TABLE trial ADD COLUMN energy_low_j REAL;
+ALTER TABLE trial ADD COLUMN energy_high_j REAL;
+ALTER TABLE final_measurement ADD COLUMN energy_j REAL;
+ALTER TABLE final_measurement ADD COLUMN energy_low_j REAL;
+ALTER TABLE final_measurement ADD COLUMN energy_high_j REAL;
+ALTER TABLE record ADD COLUMN energy_j REAL;
+ALTER TABLE record ADD COLUMN energy_low_j REAL;
+ALTER TABLE record ADD COLUMN energy_high_j REAL;
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7, kVersion8, kVersion9};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                 kVersion6, kVersion7, kVersion8, kVersion9, kVersion10};
 
 // Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
 // Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
@@ -540,8 +554,20 @@ CREATE TEMP VIEW control AS SELECT 0 AS id, 0 AS session, '' AS device, x'' AS s
   0.0 AS ci95_high_us, 0 AS raced_out, 0 AS by_graph, 0.0 AS sm_clock_mhz, 0.0 AS memory_clock_mhz, 0.0 AS temperature_c, 0.0 AS power_w,
   0 AS throttle_reasons, 0 AS discarded_samples, 1.0 AS factor, '' AS departure WHERE 0;
 )sql";
-constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5,
-                               kLikeVersion6, kLikeVersion7, kLikeVersion8, kLikeVersion9};
+constexpr const char* kLikeVersion10 = R"sql(
+DROP VIEW IF EXISTS temp.trial;
+DROP VIEW IF EXISTS temp.final_measurement;
+DROP VIEW IF EXISTS temp.record;
+CREATE TEMP VIEW trial AS SELECT *, 0 AS by_graph, NULL AS elapsed_seconds, '' AS device, 1.0 AS factor, NULL AS energy_j,
+  NULL AS energy_low_j, NULL AS energy_high_j FROM main.trial;
+CREATE TEMP VIEW final_measurement AS SELECT *, 0 AS by_graph, '' AS device, NULL AS energy_j, NULL AS energy_low_j, NULL AS energy_high_j
+  FROM main.final_measurement;
+CREATE TEMP VIEW record AS SELECT *, 0 AS by_graph, 'default' AS input_profile, 'time' AS objective, 'none' AS accuracy_bound,
+  '' AS content, '' AS code_digest, '' AS seal, 0 AS generation, NULL AS energy_j, NULL AS energy_low_j, NULL AS energy_high_j
+  FROM main.record;
+)sql";
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6,
+                               kLikeVersion7, kLikeVersion8, kLikeVersion9, kLikeVersion10};
 
 constexpr std::string_view kUpgrading = "upgrade the schema";
 

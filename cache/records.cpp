@@ -54,6 +54,7 @@ Result<Record> SqlStore::read_record(Statement& row, const RecordKey& key, const
   record.environment = read_json_map(row.read_text());
   HONE_ASSIGN(record.state, parse_record_state(row.read_text()));
   record.generation = row.read_integer();
+  read_energy(row, record.measurement);
   HONE_ASSIGN(record.code, state_of(read_sealed(row)));
   return record;
 }
@@ -76,10 +77,11 @@ Result<bool> SqlStore::takes_over(const RecordKey& key, const Record& winner, st
   if (std::ranges::find(withdrawn, winner.configuration_text) != withdrawn.end()) {
     return false;
   }
-  HONE_ASSIGN(Statement select,
-              database().prepare(fmt::format("WITH {} SELECT id, median_us, ci95_low_us, ci95_high_us, by_graph, {} FROM stated AS record "
-                                             "WHERE state <> 'withdrawn' ORDER BY generation DESC, id DESC LIMIT 1",
-                                             stated_records(), kCodeColumns)));
+  HONE_ASSIGN(Statement select, database().prepare(fmt::format(
+                                    "WITH {} SELECT id, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, energy_j, "
+                                    "energy_low_j, energy_high_j, {} FROM stated AS record "
+                                    "WHERE state <> 'withdrawn' ORDER BY generation DESC, id DESC LIMIT 1",
+                                    stated_records(), kCodeColumns)));
   bind_key(select, key);
   select.text(text(key.problem.shape)).integer(StoreView::kNewest);
   HONE_ASSIGN(const bool row, select.step("look up the record that stands"));
@@ -88,13 +90,11 @@ Result<bool> SqlStore::takes_over(const RecordKey& key, const Record& winner, st
   }
   Record standing;
   standing.id = select.read_integer();
-  standing.measurement.median_us = select.read_real();
-  standing.measurement.ci95_low_us = select.read_real();
-  standing.measurement.ci95_high_us = select.read_real();
-  standing.measurement.by_graph = select.read_integer() != 0;
+  standing.measurement = read_measurement(select);
+  read_energy(select, standing.measurement);
   HONE_ASSIGN(standing.code, state_of(read_sealed(select)));
   // Whoever changed a row may have changed its times, and nobody can launch it.
-  return standing.code == CodeState::kBroken || compared_with == standing.id || replaces(winner, standing);
+  return standing.code == CodeState::kBroken || compared_with == standing.id || replaces(winner, standing, objective_of(key.purpose));
 }
 
 Result<void> SqlStore::put_record(std::int64_t session, const RecordKey& key, const Record& record) {
@@ -102,12 +102,13 @@ Result<void> SqlStore::put_record(std::int64_t session, const RecordKey& key, co
   HONE_ASSIGN(const std::int64_t environment, environment_row(key.device));
   HONE_ASSIGN(const std::int64_t generation, begin_generation(fmt::format("record of {} {} {}: {}", key.kernel, dtypes_text(key),
                                                                           text(key.problem.shape), record.configuration_text)));
-  HONE_ASSIGN(Statement insert,
-              database().prepare("INSERT INTO record (kernel, source_hash, dtype, layout, alignment, device, "
-                                 "input_profile, objective, accuracy_bound, timing_profile, shape, configuration, samples, median_us, "
-                                 "ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, "
-                                 "environment, created_at, generation, content, code_digest, seal) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  HONE_ASSIGN(
+      Statement insert,
+      database().prepare("INSERT INTO record (kernel, source_hash, dtype, layout, alignment, device, "
+                         "input_profile, objective, accuracy_bound, timing_profile, shape, configuration, samples, median_us, "
+                         "ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, artifact, symbols, "
+                         "environment, created_at, generation, content, code_digest, seal, energy_j, energy_low_j, energy_high_j) "
+                         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   CodeIdentity code{.kernel = key.kernel,
                     .source_hash = key.source_hash,
                     .dtype = dtypes_text(key),
@@ -127,6 +128,7 @@ Result<void> SqlStore::put_record(std::int64_t session, const RecordKey& key, co
   insert.real(record.default_us).integer(session).integer(record.trials).text(record.artifact).text(code.symbols);
   insert.integer(environment).text(record.created_at.empty() ? utc_now() : record.created_at).integer(generation);
   bind_seal(insert, code);
+  bind_energy(insert, record.measurement);
   return insert.run("write the record");
 }
 
@@ -136,7 +138,8 @@ Result<std::vector<Record>> SqlStore::read_records(const RecordKey& key, const s
   constexpr std::string_view kServed = "state <> 'withdrawn' AND (?13 = 0 OR state <> 'candidate')";
   const std::string columns = fmt::format(
       "id, shape, configuration, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, default_us, session, trials, "
-      "artifact, symbols, created_at, (SELECT e.device FROM environment e WHERE e.id = record.environment), state, generation, {}",
+      "artifact, symbols, created_at, (SELECT e.device FROM environment e WHERE e.id = record.environment), state, generation, "
+      "energy_j, energy_low_j, energy_high_j, {}",
       kCodeColumns);
   // Ranking takes longer to prepare than all the rest, and a lookup waits for it: one shape needs none.
   const std::string sql =

@@ -42,18 +42,6 @@ std::vector<std::byte> samples_to_bytes(const std::vector<double>& samples) {
   return bytes;
 }
 
-std::vector<double> samples_from_bytes(const std::vector<std::byte>& bytes) {
-  std::vector<double> samples(bytes.size() / kSampleBytes);
-  for (std::size_t s = 0; s < samples.size(); ++s) {
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < kSampleBytes; ++i) {
-      bits |= static_cast<std::uint64_t>(bytes[s * kSampleBytes + i]) << (8 * i);
-    }
-    samples[s] = std::bit_cast<double>(bits);
-  }
-  return samples;
-}
-
 }  // namespace
 
 std::string utc_now() {
@@ -161,6 +149,18 @@ Result<void> check_key(const RecordKey& key) {
   return {};
 }
 
+std::vector<double> samples_from_bytes(const std::vector<std::byte>& bytes) {
+  std::vector<double> samples(bytes.size() / kSampleBytes);
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < kSampleBytes; ++i) {
+      bits |= static_cast<std::uint64_t>(bytes[s * kSampleBytes + i]) << (8 * i);
+    }
+    samples[s] = std::bit_cast<double>(bits);
+  }
+  return samples;
+}
+
 void bind_measurement(Statement& statement, const Measurement& measurement) {
   statement.blob(samples_to_bytes(measurement.samples_us)).real(measurement.median_us);
   statement.real(measurement.ci95_low_us).real(measurement.ci95_high_us).integer(measurement.raced_out ? 1 : 0);
@@ -176,6 +176,23 @@ Measurement read_measurement(Statement& statement) {
   measurement.raced_out = statement.read_integer() != 0;
   measurement.by_graph = statement.read_integer() != 0;
   return measurement;
+}
+
+void bind_energy(Statement& statement, const Measurement& measurement) {
+  if (measurement.energy_j) {
+    statement.real(measurement.energy_j->value).real(measurement.energy_j->low).real(measurement.energy_j->high);
+  } else {
+    statement.null().null().null();
+  }
+}
+
+void read_energy(Statement& statement, Measurement& measurement) {
+  const bool measured = !statement.next_is_null();
+  Figure energy;
+  energy.value = statement.read_real();
+  energy.low = statement.read_real();
+  energy.high = statement.read_real();
+  measurement.energy_j = measured ? std::optional(energy) : std::nullopt;
 }
 
 void bind_readings(Statement& statement, const Readings& readings) {

@@ -46,9 +46,15 @@ constexpr std::string_view kServedFirst = "state = 'pinned' DESC, generation DES
 /// Errors, kInvalidArgument: a part of the purpose is empty.
 Result<void> check_key(const RecordKey& key);
 
+/// Samples as the store keeps them.
+std::vector<double> samples_from_bytes(const std::vector<std::byte>& bytes);
 /// samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph
 void bind_measurement(Statement& statement, const Measurement& measurement);
 Measurement read_measurement(Statement& statement);
+
+/// energy_j, energy_low_j, energy_high_j
+void bind_energy(Statement& statement, const Measurement& measurement);
+void read_energy(Statement& statement, Measurement& measurement);
 
 /// sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples
 void bind_readings(Statement& statement, const Readings& readings);

@@ -32,11 +32,13 @@ Result<Trial> read_trial(Statement& row, const std::vector<Parameter>& parameter
   trial.elapsed_seconds = timed ? std::optional(elapsed_seconds) : std::nullopt;
   trial.measurement = read_measurement(row);
   trial.readings = read_readings(row);
+  read_energy(row, trial.measurement);
   trial.final_round = !row.next_is_null();
   if (trial.final_round) {
     trial.measurement = read_measurement(row);
     trial.readings = read_readings(row);
     trial.final_device = row.read_text();
+    read_energy(row, trial.measurement);
     trial.factor = trial.final_device.empty() ? trial.factor : 1.0;  // the final round is on one device
   }
   if (!has_time(trial.outcome)) {
@@ -80,8 +82,9 @@ Result<std::int64_t> SqlStore::insert_trial(std::int64_t session, const std::vec
                   "INSERT INTO trial (session, position, configuration, outcome, detail, registers, spill_bytes, stack_bytes, "
                   "shared_bytes, occupancy, compile_seconds, validate_seconds, time_seconds, overhead_seconds, input_seed, max_error, "
                   "artifact, device, factor, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, sm_clock_mhz, "
-                  "memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at, elapsed_seconds) VALUES "
-                  "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"));
+                  "memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, created_at, elapsed_seconds, energy_j, "
+                  "energy_low_j, energy_high_j) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                  "?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"));
   insert.integer(session)
       .text(text(trial.position))
       .text(text(parameters, trial.configuration))
@@ -98,6 +101,7 @@ Result<std::int64_t> SqlStore::insert_trial(std::int64_t session, const std::vec
   }
   bind_readings(insert, trial.readings);
   insert.text(utc_now()).real(elapsed_seconds);
+  bind_energy(insert, has_time(trial.outcome) ? trial.measurement : Measurement());
   return insert.run_for_integer(kDoing);
 }
 
@@ -105,17 +109,20 @@ Result<void> SqlStore::put_final_measurement(std::int64_t trial_row, const Trial
   HONE_ASSIGN(Statement insert,
               database().prepare(
                   "INSERT INTO final_measurement (trial, samples, median_us, ci95_low_us, ci95_high_us, raced_out, by_graph, "
-                  "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, device, created_at) "
-                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (trial) DO UPDATE SET samples = excluded.samples, "
+                  "sm_clock_mhz, memory_clock_mhz, temperature_c, power_w, throttle_reasons, discarded_samples, device, created_at, "
+                  "energy_j, energy_low_j, energy_high_j) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT "
+                  "(trial) DO UPDATE SET samples = excluded.samples, "
                   "median_us = excluded.median_us, ci95_low_us = excluded.ci95_low_us, ci95_high_us = excluded.ci95_high_us, "
                   "raced_out = excluded.raced_out, by_graph = excluded.by_graph, sm_clock_mhz = excluded.sm_clock_mhz, "
                   "memory_clock_mhz = excluded.memory_clock_mhz, temperature_c = excluded.temperature_c, power_w = excluded.power_w, "
                   "throttle_reasons = excluded.throttle_reasons, discarded_samples = excluded.discarded_samples, "
-                  "device = excluded.device, created_at = excluded.created_at"));
+                  "device = excluded.device, created_at = excluded.created_at, energy_j = excluded.energy_j, "
+                  "energy_low_j = excluded.energy_low_j, energy_high_j = excluded.energy_high_j"));
   insert.integer(trial_row);
   bind_measurement(insert, trial.measurement);
   bind_readings(insert, trial.readings);
   insert.text(trial.final_device).text(utc_now());
+  bind_energy(insert, trial.measurement);
   return insert.run(kDoing);
 }
 
@@ -129,17 +136,19 @@ Result<void> SqlStore::fail_trial(std::int64_t trial_row, const Trial& trial) {
 Result<std::vector<Trial>> SqlStore::trials(std::int64_t session, const std::vector<Parameter>& parameters) {
   const std::lock_guard lock(mutex_);
   HONE_TRY(prepare_read());
-  HONE_ASSIGN(Statement select,
-              database().prepare(
-                  "SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
-                  "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
-                  "t.input_seed, t.max_error, t.artifact, t.device, t.factor, t.elapsed_seconds, t.samples, t.median_us, t.ci95_low_us, "
-                  "t.ci95_high_us, "
-                  "t.raced_out, t.by_graph, "
-                  "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
-                  "f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.by_graph, f.sm_clock_mhz, f.memory_clock_mhz, "
-                  "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples, f.device "
-                  "FROM trial t LEFT JOIN final_measurement f ON f.trial = t.id WHERE t.session = ? ORDER BY t.id"));
+  HONE_ASSIGN(
+      Statement select,
+      database().prepare(
+          "SELECT t.position, t.configuration, t.outcome, t.detail, t.registers, t.spill_bytes, t.stack_bytes, "
+          "t.shared_bytes, t.occupancy, t.compile_seconds, t.validate_seconds, t.time_seconds, t.overhead_seconds, "
+          "t.input_seed, t.max_error, t.artifact, t.device, t.factor, t.elapsed_seconds, t.samples, t.median_us, t.ci95_low_us, "
+          "t.ci95_high_us, "
+          "t.raced_out, t.by_graph, "
+          "t.sm_clock_mhz, t.memory_clock_mhz, t.temperature_c, t.power_w, t.throttle_reasons, t.discarded_samples, "
+          "t.energy_j, t.energy_low_j, t.energy_high_j, f.samples, f.median_us, f.ci95_low_us, f.ci95_high_us, f.raced_out, f.by_graph, "
+          "f.sm_clock_mhz, f.memory_clock_mhz, "
+          "f.temperature_c, f.power_w, f.throttle_reasons, f.discarded_samples, f.device, f.energy_j, f.energy_low_j, f.energy_high_j "
+          "FROM trial t LEFT JOIN final_measurement f ON f.trial = t.id WHERE t.session = ? ORDER BY t.id"));
   select.integer(session);
   std::vector<Trial> all;
   for (;;) {

@@ -33,7 +33,7 @@ Json choice_json(const Subject& subject, const Target& target, const Choice& cho
           {"config", json(subject.spec.parameters, choice.configuration)}};
 }
 
-Json record_json(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed) {
+Json record_json(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed, const Objective& objective) {
   const Record& record = *choice.record;
   Json stale = Json::array();
   for (const Staleness& change : staleness(record, target.device.info)) {
@@ -53,6 +53,8 @@ Json record_json(const Subject& subject, const Target& target, const Choice& cho
                {"generation", record.generation},
                {"code", name(record.code)},
                {"stale", stale}});
+  best["objective"] = name(objective);
+  add_reached(best, objective, record.measurement);
   return best;
 }
 
@@ -69,10 +71,12 @@ std::string_view code_text(const Record& record) {
   return "";
 }
 
-std::string record_text(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed) {
+std::string record_text(const Subject& subject, const Target& target, const Choice& choice, const std::string& fixed,
+                        const Objective& objective) {
   const Record& record = *choice.record;
-  std::string lines = fmt::format("{}\n{}", text(subject.spec.parameters, record.configuration), duration(record.measurement.median_us));
-  if (record.default_us > 0.0) {
+  std::string lines =
+      fmt::format("{}\n{}", text(subject.spec.parameters, record.configuration), reached_text(objective, record.measurement));
+  if (record.default_us > 0.0 && objective.is_time()) {
     lines += fmt::format(" ({:.2f}x the default's {})", record.default_us / record.measurement.median_us, duration(record.default_us));
   }
   lines += fmt::format(", session {}, {}{}\n", record.session, record.created_at,
@@ -102,6 +106,7 @@ int best(int argc, char** argv) {
   add_problem_options(options);
   add_with_option(options);
   add_accuracy_option(options);
+  add_objective_option(options);
   add_given_options(options);
   add_store_option(options);
   add_plugin_option(options);
@@ -110,10 +115,10 @@ int best(int argc, char** argv) {
     HONE_ASSIGN(const Subject subject, find_serving_subject(arguments));
     HONE_ASSIGN(const Target target, find_target(arguments, subject));
     HONE_ASSIGN(const auto store, open_existing_store(arguments));
-    HONE_ASSIGN(const double max_error, find_accuracy(arguments));
     HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
-    HONE_ASSIGN(const Choice choice, choose(subject.spec, target.problem, target.device.info, store.get(),
-                                            {.purpose = purpose_within(max_error, given.digest), .launch = false}));
+    HONE_ASSIGN(const Purpose purpose, find_purpose(arguments, given));
+    HONE_ASSIGN(const Choice choice,
+                choose(subject.spec, target.problem, target.device.info, store.get(), {.purpose = purpose, .launch = false}));
     const bool chosen = arguments["kernel"].as<std::string>() == operation_of(subject.spec) && !subject.spec.operation.empty();
     const std::string kernel = chosen ? subject.spec.name + "\n" : "";
     if (choice.prediction) {
@@ -127,7 +132,8 @@ int best(int argc, char** argv) {
       return no_record(arguments, subject, target, choice.elsewhere);
     }
     HONE_ASSIGN(const std::string fixed, fixed_in(*choice.record, *store));
-    return Output{record_json(subject, target, choice, fixed), kernel + record_text(subject, target, choice, fixed)};
+    const Objective objective = objective_of(purpose);
+    return Output{record_json(subject, target, choice, fixed, objective), kernel + record_text(subject, target, choice, fixed, objective)};
   });
 }
 

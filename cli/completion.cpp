@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/help.hpp"
 #include "cli/known_options.hpp"
 #include "cli/output.hpp"
 #include "cli/registry.hpp"
@@ -92,6 +93,9 @@ Words values_of(const std::string& option) {
   if (option == "likely") {
     return {"first", "only", "ignore"};
   }
+  if (option == "objective") {
+    return {"time", "p90", "p99", "energy", "edp"};
+  }
   return option == "color" ? Words{"auto", "always", "never"} : Words{};
 }
 
@@ -104,7 +108,7 @@ Words verb_words() {
 /// What a verb takes that is no option.
 Words subjects_of(std::string_view verb, const std::vector<KnownOption>& options) {
   if (verb == "help") {
-    return verb_words();
+    return help_words();
   }
   if (verb == "completion") {
     return {"bash", "zsh"};

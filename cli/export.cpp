@@ -232,6 +232,7 @@ int export_plan(int argc, char** argv) {
   add_problem_options(options);
   add_with_option(options);
   add_accuracy_option(options);
+  add_objective_option(options);
   add_given_options(options);
   add_store_option(options);
   add_plugin_option(options);

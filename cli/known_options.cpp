@@ -3,31 +3,40 @@
 namespace hone::cli {
 namespace {
 
-std::vector<KnownOption>*& asked_options() {
-  thread_local std::vector<KnownOption>* asked = nullptr;
-  return asked;
+struct Answer {
+  std::vector<KnownOption> options;
+  std::string help;
+};
+
+Answer*& asked() {
+  thread_local Answer* answer = nullptr;
+  return answer;
+}
+
+Answer ask(const Verb& verb) {
+  Answer answer;
+  asked() = &answer;
+  std::string name(verb.name);
+  char* word = name.data();
+  verb.run(1, &word);
+  asked() = nullptr;
+  return answer;
 }
 
 }  // namespace
 
-std::vector<KnownOption> options_of(const Verb& verb) {
-  std::vector<KnownOption> found;
-  asked_options() = &found;
-  std::string name(verb.name);
-  char* word = name.data();
-  verb.run(1, &word);
-  asked_options() = nullptr;
-  return found;
-}
+std::vector<KnownOption> options_of(const Verb& verb) { return ask(verb).options; }
+std::string help_of(const Verb& verb) { return ask(verb).help; }
 
 bool answer_with_options(const cxxopts::Options& options) {
-  if (asked_options() == nullptr) {
+  if (asked() == nullptr) {
     return false;
   }
+  asked()->help = options.help();
   for (const std::string& group : options.groups()) {
     for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options) {
       if (!option.l.empty()) {
-        asked_options()->push_back({option.l.front(), !option.is_boolean});
+        asked()->options.push_back({option.l.front(), !option.is_boolean});
       }
     }
   }

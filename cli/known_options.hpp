@@ -15,6 +15,8 @@ struct KnownOption {
 };
 
 std::vector<KnownOption> options_of(const Verb& verb);
+/// What the verb's --help prints.
+std::string help_of(const Verb& verb);
 
 /// Of run_verb: whether options_of() asks, and is answered now instead of running the verb.
 bool answer_with_options(const cxxopts::Options& options);

@@ -190,11 +190,11 @@ Result<Subject> find_serving_subject(const cxxopts::ParseResult& arguments, bool
   }
   Subject definition{.spec = *operation->operation.definition, .recorded = nullptr};
   HONE_ASSIGN(const Target target, find_target(arguments, definition));
-  HONE_ASSIGN(const double max_error, find_accuracy(arguments));
   HONE_ASSIGN(const Given given, find_given(arguments, definition.spec));
+  HONE_ASSIGN(const Purpose purpose, find_purpose(arguments, given));
   const bool untuned = arguments.count("config") > 0 && arguments["config"].as<std::string>() == "default";
   HONE_ASSIGN(const std::unique_ptr<Store> store, untuned ? std::unique_ptr<Store>() : open_existing_store(arguments));
-  const Lookup lookup{.purpose = purpose_within(max_error, given.digest), .launch = false, .portfolios = !untuned};
+  const Lookup lookup{.purpose = purpose, .launch = false, .portfolios = !untuned};
   Libraries libraries(target.device.plugin->libraries());
   HONE_ASSIGN(OperationChoice chosen, choose(operation->operation, target.problem, target.device.info, store.get(), libraries, lookup));
   if (compiled && !chosen.spec->library.empty()) {

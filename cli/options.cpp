@@ -131,6 +131,24 @@ Result<double> find_accuracy(const cxxopts::ParseResult& arguments) {
   return most;
 }
 
+void add_objective_option(cxxopts::Options& options) {
+  options.add_options()(
+      "objective",
+      "what is minimized: time, p99 (or another percentile of time), energy (of a run), edp (energy times time). Each has "
+      "its own records (hone help objectives)",
+      cxxopts::value<std::string>()->default_value("time"), "NAME");
+}
+
+Result<Objective> find_objective(const cxxopts::ParseResult& arguments) {
+  return parse_objective(arguments["objective"].as<std::string>());
+}
+
+Result<Purpose> find_purpose(const cxxopts::ParseResult& arguments, const Given& given) {
+  HONE_ASSIGN(const double max_error, find_accuracy(arguments));
+  HONE_ASSIGN(const Objective objective, find_objective(arguments));
+  return purpose_within(max_error, given.digest, objective);
+}
+
 Result<MeasureSettings> find_timing(const cxxopts::ParseResult& arguments) {
   constexpr double kMostTimingSeconds = 3600.0;
   const double below = arguments["graph-below"].as<double>();

@@ -28,6 +28,11 @@ void add_store_option(cxxopts::Options& options);
 void add_fix_option(cxxopts::Options& options, const std::string& help);
 Result<Restriction> find_restriction(const cxxopts::ParseResult& arguments);
 
+/// --objective, a part of a record's key, too.
+void add_objective_option(cxxopts::Options& options);
+Result<Objective> find_objective(const cxxopts::ParseResult& arguments);
+/// What records are looked up for: the objective, the accuracy and the given arrays.
+Result<Purpose> find_purpose(const cxxopts::ParseResult& arguments, const Given& given);
 /// --max-error: accuracy as a constraint, and a part of a record's key.
 void add_accuracy_option(cxxopts::Options& options);
 Result<double> find_accuracy(const cxxopts::ParseResult& arguments);

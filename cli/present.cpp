@@ -73,6 +73,30 @@ Json json(const roofline::Peak& peak) {
           {"created_at", peak.created_at}};
 }
 
+std::string reached_text(const Objective& objective, double value) {
+  return objective.needs_energy() ? objective_text(objective, value) : duration(value);
+}
+
+std::string reached_text(const Objective& objective, const Measurement& measurement) {
+  const std::string time = duration(measurement.median_us);
+  const std::optional<Figure> reached = objective.of(measurement);
+  if (objective.is_time()) {
+    return time;
+  }
+  return fmt::format("{} ({})", reached ? reached_text(objective, reached->value) : "not measured", time);
+}
+
+void add_reached(Json& object, const Objective& objective, const Measurement& measurement) {
+  if (measurement.energy_j) {
+    object["energy_j"] = measurement.energy_j->value;
+    object["energy_ci95_j"] = {measurement.energy_j->low, measurement.energy_j->high};
+  }
+  if (const std::optional<Figure> reached = objective.is_time() ? std::nullopt : objective.of(measurement)) {
+    object["objective_value"] = reached->value;
+    object["objective_ci95"] = {reached->low, reached->high};
+  }
+}
+
 std::string duration(double microseconds) {
   if (microseconds < 1e3) {
     return fmt::format("{:.2f} us", microseconds);

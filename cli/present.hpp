@@ -25,6 +25,11 @@ Json json(const std::optional<roofline::Occupancy>& occupancy);
 Json json(const roofline::Peak& peak);
 /// "12.3 us", "4.56 ms", "1.20 s".
 std::string duration(double microseconds);
+/// What a measurement reached of an objective: its time, or "4.56 mJ (12.3 us)"; a value alone, in the units of Objective::of.
+std::string reached_text(const Objective& objective, const Measurement& measurement);
+std::string reached_text(const Objective& objective, double value);
+/// Adds energy_j and energy_ci95_j where it was measured; objective_value and objective_ci95 unless the objective is time.
+void add_reached(Json& object, const Objective& objective, const Measurement& measurement);
 /// Of one run of a kernel that takes so long: "12.3 GFLOP/s, 45.6 GB/s", without what its cost says nothing of.
 struct Rates {
   double gflops = 0.0, gbytes_per_second = 0.0;

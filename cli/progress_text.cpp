@@ -116,7 +116,9 @@ std::string rate_per_second(const ProgressState& state) {
 }
 
 std::string factor(const Progress& reached) {
-  return reached.best_us && reached.default_us ? fmt::format("{:.2f}x faster", *reached.default_us / *reached.best_us) : "";
+  return reached.best_us && reached.default_us
+             ? fmt::format("{:.2f}x {}", *reached.default_us / *reached.best_us, reached.objective.needs_energy() ? "less" : "faster")
+             : "";
 }
 
 std::string since_improvement(const ProgressState& state) {
@@ -145,10 +147,10 @@ std::string best_line(const ProgressState& state, const Look& look) {
     return pieces.line(look);
   }
   const Progress& reached = *state.reached;
-  pieces.add("best " + duration(*reached.best_us), 0, Paint::kStrong);
+  pieces.add("best " + reached_text(reached.objective, *reached.best_us), 0, Paint::kStrong);
   const bool gained = reached.default_us && *reached.default_us > 1.005 * *reached.best_us;
   pieces.add(factor(reached), 1, gained ? Paint::kGood : Paint::kPlain);
-  pieces.add(reached.default_us ? fmt::format("(default {})", duration(*reached.default_us)) : "", 3, Paint::kQuiet);
+  pieces.add(reached.default_us ? fmt::format("(default {})", reached_text(reached.objective, *reached.default_us)) : "", 3, Paint::kQuiet);
   pieces.add(since_improvement(state), 2);
   pieces.add(reached.kernel.empty() ? "" : "now " + reached.kernel, 4, Paint::kQuiet);
   return pieces.line(look);
@@ -190,7 +192,7 @@ std::string progress_line(const ProgressState& state, const Look& look) {
   pieces.add(counted_trials(state) + " in " + clock_text(state.seconds), 0);
   pieces.add(left_text(state), 0);
   if (state.reached && state.reached->best_us) {
-    pieces.add("best " + duration(*state.reached->best_us), 0, Paint::kStrong);
+    pieces.add("best " + reached_text(state.reached->objective, *state.reached->best_us), 0, Paint::kStrong);
     pieces.add(factor(*state.reached) + (state.reached->default_us ? " than the default" : ""), 0);
     pieces.add(since_improvement(state), 0);
   }
@@ -206,7 +208,8 @@ std::string trial_line(const Progress& reached, const Look& look) {
   pieces.add(fmt::format("{:5}", reached.trials), 0, Paint::kQuiet);
   pieces.add(fmt::format("{:7.1f} s", reached.elapsed_seconds), 0, Paint::kQuiet);
   pieces.add(fmt::format("{:<14}", name(reached.last_outcome)), 0, is_failure(reached.last_outcome) ? Paint::kBad : Paint::kPlain);
-  pieces.add(fmt::format("{:>11}", reached.time_us ? duration(*reached.time_us) : "-"), 0, best ? Paint::kGood : Paint::kPlain);
+  pieces.add(fmt::format("{:>11}", reached.time_us ? reached_text(reached.objective, *reached.time_us) : "-"), 0,
+             best ? Paint::kGood : Paint::kPlain);
   pieces.add(reached.kernel, 0);
   pieces.add(reached.configuration, 0);
   return pieces.line(wide);

@@ -81,6 +81,7 @@ Json run_json(const TuneRequest& request, const Trial& trial, const std::string&
     object["by_graph"] = trial.measurement.by_graph;
     object["gflops"] = reached.gflops;
     object["gbytes_per_second"] = reached.gbytes_per_second;
+    add_reached(object, request.measure.objective, trial.measurement);
     object["limit"] = json(limits.place);
     object["resident"] = json(limits.occupancy);
   }
@@ -98,6 +99,17 @@ std::string run_text(const TuneRequest& request, const Trial& trial, const std::
   lines += fmt::format("time           {} (95 %: {} to {}, {} samples of {})\n", duration(trial.measurement.median_us),
                        duration(trial.measurement.ci95_low_us), duration(trial.measurement.ci95_high_us),
                        trial.measurement.samples_us.size(), trial.measurement.by_graph ? "a graph of calls" : "one call");
+  if (const std::optional<Figure>& energy = trial.measurement.energy_j) {
+    constexpr double kMicro = 1e6;
+    const auto shown = [](double joules) { return objective_text({Objective::Kind::kEnergy}, kMicro * joules); };
+    lines += fmt::format("energy         {} a run (95 %: {} to {}), {:.1f} W\n", shown(energy->value), shown(energy->low),
+                         shown(energy->high), kMicro * energy->value / trial.measurement.median_us);
+  }
+  if (const std::optional<Figure> reached = request.measure.objective.of(trial.measurement);
+      reached && request.measure.objective.kind == Objective::Kind::kPercentile) {
+    lines += fmt::format("{:<14} {} (95 %: {} to {})\n", name(request.measure.objective), duration(reached->value), duration(reached->low),
+                         duration(reached->high));
+  }
   if (const std::string reached = rate_text(rates(request.spec, request.problem, trial.measurement.median_us)); !reached.empty()) {
     lines += fmt::format("rate           {}\n", reached);
   }
@@ -125,6 +137,7 @@ int run(int argc, char** argv) {
   add_config_option(options, "the winner, or the default");
   add_timing_options(options);
   add_accuracy_option(options);
+  add_objective_option(options);
   add_given_options(options);
   options.add_options()("seed", "of the inputs", cxxopts::value<std::uint64_t>()->default_value("0"), "N")(
       "counters", "read the device's counters too: traffic, pipes, stalls (docs/report.md)");
@@ -140,6 +153,8 @@ int run(int argc, char** argv) {
     TuneRequest request;
     HONE_ASSIGN(request.measure, find_timing(arguments));
     HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
+    HONE_ASSIGN(const Objective objective, find_objective(arguments));
+    request.measure = settings_for(objective, request.measure);
     HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
     request.spec = std::move(subject.spec);
     request.problem = std::move(target.problem);

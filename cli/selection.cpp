@@ -59,11 +59,10 @@ Result<Selection> select(const cxxopts::ParseResult& arguments, const Subject& s
     HONE_ASSIGN(Configuration configuration, configuration_of(subject.spec, target, wanted));
     return Selection{{.source = Source::kDefault, .configuration = std::move(configuration), .record = {}}, "given"};
   }
-  HONE_ASSIGN(const double max_error, find_accuracy(arguments));
   HONE_ASSIGN(const Given given, find_given(arguments, subject.spec));
-  HONE_ASSIGN(Choice choice,
-              choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store,
-                     {.purpose = purpose_within(max_error, given.digest), .launch = launch, .portfolios = wanted != "default"}));
+  HONE_ASSIGN(const Purpose purpose, find_purpose(arguments, given));
+  HONE_ASSIGN(Choice choice, choose(subject.spec, target.problem, target.device.info, wanted == "default" ? nullptr : store,
+                                    {.purpose = purpose, .launch = launch, .portfolios = wanted != "default"}));
   if (wanted == "best" && choice.source == Source::kDefault) {
     if (!choice.why.empty()) {
       return Error{ErrorCode::kStore, choice.why};

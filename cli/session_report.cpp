@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "cli/device_report.hpp"
 #include "cli/present.hpp"
@@ -14,20 +16,27 @@
 namespace hone::cli {
 namespace {
 
-/// The right ones, the fastest first. One that lost its race after few samples is slower than another in any case.
-std::vector<const Trial*> ranked(const std::vector<Trial>& trials) {
+/// What a trial reached of the objective; infinity where it lacks that.
+double value_of(const Objective& objective, const Trial& trial) {
+  const std::optional<Figure> reached = objective.of(trial.measurement);
+  return reached ? reached->value : std::numeric_limits<double>::infinity();
+}
+
+/// The right ones, the best first. One that lost its race after few samples is behind another in any case.
+std::vector<const Trial*> ranked(const Objective& objective, const std::vector<Trial>& trials) {
   std::vector<const Trial*> right;
   for (const Trial& trial : trials) {
     if (trial.outcome == Outcome::kOk) {
       right.push_back(&trial);
     }
   }
-  std::ranges::stable_sort(right, {},
-                           [](const Trial* trial) { return std::pair(trial->measurement.raced_out, trial->measurement.median_us); });
+  std::ranges::stable_sort(right, {}, [&](const Trial* trial) {
+    return std::tuple(trial->measurement.raced_out, value_of(objective, *trial), trial->measurement.median_us);
+  });
   return right;
 }
 
-Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
+Json trial_json(const std::vector<Parameter>& parameters, const Objective& objective, const Trial& trial) {
   Json object{{"config", json(parameters, trial.configuration)},
               {"outcome", name(trial.outcome)},
               {"detail", trial.detail},
@@ -51,6 +60,7 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
   }
   if (trial.outcome == Outcome::kOk) {
     object["ci95_us"] = {trial.measurement.ci95_low_us, trial.measurement.ci95_high_us};
+    add_reached(object, objective, trial.measurement);
   }
   return object;
 }
@@ -58,14 +68,16 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
 /// Where its time is from: the final round decides, and who lost a race has few samples.
 std::string round_name(const Trial& trial) { return trial.final_round ? "final" : trial.measurement.raced_out ? "raced" : "search"; }
 
-std::string best_text(const std::vector<Parameter>& parameters, const std::vector<const Trial*>& right, std::size_t top) {
-  std::vector<std::vector<std::string>> rows{{"  time", "of best", "round", "registers", "spills", "configuration"}};
+std::string best_text(const std::vector<Parameter>& parameters, const Objective& objective, const std::vector<const Trial*>& right,
+                      std::size_t top) {
+  std::vector<std::vector<std::string>> rows{
+      {objective.is_time() ? "  time" : "  " + described(objective), "of best", "round", "registers", "spills", "configuration"}};
   for (const Trial* trial : right) {
     if (rows.size() > top) {
       break;
     }
-    rows.push_back({"  " + duration(trial->measurement.median_us),
-                    fmt::format("{:.2f}x", trial->measurement.median_us / right.front()->measurement.median_us), round_name(*trial),
+    rows.push_back({"  " + reached_text(objective, trial->measurement),
+                    fmt::format("{:.2f}x", value_of(objective, *trial) / value_of(objective, *right.front())), round_name(*trial),
                     std::to_string(trial->resources.registers), std::to_string(trial->resources.spill_bytes),
                     text(parameters, trial->configuration)});
   }
@@ -74,7 +86,7 @@ std::string best_text(const std::vector<Parameter>& parameters, const std::vecto
 
 /// How close to the best the best configuration with each value comes: values that are far off can go, parameters that tell nothing as
 /// well.
-std::string values_text(const std::vector<Parameter>& parameters, const std::vector<const Trial*>& right) {
+std::string values_text(const std::vector<Parameter>& parameters, const Objective& objective, const std::vector<const Trial*>& right) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     std::vector<std::string> row{"  " + parameters[i].name};
@@ -82,7 +94,7 @@ std::string values_text(const std::vector<Parameter>& parameters, const std::vec
       const auto best = std::ranges::find(right, value, [i](const Trial* trial) { return trial->configuration.values.at(i); });
       row.push_back(fmt::format(
           "{}: {}", text(parameters[i], value),
-          best == right.end() ? "-" : fmt::format("{:.2f}x", (*best)->measurement.median_us / right.front()->measurement.median_us)));
+          best == right.end() ? "-" : fmt::format("{:.2f}x", value_of(objective, **best) / value_of(objective, *right.front()))));
     }
     rows.push_back(std::move(row));
   }
@@ -132,6 +144,7 @@ Json json(const SessionInfo& session) {
           {"budget", session.budget},
           {"fix", restriction_text(session)},
           {"likely", name(likely_of(session))},
+          {"objective", session.purpose.objective},
           {"trials", session.trials},
           {"best_us", session.best_us ? Json(*session.best_us) : Json(nullptr)},
           {"seconds", session.elapsed_seconds},
@@ -141,22 +154,24 @@ Json json(const SessionInfo& session) {
 
 Output report(const SessionInfo& session, const std::vector<Parameter>& parameters, const std::vector<Trial>& trials,
               const std::vector<Control>& controls, std::size_t top) {
+  const Objective objective = objective_of(session.purpose);
   Output output{.json = json(session), .text = ""};
   const std::vector<DeviceShare> devices = device_shares(split_device_ids(session.device_id), trials, controls);
   output.json["devices"] = json(devices);
   output.json["results"] = Json::array();
   for (const Trial& trial : trials) {
-    output.json["results"].push_back(trial_json(parameters, trial));
+    output.json["results"].push_back(trial_json(parameters, objective, trial));
   }
   const std::string fixed = restriction_text(session);
-  output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}{}{}\n", session.id,
+  output.text = fmt::format("session {}: {} {} {} on {} ({})\n{}: {} trials in {:.1f} s by {}, seed {}, budget {}{}{}{}\n", session.id,
                             session.kernel, session.dtypes, text(session.problem.shape), session.device_id, session.product,
                             state_name(session), session.trials, session.elapsed_seconds, session.strategy, session.seed, session.budget,
                             fixed.empty() ? "" : fmt::format(", with {}", fixed),
-                            likely_of(session) == Likely::kFirst ? "" : fmt::format(", --likely {}", name(likely_of(session))));
+                            likely_of(session) == Likely::kFirst ? "" : fmt::format(", --likely {}", name(likely_of(session))),
+                            objective.is_time() ? "" : fmt::format(", --objective {}", session.purpose.objective));
   output.text += devices_text(devices);
-  if (const std::vector<const Trial*> right = ranked(trials); !right.empty()) {
-    output.text += best_text(parameters, right, top) + values_text(parameters, right);
+  if (const std::vector<const Trial*> right = ranked(objective, trials); !right.empty()) {
+    output.text += best_text(parameters, objective, right, top) + values_text(parameters, objective, right);
   }
   output.text += too_slow_text(trials) + failures_text(parameters, trials);
   return output;

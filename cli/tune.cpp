@@ -103,6 +103,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
               {"fix", fixed},
               {"given", given_json(request.measure.given)},
               {"accuracy_bound", request.measure.max_error > 0.0 ? Json(request.measure.max_error) : Json()},
+              {"objective", name(request.measure.objective)},
               {"likely", name(request.likely)},
               {"store", store_name(store)},
               {"space",
@@ -134,6 +135,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
   if (report.default_measured) {
     object["default"] = {{"config", json(parameters, report.default_measured->configuration)},
                          {"time_us", report.default_measured->measurement.median_us}};
+    add_reached(object["default"], request.measure.objective, report.default_measured->measurement);
   }
   if (report.best) {
     const Measurement& measured = report.best->measurement;
@@ -145,12 +147,14 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
                       {"breaks", broken_json(report.broken)},
                       {"gflops", reached.gflops},
                       {"gbytes_per_second", reached.gbytes_per_second}};
+    add_reached(object["best"], request.measure.objective, measured);
   }
   object["tied"] = Json::array();
   for (const Measured& tied : report.tied) {
     object["tied"].push_back({{"config", json(parameters, tied.configuration)},
                               {"time_us", tied.measurement.median_us},
                               {"ci95_us", {tied.measurement.ci95_low_us, tied.measurement.ci95_high_us}}});
+    add_reached(object["tied"].back(), request.measure.objective, tied.measurement);
   }
   object["device_state"] = {
       {"sm_clock_mhz", report.readings.sm_clock_mhz},         {"memory_clock_mhz", report.readings.memory_clock_mhz},
@@ -161,6 +165,7 @@ Json report_json(const TuneRequest& request, const TuneReport& report, const std
     const Record& record = *report.faster_record;
     object["faster_record"] = {
         {"config", json(parameters, record.configuration)}, {"time_us", record.measurement.median_us}, {"session", record.session}};
+    add_reached(object["faster_record"], request.measure.objective, record.measurement);
   }
   return object;
 }
@@ -183,13 +188,15 @@ std::string kept_text(const TuneRequest& request, const TuneReport& report, cons
   }
   const std::string reached = rate_text(rates(request.spec, request.problem, report.best->measurement.median_us));
   std::string lines = reached.empty() ? "" : fmt::format("rate     {}\n", reached);
+  const std::string_view gain = request.measure.objective.is_time() ? "speedup" : "gain   ";
   if (!report.faster_record) {
-    return lines + fmt::format("speedup  {:.2f}x, stored in {} (session {})\n", report.speedup, store_name(store), report.session);
+    return lines + fmt::format("{}  {:.2f}x, stored in {} (session {})\n", gain, report.speedup, store_name(store), report.session);
   }
   const Record& record = *report.faster_record;
-  lines += fmt::format("speedup  {:.2f}x, in {} as session {}\n", report.speedup, store_name(store), report.session);
+  lines += fmt::format("{}  {:.2f}x, in {} as session {}\n", gain, report.speedup, store_name(store), report.session);
   return lines + fmt::format("record   remains that of session {}, which is not clearly slower: {}, {}\n", record.session,
-                             duration(record.measurement.median_us), text(request.spec.parameters, record.configuration));
+                             reached_text(request.measure.objective, record.measurement),
+                             text(request.spec.parameters, record.configuration));
 }
 
 std::string report_text(const TuneRequest& request, const TuneReport& report, const std::string& fixed,
@@ -201,6 +208,7 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
                        text(report.cartesian), fixed.empty() ? "" : fmt::format(", with {}", fixed));
   lines += given_text(request.measure.given);
   lines += request.measure.max_error > 0.0 ? fmt::format("accuracy results deviate by at most {:g}\n", request.measure.max_error) : "";
+  lines += request.measure.objective.is_time() ? "" : fmt::format("objective {}\n", described(request.measure.objective));
   lines += likely_text(request, report);
   for (const std::string& constraint : report.not_shared) {
     lines += fmt::format("         checked during the search, because no diagram of bounded size represents it: {}\n", constraint);
@@ -217,11 +225,12 @@ std::string report_text(const TuneRequest& request, const TuneReport& report, co
   lines += report.model_not_kept.empty() ? "" : fmt::format("the strategy's model could not be stored: {}\n", report.model_not_kept);
   std::vector<std::vector<std::string>> rows;
   if (report.default_measured) {
-    rows.push_back({"default", duration(report.default_measured->measurement.median_us),
+    rows.push_back({"default", reached_text(request.measure.objective, report.default_measured->measurement),
                     text(request.spec.parameters, report.default_measured->configuration)});
   }
   if (report.best) {
-    rows.push_back({"best   ", duration(report.best->measurement.median_us), text(request.spec.parameters, report.best->configuration)});
+    rows.push_back({"best   ", reached_text(request.measure.objective, report.best->measurement),
+                    text(request.spec.parameters, report.best->configuration)});
   }
   lines += table(rows) + broken_text(report.broken);
   if (!report.tied.empty()) {
@@ -418,6 +427,7 @@ int tune(int argc, char** argv) {
   add_plugin_option(options);
   add_timing_options(options);
   add_accuracy_option(options);
+  add_objective_option(options);
   add_given_options(options);
   add_range_options(options);
   add_fix_option(options,
@@ -451,6 +461,7 @@ int tune(int argc, char** argv) {
     }
     HONE_ASSIGN(const std::string fixed, text(request.spec.parameters, request.restriction));
     begin_with_shipped(request, request.spec);
+    HONE_TRY(check_objective(request));
     HONE_TRY(space_of(request));  // all that can be wrong with the input is found before the store is opened, let alone made
     const std::filesystem::path path = store_path(arguments);
     HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));

@@ -31,6 +31,8 @@ Result<TuneRequest> find_search(const cxxopts::ParseResult& arguments) {
   request.transfer = arguments.count("no-transfer") == 0;
   HONE_ASSIGN(request.measure, find_timing(arguments));
   HONE_ASSIGN(request.measure.max_error, find_accuracy(arguments));
+  HONE_ASSIGN(const Objective objective, find_objective(arguments));
+  request.measure = settings_for(objective, request.measure);
   request.compile_workers = arguments["compile-workers"].as<std::uint16_t>();
   return request;
 }

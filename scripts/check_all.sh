@@ -9,7 +9,7 @@ set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$scripts/environment.sh"
 source "$scripts/stages.sh"
-stages=(install floor clang tidy asan tsan coverage fuzz python)
+stages=(install floor clang tidy asan tsan coverage fuzz python docs pages)
 jobs=$(nproc)
 mapfile -t fuzzers < <(sed -n 's/^hone_add_fuzz_target(\([a-z_]*\).*/\1/p' "$scripts/../tests/fuzz/CMakeLists.txt")
 
@@ -23,7 +23,7 @@ run_tests_of() {
 }
 
 stage_install() {
-  : "packages of the distribution, clang, gcovr, PostgreSQL's server"
+  : "packages of the distribution, clang, gcovr, PostgreSQL's server, a browser"
   "$scripts/install_dependencies.sh"
   "$scripts/install_checkers.sh"
 }
@@ -77,6 +77,18 @@ stage_python() {
   python3 -m venv build-python-check
   build-python-check/bin/pip install ".[test]" pandas
   (cd python/tests && HONE_LONG_TESTS=1 ../../build-python-check/bin/python -m pytest -p no:cacheprovider .)
+}
+stage_docs() {
+  : "the documentation as a site, without a warning, with a search that needs no network"
+  needs floor
+  scripts/docs.sh build-ci/bin/hone
+}
+stage_pages() {
+  : "reports and the site in a browser: no error, nothing from the network, no serious finding of axe-core"
+  needs floor
+  scripts/pages.sh build-ci/bin/hone
+  needs docs
+  .cache/pages/bin/python tests/pages/pages_test.py index.html report.html objectives.html json.html --site build-docs --search energy=objectives.html
 }
 
 run_stages "$@"

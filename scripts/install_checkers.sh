@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what checks Hone and is not needed to build it: scripts/install_checkers.sh [format] [clang] [coverage] [postgres], all without an argument.
+# Installs what checks Hone and is not needed to build it: scripts/install_checkers.sh [format] [clang] [coverage] [postgres] [pages], all without an argument.
 # Asks nothing; installs only what is missing. Versions are pinned, so that each machine gives the same answer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -36,12 +36,13 @@ format() {
 clang() { { command -v "clang++-$clang" && command -v "clang-tidy-$clang"; } >/dev/null || apt_install "clang-$clang" "clang-tidy-$clang" "libclang-rt-$clang-dev"; }
 coverage() { wheel gcovr "$gcovr" gcovr; }
 postgres() { { command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || apt_install postgresql; }
+pages() { command -v chromium >/dev/null || apt_install chromium; }
 
-for what in "${@:-format clang coverage postgres}"; do
+for what in "${@:-format clang coverage postgres pages}"; do
   for one in $what; do
     case $one in
-      format | clang | coverage | postgres) "$one" ;;
-      *) echo "install_checkers.sh: no checker '$one'; there are format, clang, coverage and postgres" >&2 && exit 2 ;;
+      format | clang | coverage | postgres | pages) "$one" ;;
+      *) echo "install_checkers.sh: no checker '$one'; there are format, clang, coverage, postgres and pages" >&2 && exit 2 ;;
     esac
   done
 done

@@ -55,8 +55,16 @@ Record measured(const Table& table, const Row& row) {
   record.measurement.ci95_low_us = real_of(table, row, "ci95_low_us");
   record.measurement.ci95_high_us = real_of(table, row, "ci95_high_us");
   record.measurement.by_graph = number_of(table, row, "by_graph") != 0;
+  if (const auto* const samples = std::get_if<std::vector<std::byte>>(&row[table.at("samples")])) {
+    record.measurement.samples_us = samples_from_bytes(*samples);
+  }
+  if (const auto* const energy = std::get_if<double>(&row[table.at("energy_j")])) {
+    record.measurement.energy_j = Figure{*energy, real_of(table, row, "energy_low_j"), real_of(table, row, "energy_high_j")};
+  }
   return record;
 }
+
+Objective objective_of(const Table& table, const Row& row) { return hone::objective_of({.objective = text_of(table, row, "objective")}); }
 
 /// The newest row of each key, of a table with generations.
 std::string newest(const Table& table, const Names& key, std::string_view where) {
@@ -202,7 +210,8 @@ class Merger {
       const bool withdrawn = text_of(stated, other, "state") == "withdrawn";
       const bool same = text_of(stated, other, "configuration") == text_of(table, row, "configuration");
       const bool here = same && number_of(stated, other, "session") == number_of(table, row, "session");
-      wins = wins && !here && !(same && withdrawn) && (withdrawn || stands || replaces(measured(table, row), measured(stated, other)));
+      wins = wins && !here && !(same && withdrawn) &&
+             (withdrawn || stands || replaces(measured(table, row), measured(stated, other), objective_of(table, row)));
       stands = stands || !withdrawn;
       return {};
     }));
@@ -290,7 +299,7 @@ class Merger {
             return own.has_value();
           }
           HONE_ASSIGN(const std::optional<Record> other, record_of(table, *standing));
-          return !other || replaces(*own, *other);
+          return !other || replaces(*own, *other, objective_of(table, row));
         },
         added);
   }

@@ -21,12 +21,14 @@ Json measured_json(const SessionStudy& study, const std::optional<std::size_t>& 
     return nullptr;
   }
   const Trial& one = study.trials[*trial];
-  return {{"trial", *trial + 1},
-          {"config", cli::json(study.parameters, one.configuration)},
-          {"time_us", one.measurement.median_us},
-          {"ci95_us", {one.measurement.ci95_low_us, one.measurement.ci95_high_us}},
-          {"samples", one.measurement.samples_us.size()},
-          {"resources", cli::json(one.resources)}};
+  Json object{{"trial", *trial + 1},
+              {"config", cli::json(study.parameters, one.configuration)},
+              {"time_us", one.measurement.median_us},
+              {"ci95_us", {one.measurement.ci95_low_us, one.measurement.ci95_high_us}},
+              {"samples", one.measurement.samples_us.size()},
+              {"resources", cli::json(one.resources)}};
+  add_reached(object, study.objective, one.measurement);
+  return object;
 }
 
 Json known(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -190,13 +192,14 @@ std::string csv_row(const SessionStudy& study, std::size_t i, const std::vector<
                          ? ""
                          : field(text(*at, trial.configuration.values.at(static_cast<std::size_t>(at - study.parameters.begin())))));
   }
-  fields.insert(fields.end(), {std::string(name(trial.outcome)), timed ? number(trial.measurement.median_us) : "",
-                               timed ? number(trial.measurement.ci95_low_us) : "", timed ? number(trial.measurement.ci95_high_us) : "",
-                               std::to_string(trial.measurement.samples_us.size()), trial.measurement.raced_out ? "1" : "0",
-                               trial.final_round ? "1" : "0", number(trial.seconds.compile), number(trial.seconds.validate),
-                               number(trial.seconds.time), number(trial.seconds.overhead), std::to_string(trial.resources.registers),
-                               std::to_string(trial.resources.spill_bytes), std::to_string(trial.resources.shared_bytes),
-                               number(trial.resources.occupancy), number(trial.readings.sm_clock_mhz), field(trial.detail)});
+  fields.insert(fields.end(),
+                {std::string(name(trial.outcome)), timed ? number(trial.measurement.median_us) : "",
+                 timed ? number(trial.measurement.ci95_low_us) : "", timed ? number(trial.measurement.ci95_high_us) : "",
+                 std::to_string(trial.measurement.samples_us.size()), trial.measurement.raced_out ? "1" : "0",
+                 trial.final_round ? "1" : "0", number(trial.seconds.compile), number(trial.seconds.validate), number(trial.seconds.time),
+                 number(trial.seconds.overhead), std::to_string(trial.resources.registers), std::to_string(trial.resources.spill_bytes),
+                 std::to_string(trial.resources.shared_bytes), number(trial.resources.occupancy), number(trial.readings.sm_clock_mhz),
+                 trial.measurement.energy_j ? number(trial.measurement.energy_j->value) : "", field(trial.detail)});
   return fmt::format("{}\r\n", fmt::join(fields, ","));
 }
 
@@ -229,6 +232,10 @@ Json json(const SessionStudy& study) {
   for (const report::LimitStudy& limit : study.limits) {
     object["limits"].push_back({{"trial", limit.trial + 1}, {"limit", cli::json(limit.place)}, {"resident", cli::json(limit.occupancy)}});
   }
+  object["front"] = Json::array();
+  for (const std::size_t i : study.front) {
+    object["front"].push_back(measured_json(study, i));
+  }
   object["search"] = search_json(study);
   object["importance"] = importance_json(study);
   object["expectations"] = expectations_json(study);
@@ -247,7 +254,7 @@ std::string csv(std::span<const SessionStudy> studies) {
   }
   text +=
       ",outcome,time_us,ci95_low_us,ci95_high_us,samples,raced_out,final_round,compile_seconds,validate_seconds,time_seconds,"
-      "overhead_seconds,registers,spill_bytes,shared_bytes,occupancy,sm_clock_mhz,detail\r\n";
+      "overhead_seconds,registers,spill_bytes,shared_bytes,occupancy,sm_clock_mhz,energy_j,detail\r\n";
   for (const SessionStudy& study : studies) {
     for (std::size_t i = 0; i < study.trials.size(); ++i) {
       text += csv_row(study, i, names);

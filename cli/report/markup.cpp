@@ -25,7 +25,8 @@ figure { margin: .9rem 0; } figcaption { font-size: .88rem; margin-top: .35rem; 
 svg { display: block; width: 100%; height: auto; }
 .panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(15.5rem, 1fr)); gap: .4rem .8rem; } .panels figure { margin: 0; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; margin: .7rem 0; min-width: 55%; }
-caption { text-align: left; font-size: .88rem; padding-bottom: .3rem; }
+caption { text-align: left; font-size: .88rem; padding-bottom: .3rem; } caption > span { position: sticky; left: 0; display: inline-block;
+  max-width: min(50rem, calc(100vw - 4.5rem)); }
 th, td { padding: .28rem 0 .28rem 1.1rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; color: var(--quiet); } tbody th { font-weight: 400; color: var(--ink); }
 th.text, td.text, th:first-child { text-align: left; white-space: normal; } th:first-child { padding-left: 0; } td.text { min-width: 6rem; }
@@ -60,9 +61,9 @@ std::string cell(const Table& table, std::size_t column, const std::string& text
 }  // namespace
 
 std::string html(const Table& table) {
-  std::string text =
-      fmt::format("<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"{}\"><table><caption>{}</caption>\n<thead><tr>",
-                  escaped(table.caption), escaped(table.caption));
+  std::string text = fmt::format(
+      "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"{}\"><table><caption><span>{}</span></caption>\n<thead><tr>",
+      escaped(table.caption), escaped(table.caption));
   for (std::size_t column = 0; column < table.header.size(); ++column) {
     text += cell(table, column, table.header[column], "th", "col");
   }

@@ -27,6 +27,7 @@ std::vector<Section> sections_of(const SessionStudy& study, const Detail& detail
           {"expectations", "What the author expected", expectations_section(study)},
           {"failures", "What failed", failures_section(study)},
           {"seconds", "Where the seconds went", seconds_section(study)},
+          {"energy", "Time against energy", energy_section(study)},
           {"limits", "How far from the limit", limits_section(study)},
           {"noise", "Noise and the device", noise_section(study, detail)},
           {"use", "Use it, and repeat it", use_section(study)}};
@@ -101,6 +102,7 @@ std::vector<std::pair<std::string, std::string>> picture_files(std::span<const S
       add(fmt::format("{}values{}", prefix, ++i), values_picture(study, *parameter));
     }
     add(prefix + "stages", stages_picture(study));
+    add(prefix + "energy", energy_picture(study));
     add(prefix + "samples", samples_picture(study));
     add(prefix + "clock", clock_picture(study));
   }

@@ -30,6 +30,19 @@ std::string time_label(double microseconds) {
                               : fmt::format("{:g} s", microseconds / 1e6);
 }
 
+/// What a trial reached of the session's objective; its time where it lacks that.
+Figure reached(const SessionStudy& study, std::size_t trial) {
+  const Measurement& one = measured(study, trial);
+  return study.objective.of(one).value_or(Figure{one.median_us, one.ci95_low_us, one.ci95_high_us});
+}
+
+std::string reached_label(const SessionStudy& study, double value) {
+  return study.objective.needs_energy() ? objective_text(study.objective, value) : time_text(value);
+}
+
+std::string energy_axis(double value) { return objective_text({Objective::Kind::kEnergy}, value); }
+std::string edp_axis(double value) { return objective_text({Objective::Kind::kEdp}, value); }
+
 /// Cut so that it fits into about so many pixels.
 std::string shortened(const std::string& text, double pixels) {
   const auto most = static_cast<std::size_t>(pixels / 6.4);
@@ -150,30 +163,34 @@ std::optional<Svg> answer_picture(const SessionStudy& study) {
   }
   double most = 0.0;
   for (const std::size_t i : finalists) {
-    most = std::max(most, measured(study, i).ci95_high_us);
+    most = std::max(most, reached(study, i).high);
   }
   constexpr double kBar = 26.0, kRow = 38.0, kLeft = 120.0;
   const double bottom = 8.0 + kRow * static_cast<double>(finalists.size());
-  std::string label = "Time of the default and of the winner:";
+  std::string label = study.objective.is_time() ? "Time of the default and of the winner:"
+                                                : fmt::format("The default and the winner, {}:", described(study.objective));
   Svg svg(kWidth, bottom + 26.0, [&] {
     for (const std::size_t i : finalists) {
-      label += fmt::format(" {} {};", finalist_name(study, i), time_text(measured(study, i).median_us));
+      label += fmt::format(" {} {};", finalist_name(study, i), reached_label(study, reached(study, i).value));
     }
     return label;
   }());
   const Scale x{.low = 0.0, .high = most * 1.02, .from = kLeft, .to = kWidth - 120.0};
-  svg.x_axis(x, 4.0, bottom, 6, time_label);
+  svg.x_axis(x, 4.0, bottom, 6,
+             study.objective.kind == Objective::Kind::kEnergy ? energy_axis
+             : study.objective.needs_energy()                 ? edp_axis
+                                                              : time_label);
   for (std::size_t row = 0; row < finalists.size(); ++row) {
     const std::size_t i = finalists[row];
-    const Measurement& one = measured(study, i);
+    const Figure one = reached(study, i);
     const double y = 10.0 + kRow * static_cast<double>(row), middle = y + kBar / 2.0;
     const std::string_view look = study.winner == i ? "bar" : study.standard == i ? "bar-standard" : "bar-soft";
-    svg.rect(kLeft, y, x(one.median_us) - kLeft, kBar, look, config_text(study, study.trials[i]));
-    svg.line(x(one.ci95_low_us), middle, x(one.ci95_high_us), middle, "whisker");
-    svg.line(x(one.ci95_low_us), middle - 5.0, x(one.ci95_low_us), middle + 5.0, "whisker");
-    svg.line(x(one.ci95_high_us), middle - 5.0, x(one.ci95_high_us), middle + 5.0, "whisker");
+    svg.rect(kLeft, y, x(one.value) - kLeft, kBar, look, config_text(study, study.trials[i]));
+    svg.line(x(one.low), middle, x(one.high), middle, "whisker");
+    svg.line(x(one.low), middle - 5.0, x(one.low), middle + 5.0, "whisker");
+    svg.line(x(one.high), middle - 5.0, x(one.high), middle + 5.0, "whisker");
     svg.text(kLeft - 10.0, middle + 4.0, finalist_name(study, i), Anchor::kEnd, study.winner == i ? "strong" : "name");
-    svg.text(x(one.ci95_high_us) + 10.0, middle + 4.0, time_text(one.median_us), Anchor::kStart, study.winner == i ? "strong" : "name");
+    svg.text(x(one.high) + 10.0, middle + 4.0, reached_label(study, one.value), Anchor::kStart, study.winner == i ? "strong" : "name");
   }
   return svg;
 }

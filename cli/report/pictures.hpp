@@ -36,6 +36,8 @@ std::optional<Svg> stages_picture(const report::SessionStudy& study);
 std::optional<Svg> samples_picture(const report::SessionStudy& study);
 /// The clock over the trials.
 std::optional<Svg> clock_picture(const report::SessionStudy& study, const Detail& detail = {});
+/// Time against energy of each trial that has both, and the front.
+std::optional<Svg> energy_picture(const report::SessionStudy& study);
 /// The speedup of each session.
 std::optional<Svg> sessions_picture(std::span<const report::SessionStudy> studies);
 

@@ -24,6 +24,13 @@ std::string interval_text(const Measurement& one) {
   return fmt::format("{} to {}", time_text(one.ci95_low_us), time_text(one.ci95_high_us));
 }
 
+/// What a trial reached of the session's objective: its time, or "4.56 mJ in 84.21 µs".
+std::string reached_words(const SessionStudy& study, const Trial& trial) {
+  const std::string time = time_text(trial.measurement.median_us);
+  const std::optional<Figure> reached = study.objective.of(trial.measurement);
+  return study.objective.is_time() || !reached ? time : fmt::format("{} in {}", objective_text(study.objective, reached->value), time);
+}
+
 std::string optional_time(const std::optional<double>& time) { return time ? time_text(*time) : "not measured"; }
 
 /// "3 trials", "1 trial"
@@ -44,6 +51,16 @@ Table finalists_table(const SessionStudy& study) {
     }
     table.rows.push_back({finalist_name(study, i), config_text(study, study.trials[i]), time_text(one.median_us), interval_text(one),
                           std::to_string(one.samples_us.size())});
+    if (!study.objective.is_time()) {
+      const std::optional<Figure> reached = study.objective.of(one);
+      const auto shown = [&](double value) { return objective_text(study.objective, value); };
+      table.rows.back().insert(table.rows.back().end(),
+                               {reached ? shown(reached->value) : "not measured",
+                                reached ? fmt::format("{} to {}", shown(reached->low), shown(reached->high)) : ""});
+    }
+  }
+  if (!study.objective.is_time()) {
+    table.header.insert(table.header.end(), {described(study.objective), "its interval"});
   }
   return table;
 }
@@ -52,15 +69,18 @@ std::string hero(const SessionStudy& study) {
   const bool clear = study.standard && is_clear(study) && !default_won(study);
   const std::string figure = !study.winner         ? "none"
                              : study.speedup > 0.0 ? factor_text(study.speedup)
-                                                   : time_text(winner_of(study).measurement.median_us);
+                                                   : reached_words(study, winner_of(study));
   return fmt::format("<div class=\"hero\"><span class=\"figure{}\">{}</span><span class=\"words\">{}</span></div>\n", clear ? "" : " even",
                      escaped(figure), escaped(answer_text(study)));
 }
 
 std::string rate_words(const SessionStudy& study) {
-  std::string text = study.winner_gflops ? fmt::format("{:.4g} GFLOP/s", *study.winner_gflops) : "";
+  const auto shown = [](double giga, std::string_view unit) {
+    return giga < 1e3 ? fmt::format("{:.4g} G{}", giga, unit) : fmt::format("{:.4g} T{}", giga / 1e3, unit);
+  };
+  std::string text = study.winner_gflops ? shown(*study.winner_gflops, "FLOP/s") : "";
   if (study.winner_gbytes_per_second) {
-    text += fmt::format("{}{:.4g} GB/s", text.empty() ? "" : ", ", *study.winner_gbytes_per_second);
+    text += (text.empty() ? "" : ", ") + shown(*study.winner_gbytes_per_second, "B/s");
   }
   return text;
 }
@@ -74,9 +94,16 @@ std::vector<std::pair<std::string, std::string>> answer_facts(const SessionStudy
   pairs.emplace_back("its time", fmt::format("{} (95 % confidence: {}, {})", time_text(winner_of(study).measurement.median_us),
                                              interval_text(winner_of(study).measurement),
                                              counted(winner_of(study).measurement.samples_us.size(), "sample")));
+  if (const std::optional<Figure> reached = study.objective.of(winner_of(study).measurement); reached && !study.objective.is_time()) {
+    pairs.emplace_back("minimized",
+                       fmt::format("{}: {} (95 % confidence: {} to {}). The pictures of the search show times", described(study.objective),
+                                   objective_text(study.objective, reached->value), objective_text(study.objective, reached->low),
+                                   objective_text(study.objective, reached->high)));
+  }
   if (study.standard && !default_won(study)) {
-    pairs.emplace_back("speedup", fmt::format("between {} and {}, from the ends of both intervals", factor_text(study.speedup_low),
-                                              factor_text(study.speedup_high)));
+    pairs.emplace_back(
+        study.objective.is_time() ? "speedup" : "gain",
+        fmt::format("between {} and {}, from the ends of both intervals", factor_text(study.speedup_low), factor_text(study.speedup_high)));
   }
   pairs.emplace_back("as good as it", study.tied.empty() ? "nothing else that was measured beside it"
                                                          : fmt::format("{} whose intervals overlap: choose among them as you like",
@@ -132,11 +159,11 @@ std::string answer_text(const SessionStudy& study) {
   if (!study.winner) {
     return study.trials.empty() ? "Nothing has been tried yet." : "No configuration was right: see the failures.";
   }
-  const std::string time = time_text(winner_of(study).measurement.median_us);
+  const std::string time = reached_words(study, winner_of(study));
   if (!study.standard) {
     return fmt::format("The best takes {}. The default was not measured, or was not right.", time);
   }
-  const std::string before = time_text(standard_of(study).measurement.median_us);
+  const std::string before = reached_words(study, standard_of(study));
   if (default_won(study)) {
     return fmt::format("The default is the best of what was tried: {}.", time);
   }
@@ -146,13 +173,16 @@ std::string answer_text(const SessionStudy& study) {
   if (!is_clear(study)) {
     return fmt::format("{} instead of {}: the intervals overlap, so this may be no gain at all.", time, before);
   }
-  return fmt::format("faster than the default: {} instead of {}.", time, before);
+  return fmt::format("{} than the default: {} instead of {}.", study.objective.needs_energy() ? "less" : "faster", time, before);
 }
 
 std::string answer_section(const SessionStudy& study) {
   std::string body = hero(study);
   if (const auto svg = answer_picture(study)) {
-    body += figure(*svg, "Bars end at the median; the line at the end is the 95 % confidence interval.");
+    body += figure(*svg,
+                   study.objective.is_time()
+                       ? std::string("Bars end at the median; the line at the end is the 95 % confidence interval.")
+                       : fmt::format("Bars show the {}; the line at the end is its 95 % confidence interval.", described(study.objective)));
   }
   if (study.winner) {
     body += facts(answer_facts(study)) + details("These figures as a table", html(finalists_table(study)));
@@ -200,6 +230,10 @@ std::string expectations_section(const SessionStudy& study) {
                .header = {"expectation", "why", "verdict", "best that meets it", "best that breaks it", "trials that break it"},
                .rows = {},
                .words = {1, 2}};
+  // Of a kernel with many, most are right, and those that are not are what the reader came for.
+  constexpr std::size_t kFew = 6;
+  Table right = tested;
+  right.caption = "Expectations that the trials bear out";
   Table untested{.caption = "Expectations that nothing was tried against", .header = {"expectation", "why"}, .rows = {}, .words = {1}};
   for (const Verdict verdict : {Verdict::kWrong, Verdict::kNoDifference, Verdict::kRight, Verdict::kUntested}) {
     for (const report::ExpectationStudy& one : study.expectations) {
@@ -211,18 +245,24 @@ std::string expectations_section(const SessionStudy& study) {
         untested.rows.push_back({text, one.expectation.comment});
         continue;
       }
+      Table& table = verdict == Verdict::kRight ? right : tested;
       if (one.broken_by_winner) {
-        tested.strong.push_back(tested.rows.size());
+        table.strong.push_back(table.rows.size());
       }
-      tested.rows.push_back({text, one.expectation.comment,
-                             std::string(name(verdict)) + (one.broken_by_winner ? ": the winner breaks it" : ""),
-                             optional_time(one.best_meeting_us), optional_time(one.best_breaking_us), std::to_string(one.breaking)});
+      table.rows.push_back({text, one.expectation.comment,
+                            std::string(name(verdict)) + (one.broken_by_winner ? ": the winner breaks it" : ""),
+                            optional_time(one.best_meeting_us), optional_time(one.best_breaking_us), std::to_string(one.breaking)});
     }
   }
   std::string body = paragraph(
       "Expectations (likely in the kernel file) order a search and forbid nothing. Wrong: something that breaks it is "
       "faster by more than 1 % than anything that meets it. Right: what breaks it is slower.");
+  tested.caption = right.rows.empty() ? tested.caption : "Expectations that are wrong or make no difference";
   body += tested.rows.empty() ? "" : html(tested);
+  if (!right.rows.empty()) {
+    body += right.rows.size() <= kFew ? html(right)
+                                      : details(counted(right.rows.size(), "expectation") + " that the trials bear out", html(right));
+  }
   const std::string summary = counted(untested.rows.size(), "expectation") + " that the trials do not test";
   return untested.rows.empty() ? body : body + details(summary, html(untested));
 }
@@ -260,7 +300,8 @@ std::string use_section(const SessionStudy& study) {
   std::string body;
   if (!replayed) {
     const std::string problem =
-        fmt::format("{} --shape {} --dtype {} --device {}", session.kernel, text(session.problem.shape), session.dtypes, session.device_id);
+        fmt::format("{} --shape {} --dtype {} --device {}{}", session.kernel, text(session.problem.shape), session.dtypes,
+                    session.device_id, study.objective.is_time() ? "" : " --objective " + session.purpose.objective);
     if (study.winner) {
       body += paragraph(
           "The store serves what it holds for this problem (--store FILE, where it is not the usual one); a kernel of your own is given by "

@@ -23,6 +23,8 @@ std::string failures_section(const report::SessionStudy& study);
 std::string seconds_section(const report::SessionStudy& study);
 /// How far the finalists are from what the device allows.
 std::string limits_section(const report::SessionStudy& study);
+/// Time against energy, where both were measured.
+std::string energy_section(const report::SessionStudy& study);
 std::string noise_section(const report::SessionStudy& study, const Detail& detail);
 /// How to use the winner, and how to repeat the session.
 std::string use_section(const report::SessionStudy& study);

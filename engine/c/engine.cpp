@@ -73,6 +73,7 @@ Result<EngineOptions> options_of(const hone_engine_options& given) {
   options.check_one_in = given.check_one_in;
   options.on_check = told(given.on_check, given.on_check_data);
   options.record_workload = text_or_empty(given.record_workload);
+  options.objective = given.objective == nullptr || *given.objective == '\0' ? options.objective : given.objective;
   return options;
 }
 

@@ -81,6 +81,8 @@ Result<TuneRequest> request_of(const hone_engine& engine, const hone_tuning_opti
   request.resume = options.fresh == 0;
   request.transfer = options.no_transfer == 0;
   request.measure.max_error = engine.options.max_error;
+  HONE_ASSIGN(const Objective objective, parse_objective(engine.options.objective));
+  request.measure = settings_for(objective, request.measure);
   request.on_progress = teller(options, stop);
   request.stop = stop.get_token();
   request.keep_best = true;

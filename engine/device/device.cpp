@@ -31,6 +31,14 @@ Result<Counters> Device::count(const TimeRequest& /*request*/) {
   return Error{ErrorCode::kUnavailable, "device " + info().id + " has no counters that Hone can read"};
 }
 
+Result<EnergyReading> Device::energy() { return Error{ErrorCode::kUnavailable, "device " + info().id + " has no energy counter"}; }
+
+Result<void> DevicePlugin::check_energy_counter(const DeviceInfo& info) const {
+  return Error{ErrorCode::kUnavailable, fmt::format("device {} has no energy counter: --objective time and percentiles of time (p99) need "
+                                                    "none",
+                                                    info.id)};
+}
+
 Spots spots_of_run(std::uint64_t seed, std::uint64_t run) {
   // Every element of small outputs, of large ones enough to see what leaves a thousandth of its work undone: the traffic is that of half a
   // mebibyte. In other runs fewer, so that most of what a kernel could look at to see whether it has been here is right.

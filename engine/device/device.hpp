@@ -102,6 +102,13 @@ class CallGraph {
   virtual Result<TimedRuns> time(int samples, std::uint64_t seed) = 0;
 };
 
+/// What a device's energy counter says.
+struct EnergyReading {
+  double joules = 0.0;             ///< since some moment that stays the same while the device is open
+  double seconds = 0.0;            ///< when it was read, by a clock that starts at any moment
+  double resolution_joules = 0.0;  ///< the step in which the counter counts
+};
+
 /// A tool that watches trials and sees what a validation cannot: reads out of bounds, undefined behaviour, races. A worker runs under it,
 /// several times as slow.
 struct Sanitizer {
@@ -146,6 +153,9 @@ class Device : public LaunchDevice {
   /// here (what refused them, and what to do); kLaunch, a run failed.
   virtual Result<Counters> count(const TimeRequest& request);
   virtual Readings readings() = 0;
+  /// Reads the energy counter. A counter may be brought up to date seldom, every tenth of a second, say: who measures with it waits for its
+  /// steps. Errors: kUnavailable, there is none (as there is unless it is overridden), or it cannot be read here.
+  virtual Result<EnergyReading> energy();
   /// Every access that leaves an allocation is found, one by one byte, for a sanitizer watches this process: buffers are then allocated as
   /// long as they are, since guard bands would be memory that may be read.
   [[nodiscard]] virtual bool sees_bounds() const { return false; }
@@ -164,6 +174,8 @@ class DevicePlugin : public LaunchPlugin {
   /// Begins with what measuring on the device will need beside an open one, from a thread beside open(). Who only launches does not call
   /// it. What goes wrong here goes wrong again where it is needed, and is reported there.
   virtual void prepare_to_measure(const DeviceInfo& info) const;
+  /// Whether Device::energy will answer, before the device is opened. Errors: kUnavailable, it will not, why, and what to do.
+  virtual Result<void> check_energy_counter(const DeviceInfo& info) const;
   /// The host's cores that are near the device, by their numbers; empty: all are, or it is not known.
   [[nodiscard]] virtual std::vector<int> cores_near(const DeviceInfo& info) const;
   /// Names of the sanitizers that this family may have here, the one to begin with first.

@@ -48,6 +48,11 @@ struct Resources {
   double occupancy = 0.0;         ///< resident threads / most possible, 0 if not known
 };
 
+/// A value with its 95 % confidence interval.
+struct Figure {
+  double value = 0.0, low = 0.0, high = 0.0;
+};
+
 /// Statistics over the samples of one configuration, in microseconds.
 struct Measurement {
   std::vector<double> samples_us;  ///< every accepted sample, in the order taken
@@ -55,6 +60,8 @@ struct Measurement {
   double ci95_low_us = 0.0, ci95_high_us = 0.0;  ///< of the median, from order statistics
   bool raced_out = false;                        ///< dropped after few samples: clearly slower than the incumbent
   bool by_graph = false;                         ///< each sample is the mean over the calls of a graph; else it is one call
+  /// Joules of one run among many that follow one another; nothing where the objective did not ask for it.
+  std::optional<Figure> energy_j = {};
 };
 
 /// The state of the device around a measurement; fields the device cannot read are 0.

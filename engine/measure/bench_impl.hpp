@@ -101,7 +101,7 @@ struct Bench::Impl {
   Result<std::optional<Measurement>> look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                                           double limit_us);
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                      std::optional<double> incumbent_us, Readings& readings);
+                      std::optional<double> incumbent_us, std::optional<double> rival, Readings& readings);
   Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
   Result<Counters> count(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings);
 
@@ -252,6 +252,26 @@ struct Bench::Impl {
   Result<Samples> accepted(Readings& readings, const std::function<Result<Samples>()>& take);
   /// Whether the timed runs were correct: overwritten elements, damage, and, unless it lost its race, all outputs of the last run.
   Result<Validation> check_timed(const Subject& subject, bool lost);
+
+  // energy.cpp
+  /// Runs that follow one another between two steps of the energy counter.
+  struct EnergyWindow {
+    double joules = 0.0;      ///< of one run, in the mean
+    double resolution = 0.0;  ///< the counter's, as a share of what it counted
+  };
+  /// The windows of one subject so far.
+  struct EnergyWindows {
+    std::vector<double> joules;
+    double resolution = 0.0;
+    [[nodiscard]] std::optional<Figure> estimate() const;
+    [[nodiscard]] bool enough(const MeasureSettings& settings) const;
+  };
+  Result<void> run_back_to_back(const Subject& subject, std::uint64_t runs);
+  Result<void> add_energy_window(Subject& subject, double seconds, EnergyWindows& windows);
+  /// Adds the energy to a measurement. False: it lost its race by it.
+  Result<bool> measure_energy(Subject& subject, const MeasureSettings& settings, std::optional<double> rival, Measurement& measurement);
+  /// Of each finalist that was right so far, a window in turn.
+  Result<void> measure_energies(std::vector<Subject>& subjects, const MeasureSettings& settings, std::vector<Timing>& timed);
 
   // interleaved_timing.cpp
   Result<std::vector<Subject>> warm_up_finalists(std::span<const Finalist> finalists, const MeasureSettings& settings);

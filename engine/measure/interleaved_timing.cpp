@@ -120,6 +120,11 @@ Result<std::vector<Timing>> Bench::Impl::time_interleaved(std::span<const Finali
   for (std::size_t i = 0; i < samples.size(); ++i) {
     timed[i].measurement = summarize(std::move(samples[i]));
     timed[i].measurement.by_graph = subjects[i].graph != nullptr;
+  }
+  if (settings.objective.needs_energy()) {
+    HONE_TRY(measure_energies(subjects, settings, timed));
+  }
+  for (std::size_t i = 0; i < timed.size(); ++i) {
     HONE_TRY(face(subjects[i]));
     if (subjects[i].unmended == 0 && !subjects[i].harm) {
       // They share the buffers: what lies there is a finalist's own only after a run of its own.

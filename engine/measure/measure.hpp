@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/device/objective.hpp"
 #include "engine/device/trial.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/measure/given.hpp"
@@ -49,7 +50,15 @@ struct MeasureSettings {
   /// plus its own rounding. It replaces the default tolerance, not one stated in the file. 0: no such bound.
   double max_error = 0.0;
   Given given = {};  ///< inputs and answers for the problem itself, instead of random inputs and the reference's answers
+  /// What is minimized. One that needs energy measures it after the time, in windows of back-to-back runs.
+  Objective objective = {};
+  /// Least length of such a window. It is longer where the counter's resolution would be more than half a percent of it.
+  double energy_window_seconds = 0.1;
 };
+
+/// With what the objective needs: enough samples for a percentile's interval, and of single calls, since the mean over the calls of a graph
+/// hides the slow ones.
+MeasureSettings settings_for(const Objective& objective, MeasureSettings settings);
 
 /// The values of a validation's inputs.
 enum class InputProfile {
@@ -124,9 +133,11 @@ class Bench {
   Result<std::optional<Measurement>> look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                                           double limit_us);
 
-  /// Times it; `incumbent_us` enables racing.
+  /// Times it, and measures its energy if the objective needs that; `incumbent_us` enables racing, and `rival`, the incumbent's objective,
+  /// racing by energy. Errors: those of Device::energy; kUnavailable, the energy counter stands still.
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                      std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn = nullptr);
+                      std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn = nullptr,
+                      std::optional<double> rival = std::nullopt);
 
   /// Launches it `launches` times, or as often as `seconds` allow (at least 3 times), and checks each result. A defect that shows in
   /// one launch of k is detected with probability 1 - (1 - 1/k)^launches.
@@ -140,7 +151,8 @@ class Bench {
     const LoadedKernel* kernel = nullptr;
     Configuration configuration;
   };
-  /// Times the finalists in rounds, one sample of each in turn in an order shuffled by `seed`, so that drift affects all equally.
+  /// Times the finalists in rounds, one sample of each in turn in an order shuffled by `seed`, so that drift affects all equally. Energy is
+  /// measured in the same way, one window of each in turn.
   Result<std::vector<Timing>> time_interleaved(std::span<const Finalist> finalists, const MeasureSettings& settings, std::uint64_t seed,
                                                Readings& readings, const OnTurn& on_turn = nullptr);
 

@@ -13,7 +13,10 @@ bool is_settled(const std::vector<double>& samples, const MeasureSettings& setti
     return false;
   }
   const Measurement so_far = summarize(samples);
-  return (so_far.ci95_high_us - so_far.ci95_low_us) / 2.0 <= settings.target_relative_ci * so_far.median_us;
+  const std::optional<Figure> percentile =
+      settings.objective.kind == Objective::Kind::kPercentile ? settings.objective.of(so_far) : std::nullopt;
+  const Figure seen = percentile.value_or(Figure{so_far.median_us, so_far.ci95_low_us, so_far.ci95_high_us});
+  return (seen.high - seen.low) / 2.0 <= settings.target_relative_ci * seen.value;
 }
 
 }  // namespace
@@ -30,12 +33,14 @@ int next_batch(const Samples& samples, const MeasureSettings& settings, double e
   }
   const double spent_us = std::max(sampled_us, elapsed_us);
   const double left_us = settings.maximum_seconds * 1e6 * static_cast<double>(samples.size()) - spent_us;
+  // A percentile without an interval is worth nothing: its samples are taken however long they take.
+  const int least = std::max(settings.race_samples, settings.objective.least_samples());
   const bool settled = std::ranges::all_of(samples, [&](const std::vector<double>& of_one) { return is_settled(of_one, settings); });
-  if (settled || (left_us <= 0.0 && taken >= settings.race_samples)) {
+  if (settled || (left_us <= 0.0 && taken >= least)) {
     return 0;
   }
   const double round_us = std::max(spent_us / taken, 1e-3);
-  const double affordable = std::max(1.0, left_us / round_us);
+  const double affordable = std::max({1.0, left_us / round_us, static_cast<double>(least - taken)});
   const int wanted = std::max(0, std::min(taken, settings.maximum_samples - taken));
   return static_cast<int>(std::min(static_cast<double>(wanted), affordable));
 }

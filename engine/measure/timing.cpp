@@ -179,10 +179,10 @@ Result<std::optional<Measurement>> Bench::Impl::look(const LoadedKernel& kernel,
 }
 
 Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                                 std::optional<double> incumbent_us, Readings& readings) {
+                                 std::optional<double> incumbent_us, std::optional<double> rival, Readings& readings) {
   HONE_ASSIGN(Subject timed, ready_subject(kernel, configuration));
   constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin : kUnlimited;
+  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin * settings.objective.time_allowance() : kUnlimited;
   const Clock::time_point warming = Clock::now();
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
   // The incumbent of a short kernel was timed in a graph, and a warm-up run is not.
@@ -212,10 +212,14 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
     lost = fastest(samples[0]) > limit_us && (hopeless || static_cast<int>(samples[0].size()) >= settings.race_samples);
   }
   Timing timing;
-  HONE_ASSIGN(timing.validation, check_timed(timed, lost));
   timing.measurement = summarize(std::move(samples[0]));
-  timing.measurement.raced_out = lost;
   timing.measurement.by_graph = timed.graph != nullptr;
+  if (settings.objective.needs_energy() && !lost && timed.unmended == 0) {
+    HONE_ASSIGN(const bool in_race, measure_energy(timed, settings, rival, timing.measurement));
+    lost = !in_race;
+  }
+  timing.measurement.raced_out = lost;
+  HONE_ASSIGN(timing.validation, check_timed(timed, lost));
   return timing;
 }
 

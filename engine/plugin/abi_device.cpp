@@ -110,6 +110,7 @@ class AbiDevice final : public Device {
     return table_.paint_shared != nullptr ? on_device("paint_shared", table_.paint_shared, pattern) : Result<void>();
   }
   Readings readings() override;
+  Result<EnergyReading> energy() override;
 
  private:
   Result<TimedRuns> time_by_table(const TimeRequest& request);
@@ -189,6 +190,20 @@ Readings AbiDevice::readings() {
     return {};
   }
   return {seen->sm_clock_mhz, seen->memory_clock_mhz, seen->temperature_c, seen->power_w, seen->throttle_reasons, 0};
+}
+
+Result<EnergyReading> AbiDevice::energy() {
+  if (table_.energy == nullptr) {
+    return Device::energy();
+  }
+  InRoom<hone_energy> read;
+  HONE_TRY(on_device("energy", table_.energy, read.get()));
+  const auto is_number = [](double value) { return std::isfinite(value) && value >= 0.0; };
+  if (!is_number(read->joules) || !is_number(read->seconds) || !is_number(read->resolution_joules)) {
+    return device_error(table_, "energy", ErrorCode::kPlugin,
+                        fmt::format("it read {} J at {} s in steps of {} J", read->joules, read->seconds, read->resolution_joules));
+  }
+  return EnergyReading{read->joules, read->seconds, read->resolution_joules};
 }
 
 }  // namespace

@@ -46,6 +46,9 @@ class AbiDevicePlugin final : public DevicePlugin {
 
   Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override { return open_device(table_, info); }
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override { return create_compiler(table_, info); }
+  Result<void> check_energy_counter(const DeviceInfo& info) const override {
+    return table_.energy != nullptr ? Result<void>() : DevicePlugin::check_energy_counter(info);
+  }
 
  private:
   [[nodiscard]] Result<std::vector<DeviceInfo>> enumerate_here() const {

@@ -73,6 +73,24 @@ void set_time(RecordedTrial& trial, const Json& time, std::vector<double> repeat
   trial.samples_us = repeats.empty() ? std::vector{trial.time_us} : std::move(repeats);
 }
 
+/// Joules, by Hone's name or by that of Kernel Tuner's observer of NVML.
+void set_energy(RecordedTrial& trial, const Json& entry) {
+  for (const char* const key : {"energy", "nvml_energy"}) {
+    const double joules = number(entry, key);
+    if (trial.outcome != Outcome::kOk || !is_time(joules)) {
+      continue;
+    }
+    trial.energy_j = Figure{joules, joules, joules};
+    const auto interval = entry.find("energy_ci95");
+    if (interval != entry.end() && interval->is_array() && interval->size() == 2 && (*interval)[0].is_number() &&
+        (*interval)[1].is_number()) {
+      trial.energy_j->low = std::min(joules, (*interval)[0].get<double>());
+      trial.energy_j->high = std::max(joules, (*interval)[1].get<double>());
+    }
+    return;
+  }
+}
+
 Result<std::vector<Json>> values_of(const Json& object, const std::vector<std::string>& names) {
   std::vector<Json> values;
   for (const std::string& name : names) {
@@ -87,9 +105,9 @@ Result<std::vector<Json>> values_of(const Json& object, const std::vector<std::s
 
 /// Whether a record says something else under this name: a parameter of that name stands only in the record's key.
 bool is_said_of_trials(const std::string& name) {
-  constexpr std::array<std::string_view, 11> kSaid{"time",           "times",          "compile_time", "verification_time",
-                                                   "benchmark_time", "framework_time", "registers",    "occupancy",
-                                                   "spill_bytes",    "stack_bytes",    "shared_bytes"};
+  constexpr std::array<std::string_view, 14> kSaid{"time",           "times",     "compile_time", "verification_time", "benchmark_time",
+                                                   "framework_time", "registers", "occupancy",    "spill_bytes",       "stack_bytes",
+                                                   "shared_bytes",   "energy",    "energy_ci95",  "nvml_energy"};
   return std::ranges::find(kSaid, name) != kSaid.end();
 }
 
@@ -129,13 +147,13 @@ Result<std::vector<Json>> cached_values(const std::string& key, const Json& entr
 }
 
 /// What a file was recorded for.
-struct Objective {
+struct FileObjective {
   std::string name = "time";
   bool more_is_better = false;
 };
 
-Result<Objective> objective_of(const Json& root) {
-  Objective objective;
+Result<FileObjective> file_objective(const Json& root) {
+  FileObjective objective;
   if (const auto given = root.find("objective"); given != root.end() && given->is_string() && !given->get<std::string>().empty()) {
     objective.name = given->get<std::string>();
   }
@@ -155,7 +173,7 @@ Result<Objective> objective_of(const Json& root) {
   return objective;
 }
 
-RecordedTrial cached_trial(const Json& entry, const Objective& objective) {
+RecordedTrial cached_trial(const Json& entry, const FileObjective& objective) {
   RecordedTrial trial;
   const auto error = entry.find("__error__");
   const auto time = error != entry.end() && error->is_string() ? error : entry.find("time");
@@ -163,6 +181,7 @@ RecordedTrial cached_trial(const Json& entry, const Objective& objective) {
   if (objective.name == "time" || time == entry.end() || time->is_string()) {
     set_time(trial, time == entry.end() ? Json() : *time, samples(entry, "times", kMicrosecondsPerMillisecond),
              kMicrosecondsPerMillisecond);
+    set_energy(trial, entry);
   } else if (value == entry.end() || !value->is_number()) {
     set_time(trial, fmt::format("no {} in the record", objective.name), {}, 1.0);
   } else {
@@ -199,7 +218,7 @@ Result<Recording> read_kernel_tuner(const Json& root) {
   if (const auto defaults = root.find("defaults"); defaults != root.end()) {
     HONE_ASSIGN(recording.defaults, values_of(*defaults, recording.names));
   }
-  HONE_ASSIGN(const Objective objective, objective_of(root));
+  HONE_ASSIGN(const FileObjective objective, file_objective(root));
   for (const auto& [key, entry] : root["cache"].items()) {
     HONE_ASSIGN(auto values, cached_values(key, entry, recording));
     recording.records.push_back({std::move(values), cached_trial(entry, objective)});

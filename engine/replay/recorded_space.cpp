@@ -198,6 +198,24 @@ const std::string& RecordedSpace::digest() const { return impl_->digest; }
 double RecordedSpace::best_us() const { return impl_->best_us; }
 double RecordedSpace::best_time_us() const { return impl_->best_time_us; }
 
+Result<void> RecordedSpace::check_objective(const Objective& objective) const {
+  const auto has_it = [&objective](const RecordedTrial& trial) {
+    Measurement measurement;
+    measurement.samples_us = trial.samples_us;
+    measurement.energy_j = trial.energy_j;
+    return trial.outcome == Outcome::kOk && objective.of(measurement).has_value();
+  };
+  if (std::ranges::any_of(impl_->trials, has_it)) {
+    return {};
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               objective.needs_energy()
+                   ? fmt::format("recorded space '{}' holds no energies (\"energy\" of an entry, in J), as --objective {} needs", name(),
+                                 hone::name(objective))
+                   : fmt::format("recorded space '{}' has too few samples of each configuration for --objective {}: {} are needed", name(),
+                                 hone::name(objective), objective.least_samples())};
+}
+
 const RecordedTrial* RecordedSpace::find(Count position) const {
   return position < impl_->trials.size() ? &impl_->trials[static_cast<std::size_t>(position)] : nullptr;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/trial.hpp"
+#include "engine/device/objective.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/space/search_space.hpp"
 
@@ -19,6 +19,7 @@ struct RecordedTrial {
   std::vector<double> samples_us;  ///< empty unless kOk, or kTooSlow where the record says how slow
   double time_us =
       0.0;  ///< the record's own figure, which other tools that replay the file go by (Kernel Tuner: the mean); 0 if there is none
+  std::optional<Figure> energy_j = {};  ///< of a run, where the file, recorded for the time, says it, too
   StageSeconds seconds;
   Resources resources;  ///< zeros where the record does not say
 };
@@ -58,6 +59,8 @@ class RecordedSpace {
   /// Other than the file's: two files in different folders may have one name.
   void rename(std::string name);
   [[nodiscard]] const std::string& digest() const;  ///< of the file's bytes: 32 hex digits
+  /// Whether configurations can be compared by an objective. Errors: kInvalidArgument, none of the right ones has what that takes.
+  [[nodiscard]] Result<void> check_objective(const Objective& objective) const;
   /// Null if the position is outside the space.
   [[nodiscard]] const RecordedTrial* find(Count position) const;
   /// The smallest median over the record; infinity if all failed.

@@ -63,6 +63,11 @@ Json trial_json(const std::vector<Parameter>& parameters, const Trial& trial) {
       times.push_back(trial.factor * sample / kMicrosecondsPerMillisecond);
     }
   }
+  if (trial.outcome == Outcome::kOk && trial.measurement.energy_j) {
+    const Figure& energy = *trial.measurement.energy_j;
+    entry["energy"] = energy.value;
+    entry["energy_ci95"] = {energy.low, energy.high};
+  }
   entry["compile_time"] = trial.seconds.compile * kMillisecondsPerSecond;
   entry["verification_time"] = trial.seconds.validate * kMillisecondsPerSecond;
   entry["benchmark_time"] = trial.seconds.time * kMillisecondsPerSecond;

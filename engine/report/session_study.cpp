@@ -11,6 +11,7 @@
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/measure/measure.hpp"
+#include "engine/report/front.hpp"
 #include "engine/space/likely_space.hpp"
 
 namespace hone::report {
@@ -40,7 +41,8 @@ std::optional<std::size_t> find_standard(const SessionSource& source) {
 void find_winner(SessionStudy& study, const std::string& record) {
   const auto order = [&](std::size_t i) {
     const Trial& trial = study.trials[i];
-    return std::tuple(!trial.final_round, trial.measurement.raced_out, trial.measurement.median_us);
+    const std::optional<Figure> reached = study.objective.of(trial.measurement);
+    return std::tuple(!trial.final_round, trial.measurement.raced_out, reached ? reached->value : std::numeric_limits<double>::infinity());
   };
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     if (study.trials[i].outcome == Outcome::kOk && (!study.winner || order(i) < order(*study.winner))) {
@@ -60,20 +62,21 @@ void find_winner(SessionStudy& study, const std::string& record) {
   }
   const Trial& winner = study.trials[*study.winner];
   study.final_round = winner.final_round;
+  const std::optional<Figure> won = study.objective.of(winner.measurement);
   for (std::size_t i = 0; i < study.trials.size(); ++i) {
     const Trial& trial = study.trials[i];
-    if (i != *study.winner && trial.final_round && trial.outcome == Outcome::kOk &&
-        trial.measurement.ci95_low_us <= winner.measurement.ci95_high_us &&
-        winner.measurement.ci95_low_us <= trial.measurement.ci95_high_us) {
+    const std::optional<Figure> reached = study.objective.of(trial.measurement);
+    if (i != *study.winner && trial.final_round && trial.outcome == Outcome::kOk && won && reached && reached->low <= won->high &&
+        won->low <= reached->high) {
       study.tied.push_back(i);
     }
   }
-  std::ranges::sort(study.tied, {}, [&](std::size_t i) { return study.trials[i].measurement.median_us; });
-  if (study.standard) {
-    const Measurement &before = study.trials[*study.standard].measurement, &after = winner.measurement;
-    study.speedup = before.median_us / after.median_us;
-    study.speedup_low = before.ci95_low_us / after.ci95_high_us;
-    study.speedup_high = before.ci95_high_us / after.ci95_low_us;
+  std::ranges::sort(study.tied, {}, [&](std::size_t i) { return study.objective.of(study.trials[i].measurement)->value; });
+  const std::optional<Figure> before = study.standard ? study.objective.of(study.trials[*study.standard].measurement) : std::nullopt;
+  if (before && won) {
+    study.speedup = before->value / won->value;
+    study.speedup_low = before->low / won->high;
+    study.speedup_high = before->high / won->low;
   }
 }
 
@@ -89,7 +92,7 @@ void find_improvements(SessionStudy& study) {
   study.fastest_us = study.improvements.empty() ? 0.0 : best;
   constexpr double kFaster = 0.98;
   for (const Trial& trial : study.trials) {
-    const bool unconfirmed = study.final_round && !trial.final_round && measured_to_the_end(trial);
+    const bool unconfirmed = study.objective.is_time() && study.final_round && !trial.final_round && measured_to_the_end(trial);
     study.faster_in_search +=
         unconfirmed && trial.measurement.median_us < kFaster * study.trials[*study.winner].measurement.median_us ? 1 : 0;
   }
@@ -290,6 +293,8 @@ SessionStudy study(SessionSource source) {
   study.session = std::move(source.session);
   study.parameters = std::move(source.parameters);
   study.trials = std::move(source.trials);
+  study.objective = objective_of(study.session.purpose);
+  study.front = time_energy_front(study.trials);
   find_winner(study, source.record);
   find_improvements(study);
   const std::vector<Trial> space = source.recorded != nullptr ? trials_of(*source.recorded) : std::vector<Trial>();

@@ -90,13 +90,15 @@ struct SessionStudy {
   SessionInfo session;
   std::vector<Parameter> parameters;
   std::vector<Trial> trials;
+  Objective objective;                  ///< what the session minimized. What follows is of the time, but for winner, tied and speedup
+  std::vector<std::size_t> front;       ///< time_energy_front(); empty where no energy was measured
   std::optional<std::size_t> standard;  ///< the default's trial, if it was right
   /// What the session made the record (of a tie, the record that was there stays), else the fastest right trial, of the final round where
   /// there was one.
   std::optional<std::size_t> winner;
   bool final_round = false;                      ///< the winner was measured beside the default
   std::vector<std::size_t> tied;                 ///< of the final round: those whose intervals reach the winner's
-  double speedup = 0.0;                          ///< default / winner; 0 without both
+  double speedup = 0.0;                          ///< default / winner, of the objective; 0 without both
   double speedup_low = 0.0, speedup_high = 0.0;  ///< from the ends of both intervals
   std::vector<Improvement> improvements;
   double fastest_us = 0.0;                ///< of all right trials measured to the end; 0 without one

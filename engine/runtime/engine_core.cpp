@@ -26,6 +26,7 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   auto core = shared_in_process(std::unique_ptr<EngineCore>(new EngineCore(options)), Origin());
   core->max_error_ = options.max_error;
   core->given_ = options.given;
+  HONE_ASSIGN(core->objective_, parse_objective(options.objective));
   core->view_ = {.generation = options.generation.value_or(StoreView::kNewest), .approved_only = options.approved_only};
   core->names_.force_defaults(options.force_default);
   HONE_ASSIGN(core->found_, options.device.empty() ? find_best_device(plugins) : find_device(plugins, options.device));
@@ -39,6 +40,10 @@ Result<std::shared_ptr<EngineCore>> EngineCore::open(const EngineOptions& option
   const Trust trust = options.trust_store ? Trust::kAll : Trust::kOwn;
   if (options.background_tuning && !options.given.empty()) {
     return Error{ErrorCode::kInvalidArgument, "background tuning does not support given arrays: use hone tune --input"};
+  }
+  if (options.background_tuning && !core->objective_.is_time()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("background tuning is for time alone: tune for {} with hone tune --objective", name(core->objective_))};
   }
   if (options.background_tuning) {
     HONE_TRY(core->start_tuner(*options.background_tuning, path, trust));
@@ -107,7 +112,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_other(const OperationChoice& 
     if (predicted ? portfolios : failed.spec->library.empty()) {
       continue;
     }
-    const Lookup lookup{.purpose = purpose_within(max_error_, given_), .portfolios = portfolios, .without_store = true};
+    const Lookup lookup{.purpose = purpose_within(max_error_, given_, objective_), .portfolios = portfolios, .without_store = true};
     Result<OperationChoice> next = predicted ? choose(known.tuned, problem, found_.info, from, *libraries_, lookup)
                                              : choose(known.tuned, problem, found_.info, from, lookup);
     if (next && next->choice.source != Source::kDefault) {
@@ -130,7 +135,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load(const NamedOperation& known, 
     return forced;
   }
   HONE_ASSIGN(const OperationChoice chosen, choose(known.tuned, problem, found_.info, from.get(), *libraries_,
-                                                   {.purpose = purpose_within(max_error_, given_), .without_store = true}));
+                                                   {.purpose = purpose_within(max_error_, given_, objective_), .without_store = true}));
   const Choice& choice = chosen.choice;
   if (!choice.store_failure.empty()) {
     store_->note_failure(choice.store_failure);

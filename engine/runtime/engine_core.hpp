@@ -91,6 +91,7 @@ class EngineCore {
   StoreView view_;
   double max_error_ = 0.0;
   std::string given_;
+  Objective objective_;
   std::size_t most_problems_;
   std::size_t check_one_in_ = 0;
   std::shared_ptr<LaunchChecks> checks_;

@@ -8,8 +8,9 @@ namespace hone {
 
 std::string dtypes_text(const RecordKey& key) { return key.dtypes.empty() ? name(key.problem.dtype) : key.dtypes; }
 
-Purpose purpose_within(double max_error, std::string_view given) {
+Purpose purpose_within(double max_error, std::string_view given, const Objective& objective) {
   Purpose purpose;
+  purpose.objective = name(objective);
   if (!given.empty()) {
     purpose.input_profile = fmt::format("given:{}", given);
   }

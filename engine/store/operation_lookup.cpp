@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/store/portfolio_lookup.hpp"
@@ -12,14 +13,17 @@ namespace {
 
 bool is_for(const OperationRecord& row, const KernelSpec& spec) { return row.kernel == spec.name && row.source_hash == spec.source_hash; }
 
-double time_of(const OperationChoice& candidate) { return candidate.choice.record->measurement.median_us; }
+double value_of(const OperationChoice& candidate, const Objective& objective) {
+  const std::optional<Figure> reached = objective.of(candidate.choice.record->measurement);
+  return reached ? reached->value : std::numeric_limits<double>::infinity();
+}
 
-/// The fastest exact record that is pinned: people chose it, so that no session does.
-const OperationChoice* pinned(std::vector<OperationChoice>& candidates) {
+/// The best exact record that is pinned: people chose it, so that no session does.
+const OperationChoice* pinned(std::vector<OperationChoice>& candidates, const Objective& objective) {
   OperationChoice* chosen = nullptr;
   for (OperationChoice& candidate : candidates) {
     const bool is_pinned = candidate.choice.source == Source::kExact && candidate.choice.record->state == RecordState::kPinned;
-    if (is_pinned && (chosen == nullptr || time_of(candidate) < time_of(*chosen))) {
+    if (is_pinned && (chosen == nullptr || value_of(candidate, objective) < value_of(*chosen, objective))) {
       chosen = &candidate;
       chosen->compared = true;
     }
@@ -27,8 +31,9 @@ const OperationChoice* pinned(std::vector<OperationChoice>& candidates) {
   return chosen;
 }
 
-/// The fastest exact record; the one that a session of the operation chose keeps its place until another is clearly faster.
-const OperationChoice* exact(std::vector<OperationChoice>& candidates, const std::optional<OperationRecord>& row) {
+/// The best exact record; the one that a session of the operation chose keeps its place until another is clearly better.
+const OperationChoice* exact(std::vector<OperationChoice>& candidates, const std::optional<OperationRecord>& row,
+                             const Objective& objective) {
   OperationChoice* chosen = nullptr;
   for (OperationChoice& candidate : candidates) {
     if (candidate.choice.source == Source::kExact && row && is_for(*row, *candidate.spec)) {
@@ -42,15 +47,16 @@ const OperationChoice* exact(std::vector<OperationChoice>& candidates, const std
       continue;
     }
     candidate.compared = was_compared;
-    const bool faster = chosen == nullptr ||
-                        (was_compared ? replaces(*candidate.choice.record, *chosen->choice.record) : time_of(candidate) < time_of(*chosen));
-    chosen = faster ? &candidate : chosen;
+    const bool better = chosen == nullptr || (was_compared ? replaces(*candidate.choice.record, *chosen->choice.record, objective)
+                                                           : value_of(candidate, objective) < value_of(*chosen, objective));
+    chosen = better ? &candidate : chosen;
   }
   return chosen;
 }
 
 /// Where no record is of the problem itself. `rows` are of all shapes.
-const OperationChoice* nearest(const std::vector<OperationChoice>& candidates, std::vector<OperationRecord> rows, const Problem& problem) {
+const OperationChoice* nearest(const std::vector<OperationChoice>& candidates, std::vector<OperationRecord> rows, const Problem& problem,
+                               const Objective& objective) {
   const auto distance = [&](const Shape& shape) { return shape_distance(shape, problem.shape); };
   std::ranges::stable_sort(rows, {}, [&](const OperationRecord& row) { return distance(row.problem.shape); });
   for (const OperationRecord& row : rows) {
@@ -61,8 +67,8 @@ const OperationChoice* nearest(const std::vector<OperationChoice>& candidates, s
     }
   }
   const OperationChoice* chosen = nullptr;
-  const auto order = [](const OperationChoice& candidate) {
-    return std::pair(shape_distance(candidate.choice.record->problem.shape, candidate.problem.shape), time_of(candidate));
+  const auto order = [&](const OperationChoice& candidate) {
+    return std::pair(shape_distance(candidate.choice.record->problem.shape, candidate.problem.shape), value_of(candidate, objective));
   };
   for (const OperationChoice& candidate : candidates) {
     if (candidate.choice.record && (chosen == nullptr || order(candidate) < order(*chosen))) {
@@ -157,9 +163,10 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
     candidates.push_back({one.spec, one.problem, std::move(choice)});
   }
   const auto own = std::ranges::find(rows, problem.shape, [](const OperationRecord& row) { return row.problem.shape; });
-  const OperationChoice* chosen = pinned(candidates);
+  const Objective objective = objective_of(lookup.purpose);
+  const OperationChoice* chosen = pinned(candidates, objective);
   if (chosen == nullptr) {
-    chosen = exact(candidates, own == rows.end() ? std::nullopt : std::optional(*own));
+    chosen = exact(candidates, own == rows.end() ? std::nullopt : std::optional(*own), objective);
   }
   if (chosen == nullptr) {
     HONE_ASSIGN(std::optional<OperationChoice> picked, predicted(operation, all, device, store, lookup));
@@ -167,7 +174,7 @@ Result<OperationChoice> choose(const Operation& operation, const Problem& proble
       picked->choice.store_failure = candidates.front().choice.store_failure;
       return *std::move(picked);
     }
-    chosen = nearest(candidates, rows, problem);
+    chosen = nearest(candidates, rows, problem, objective);
   }
   return chosen != nullptr ? Result<OperationChoice>(*chosen) : default_of(std::move(candidates), device);
 }

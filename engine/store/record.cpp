@@ -44,14 +44,19 @@ Result<RecordState> parse_record_state(std::string_view text) {
   return Error{ErrorCode::kInvalidArgument, unknown_name("record state", text, known)};
 }
 
-bool replaces(const Record& candidate, const Record& standing) {
-  const Measurement &now = candidate.measurement, &then = standing.measurement;
-  const bool was_measured = std::isfinite(then.median_us) && then.median_us > 0.0;
+bool replaces(const Record& candidate, const Record& standing, const Objective& objective) {
+  const std::optional<Figure> now = objective.of(candidate.measurement), then = objective.of(standing.measurement);
+  const bool was_measured = then && std::isfinite(then->value) && then->value > 0.0;
   if (!was_measured) {
-    return true;  // what was never timed cannot be faster
+    return true;  // what was never measured cannot be better
   }
   // A comparison with what is not a number is false: an interval that is none parts from nothing.
-  return now.by_graph == then.by_graph && now.ci95_high_us < then.ci95_low_us;
+  return candidate.measurement.by_graph == standing.measurement.by_graph && now && now->high < then->low;
+}
+
+Objective objective_of(const Purpose& purpose) {
+  const Result<Objective> known = parse_objective(purpose.objective);
+  return known ? *known : Objective();
 }
 
 }  // namespace hone

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/device/device.hpp"
+#include "engine/device/objective.hpp"
 #include "engine/device/trial.hpp"
 #include "engine/kernel/kernel_problem.hpp"
 #include "engine/store/record_history.hpp"
@@ -20,14 +21,15 @@ namespace hone {
 /// own purpose only: one that names no bound never gets a record that was tuned under one.
 struct Purpose {
   std::string input_profile = "default";   ///< what the inputs were like
-  std::string objective = "time";          ///< what was minimized
+  std::string objective = "time";          ///< what was minimized: name(Objective)
   std::string accuracy_bound = "none";     ///< how far results might be off, beyond what the kernel file allows
   std::string timing_profile = "cold-l2";  ///< how times were taken
   friend bool operator==(const Purpose&, const Purpose&) = default;
 };
 
-/// The purpose with an accuracy bound (MeasureSettings::max_error), 0 for none, on given arrays (Given::digest), empty for drawn ones.
-Purpose purpose_within(double max_error, std::string_view given = {});
+/// The purpose with an accuracy bound (MeasureSettings::max_error), 0 for none, on given arrays (Given::digest), empty for drawn ones, and
+/// with an objective.
+Purpose purpose_within(double max_error, std::string_view given = {}, const Objective& objective = {});
 
 /// What a record is for. `alignment` is the largest power of two (at most 16) that divides every pointer; `layout` names the kernel's
 /// layout class.
@@ -95,9 +97,11 @@ struct StoredPortfolio {
   std::string created_at;       ///< UTC, ISO 8601
 };
 
-/// Whether a newly measured winner takes the place of a record that it was not measured beside: where the intervals part, and it is faster.
-/// Times taken in different ways (calls, graphs) say nothing about each other.
-bool replaces(const Record& candidate, const Record& standing);
+/// Whether a newly measured winner takes the place of a record that it was not measured beside: where the objective's intervals part, and
+/// it is better. Times taken in different ways (calls, graphs) say nothing about each other.
+bool replaces(const Record& candidate, const Record& standing, const Objective& objective = {});
+/// The objective of a purpose; time where this Hone does not know its name.
+Objective objective_of(const Purpose& purpose);
 
 /// What has changed since the record was made.
 std::vector<Staleness> staleness(const Record& record, const DeviceInfo& today);

@@ -25,6 +25,12 @@ struct Beside {
   std::shared_ptr<std::set<std::string>> left = std::make_shared<std::set<std::string>>();
 };
 
+/// The best right configuration so far: what it reaches of the objective, and the median of its time where that is another thing, else the
+/// same.
+struct Incumbent {
+  double value = 0.0, time_us = 0.0;
+};
+
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -43,8 +49,8 @@ class Evaluator {
   virtual void meanwhile(const std::function<void()>& work) { work(); }
   /// Forgets what is not on the device yet and waits for the trial that is.
   virtual Result<std::vector<Trial>> drain() = 0;
-  /// The fastest right configuration so far, for racing.
-  virtual void set_incumbent(double time_us) = 0;
+  /// For racing.
+  virtual void set_incumbent(const Incumbent& incumbent) = 0;
   /// When the session is to end, on the clock of elapsed(): no trial is granted more than a share of what is left, and drain() waits no
   /// longer.
   virtual void set_end(double /*seconds*/) {}

@@ -346,8 +346,9 @@ void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator
   ready_.erase(next);
   wire::Message message = trial_message(lane.current);
   message["first"] = lane.current.proposal.position == *first_;
-  if (incumbent_us_) {
-    message["incumbent"] = *incumbent_us_ / controls_.factor(lane.place);
+  if (incumbent_) {
+    message["incumbent"] = incumbent_->time_us / controls_.factor(lane.place);
+    message["rival"] = incumbent_->value / controls_.factor(lane.place);
     message["look"] = trials_done_ >= kLooksAfter;
   }
   first_trial_ = first_trial_.value_or(lane.began);

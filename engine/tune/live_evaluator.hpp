@@ -31,7 +31,7 @@ class LiveEvaluator final : public Evaluator {
   Result<std::vector<Trial>> wait(double until) override;
   void meanwhile(const std::function<void()>& work) override;
   Result<std::vector<Trial>> drain() override;
-  void set_incumbent(double time_us) override { incumbent_us_ = time_us; }
+  void set_incumbent(const Incumbent& incumbent) override { incumbent_ = incumbent; }
   void set_end(double seconds) override { end_ = seconds; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   void resume(const Trial& standard) override;
@@ -134,7 +134,7 @@ class LiveEvaluator final : public Evaluator {
   std::vector<Trial> finished_;
   std::optional<Error> failure_;
   std::vector<std::string> notes_;
-  std::optional<double> incumbent_us_;
+  std::optional<Incumbent> incumbent_;
   std::optional<Count> first_;  ///< position of the first proposal
   bool first_waits_ = false, closed_ = false, held_ = false;
   std::size_t trials_done_ = 0;

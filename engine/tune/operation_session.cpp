@@ -517,6 +517,7 @@ std::string_view name(Part part) {
 }
 
 Result<OperationReport> tune(const OperationRequest& request, Store& store, const Registry& registry) {
+  HONE_TRY(check_is_time(request.common.measure.objective, "operations are tuned"));
   return OperationSession(request, store).run(registry);
 }
 

@@ -484,6 +484,7 @@ std::string statics_text(const KernelSpec& definition, const ShapeRange& range) 
 }
 
 Result<PortfolioReport> tune(const PortfolioRequest& request, Store& store, const Registry& registry) {
+  HONE_TRY(check_is_time(request.common.measure.objective, "ranges of shapes are tuned"));
   return PortfolioSession(request, store, registry).run();
 }
 

@@ -44,7 +44,7 @@ class ReplayEvaluator final : public Evaluator {
     return finish(std::max(elapsed(), next));
   }
   Result<std::vector<Trial>> drain() override { return finish(std::ranges::max(devices_, {}, &Simulated::free_at).free_at); }
-  void set_incumbent(double) override {}
+  void set_incumbent(const Incumbent& /*incumbent*/) override {}
 
   /// A record is measured once: the final round repeats it.
   Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override {
@@ -76,6 +76,7 @@ class ReplayEvaluator final : public Evaluator {
       trial.resources = known->resources;
       if (!known->samples_us.empty()) {
         trial.measurement = summarize(known->samples_us);
+        trial.measurement.energy_j = known->energy_j;
       }
     } else {
       trial.outcome = Outcome::kCompileError;

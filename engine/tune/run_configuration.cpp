@@ -5,6 +5,7 @@
 namespace hone {
 
 Result<Trial> run_configuration(const TuneRequest& request, const Configuration& configuration, Store* store) {
+  HONE_TRY(check_objective(request));
   HONE_ASSIGN(const auto evaluator, make_live_evaluator(request, store));
   evaluator->submit({{0, configuration}});
   for (;;) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -86,7 +87,8 @@ void TuningSession::set_rival(double time_us) {
 
 void TuningSession::race() {
   if (evaluator_ && best_us_) {
-    evaluator_->set_incumbent(std::min(*best_us_, rival_us_.value_or(*best_us_)));
+    const double best = std::min(*best_us_, rival_us_.value_or(*best_us_));
+    evaluator_->set_incumbent({best, objective().needs_energy() ? best_time_us_ : best});
   }
 }
 
@@ -191,9 +193,28 @@ Result<void> TuningSession::make_evaluator(const Beside& beside) {
 void TuningSession::tell_history() {
   std::vector<Observation> observations;
   for (const Trial& trial : trials_) {
-    observations.push_back(observation_of(trial));
+    observations.push_back(told(trial));
   }
   searcher_->tell(observations);
+}
+
+double TuningSession::value_of(const Trial& trial) const {
+  if (const std::optional<Figure> reached = objective().of(trial.measurement)) {
+    return reached->value;
+  }
+  const Trial* const standard = default_trial();
+  const std::optional<Figure> usual = standard != nullptr ? objective().of(standard->measurement) : std::nullopt;
+  if (!usual || !(standard->measurement.median_us > 0.0)) {
+    return std::numeric_limits<double>::infinity();  // a record need not have that of its default
+  }
+  const double slower = trial.measurement.median_us / standard->measurement.median_us;
+  return usual->value * (objective().kind == Objective::Kind::kEdp ? slower * slower : slower);
+}
+
+Observation TuningSession::told(const Trial& trial) const {
+  Observation observation = observation_of(trial);
+  observation.time_us = has_time(trial.outcome) ? value_of(trial) : observation.time_us;
+  return observation;
 }
 
 void TuningSession::note(Trial trial) {
@@ -201,13 +222,15 @@ void TuningSession::note(Trial trial) {
   if (is_failure(trial.outcome) && report_.first_failure.empty()) {
     report_.first_failure = trial.detail;
   }
-  if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (!best_us_ || trial.measurement.median_us < *best_us_)) {
+  const double value = value_of(trial);
+  if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && std::isfinite(value) && (!best_us_ || value < *best_us_)) {
     constexpr double kProgress = 0.995;  // less is a tie
-    if (!best_us_ || trial.measurement.median_us < kProgress * *best_us_) {
+    if (!best_us_ || value < kProgress * *best_us_) {
       improved_at_ = trials_.size();
       improved_seconds_ = trial.elapsed_seconds.value_or(earlier_seconds_);
     }
-    best_us_ = trial.measurement.median_us;
+    best_us_ = value;
+    best_time_us_ = trial.measurement.median_us;
   }
   trials_.push_back(std::move(trial));
 }
@@ -222,7 +245,7 @@ Result<void> TuningSession::record(std::vector<Trial> finished) {
     trial.elapsed_seconds = elapsed();
     HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, *trial.elapsed_seconds));
     add(report_.stages, trial.seconds);
-    observations.push_back(observation_of(trial));
+    observations.push_back(told(trial));
     note(std::move(trial));
     race();
     progress(searcher_->sees_likely_alone() ? SessionStage::kLikely : SessionStage::kLegal);
@@ -246,16 +269,15 @@ void TuningSession::progress(SessionStage stage) const {
         {.trials = static_cast<std::int64_t>(trials_.size()),
          .last_outcome = trials_.back().outcome,
          .elapsed_seconds = elapsed(),
-         .default_us = standard != nullptr && standard->outcome == Outcome::kOk ? std::optional<double>(standard->measurement.median_us)
-                                                                                : std::nullopt,
+         .default_us = standard != nullptr && standard->outcome == Outcome::kOk ? std::optional<double>(value_of(*standard)) : std::nullopt,
          .best_us = best_us_,
          .configuration = trials_.empty() ? "" : text(request_.spec.parameters, trials_.back().configuration),
-         .time_us =
-             !trials_.empty() && has_time(trials_.back().outcome) ? std::optional(trials_.back().measurement.median_us) : std::nullopt,
+         .time_us = !trials_.empty() && has_time(trials_.back().outcome) ? std::optional(value_of(trials_.back())) : std::nullopt,
          .stage = stage,
          .outcomes = report_.outcomes,
          .improved_seconds = improved_seconds_,
-         .readings = read == trials_.rend() ? Readings() : read->readings});
+         .readings = read == trials_.rend() ? Readings() : read->readings,
+         .objective = objective()});
   }
 }
 
@@ -383,7 +405,31 @@ std::string device_ids(const TuneRequest& request) {
   return ids;
 }
 
+Result<void> check_objective(const TuneRequest& request) {
+  const Objective& objective = request.measure.objective;
+  if (objective.is_time()) {
+    return {};
+  }
+  if (!request.more_devices.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--objective {} is for one device: what several measure is brought together by their times; give one --device",
+                             name(objective))};
+  }
+  if (request.recorded != nullptr) {
+    return request.recorded->check_objective(objective);
+  }
+  return objective.needs_energy() ? request.device.plugin->check_energy_counter(request.device.info) : Result<void>();
+}
+
+Result<void> check_is_time(const Objective& objective, std::string_view what) {
+  return objective.is_time()
+             ? Result<void>()
+             : Error{ErrorCode::kInvalidArgument,
+                     fmt::format("--objective {}: {} for time alone; name one kernel and one shape", name(objective), what)};
+}
+
 Result<TuneReport> tune(const TuneRequest& request, Store& store, const Registry& registry) {
+  HONE_TRY(check_objective(request));
   HONE_ASSIGN(LikelySpace spaces, likely_space_of(request));
   return TuningSession(request, store, std::move(spaces)).run(registry);
 }

@@ -36,14 +36,15 @@ struct Progress {
   std::int64_t trials = 0;
   Outcome last_outcome = Outcome::kOk;
   double elapsed_seconds = 0.0;
-  std::optional<double> default_us, best_us;
-  std::string kernel = {};             ///< of an operation: whose trial it was
-  std::string configuration = {};      ///< of the trial, as text
-  std::optional<double> time_us = {};  ///< of the trial, if it has one
+  std::optional<double> default_us, best_us;  ///< of the objective, in the units of Objective::of
+  std::string kernel = {};                    ///< of an operation: whose trial it was
+  std::string configuration = {};             ///< of the trial, as text
+  std::optional<double> time_us = {};         ///< of the trial, if it has one; of another objective, what the trial reached
   SessionStage stage = SessionStage::kLegal;
   std::map<Outcome, std::int64_t> outcomes = {};  ///< a count per outcome; their sum is `trials`
   double improved_seconds = 0.0;                  ///< elapsed_seconds when the best was last improved by more than noise
   Readings readings = {};                         ///< of the device, at the last trial that has them
+  Objective objective = {};                       ///< what the session minimizes
 };
 
 /// What a session makes of its kernel's expectations. Nothing but the order of the search depends on them.
@@ -109,7 +110,7 @@ struct TuneReport {
   std::vector<Measured> tied;                ///< of the final round: those whose confidence intervals reach the fastest's, but the winner
   Readings readings;                         ///< the state of the device when the final round ended
   std::optional<Record> faster_record;       ///< a record that was not measured beside the winner and is not clearly slower stays: this one
-  double speedup = 0.0;                      ///< default / best, both of the final round
+  double speedup = 0.0;                      ///< default / best, both of the final round, of the objective
   double seconds = 0.0;                      ///< wall time over all runs of the session
   StageSeconds stages;                       ///< summed over trials of this run
   double device_idle = 0.0;                  ///< share of the devices' time since the first trial began in which they had none
@@ -138,6 +139,12 @@ Likely likely_of(const SessionInfo& session);
 std::string operation_of(const SessionInfo& session);
 /// What a session was restricted to, as parse_restriction reads it; empty if it searched the whole space.
 std::string restriction_text(const SessionInfo& session);
+
+/// Whether the request's objective can be had there. Errors: kUnavailable, its device has no energy counter; kInvalidArgument, an objective
+/// other than time with several devices, whose measurements are brought together by their times; a recorded space without what it takes.
+Result<void> check_objective(const TuneRequest& request);
+/// Of what is tuned for time alone: operations, ranges of shapes, workloads. Errors: kInvalidArgument, another objective.
+Result<void> check_is_time(const Objective& objective, std::string_view what);
 
 /// Runs or resumes a session. Every trial is in the store before the next is told to the strategy. The winner becomes the record of the
 /// problem where there is none, where the final round measured the old record beside it, or where its confidence interval is below the

@@ -16,8 +16,7 @@ Result<void> TuningSession::keep_best() {
   report_.interrupted = true;
   const Trial* best = nullptr;
   for (const Trial& trial : trials_) {
-    if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out &&
-        (best == nullptr || trial.measurement.median_us < best->measurement.median_us)) {
+    if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (best == nullptr || value_of(trial) < value_of(*best))) {
       best = &trial;
     }
   }
@@ -45,17 +44,15 @@ std::vector<Candidate> TuningSession::finalists() const {
       candidates.push_back({trial, trial.position == default_position_ || trial.position == record_position_});
     }
   }
-  std::ranges::sort(candidates, {},
-                    [](const Candidate& c) { return std::pair(c.trial.measurement.raced_out, c.trial.measurement.median_us); });
+  std::ranges::sort(candidates, {}, [this](const Candidate& c) { return std::pair(c.trial.measurement.raced_out, value_of(c.trial)); });
   const auto rest = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kEnough));
   candidates.erase(std::remove_if(rest, candidates.end(), [](const Candidate& c) { return !c.required; }), candidates.end());
   return candidates;
 }
 
 std::size_t TuningSession::close_to_best(const std::vector<Candidate>& candidates) const {
-  const auto close = std::ranges::count_if(candidates, [&](const Candidate& c) {
-    return !c.trial.measurement.raced_out && c.trial.measurement.median_us <= *best_us_ * kFinalistMargin;
-  });
+  const auto close = std::ranges::count_if(
+      candidates, [&](const Candidate& c) { return !c.trial.measurement.raced_out && value_of(c.trial) <= *best_us_ * kFinalistMargin; });
   return std::min(static_cast<std::size_t>(close), kMostFinalists);
 }
 
@@ -105,7 +102,7 @@ Result<void> TuningSession::final_round() {
     HONE_ASSIGN(record, make_record(*winner));
     winner_ = *winner;
     const bool beside_known = known && (is_among(results, *known) || is_among(right, *known));
-    if (known && !beside_known && !replaces(*record, *known)) {
+    if (known && !beside_known && !replaces(*record, *known, objective())) {
       report_.faster_record = known;
     }
     compared_with_ = beside_known ? std::optional(known->id) : std::nullopt;
@@ -125,12 +122,16 @@ bool TuningSession::is_among(const std::vector<Trial>& trials, const Record& rec
 }
 
 const Trial* TuningSession::choose(const std::vector<Trial>& right, const std::optional<Record>& known) {
-  const auto order = [](const Trial& trial) { return std::pair(trial.measurement.median_us, trial.position); };
+  const auto order = [this](const Trial& trial) { return std::pair(value_of(trial), trial.position); };
   const auto fastest = std::ranges::min_element(right, {}, order);
   if (fastest == right.end()) {
     return nullptr;
   }
-  const auto tied = [&](const Trial& trial) { return trial.measurement.ci95_low_us <= fastest->measurement.ci95_high_us; };
+  const std::optional<Figure> least = objective().of(fastest->measurement);
+  const auto tied = [&](const Trial& trial) {
+    const std::optional<Figure> reached = objective().of(trial.measurement);
+    return least && reached && reached->low <= least->high;
+  };
   const Trial* winner = &*fastest;
   for (const Trial& trial : right) {
     if (known && trial.configuration == known->configuration && tied(trial)) {
@@ -208,7 +209,9 @@ Result<TuneReport> TuningSession::report() {
         elapsed()));
   }
   if (report_.best && report_.default_measured) {
-    report_.speedup = report_.default_measured->measurement.median_us / report_.best->measurement.median_us;
+    const std::optional<Figure> usual = objective().of(report_.default_measured->measurement);
+    const std::optional<Figure> best = objective().of(report_.best->measurement);
+    report_.speedup = usual && best && best->value > 0.0 ? usual->value / best->value : 0.0;
   }
   return std::move(report_);
 }

@@ -22,7 +22,7 @@ class TuningSession {
         spaces_(std::move(spaces)),
         space_(*spaces_.legal()),
         key_(record_key(request.spec, request.problem, request.device.info,
-                        purpose_within(request.measure.max_error, request.measure.given.digest))) {
+                        purpose_within(request.measure.max_error, request.measure.given.digest, request.measure.objective))) {
     key_.device.id = device_ids(request);
   }
   /// All of it.
@@ -41,7 +41,8 @@ class TuningSession {
   void propose(std::size_t most = std::numeric_limits<std::size_t>::max());
   /// Waits for a trial, at most `seconds`, and records what has finished.
   Result<void> take(double seconds);
-  /// What another kernel of the operation reaches: candidates race against the faster of that and the own best.
+  /// The time that another kernel of the operation reaches: candidates race against the faster of that and the own best. Operations are
+  /// tuned for time alone.
   void set_rival(double time_us);
   /// How many more trials the operation's budget holds.
   void allow(std::size_t trials) { allowed_ = trials; }
@@ -66,6 +67,7 @@ class TuningSession {
   [[nodiscard]] const RecordKey& key() const { return key_; }
   [[nodiscard]] std::int64_t session() const { return session_; }
   [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
+  /// The best so far, of the objective.
   [[nodiscard]] const std::optional<double>& best_us() const { return best_us_; }
   [[nodiscard]] const std::map<Outcome, std::int64_t>& outcomes() const { return report_.outcomes; }
   [[nodiscard]] const Trial* default_trial() const;
@@ -88,6 +90,12 @@ class TuningSession {
   /// Keeps a trial in memory and in the counts.
   void note(Trial trial);
   Result<void> record(std::vector<Trial> finished);
+  [[nodiscard]] const Objective& objective() const { return request_.measure.objective; }
+  /// What a trial reached of the objective. One that lost its race by its time has a time alone: it counts as if its power, or the spread
+  /// of its samples, was the default's.
+  [[nodiscard]] double value_of(const Trial& trial) const;
+  /// As a strategy is told.
+  [[nodiscard]] Observation told(const Trial& trial) const;
   static void add(StageSeconds& sum, const StageSeconds& trial);
   /// Tells the evaluator what candidates race against: not before the default was measured alone.
   void race();
@@ -138,7 +146,8 @@ class TuningSession {
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
   std::vector<Control> controls_;
-  std::optional<double> best_us_;
+  std::optional<double> best_us_;   ///< of the objective, in the units of Objective::of
+  double best_time_us_ = 0.0;       ///< the median of its time
   std::optional<double> rival_us_;  ///< of another kernel of the operation
   std::size_t allowed_ = std::numeric_limits<std::size_t>::max();
   std::size_t improved_at_ = 0;    ///< trials before the one that was ahead of the best so far by more than noise

@@ -484,6 +484,7 @@ std::string_view name(ItemState state) {
 }
 
 Result<WorkloadReport> tune(const WorkloadRequest& request, Store& store, const Registry& registry) {
+  HONE_TRY(check_is_time(request.common.measure.objective, "workloads are tuned"));
   return WorkloadSession(request, store, registry).run();
 }
 

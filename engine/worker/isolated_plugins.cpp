@@ -38,6 +38,11 @@ class IsolatedDevicePlugin final : public DevicePlugin {
     return reply ? reply->text : Result<std::string>(reply.error());
   }
 
+  Result<void> check_energy_counter(const DeviceInfo& info) const override {
+    const auto reply = ask("energy_counter", wire::read_text, {{"info", wire::to_message(info)}});
+    return !reply ? Result<void>(reply.error()) : reply->text ? Result<void>() : reply->text.error();
+  }
+
   Result<std::unique_ptr<Device>> open(const DeviceInfo& info) const override {
     HONE_ASSIGN(const DevicePlugin* const opened, here());
     return opened->open(info);
@@ -50,12 +55,14 @@ class IsolatedDevicePlugin final : public DevicePlugin {
  private:
   /// A process of its own for each question: few are asked.
   template <class T>
-  Result<T> ask(const char* function, Result<T> (*read)(const wire::Message&)) const {
+  Result<T> ask(const char* function, Result<T> (*read)(const wire::Message&), wire::Message more = wire::Message::object()) const {
     const auto failed = [&](const std::string& what) {
       return Error{ErrorCode::kUnavailable, fmt::format("device {}: {}: {}", name_, function, what)};
     };
     HONE_ASSIGN(const std::unique_ptr<PluginProcess> process, PluginProcess::start(file_, timeout_, false));
-    std::optional<Result<T>> reply = process->ask<T>({{"op", function}, {"device", name_}}, read, timeout_);
+    more["op"] = function;
+    more["device"] = name_;
+    std::optional<Result<T>> reply = process->ask<T>(more, read, timeout_);
     if (!reply) {
       return failed(fmt::format("it did not return within {} ms", timeout_.count()));
     }

@@ -69,7 +69,7 @@ void MeasuringWorker::survey_one(const Message& candidate, std::optional<double>
   const bool right = stays && check(*bench_, configuration, *kernel, input_seed_, "", reply, Runs::kOne);
   reply.trial.seconds.validate = watch.seconds();
   if (right) {
-    time(configuration, *kernel, incumbent_us, reply);
+    time(configuration, *kernel, incumbent_us, std::nullopt, reply);
   }
   audit(reply);
   if (!has_time(reply.trial.outcome)) {

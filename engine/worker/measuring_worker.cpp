@@ -164,7 +164,8 @@ bool MeasuringWorker::look(const Configuration& configuration, const LoadedKerne
   constexpr double kFarBehind = 1.5;  // more than one cold run and another differ by
   constexpr double kHostUs = 20e3;    // that a host with other work may take longer, twice in a row
   constexpr double kCrawl = 10.0;     // times the limit that it is waited for
-  const double limit_us = kFarBehind * incumbent_us + (device_->info().compile_overlaps ? kAloneUs : kHostUs);
+  const double limit_us =
+      kFarBehind * settings_.objective.time_allowance() * incumbent_us + (device_->info().compile_overlaps ? kAloneUs : kHostUs);
   lock_.acquire(channel_);
   channel_.report({.name = "having a first look", .expected = kCrawl * limit_us * 1e-6});
   const Stopwatch watch;
@@ -185,13 +186,13 @@ bool MeasuringWorker::look(const Configuration& configuration, const LoadedKerne
 }
 
 bool MeasuringWorker::time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us,
-                           TrialReply& reply) {
+                           std::optional<double> rival, TrialReply& reply) {
   lock_.acquire(channel_);
   stage_ = "warming up";
   channel_.stage(stage_);
   const OnTurn on_turn = [this](std::size_t, double seconds) { channel_.piece({.name = "timing"}, seconds); };
   const Stopwatch watch;
-  Result<Timing> timed = bench_->time(kernel, configuration, settings_, incumbent_us, reply.trial.readings, on_turn);
+  Result<Timing> timed = bench_->time(kernel, configuration, settings_, incumbent_us, reply.trial.readings, on_turn, rival);
   lock_.release();
   reply.trial.seconds.time += watch.seconds();
   if (!timed) {
@@ -249,12 +250,14 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
     return;
   }
   const auto incumbent = request.contains("incumbent") ? std::optional<double>(request.at("incumbent").get<double>()) : std::nullopt;
+  const auto rival = request.contains("rival") ? std::optional<double>(request.at("rival").get<double>()) : incumbent;
   const bool stays = !request.value("look", false) || look(configuration, *kernel, *incumbent, reply);
-  if (stays && validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, reply)) {
+  if (stays && validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, rival, reply)) {
     // What is not close to the best comes to a final round only when that has dropped others, and is asked for all of this there.
     const Measurement& measured = reply.trial.measurement;
-    const bool leads = !incumbent || measured.median_us < *incumbent;
-    const bool is_close = leads || (!measured.raced_out && measured.median_us <= *incumbent * kFinalistMargin);
+    const std::optional<Figure> reached = settings_.objective.of(measured);
+    const bool leads = !rival || (reached && reached->value < *rival);
+    const bool is_close = leads || (!measured.raced_out && reached && reached->value <= *rival * kFinalistMargin);
     constexpr int kLaunches = 32;  // each timed run has been looked at, too
     constexpr double kSeconds = 0.02;
     stage_ = "validating what could win";

@@ -75,7 +75,8 @@ class MeasuringWorker {
   // measuring_worker.cpp
   void say(const std::string& stage, std::optional<double> within = std::nullopt);
   bool look(const Configuration& configuration, const LoadedKernel& kernel, double incumbent_us, TrialReply& reply);
-  bool time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us, TrialReply& reply);
+  bool time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us, std::optional<double> rival,
+            TrialReply& reply);
   /// What a trial left damaged is charged to it, and mended.
   void audit(TrialReply& reply);
   void run_trial(const wire::Message& request, TrialReply& reply);

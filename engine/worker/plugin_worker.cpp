@@ -66,6 +66,9 @@ Message PluginWorker::answer_to(const std::string& operation, const Message& req
   if (operation == "compiler_version") {
     return compiler_version(request);
   }
+  if (operation == "energy_counter") {
+    return energy_counter(request);
+  }
   if (operation == "space") {
     return keep_space(request);
   }
@@ -107,6 +110,11 @@ Message PluginWorker::enumerate(const Message& request) const {
 Message PluginWorker::compiler_version(const Message& request) const {
   const Result<std::string> version = device(request).compiler_version();
   return version ? Message{{"text", *version}} : refusal(version.error());
+}
+
+Message PluginWorker::energy_counter(const Message& request) const {
+  const Result<void> has_one = device(request).check_energy_counter(wire::device_from(request.at("info")));
+  return has_one ? Message{{"text", ""}} : refusal(has_one.error());
 }
 
 Message PluginWorker::keep_space(const Message& request) {

@@ -25,6 +25,7 @@ class PluginWorker {
   wire::Message open(const wire::Message& request);
   wire::Message enumerate(const wire::Message& request) const;
   wire::Message compiler_version(const wire::Message& request) const;
+  wire::Message energy_counter(const wire::Message& request) const;
   wire::Message keep_space(const wire::Message& request);
   wire::Message create(const wire::Message& request);
   /// Of a running strategy.

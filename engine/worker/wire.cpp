@@ -120,9 +120,16 @@ void visit(Either<MeasureSettings> auto& of, auto&& field) {
   field("flush", of.flush_cache);
   field("graph_below", of.graph_below_us, kInfinity);
   field("max_error", of.max_error, kInfinity);
+  field("energy_window", of.energy_window_seconds);
   field("given_inputs", of.given.inputs);
   field("given_answers", of.given.answers);
   field("given_digest", of.given.digest);
+}
+
+void visit(Either<Figure> auto& of, auto&& field) {
+  field("value", of.value);
+  field("low", of.low);
+  field("high", of.high);
 }
 
 /// What of a trial is a value by itself.
@@ -268,15 +275,31 @@ Result<void> read_error(const Message& message, Error& error) {
   return fields.error() ? Result<void>(*fields.error()) : Result<void>();
 }
 
-Message to_message(const MeasureSettings& settings) { return written(settings); }
+Message to_message(const MeasureSettings& settings) {
+  Message message = written(settings);
+  message["objective"] = name(settings.objective);
+  return message;
+}
 
-Result<MeasureSettings> read_settings(const Message& message) { return read<MeasureSettings>(message); }
+Result<MeasureSettings> read_settings(const Message& message) {
+  HONE_ASSIGN(MeasureSettings settings, read<MeasureSettings>(message));
+  Fields fields(message);
+  const std::string objective = fields.text("objective");
+  if (fields.error()) {
+    return *fields.error();
+  }
+  HONE_ASSIGN(settings.objective, parse_objective(objective));
+  return settings;
+}
 
 Message to_message(const Trial& trial) {
   Message message = written(trial);
   message["outcome"] = name(trial.outcome);
   message["resources"] = written(trial.resources);
   message["measurement"] = written(trial.measurement);
+  if (trial.measurement.energy_j) {
+    message["energy"] = written(*trial.measurement.energy_j);
+  }
   message["readings"] = written(trial.readings);
   return message;
 }
@@ -292,6 +315,9 @@ Result<void> fill_from(const Message& message, Trial& trial) {
   HONE_ASSIGN(trial.outcome, parse_outcome(outcome));
   HONE_ASSIGN(trial.resources, read<Resources>(resources));
   HONE_ASSIGN(trial.measurement, read<Measurement>(measurement));
+  if (message.contains("energy")) {
+    HONE_ASSIGN(trial.measurement.energy_j, read<Figure>(message.at("energy")));
+  }
   HONE_ASSIGN(trial.readings, read<Readings>(readings));
   return {};
 }

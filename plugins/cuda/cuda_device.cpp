@@ -228,4 +228,9 @@ Result<std::unique_ptr<CallGraph>> CudaDevice::graph(const LoadedKernel& kernel,
   return std::unique_ptr<CallGraph>(std::move(graph));
 }
 
+Result<EnergyReading> CudaDevice::energy() {
+  const std::optional<EnergyReading> read = nvml_.energy();
+  return read ? Result<EnergyReading>(*read) : Device::energy();
+}
+
 }  // namespace hone::cuda

@@ -54,6 +54,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
   Result<Counters> count(const TimeRequest& request) override;
   Readings readings() override { return nvml_.readings(); }
+  Result<EnergyReading> energy() override;
   [[nodiscard]] bool sees_bounds() const override { return under_memcheck(); }
 
   /// What comes before a timed run and after it.

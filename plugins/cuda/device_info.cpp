@@ -102,6 +102,19 @@ std::string mps_share(const std::filesystem::path& pipe_directory, const char* p
   return share > 0.0 && share < kWhole ? fmt::format("mps:{:g}", share) : "mps";
 }
 
+Result<void> check_energy_counter(const DeviceInfo& info) {
+  const auto without = [&info](std::string_view why) {
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("the energy of {} cannot be measured: {}; --objective time and percentiles of time (p99) need none", info.id, why)};
+  };
+  if (!info.mig_profile.empty()) {
+    return without("NVML counts that of the whole GPU, and others may use its other slices");
+  }
+  HONE_ASSIGN(const DeviceOrdinal device, find_device(info));
+  return Nvml(pci_bus_id(**driver(), device)).energy() ? Result<void>() : without("NVML is missing (libnvidia-ml.so.1), or has no counter");
+}
+
 std::vector<int> cores_near(const DeviceInfo& info) {
   const Result<DeviceOrdinal> device = find_device(info);
   if (!device) {

@@ -29,6 +29,9 @@ std::string pci_bus_id(const DriverApi& api, DeviceOrdinal device);
 /// The host's cores on the GPU's side of the host, as the kernel tells of its PCI address; empty where it does not.
 std::vector<int> cores_near(const DeviceInfo& info);
 
+/// Errors: kUnavailable, NVML does not count this GPU's energy, or counts that of all slices of a GPU together.
+Result<void> check_energy_counter(const DeviceInfo& info);
+
 /// DeviceInfo::share of a client of MPS: "mps", or "mps:50" with that percentage of the multiprocessors
 /// (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE). Empty where no MPS daemon serves `pipe_directory`. The settings are read, and nothing is asked of
 /// the daemon.

@@ -1,6 +1,7 @@
 #include "plugins/cuda/nvml.hpp"
 
 #include <array>
+#include <chrono>
 
 #include "plugins/cuda/shared_library.hpp"
 
@@ -21,6 +22,7 @@ std::optional<NvmlApi> open_nvml() {
   library.bind(api.power_usage, "nvmlDeviceGetPowerUsage");
   library.bind(api.power_limit, "nvmlDeviceGetEnforcedPowerLimit");
   library.bind(api.throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  library.bind_if_there(api.total_energy, "nvmlDeviceGetTotalEnergyConsumption");
   if (!library.missing().empty() || api.init() != 0) {
     return std::nullopt;
   }
@@ -63,6 +65,16 @@ Readings Nvml::readings() const {
     readings.throttle_reasons = reasons;
   }
   return readings;
+}
+
+std::optional<EnergyReading> Nvml::energy() const {
+  constexpr double kMillijoule = 1e-3;
+  unsigned long long millijoules = 0;
+  if (device_ == nullptr || nvml()->total_energy == nullptr || nvml()->total_energy(device_, &millijoules) != 0) {
+    return std::nullopt;
+  }
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return EnergyReading{kMillijoule * static_cast<double>(millijoules), std::chrono::duration<double>(now).count(), kMillijoule};
 }
 
 std::optional<unsigned int> Nvml::power_limit_w() const {

@@ -1,10 +1,11 @@
 #pragma once
-// Clocks, temperature and power by NVIDIA's management library. Optional: without it readings are 0.
+// Clocks, temperature, power and energy by NVIDIA's management library. Optional: without it readings are 0, and there is no energy.
+// Nothing is ever set.
 
 #include <optional>
 #include <string>
 
-#include "engine/device/trial.hpp"
+#include "engine/device/device.hpp"
 #include "plugins/cuda/nvml_api.hpp"
 
 namespace hone::cuda {
@@ -17,6 +18,8 @@ class Nvml {
   explicit Nvml(const std::string& pci_bus_id);
 
   [[nodiscard]] Readings readings() const;
+  /// The whole GPU's counter; nothing where there is none (before Volta), or without the library.
+  [[nodiscard]] std::optional<EnergyReading> energy() const;
   [[nodiscard]] std::optional<unsigned int> power_limit_w() const;
   /// "580.159.04"; empty without the library.
   static std::string driver_version();

@@ -18,6 +18,7 @@ struct NvmlApi {
   int (*power_usage)(NvmlDevice, unsigned int* milliwatts);
   int (*power_limit)(NvmlDevice, unsigned int* milliwatts);
   int (*throttle_reasons)(NvmlDevice, unsigned long long*);
+  int (*total_energy)(NvmlDevice, unsigned long long* millijoules);  ///< since the driver was loaded; null in old libraries
 };
 
 }  // namespace hone::cuda

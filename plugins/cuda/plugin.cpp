@@ -31,6 +31,7 @@ class CudaPlugin final : public DevicePlugin {
     return std::unique_ptr<LaunchDevice>(std::move(device));
   }
   [[nodiscard]] std::vector<int> cores_near(const DeviceInfo& info) const override { return cuda::cores_near(info); }
+  Result<void> check_energy_counter(const DeviceInfo& info) const override { return cuda::check_energy_counter(info); }
   void prepare_to_measure(const DeviceInfo& info) const override { static_cast<void>(utility_code(info.architecture).ok()); }
 
   Result<std::unique_ptr<Compiler>> compiler(const DeviceInfo& info) const override {

@@ -23,6 +23,7 @@ class Engine(_core.Engine):
     device: "cuda:0", "cpu"; None: the best present.
     trust_store: launch the code in the store regardless of who made it, for a store that is shipped with an application.
     max_error: use winners tuned under this accuracy bound; 0: none.
+    objective: use winners tuned for it: "time", "p99", "energy" or "edp".
     generation: look records up as they were in this generation of the store.
     approved_only: use only records that were approved or pinned.
     force_default: kernels and operations that run their default; ["all"] means every one.
@@ -43,6 +44,7 @@ class Engine(_core.Engine):
         known = {
             "trust_store",
             "max_error",
+            "objective",
             "generation",
             "approved_only",
             "force_default",

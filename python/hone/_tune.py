@@ -162,6 +162,7 @@ def tune(
     known = {
         "fresh",
         "max_error",
+        "objective",
         "no_transfer",
         "likely",
         "with_",

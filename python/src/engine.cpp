@@ -36,6 +36,7 @@ EngineOptions to_options(const nb::dict& given) {
   take("device", [&](const nb::object& value) { options.device = nb::cast<std::string>(value); });
   take("trust_store", [&](const nb::object& value) { options.trust_store = nb::cast<bool>(value); });
   take("max_error", [&](const nb::object& value) { options.max_error = nb::cast<double>(value); });
+  take("objective", [&](const nb::object& value) { options.objective = nb::cast<std::string>(value); });
   take("generation", [&](const nb::object& value) { options.generation = nb::cast<std::int64_t>(value); });
   take("approved_only", [&](const nb::object& value) { options.approved_only = nb::cast<bool>(value); });
   take("force_default", [&](const nb::object& value) { options.force_default = nb::cast<std::vector<std::string>>(value); });

@@ -49,6 +49,7 @@ AT(hone_engine_options, check_one_in, 96);
 AT(hone_engine_options, on_check, 104);
 AT(hone_engine_options, on_check_data, 112);
 AT(hone_engine_options, record_workload, 120);
+AT(hone_engine_options, objective, 128);
 LEAST(hone_engine_options, 128);
 
 AT(hone_engine_device_info, size, 0);

@@ -461,6 +461,48 @@ TEST_CASE("a winner that was not measured beside the record takes its place only
   CHECK(standing().configuration_text == "block=32");
 }
 
+TEST_CASE("a trial's energy comes back, of the search and of the final round, and with the record") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  SessionKey key = session_key();
+  key.record.purpose.objective = "energy";
+  const std::int64_t session = must(store->begin_session(key, "60s"));
+  Trial trial = good_trial(5);
+  trial.measurement.energy_j = Figure{2e-3, 1e-3, 3e-3};
+  must(store->add_trial(session, parameters(), trial, 1.0));
+  must(store->add_trial(session, parameters(), good_trial(6), 1.5));
+  CHECK(must(store->trials(session, parameters())).front().measurement.energy_j->high == 3e-3);
+  CHECK_FALSE(must(store->trials(session, parameters())).back().measurement.energy_j);
+  trial.final_round = true;
+  trial.measurement.energy_j = Figure{2.5e-3, 2e-3, 2.7e-3};
+  must(store->add_trial(session, parameters(), trial, 2.0));
+  CHECK(must(store->trials(session, parameters())).front().measurement.energy_j->value == 2.5e-3);
+  Record record = record_of("block=64", 5.0);
+  record.measurement.energy_j = trial.measurement.energy_j;
+  must(store->finish_session(session, key.record, record, 3.0));
+  const auto found = must(store->find_record(key.record, parameters()));
+  REQUIRE(found);
+  REQUIRE(found->measurement.energy_j);
+  CHECK(found->measurement.energy_j->low == 2e-3);
+}
+
+TEST_CASE("a record for energy is replaced by what takes less of it, however long that takes") {
+  Directory directory;
+  auto store = must_open(directory.store());
+  RecordKey key = record_key();
+  key.purpose.objective = "energy";
+  const auto tune = [&](const char* configuration, double us, double joules) {
+    Record record = record_of(configuration, us);
+    record.measurement.energy_j = Figure{joules, 0.99 * joules, 1.01 * joules};
+    tuned(*store, key, record);
+    return must(store->find_record(key, parameters()))->configuration_text;
+  };
+  CHECK(tune("block=64", 5.0, 2e-3) == "block=64");
+  CHECK(tune("block=128", 1.0, 2.5e-3) == "block=64");   // faster, and takes more
+  CHECK(tune("block=128", 1.0, 1.99e-3) == "block=64");  // the intervals overlap
+  CHECK(tune("block=128", 9.0, 1e-3) == "block=128");
+}
+
 TEST_CASE("a session that measured the standing record itself decides, and one that measured an earlier record does not") {
   Directory directory;
   auto store = must_open(directory.store());

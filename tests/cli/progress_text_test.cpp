@@ -116,6 +116,14 @@ TEST_CASE("where lines stay there is one, with everything") {
         "configurations  2 wrong_result  11 too slow  1980 MHz 45 C 310 W");
 }
 
+TEST_CASE("a session that minimizes energy shows energies") {
+  ProgressState state = halfway();
+  state.reached->objective = {Objective::Kind::kEnergy};
+  state.reached->best_us = 2500.0;  // uJ
+  state.reached->default_us = 5000.0;
+  CHECK(joined(progress_lines(state, plain(200))).find("best 2.5 mJ  2.00x less  (default 5 mJ)") != std::string::npos);
+}
+
 TEST_CASE("a trial is a line, and the best so far stands out") {
   Progress reached{.trials = 7, .last_outcome = Outcome::kOk, .elapsed_seconds = 3.25, .default_us = 20.0, .best_us = 10.0};
   reached.configuration = "block=64";

@@ -204,6 +204,7 @@ class FakeDevice final : public Device {
   }
   Result<TimedRuns> time(const TimeRequest& request) override;
   Result<std::unique_ptr<CallGraph>> graph(const LoadedKernel& kernel, std::span<const GraphCall> calls) override;
+  Result<EnergyReading> energy() override { return meter ? Result<EnergyReading>(meter()) : Device::energy(); }
   Readings readings() override {
     Readings now;
     now.sm_clock_mhz = 1980.0;
@@ -214,6 +215,7 @@ class FakeDevice final : public Device {
   FakeKernel::Body reference;
   std::size_t largest_allocation = std::size_t{1} << 30;
   std::function<std::uint64_t()> throttle;  ///< asked at each reading
+  std::function<EnergyReading()> meter;     ///< none: it has no energy counter
   int randomized = 0, references = 0, spoiled = 0;
   std::size_t crossed = 0;                 ///< bytes between the host and the device
   std::uint8_t shared_memory = 0;          ///< what blocks find there

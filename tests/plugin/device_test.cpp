@@ -359,6 +359,30 @@ TEST_CASE("a device's own functions are used where it has them") {
   CHECK(device->synchronize().ok());
 }
 
+TEST_CASE("an energy counter is read where the table has one, and others say that there is none before they are opened") {
+  const Registry registry = with("sham_device");
+  const Registry::Found meter = registry.device("sham_meter").value(), none = registry.device("sham:0").value();
+  CHECK(meter.plugin->check_energy_counter(meter.info).ok());
+  CHECK(message_of(none.plugin->check_energy_counter(none.info), ErrorCode::kUnavailable).find("sham:0 has no energy counter") !=
+        std::string::npos);
+  const auto device = open(registry, "sham_meter");
+  const EnergyReading before = device->energy().value();
+  CHECK(before.resolution_joules == 1e-3);
+  const auto kernel =
+      load_copy(registry, *device, "block=64,bytes=16,in_flight=1,resident=0,stages=0,stream_load=false,stream_store=false", 4);
+  const auto x = device->allocate(16).value(), y = device->allocate(16).value();
+  void *from = x->address(), *to = y->address();
+  void* const arguments[] = {&from, &to};
+  for (int run = 0; run < 250; ++run) {  // of 100 us each: its counter steps every 20 ms
+    REQUIRE(kernel->launch(nullptr, arguments).ok());
+  }
+  const EnergyReading after = device->energy().value();
+  CHECK(after.seconds - before.seconds == doctest::Approx(0.025).epsilon(0.01));
+  CHECK(after.joules - before.joules == doctest::Approx(300.0 * 0.02).epsilon(0.02));
+  const auto other = open(registry, "sham:0");
+  message_of(other->energy(), ErrorCode::kUnavailable);
+}
+
 TEST_CASE("a compiler's answers are per configuration, and its failure is that of those it left out") {
   const Registry registry = with_sham();
   const Registry::Found sham = registry.device("sham").value();

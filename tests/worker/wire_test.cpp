@@ -157,6 +157,13 @@ TEST_CASE("settings and stages survive the wire") {
   MeasureSettings settings;
   settings.graph_below_us = std::numeric_limits<double>::infinity();
   CHECK(wire::settings_from(wire::to_message(settings)).graph_below_us == settings.graph_below_us);
+  settings.objective = {Objective::Kind::kPercentile, 99.0};
+  settings.energy_window_seconds = 0.25;
+  CHECK(wire::settings_from(wire::to_message(settings)).objective == settings.objective);
+  CHECK(wire::settings_from(wire::to_message(settings)).energy_window_seconds == 0.25);
+  wire::Message unknown = wire::to_message(settings);
+  unknown["objective"] = "beauty";
+  CHECK_FALSE(wire::read_settings(unknown).ok());
   const wire::Stage sent{.kind = wire::Stage::Kind::kReference, .name = "f", .within = 2.5, .expected = 0.5, .finalist = 3};
   const wire::Stage received = wire::read_stage(wire::to_message(sent)).value();
   CHECK(received.kind == sent.kind);
@@ -191,6 +198,20 @@ TEST_CASE("a right trial without a time is no right trial") {
   wire::Message none = trial_reply();
   none["measurement"]["samples"] = wire::Message::array();
   CHECK_FALSE(wire::read_trial(none).ok());
+}
+
+TEST_CASE("a trial's energy survives the wire, and is none where it was not measured") {
+  CHECK_FALSE(wire::read_trial(trial_reply()).value().trial.measurement.energy_j);
+  wire::Message reply = trial_reply();
+  reply["energy"] = {{"value", 2e-3}, {"low", 1e-3}, {"high", 3e-3}};
+  const Trial trial = wire::read_trial(reply).value().trial;
+  REQUIRE(trial.measurement.energy_j);
+  CHECK(trial.measurement.energy_j->value == 2e-3);
+  CHECK(trial.measurement.energy_j->high == 3e-3);
+  reply["energy"]["low"] = "none";
+  CHECK_FALSE(wire::read_trial(reply).ok());
+  reply["energy"] = 1.0;
+  CHECK_FALSE(wire::read_trial(reply).ok());
 }
 
 TEST_CASE("what a worker says is text that a report can hold") {

@@ -57,6 +57,9 @@ struct EngineOptions {
   bool trust_store = false;          ///< launch the code in the store regardless of who made it: for a store shipped with the application
   double max_error = 0.0;            ///< use winners tuned under this accuracy bound (`--max-error`); 0: none
   std::string given = {};            ///< use winners tuned on given arrays: the digest that `hone tune --input` prints
+  /// Use winners tuned for this objective (`--objective`): "time", a percentile of it ("p99"), "energy" or "edp". What was tuned for
+  /// another one alone does not serve.
+  std::string objective = "time";
   /// Looks records up as they were served in this generation of the store (Engine::generation, `hone records --log`), so that every process
   /// and every rank gets the same answers, whatever is tuned meanwhile. None: as they are.
   std::optional<std::int64_t> generation = {};

@@ -175,6 +175,7 @@ typedef struct hone_engine_options {
   hone_check_callback on_check;                    /* called after every check; may be NULL */
   void* on_check_data;
   const char* record_workload; /* a file to which the launches of each problem are added (docs/workloads.md); NULL: none */
+  const char* objective;       /* use winners tuned for it, and tune for it: "time" (as NULL), "p99", "energy", "edp" */
 } hone_engine_options;
 
 /* `options` may be NULL. A missing store is not an error: every kernel then runs its default. Errors: an unknown or missing device; with

@@ -388,6 +388,13 @@ typedef struct hone_time_request {
   size_t preparation_stride;
 } hone_time_request;
 
+/* What an energy counter says. */
+typedef struct hone_energy {
+  double joules;            /* since some moment that stays the same while the device is open */
+  double seconds;           /* when it was read, by a clock that starts at any moment */
+  double resolution_joules; /* the step in which the counter counts */
+} hone_energy;
+
 /* A piece of device memory. */
 typedef struct hone_region {
   void* address;
@@ -476,6 +483,9 @@ typedef struct hone_device {
                     hone_message* message);
   /* Null, or fills the memory that blocks share, so that the next launch finds nothing there that it could take for its own. */
   int32_t (*paint_shared)(void* device, uint8_t pattern, hone_message* message);
+  /* Null, or reads the device's energy counter, which may be brought up to date seldom: Hone waits for its steps. Without, kernels cannot
+   * be tuned for energy on this device. */
+  int32_t (*energy)(void* device, hone_energy* energy, hone_message* message);
 } hone_device;
 
 /* ---- The plugin ---- */
