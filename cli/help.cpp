@@ -88,7 +88,7 @@ std::string help_text() {
       "hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (details: hone VERB --help, hone help)\n\n{}"
       "\nfirst steps:\n  hone doctor\n  hone tune softmax --shape rows=4096,cols=1024 --dtype f16 --budget 30s\n"
       "  hone best softmax --shape rows=4096,cols=1024 --dtype f16\n",
-      HONE_VERSION, summaries(verbs(), 10));
+      HONE_VERSION, summaries(verbs(), 12));
 }
 
 std::vector<std::string> help_words() {
