@@ -450,11 +450,14 @@ int tune(int argc, char** argv) {
   return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
     HONE_TRY(check_range_options(arguments));
     HONE_TRY(load_plugins(arguments));
+    HONE_ASSIGN(const Objective objective, find_objective(arguments));
     if (arguments.count("workload") > 0) {
+      HONE_TRY(check_is_time(objective, "workloads are tuned"));
       return tune_workload(arguments);
     }
     HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
     if (operation) {
+      HONE_TRY(check_is_time(objective, "operations are tuned"));
       return tune_operation(arguments, *operation);
     }
     if (arguments.count("without") > 0) {
@@ -467,6 +470,7 @@ int tune(int argc, char** argv) {
     HONE_ASSIGN(const Volume volume, find_volume(arguments));
     HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
     if (arguments.count("shapes") > 0) {
+      HONE_TRY(check_is_time(objective, "ranges of shapes are tuned"));
       const KernelSpec spec = request.spec;
       return tune_range(arguments, alone(spec), std::move(request));
     }

@@ -19,7 +19,11 @@ if [[ -x $hone ]]; then
 else
   echo "note: no pictures: $hone is not built"
 fi
-NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --strict --clean --quiet
+# With --quiet it would not count the warnings, either.
+if ! NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --strict --clean >.cache/docs.log 2>&1; then
+  grep -vE '^INFO' .cache/docs.log >&2
+  exit 1
+fi
 if grep -rlE "(src|href)=\"?https?://[^\" >]+\.(js|css|woff2?)|fonts\.g(oogleapis|static)" build-docs --include='*.html'; then
   echo "error: these pages load something from the network" >&2
   exit 1

@@ -74,10 +74,10 @@ TEST_CASE("topics name options that there are") {
   }
   for (const auto& topic : listed["topics"]) {
     const std::string name = topic["name"];
-    for (const std::string& option : words_after(run({"help", name}).out, "--", "abcdefghijklmnopqrstuvwxyz-")) {
+    for (const std::string& option : words_after(run({"help", name}).out, "--", "abcdefghijklmnopqrstuvwxyz-_")) {
       CAPTURE(name);
       CAPTURE(option);
-      CHECK((known.contains(option) || option == "help"));
+      CHECK((known.contains(option) || option == "help" || option == "use_fast_math"));  // the last is the compiler's
     }
   }
 }

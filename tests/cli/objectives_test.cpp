@@ -8,13 +8,13 @@
 namespace hone::test {
 namespace {
 
-const std::string kSham = std::string(HONE_BINARY_DIR) + "/tests/plugin/devices/sham_device.so";
+const std::string kMetered = std::string(HONE_BINARY_DIR) + "/tests/plugin/devices/sham_device.so";
 // By the block's size alone.
-const char* const kRest = "bytes=16,in_flight=1,resident=0,stages=0,stream_load=false,stream_store=false";
+const char* const kFixedButBlock = "bytes=16,in_flight=1,resident=0,stages=0,stream_load=false,stream_store=false";
 
-Ended tune(const std::string& objective, const std::string& store, const std::string& device = "sham_meter") {
-  return run({"tune", "copy", "--device", device, "--shape", "n=1000", "--plugin", kSham, "--store", store, "--fix", kRest, "--budget",
-              "5trials", "--strategy", "random", "--objective", objective, "--json"});
+Ended tune_for(const std::string& objective, const std::string& store, const std::string& device = "sham_meter") {
+  return run({"tune", "copy", "--device", device, "--shape", "n=1000", "--plugin", kMetered, "--store", store, "--fix", kFixedButBlock,
+              "--budget", "5trials", "--strategy", "random", "--objective", objective, "--json"});
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ TEST_CASE("the winner by energy is another than that by time, and each objective
   const std::string store = directory / "S.db";
   for (const auto& [objective, block] : {std::pair("time", 256), {"energy", 64}, {"edp", 512}, {"p99", 512}}) {
     CAPTURE(objective);
-    const Ended ended = tune(objective, store);
+    const Ended ended = tune_for(objective, store);
     REQUIRE_MESSAGE(ended.exit == 0, ended.err);
     const auto report = ended.json();
     CHECK(report["objective"] == objective);
@@ -33,13 +33,13 @@ TEST_CASE("the winner by energy is another than that by time, and each objective
     const std::string name = objective;
     CHECK(report["best"].contains("energy_j") == (name == "energy" || name == "edp"));
     CHECK(report["best"].contains("objective_value") == (name != "time"));
-    const auto best = run({"best", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kSham, "--store", store,
+    const auto best = run({"best", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kMetered, "--store", store,
                            "--objective", objective, "--json"})
                           .json();
     CHECK(best["config"]["block"] == block);
     CHECK(best["objective"] == objective);
   }
-  const auto energy = run({"best", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kSham, "--store", store,
+  const auto energy = run({"best", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kMetered, "--store", store,
                            "--objective", "energy", "--json"})
                           .json();
   CHECK(energy["energy_j"].get<double>() == doctest::Approx(100e-6 * 300.0).epsilon(0.02));
@@ -47,7 +47,7 @@ TEST_CASE("the winner by energy is another than that by time, and each objective
   CHECK(energy["energy_ci95_j"][1] >= energy["energy_j"]);
   CHECK(energy["objective_value"].get<double>() == doctest::Approx(1e6 * energy["energy_j"].get<double>()));
   // Nothing was tuned for this one.
-  CHECK(run({"best", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kSham, "--store", store, "--objective", "p90"})
+  CHECK(run({"best", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kMetered, "--store", store, "--objective", "p90"})
             .exit == 2);
   const auto sessions = run({"sessions", "--store", store, "--json"}).json()["sessions"];
   REQUIRE(sessions.size() == 4);
@@ -57,7 +57,7 @@ TEST_CASE("the winner by energy is another than that by time, and each objective
 TEST_CASE("a report shows the front of time against energy") {
   const TemporaryDirectory directory;
   const std::string store = directory / "S.db", page = directory / "page.html";
-  REQUIRE(tune("energy", store).exit == 0);
+  REQUIRE(tune_for("energy", store).exit == 0);
   const auto report = run({"report", "1", "--store", store, "--json"}).json()["sessions"][0];
   REQUIRE(report["front"].size() >= 2);
   CHECK(report["front"].front()["time_us"] < report["front"].back()["time_us"]);
@@ -65,14 +65,14 @@ TEST_CASE("a report shows the front of time against energy") {
   CHECK(report["best"]["config"]["block"] == 64);
   REQUIRE(run({"report", "1", "--store", store, "--out", page}).exit == 0);
   CHECK(contents(page).find("Time against energy") != std::string::npos);
-  CHECK(contents(page).find("energy of a run: 30 mJ") != std::string::npos);
+  CHECK(contents(page).find("energy of a run: 30.") != std::string::npos);
 }
 
 TEST_CASE("one configuration's energy and percentile are measured without a session") {
   const TemporaryDirectory directory;
   const auto measured = [&](const char* objective) {
-    const Ended ended = run({"run", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kSham, "--store", directory / "S.db",
-                             "--config", std::string("block=256,") + kRest, "--objective", objective});
+    const Ended ended = run({"run", "copy", "--device", "sham_meter", "--shape", "n=1000", "--plugin", kMetered, "--store",
+                             directory / "S.db", "--config", std::string("block=256,") + kFixedButBlock, "--objective", objective});
     REQUIRE_MESSAGE(ended.exit == 0, ended.err);
     return ended.out;
   };
@@ -85,7 +85,7 @@ TEST_CASE("a device without an energy counter is refused before anything runs") 
   for (const char* const device : {"sham", "cpu"}) {
     const std::string store = directory / device;
     const Ended ended =
-        run({"tune", "copy", "--device", device, "--shape", "n=1000", "--plugin", kSham, "--store", store, "--objective", "energy"});
+        run({"tune", "copy", "--device", device, "--shape", "n=1000", "--plugin", kMetered, "--store", store, "--objective", "energy"});
     CHECK(ended.exit == 2);
     CHECK(ended.err.find("has no energy counter") != std::string::npos);
     CHECK(ended.err.find("--objective time") != std::string::npos);
