@@ -49,12 +49,14 @@ class Server:
             sys.exit(f"{program}: {ended.stderr}{ended.stdout}")
 
     def start(self):
+        """The processes of one that was killed may still be there for a moment."""
         options = f"-k {self.folder} -c listen_addresses= -c max_connections=400"
-        with open(os.devnull, "w") as nothing:
-            ended = subprocess.run([*self.user, self.programs / "pg_ctl", "-w", "-s", "-D", self.folder / "data", "-l", self.folder / "log",
-                                    "-o", options, "start"], cwd=self.folder, stdout=nothing, stderr=nothing)
-        if ended.returncode != 0:
-            sys.exit(f"pg_ctl: see {self.folder / 'log'}")
+        command = [*self.user, self.programs / "pg_ctl", "-w", "-s", "-D", self.folder / "data", "-l", self.folder / "log", "-o", options, "start"]
+        until = time.time() + 60.0
+        while subprocess.run(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+            if time.time() > until:
+                sys.exit("pg_ctl: " + (self.folder / "log").read_text()[-2000:])
+            time.sleep(0.2)
 
     def kill(self):
         os.kill(int((self.folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)

@@ -92,6 +92,9 @@ Words values_of(const std::string& option) {
   if (option == "likely") {
     return {"first", "only", "ignore"};
   }
+  if (option == "kinds") {
+    return {"measure", "compile", "both"};
+  }
   return option == "color" ? Words{"auto", "always", "never"} : Words{};
 }
 
