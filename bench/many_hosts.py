@@ -30,7 +30,8 @@ CLOCK = os.sysconf("SC_CLK_TCK")
 class Server:
     """A PostgreSQL on a socket in a temporary directory."""
 
-    def __init__(self):
+    def __init__(self, options):
+        self.settings = "-c fsync=off -c synchronous_commit=off" if options.no_sync else ""
         found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
         if not found:
             sys.exit("PostgreSQL is not installed: apt install postgresql")
@@ -49,12 +50,14 @@ class Server:
             sys.exit(f"{program}: {ended.stderr}{ended.stdout}")
 
     def start(self):
-        options = f"-k {self.folder} -c listen_addresses= -c max_connections=400"
-        with open(os.devnull, "w") as nothing:
-            ended = subprocess.run([*self.user, self.programs / "pg_ctl", "-w", "-s", "-D", self.folder / "data", "-l", self.folder / "log",
-                                    "-o", options, "start"], cwd=self.folder, stdout=nothing, stderr=nothing)
-        if ended.returncode != 0:
-            sys.exit(f"pg_ctl: see {self.folder / 'log'}")
+        """The processes of one that was killed may still be there for a moment."""
+        options = f"-k {self.folder} -c listen_addresses= -c max_connections=400 {self.settings}"
+        command = [*self.user, self.programs / "pg_ctl", "-w", "-s", "-D", self.folder / "data", "-l", self.folder / "log", "-o", options, "start"]
+        until = time.time() + 60.0
+        while subprocess.run(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+            if time.time() > until:
+                sys.exit("pg_ctl: " + (self.folder / "log").read_text()[-2000:])
+            time.sleep(0.2)
 
     def kill(self):
         os.kill(int((self.folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
@@ -156,7 +159,7 @@ def measured(folder):
 
 
 def chaos(options):
-    server = Server()
+    server = Server(options)
     chance = random.Random(options.seed)
     try:
         undisturbed, _, _, _ = session(options, server, options.processes, options.trials)
@@ -233,7 +236,7 @@ def chaos(options):
 
 
 def scale(options):
-    server = Server()
+    server = Server(options)
     lines = []
     try:
         for workers in options.workers:
@@ -294,6 +297,7 @@ def main():
     parser.add_argument("--limit", type=float, default=900.0, help="seconds after which chaos gives up")
     parser.add_argument("--workers", type=numbers, default=[1, 4, 16, 64])
     parser.add_argument("--pending", type=numbers, default=[1, 4, 16, 64])
+    parser.add_argument("--no-sync", action="store_true", help="the server does not wait for its disk: what that costs")
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     print(json.dumps({"what": options.what, "space": pathlib.Path(options.space).name, "pace": options.pace, "lease": options.lease,

@@ -96,6 +96,9 @@ Words values_of(const std::string& option) {
   if (option == "objective") {
     return {"time", "p90", "p99", "energy", "edp"};
   }
+  if (option == "kinds") {
+    return {"measure", "compile", "both"};
+  }
   return option == "color" ? Words{"auto", "always", "never"} : Words{};
 }
 

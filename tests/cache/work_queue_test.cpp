@@ -1,10 +1,11 @@
 // The queue of a store on a server: leases, claims, and what is sent twice.
+#include "engine/store/work_queue.hpp"
+
 #include <chrono>
 #include <set>
 #include <thread>
 
 #include "engine/store/store_server.hpp"
-#include "engine/store/work_queue.hpp"
 #include "store_fixture.hpp"
 
 using namespace hone;
@@ -12,7 +13,7 @@ using namespace hone::test;
 
 namespace {
 
-WorkBytes bytes_of(std::string_view text) {
+WorkBytes as_work(std::string_view text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
   return {begin, begin + text.size()};
 }
@@ -34,7 +35,7 @@ void lose(const std::filesystem::path& store, const AttachedWorker& worker) {
 struct Fixture {
   const Directory directory;
   std::unique_ptr<WorkQueue> coordinator = must(open_work_queue(directory.store().string()));
-  std::int64_t assignment = must(coordinator->begin(7, bytes_of("setup")));
+  std::int64_t assignment = must(coordinator->begin(7, as_work("setup")));
   int published = 0;
 
   std::unique_ptr<WorkQueue> another() const { return must(open_work_queue(directory.store().string())); }
@@ -44,7 +45,7 @@ struct Fixture {
                                       .worker = worker,
                                       .target = "d",
                                       .label = label,
-                                      .request = bytes_of("please " + label)}));
+                                      .request = as_work("please " + label)}));
   }
 };
 
@@ -71,9 +72,9 @@ TEST_CASE("work goes to its worker, and its answer to the coordinator, once") {
   // The same again: the answer to the claim may have been lost.
   CHECK(must(queue->claim(worker, 0))->id == work);
   CHECK(must(queue->beat(worker.id, work)).wanted);
-  CHECK(must(queue->answer(work, worker.id, bytes_of("done"))));
-  CHECK(must(queue->answer(work, worker.id, bytes_of("done"))));  // sent twice
-  CHECK_FALSE(must(at.coordinator->answer(work, other.id, bytes_of("stolen"))));
+  CHECK(must(queue->answer(work, worker.id, as_work("done"))));
+  CHECK(must(queue->answer(work, worker.id, as_work("done"))));  // sent twice
+  CHECK_FALSE(must(at.coordinator->answer(work, other.id, as_work("stolen"))));
   const auto results = must(at.coordinator->results(at.assignment));
   REQUIRE(results.size() == 1);
   CHECK(results[0].state == WorkState::kDone);
@@ -84,7 +85,7 @@ TEST_CASE("work goes to its worker, and its answer to the coordinator, once") {
 
 TEST_CASE("what is published twice under one token is one piece of work") {
   Fixture at;
-  const WorkOrder order{.assignment = at.assignment, .token = "same", .worker = 1, .target = "", .label = "", .request = bytes_of("x")};
+  const WorkOrder order{.assignment = at.assignment, .token = "same", .worker = 1, .target = "", .label = "", .request = as_work("x")};
   CHECK(must(at.coordinator->publish(order)) == must(at.coordinator->publish(order)));
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("of several that compile, each piece goes to one") {
         CHECK_FALSE(work->measure);
         const std::lock_guard lock(mutex);
         CHECK(claimed.insert(work->id).second);
-        must(queue->answer(work->id, worker.id, bytes_of("code")));
+        must(queue->answer(work->id, worker.id, as_work("code")));
       }
     });
   }
@@ -137,11 +138,21 @@ TEST_CASE("the work of a worker that is lost ends, and names it") {
   REQUIRE(results.size() == 1);
   CHECK(results[0].state == WorkState::kLost);
   CHECK(results[0].ended == std::vector<std::string>{worker.name});
-  CHECK_FALSE(must(at.coordinator->answer(work, worker.id, bytes_of("too late"))));
+  CHECK_FALSE(must(at.coordinator->answer(work, worker.id, as_work("too late"))));
   CHECK_FALSE(must(at.coordinator->beat(worker.id, work)).attached);
   const auto losses = must(at.coordinator->losses(7));
   REQUIRE(losses.size() == 1);
   CHECK(losses[0].label == "a=2");
+}
+
+TEST_CASE("what a lost worker had not begun comes back, and is not held against it") {
+  Fixture at;
+  const AttachedWorker worker = attached(*at.coordinator);
+  at.publish(worker.id);
+  lose(at.directory.store(), worker);
+  must(at.coordinator->expire(at.assignment));
+  CHECK(must(at.coordinator->results(at.assignment)).at(0).state == WorkState::kReturned);
+  CHECK(must(at.coordinator->losses(7)).empty());
 }
 
 TEST_CASE("what is compiled gets a second try, and no third") {
@@ -170,7 +181,7 @@ TEST_CASE("work is given back, and withdrawn") {
   must(at.coordinator->claim(worker, 0));
   must(at.coordinator->withdraw(second));
   CHECK_FALSE(must(at.coordinator->beat(worker.id, second)).wanted);
-  CHECK_FALSE(must(at.coordinator->answer(second, worker.id, bytes_of("unwanted"))));
+  CHECK_FALSE(must(at.coordinator->answer(second, worker.id, as_work("unwanted"))));
 }
 
 TEST_CASE("a worker that is dismissed learns why") {
@@ -186,16 +197,16 @@ TEST_CASE("a coordinator that takes a session over ends the earlier one's work, 
   const AttachedWorker worker = attached(*at.coordinator);
   const std::int64_t answered = at.publish(worker.id, "a=1");
   must(at.coordinator->claim(worker, 0));
-  must(at.coordinator->answer(answered, worker.id, bytes_of("known")));
+  must(at.coordinator->answer(answered, worker.id, as_work("known")));
   const std::int64_t under_way = at.publish(worker.id, "a=2");
   must(at.coordinator->claim(worker, 0));
   at.publish(worker.id, "a=3");
   const auto successor = at.another();
-  const std::int64_t next = must(successor->begin(7, bytes_of("setup")));
+  const std::int64_t next = must(successor->begin(7, as_work("setup")));
   CHECK(next != at.assignment);
   CHECK_FALSE(must(successor->assignment(at.assignment)).has_value());
   CHECK_FALSE(must(successor->claim(worker, 0)).has_value());
-  CHECK_FALSE(must(successor->answer(under_way, worker.id, bytes_of("of nobody"))));
+  CHECK_FALSE(must(successor->answer(under_way, worker.id, as_work("of nobody"))));
   const auto left = must(successor->leftovers(7));
   REQUIRE(left.size() == 1);
   CHECK(left[0].label == "a=1");
@@ -210,11 +221,11 @@ TEST_CASE("work of the same assignment comes before others'") {
   Fixture at;
   const AttachedWorker worker = attached(*at.coordinator);
   const auto beside = at.another();
-  const std::int64_t other = must(beside->begin(8, bytes_of("other")));
+  const std::int64_t other = must(beside->begin(8, as_work("other")));
   const std::int64_t early = at.publish(worker.id);
-  const std::int64_t late = must(beside->publish({.assignment = other, .token = "u", .worker = worker.id, .request = bytes_of("x")}));
+  const std::int64_t late = must(beside->publish({.assignment = other, .token = "u", .worker = worker.id, .request = as_work("x")}));
   CHECK(must(at.coordinator->claim(worker, other))->id == late);
-  must(at.coordinator->answer(late, worker.id, bytes_of("done")));
+  must(at.coordinator->answer(late, worker.id, as_work("done")));
   CHECK(must(at.coordinator->claim(worker, other))->id == early);
 }
 

@@ -27,6 +27,7 @@ TEST_CASE("completion: verbs, options, kernels, and what an option may be given"
   CHECK(candidates({"tune", "softmax", "--strategy", "baye"}) == "bayesian\n");
   CHECK(candidates({"run", "copy", "--device", "c"}).find("cpu\n") != std::string::npos);
   CHECK(candidates({"store", "pu"}) == "pull\npush\n");
+  CHECK(candidates({"serve-trials", "--kinds", "m"}) == "measure\n");
 }
 
 TEST_CASE("completion: nothing where files are meant, or nothing is known") {

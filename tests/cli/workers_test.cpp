@@ -32,8 +32,8 @@ Arguments serve(const std::string& url, const std::string& device, const Argumen
 }
 
 Arguments tune_with_workers(const std::string& url, const std::string& budget, const Arguments& more = {}) {
-  Arguments arguments{"tune",       "copy",   "--workers", "--plugin", kSleeper,  "--shape", "n=1024", "--budget",
-                      budget, "--strategy", "random", "--seed",    "1",        "--store", url,       "--json"};
+  Arguments arguments{"tune", "copy",       "--workers", "--plugin", kSleeper, "--shape", "n=1024", "--budget",
+                      budget, "--strategy", "random",    "--seed",   "1",      "--store", url,      "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -61,7 +61,8 @@ bool eventually(const Condition& condition) {
 /// Made by a first session's opening of the store, so that SQL can look at its tables.
 std::string new_store() {
   const std::string url = postgres_server().new_database();
-  const Ended ended = run({"serve-trials", "--store", url, "--device", "sleeper:0", "--plugin", kSleeper, "--idle", "0.01", "--json"}, kUsual);
+  const Ended ended =
+      run({"serve-trials", "--store", url, "--device", "sleeper:0", "--plugin", kSleeper, "--idle", "0.01", "--json"}, kUsual);
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   return url;
 }
@@ -117,7 +118,7 @@ TEST_CASE("a session has no device of its own: two workers measure, and the repo
   CHECK(told["devices"] == report["devices"]);
   // Asked to stop, a worker leaves; its word is one JSON object.
   CHECK(first.process->signalled({SIGTERM}) == 0);
-  CHECK(first.out()["trials"].get<int>() + second.out().value("trials", 0) > 0);
+  CHECK(first.out()["trials"].get<int>() > 0);
   CHECK(sql(url, "SELECT state FROM worker WHERE reason LIKE '%asked to stop%'") == "left");
 }
 
@@ -154,7 +155,8 @@ TEST_CASE("a worker that is killed costs no trial, nor does one that is stopped"
   REQUIRE(eventually([&] { return count(url, "trial") >= 5; }));
   SUBCASE("kill -9 in the middle of a trial") {
     REQUIRE(eventually([&] {
-      const bool at_it = count(url, "work w JOIN worker k ON k.id = w.claimed_by WHERE w.state = 'claimed' AND k.name LIKE '%sleeper:0'") > 0;
+      const bool at_it =
+          count(url, "work w JOIN worker k ON k.id = w.claimed_by WHERE w.state = 'claimed' AND k.name LIKE '%sleeper:0'") > 0;
       if (at_it) {
         first.process->kill_and_reap();
       }
@@ -241,7 +243,10 @@ TEST_CASE("a configuration that ends two workers is charged with it, and ends no
   const Environment poison{{"SLEEPER_POISON", "bytes=4"}};
   Worker first(url, "sleeper:0", poison), second(url, "sleeper:1", poison), third(url, "sleeper:2", poison);
   REQUIRE(eventually([&] { return count(url, "worker WHERE state = 'idle'") == 3; }));
-  const Ended ended = run(tune_with_workers(url, "4trials", {"--fix", "bytes=4|16,block=128|256,in_flight=1,resident=0,stages=0,stream_load=false,stream_store=false"}), kUsual);
+  const Ended ended =
+      run(tune_with_workers(url, "2trials",
+                            {"--fix", "bytes=4|16,block=128,in_flight=1,resident=0,stages=0,stream_load=false,stream_store=false"}),
+          kUsual);
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   CHECK(first.process->alive() + second.process->alive() + third.process->alive() == 1);
   CHECK(ended.json()["best"]["config"]["bytes"] == 16);
@@ -261,9 +266,10 @@ TEST_CASE("a worker of another product takes no part, and the session says so") 
   command[2] = "--workers=Sleep";
   const Ended ended = run(command, kUsual);
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
-  CHECK(ended.json()["devices"].size() == 1);
+  const auto report = ended.json();
+  CHECK(report["devices"].size() == 1);
   bool said = false;
-  for (const auto& note : ended.json()["notes"]) {
+  for (const auto& note : report["notes"]) {
     said = said || note.get<std::string>().find("cpu takes no part: its product is") != std::string::npos;
   }
   CHECK(said);
@@ -300,8 +306,8 @@ TEST_CASE("workers that compile need no device") {
 TEST_CASE("a kernel of one's own reaches the workers, with what it includes") {
   const std::string url = new_store();
   const Worker worker(url, "sleeper:0");
-  const Ended ended = run({"tune", HONE_SOURCE_DIR "/tests/cli/copied.cu", "--workers", "--plugin", kSleeper, "--strategy", "random", "--budget",
-                           "6trials", "--store", url, "--json"},
+  const Ended ended = run({"tune", HONE_SOURCE_DIR "/tests/cli/copied.cu", "--workers", "--plugin", kSleeper, "--strategy", "random",
+                           "--budget", "6trials", "--store", url, "--json"},
                           kUsual);
   REQUIRE_MESSAGE(ended.exit == 0, ended.err);
   CHECK(ended.json()["best"].is_object());
