@@ -46,16 +46,17 @@ class Root:
             subprocess.run(["tar", "-C", self.folder, "-xf", os.environ["HONE_BARE_ROOT"]], check=True)
         else:
             subprocess.run(["debootstrap", "--variant=minbase", "bookworm", self.folder], check=True, stdout=subprocess.DEVNULL)
-        # How this machine reaches the network.
-        subprocess.run(["sh", "-c", 'for f in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/apt/apt.conf.d/99*; do [ ! -f "$f" ] || cp "$f" "$0$f"; done', self.folder],
-                       check=True)
+        # How this machine reaches the network, and whom it trusts there.
+        script = ('for f in /etc/resolv.conf /etc/hosts /etc/apt/apt.conf.d/99*; do [ ! -f "$f" ] || cp "$f" "$0$f"; done; '
+                  '[ ! -f /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$0/trusted.crt"')
+        subprocess.run(["sh", "-c", script, self.folder], check=True)
+        if (self.folder / "trusted.crt").exists():
+            self.environment["PIP_CERT"] = "/trusted.crt"
         subprocess.run(["mount", "-t", "proc", "proc", self.folder / "proc"], check=True)
-        subprocess.run(["mount", "--bind", "/dev", self.folder / "dev"], check=True)
         return self
 
     def __exit__(self, *_):
-        for mounted in ("dev", "proc"):
-            subprocess.run(["umount", "-l", self.folder / mounted], check=False)
+        subprocess.run(["umount", "-l", self.folder / "proc"], check=False)
 
     def run(self, *command):
         return subprocess.run(["chroot", self.folder, *command], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
