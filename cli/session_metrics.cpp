@@ -11,7 +11,7 @@
 namespace hone::cli {
 namespace {
 
-constexpr double kMicrosecond = 1e-6, kMegahertz = 1e6;
+constexpr double kPerSecond = 1e6, kMegahertz = 1e6;
 
 double seconds_between(SessionMetrics::Clock::time_point from, SessionMetrics::Clock::time_point to) {
   return std::max(0.0, std::chrono::duration<double>(to - from).count());
@@ -185,7 +185,7 @@ void SessionMetrics::write_searches(MetricsText& out) const {
     for (const auto& [problem, search] : searches_) {
       if (search.*us) {
         const auto& [kernel, dtypes, shape] = problem;
-        out.sample({{"kernel", kernel}, {"dtype", dtypes}, {"shape", shape}}, *(search.*us) * kMicrosecond);
+        out.sample({{"kernel", kernel}, {"dtype", dtypes}, {"shape", shape}}, *(search.*us) / kPerSecond);
       }
     }
   };
