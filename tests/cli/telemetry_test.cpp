@@ -202,4 +202,26 @@ TEST_CASE("an operation's kernels and a workload's problems have their own serie
   CHECK(told.value("hone_budget_left_trials") == 0.0);
 }
 
+TEST_CASE("bench logs what it measures, the sessions that choose its configurations, and what it found of each case") {
+  const TemporaryDirectory directory;
+  const std::string log = directory / "log", suite = directory / "suite.toml";
+  write(suite,
+        "processes = 1\n[[case]]\nname = \"plain\"\nkernel = \"copy\"\nshape = \"n=1024\"\n"
+        "[[case]]\nname = \"tuned\"\nkernel = \"copy\"\nshape = \"n=2048\"\nbudget = \"2trials\"\n");
+  const Ended ended =
+      run({"bench", suite, "--device", "sleeper:0", "--plugin", kWatchedDevice, "--log", log, "--json"}, {{"SLEEPER_MS", "1"}});
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  CHECK(ended.json()["not_written"] == json::array());
+  const std::vector<json> lines = log_lines(log);
+  std::map<std::string, int> events = event_counts(lines);
+  CHECK(events["measuring"] >= 2);
+  CHECK(events["trial"] == 2);
+  CHECK(events["session_ended"] == 1);
+  REQUIRE(events["case"] == 2);
+  const auto found = std::ranges::find(lines, json("case"), [](const json& line) { return line["event"]; });
+  CHECK((*found)["verb"] == "bench");
+  CHECK((*found)["name"] == "plain");
+  CHECK((*found)["verdict"] == ended.json()["cases"][0]["verdict"]);
+}
+
 }  // namespace hone::test
