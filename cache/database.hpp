@@ -82,6 +82,9 @@ class Database {
   /// SQL for how long ago a column's time was, in seconds.
   [[nodiscard]] virtual std::string seconds_since(std::string_view column) const = 0;
 
+  /// The same without the time in which the database was not there: nobody could have written then.
+  [[nodiscard]] virtual std::string seconds_unseen(std::string_view column) const { return seconds_since(column); }
+
   /// SQL for the time, as utc_now() writes it, by the clock that seconds_since() goes by.
   [[nodiscard]] virtual std::string now() const = 0;
 

@@ -494,8 +494,60 @@ CREATE TABLE control (
 CREATE INDEX control_session ON control (session);
 )sql";
 
+// Version 10: the queue of sessions on the workers of several hosts (engine/store/work_queue.hpp), used on servers alone. Rows stay when
+// what they were for is over, without their contents: they say what was measured more than once, and why.
+constexpr const char* kVersion10 = R"sql(
+CREATE TABLE worker (
+  id         INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL CHECK (name <> ''),   -- "host/cuda:0": the device's id in the sessions that it takes part in
+  version    TEXT NOT NULL,                      -- of Hone
+  measures   INTEGER NOT NULL CHECK (measures IN (0, 1)),
+  targets    TEXT NOT NULL,                      -- what it compiles for: "|cuda|"; empty: nothing
+  product    TEXT NOT NULL,                      -- of the device that it measures on
+  device     BLOB NOT NULL,
+  state      TEXT NOT NULL CHECK (state IN ('idle', 'working', 'left', 'dismissed')),
+  reason     TEXT NOT NULL,                      -- why it left, or has to
+  answers    INTEGER NOT NULL,                   -- that it gave
+  created_at TEXT NOT NULL,
+  seen_at    TEXT NOT NULL                       -- its lease counts from here
+) STRICT;
+
+CREATE TABLE assignment (
+  id         INTEGER PRIMARY KEY,
+  session    INTEGER NOT NULL,
+  setup      BLOB,                               -- kernel, problem, settings; NULL: it is over
+  reference  BLOB,                               -- compiled; NULL until it is
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX assignment_session ON assignment (session);
+
+CREATE TABLE work (
+  id         INTEGER PRIMARY KEY,
+  assignment INTEGER NOT NULL REFERENCES assignment (id) ON DELETE CASCADE,
+  token      TEXT NOT NULL UNIQUE,               -- who writes a row twice, as a connection was lost, writes one
+  kind       TEXT NOT NULL CHECK (kind IN ('measure', 'compile')),
+  worker     INTEGER,                            -- who shall do it; NULL: whoever compiles for `target`
+  target     TEXT NOT NULL,
+  label      TEXT NOT NULL,                      -- the configuration that is tried; empty: it is no trial
+  request    BLOB,
+  reply      BLOB,
+  state      TEXT NOT NULL CHECK (state IN ('open', 'claimed', 'done', 'lost', 'returned', 'withdrawn', 'abandoned')),
+  taken      INTEGER NOT NULL CHECK (taken IN (0, 1)),  -- what came of it is in the session
+  claimed_by INTEGER,
+  claimed    TEXT NOT NULL,                      -- the names of those who claimed it
+  ended      TEXT NOT NULL,                      -- of those, who were lost with it
+  created_at TEXT NOT NULL,
+  claimed_at TEXT NOT NULL,                      -- the last time; empty: never
+  updated_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX work_live ON work (worker, id) WHERE state IN ('open', 'claimed');
+CREATE INDEX work_news ON work (assignment) WHERE taken = 0;
+CREATE INDEX work_label ON work (assignment, label) WHERE state = 'lost';
+)sql";
+
 /// Entry i makes version i + 1 of version i. Released entries never change; a new schema is a new entry.
-constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7, kVersion8, kVersion9};
+constexpr std::array kMigrations{kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                 kVersion6, kVersion7, kVersion8, kVersion9, kVersion10};
 
 // Temporary views through which a connection reads an older version as today's; they take precedence over the tables of the same name.
 // Entry i is what version i + 1 lacks. Where the file is upgraded meanwhile, the first column of a name is the table's own.
@@ -540,8 +592,9 @@ CREATE TEMP VIEW control AS SELECT 0 AS id, 0 AS session, '' AS device, x'' AS s
   0.0 AS ci95_high_us, 0 AS raced_out, 0 AS by_graph, 0.0 AS sm_clock_mhz, 0.0 AS memory_clock_mhz, 0.0 AS temperature_c, 0.0 AS power_w,
   0 AS throttle_reasons, 0 AS discarded_samples, 1.0 AS factor, '' AS departure WHERE 0;
 )sql";
-constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5,
-                               kLikeVersion6, kLikeVersion7, kLikeVersion8, kLikeVersion9};
+constexpr const char* kLikeVersion10 = "";  // what it has more is read on servers alone
+constexpr std::array kLikeNext{kLikeVersion2, kLikeVersion3, kLikeVersion4, kLikeVersion5, kLikeVersion6,
+                               kLikeVersion7, kLikeVersion8, kLikeVersion9, kLikeVersion10};
 
 constexpr std::string_view kUpgrading = "upgrade the schema";
 

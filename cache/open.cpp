@@ -239,6 +239,7 @@ class FileConnection final : public StoreConnection {
   FileConnection(fs::path path, Reading reading) : path_(std::move(path)), reading_(std::move(reading)) {}
   [[nodiscard]] const Database& database() const override { return reading_.database; }
   [[nodiscard]] std::string place() const override { return path_.string(); }
+  [[nodiscard]] double lease_seconds() const override { return 600.0; }  // longer than any trial takes
   Result<void> prepare_read() override {
     HONE_ASSIGN(const bool current, is_current(reading_, path_));
     if (!current) {

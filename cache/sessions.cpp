@@ -7,23 +7,21 @@
 #include "cache/rows.hpp"
 #include "cache/sql_store.hpp"
 #include "engine/base/digest.hpp"
+#include "engine/store/work_queue.hpp"
 #include "hone/version.h"
 
 namespace hone::cache {
 namespace {
 
-// An owner that cannot be seen (on another host, in another container) counts as alive for this long after it last wrote: longer than any
-// trial takes.
-constexpr double kUnseenSeconds = 600.0;
-
-bool owner_alive(std::string_view owner, double seconds_since_update) {
+/// An owner that cannot be seen (on another host, in another container) counts as alive for `lease` seconds after it last wrote.
+bool owner_alive(std::string_view owner, double seconds_since_update, double lease) {
   switch (liveness(owner)) {
     case Liveness::kGone:
       return false;
     case Liveness::kAlive:
       return true;
     case Liveness::kUnseen:
-      return seconds_since_update < kUnseenSeconds;
+      return seconds_since_update < lease;
   }
   return false;
 }
@@ -33,7 +31,7 @@ Result<std::uint64_t> read_seed(Statement& row) {
   return static_cast<std::uint64_t>(seed);
 }
 
-Result<SessionInfo> read_session(Statement& row) {
+Result<SessionInfo> read_session(Statement& row, double lease) {
   SessionInfo info;
   info.id = row.read_integer();
   info.kernel = row.read_text();
@@ -57,7 +55,7 @@ Result<SessionInfo> read_session(Statement& row) {
   const double best_us = row.read_real();
   info.best_us = measured ? std::optional(best_us) : std::nullopt;
   const std::string owner = row.read_text();
-  info.owner_alive = info.state == SessionState::kRunning && owner_alive(owner, row.read_real());
+  info.owner_alive = info.state == SessionState::kRunning && owner_alive(owner, row.read_real(), lease);
   return info;
 }
 
@@ -112,7 +110,7 @@ Result<std::int64_t> SqlStore::begin_session(const SessionKey& key, const std::s
     insert.text(record.device.id).text(record.device.uuid).integer(environment).text(this_owner()).text(utc_now());
     HONE_ASSIGN(const std::int64_t id, insert.run_for_integer(kDoing));
     HONE_TRY(transaction.commit(kDoing));
-    running_.insert(id);
+    runs(id);
     return id;
   });
 }
@@ -126,7 +124,7 @@ Result<std::optional<SessionInfo>> SqlStore::resume_session(const SessionKey& ke
     HONE_ASSIGN(Statement select, database().prepare(fmt::format(
                                       "SELECT id, device_id, owner, {} FROM session WHERE {} AND shape = ? "
                                       "AND strategy = ? AND strategy_parameters = ? AND seed = ? AND state = 'running' ORDER BY id DESC",
-                                      database().seconds_since("updated_at"), kKeyCondition)));
+                                      database().seconds_unseen("updated_at"), kKeyCondition)));
     bind_key(select, key.record);
     select.text(text(key.record.problem.shape)).text(key.strategy).text(key.strategy_parameters).text(std::to_string(key.seed));
     std::int64_t id = 0;
@@ -139,12 +137,12 @@ Result<std::optional<SessionInfo>> SqlStore::resume_session(const SessionKey& ke
       id = select.read_integer();
       device_id = select.read_text();
       const std::string owner = select.read_text();
-      if (!owner_alive(owner, select.read_real())) {
+      if (!owner_alive(owner, select.read_real(), connection_->lease_seconds())) {
         break;
       }
     }
     select.reset();
-    if (device_id != key.record.device.id && device_id.find(',') == std::string::npos) {
+    if (device_id != key.record.device.id && device_id.find(',') == std::string::npos && device_id != kAttachedDevices) {
       // An empty device is the session's only one, which it is no longer.
       HONE_ASSIGN(Statement keep, database().prepare("UPDATE trial SET device = ? WHERE session = ? AND device = ''"));
       keep.text(device_id).integer(id);
@@ -161,17 +159,25 @@ Result<std::optional<SessionInfo>> SqlStore::resume_session(const SessionKey& ke
           fmt::format("the store is damaged: session {} can be found by its key but not by its number; see `PRAGMA integrity_check`", id)};
     }
     HONE_TRY(transaction.commit(kDoing));
-    running_.insert(id);
+    runs(id);
     return std::optional(found.front());
   });
 }
 
 Result<void> SqlStore::touch_session(std::int64_t session, double elapsed_seconds) {
-  HONE_ASSIGN(Statement update,
-              database().prepare("UPDATE session SET elapsed_seconds = ?, updated_at = " + database().now() + " WHERE id = ?"));
-  update.real(elapsed_seconds).integer(session);
+  HONE_ASSIGN(Statement update, database().prepare("UPDATE session SET elapsed_seconds = ?, updated_at = " + database().now() +
+                                                   " WHERE id = ? AND (owner = ? OR (owner = '' AND state = 'running'))"));
+  update.real(elapsed_seconds).integer(session).text(this_owner());
   HONE_TRY(update.run("update the session"));
   if (database().changes() == 0) {
+    HONE_ASSIGN(const std::int64_t there,
+                database().scalar(fmt::format("SELECT count(*) FROM session WHERE id = {}", session), "update the session"));
+    if (there > 0) {
+      return Error{ErrorCode::kStore,
+                   fmt::format("session {} of the store {} was taken over by another process, as this one was not heard of; "
+                               "that one goes on with it",
+                               session, place_)};
+    }
     return Error{ErrorCode::kNotFound, fmt::format("the store {} has no session {}", place_, session)};
   }
   return {};
@@ -251,7 +257,7 @@ Result<std::vector<SessionInfo>> SqlStore::read_sessions(std::optional<std::int6
           "WHERE t.session = s.id AND t.outcome = 'ok'), "
           "(SELECT min(median_us) FROM trial WHERE session = s.id AND outcome = 'ok')), "
           "s.owner, " +
-          database().seconds_since("s.updated_at") +
+          database().seconds_unseen("s.updated_at") +
           " FROM session s JOIN device d ON d.id = s.device WHERE CAST(?1 AS BIGINT) IS NULL OR s.id = CAST(?1 AS BIGINT) ORDER BY s.id"));
   only ? select.integer(*only) : select.null();
   std::vector<SessionInfo> all;
@@ -260,7 +266,7 @@ Result<std::vector<SessionInfo>> SqlStore::read_sessions(std::optional<std::int6
     if (!row) {
       return all;
     }
-    HONE_ASSIGN(SessionInfo info, read_session(select));
+    HONE_ASSIGN(SessionInfo info, read_session(select, connection_->lease_seconds()));
     all.push_back(std::move(info));
   }
 }

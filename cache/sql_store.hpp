@@ -2,11 +2,14 @@
 // The store in a database. Its methods are spread by concern: sessions.cpp, devices.cpp, trials.cpp, records.cpp, record_history.cpp,
 // operations.cpp, portfolios.cpp, compiled.cpp. How a file is opened is in sqlite_open.cpp, how a server in postgres/open.cpp.
 
+#include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
+#include <thread>
 
 #include "cache/code.hpp"
 #include "cache/database.hpp"
@@ -21,6 +24,10 @@ class StoreConnection {
   [[nodiscard]] virtual const Database& database() const = 0;
   /// The file, or the URL without its passwords: for people, and what is_trusted() asks for.
   [[nodiscard]] virtual std::string place() const = 0;
+  /// How long a session counts as alive after its owner, which cannot be seen, last wrote.
+  [[nodiscard]] virtual double lease_seconds() const = 0;
+  /// Whether owners write now and then to say that they are there.
+  [[nodiscard]] virtual bool has_heartbeats() const { return false; }
   /// Before a read by who does not write: follows a file that was replaced or has to be recovered.
   virtual Result<void> prepare_read() = 0;
 };
@@ -96,7 +103,11 @@ class SqlStore final : public Store {
   Result<std::int64_t> environment_row(const DeviceInfo& info);
 
   Result<std::vector<SessionInfo>> read_sessions(std::optional<std::int64_t> only);
+  /// Errors also: another process has taken the session over.
   Result<void> touch_session(std::int64_t session, double elapsed_seconds);
+  /// This store runs the session, until it is erased from running_.
+  void runs(std::int64_t session);
+  void keep_leases(const std::stop_token& stop);
   Result<std::int64_t> insert_trial(std::int64_t session, const std::vector<Parameter>& parameters, const Trial& trial,
                                     double elapsed_seconds);
   Result<void> put_final_measurement(std::int64_t trial_row, const Trial& trial);
@@ -147,6 +158,8 @@ class SqlStore final : public Store {
   std::string no_key_;              ///< what is wrong with it; empty where there just is none yet
   int process_;                     ///< a forked child must leave the connection alone
   std::set<std::int64_t> running_;  ///< sessions that this store runs
+  std::condition_variable_any wake_;
+  std::jthread heartbeat_;  ///< on a server: says that they are run
 };
 
 }  // namespace hone::cache

@@ -48,8 +48,9 @@ Json fields_of(const SessionEvent& event) {
 
 void add_trial(const SessionEvent& event, Json& fields) {
   const Trial& trial = *event.trial;
+  const bool of_one = event.request.more_devices.empty() && !event.request.workers;
   const std::string& device = event.step == SessionEvent::Step::kTrial ? trial.device : trial.final_device;
-  fields["device"] = !device.empty() ? Json(device) : event.request.more_devices.empty() ? Json(event.request.device.info.id) : Json();
+  fields["device"] = !device.empty() ? Json(device) : of_one ? Json(event.request.device.info.id) : Json();
   fields["position"] = json(trial.position);
   fields["config"] = json(event.request.spec.parameters, trial.configuration);
   fields["outcome"] = hone::name(trial.outcome);
@@ -151,6 +152,23 @@ void EventLog::write(const SessionEvent& event) {
       }
       return write(LogLevel::kInfo, event.step == SessionEvent::Step::kEnded ? "session_ended" : "session_paused", fields);
   }
+}
+
+void EventLog::write(const ServeEvent& event) {
+  using What = ServeEvent::What;
+  const bool warns = event.what == What::kLost || event.what == What::kTrouble;
+  Json fields{{"worker", event.worker}};
+  if (!event.configuration.empty()) {
+    fields["configuration"] = event.configuration;
+  }
+  if (!event.outcome.empty()) {
+    fields["outcome"] = event.outcome;
+  }
+  if (event.seconds > 0.0) {
+    fields["seconds"] = event.seconds;
+  }
+  fields["detail"] = event.detail;
+  write(warns ? LogLevel::kWarning : LogLevel::kInfo, fmt::format("worker_{}", name(event.what)), fields);
 }
 
 std::optional<std::string> EventLog::trouble() const {

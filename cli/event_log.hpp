@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/run_verb.hpp"
+#include "engine/tune/serve_trials.hpp"
 #include "engine/tune/session_event.hpp"
 
 namespace hone::cli {
@@ -26,6 +27,7 @@ class EventLog {
   /// `fields` follow time, level, event and what else every line has.
   void write(LogLevel level, std::string_view event, const Json& fields);
   void write(const SessionEvent& event);
+  void write(const ServeEvent& event);
   /// Why lines are missing, if some are.
   [[nodiscard]] std::optional<std::string> trouble() const;
 

@@ -28,7 +28,7 @@ std::string help_text() {
   std::string text = fmt::format(
       "hone {}: an auto-tuning engine for CUDA kernels\n\nusage: hone VERB [ARGUMENTS]   (details: hone VERB --help)\n\n", HONE_VERSION);
   for (const Verb& verb : verbs()) {
-    text += fmt::format("  {:<10} {}\n", verb.name, verb.summary);
+    text += fmt::format("  {:<12} {}\n", verb.name, verb.summary);
   }
   return text +
          "\nfirst steps:\n  hone doctor\n  hone tune softmax --shape rows=4096,cols=1024 --dtype f16 --budget 30s\n"

@@ -12,6 +12,7 @@
 
 #include "cli/operations.hpp"
 #include "cli/registry.hpp"
+#include "cli/session_devices.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/store/store_server.hpp"
 #include "engine/worker/worker.hpp"
@@ -252,7 +253,10 @@ Result<Registry::Found> find_device(const cxxopts::ParseResult& arguments, const
 Result<Target> find_session_target(const cxxopts::ParseResult& arguments, const Subject& subject) {
   Target target;
   HONE_ASSIGN(target.problem, find_problem(arguments, subject));
-  HONE_ASSIGN(std::vector<Registry::Found> devices, find_devices(arguments, subject.recorded ? "replay" : ""));
+  HONE_ASSIGN(const SessionDevices chosen, find_session_devices(arguments, subject.recorded ? "replay" : ""));
+  target.workers = chosen.workers;
+  target.own_devices = chosen.own;
+  std::vector<Registry::Found> devices = chosen.devices;
   const bool replay = devices.front().info.plugin == "replay";
   if (replay != (subject.recorded != nullptr)) {
     return Error{ErrorCode::kInvalidArgument,

@@ -59,6 +59,8 @@ Result<std::vector<Registry::Found>> find_devices(const cxxopts::ParseResult& ar
 struct Target {
   Registry::Found device;
   std::vector<DeviceInfo> more_devices = {};  ///< of a session
+  std::optional<std::string> workers = {};    ///< of a session: the store whose workers take part
+  bool own_devices = true;                    ///< false: `device` is what they have
   Problem problem;
 };
 /// What --dtype and --shape say; without a dtype, f32 where the kernel has it, or the only one there is.

@@ -1,12 +1,10 @@
 #include "cli/session_metrics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
 
 #include "engine/report/session_study.hpp"
-#include "hone/version.h"
 
 namespace hone::cli {
 namespace {
@@ -33,7 +31,9 @@ void SessionMetrics::add_devices(const TuneRequest& request) {
     device.product = info.product;
     device.uuid = info.uuid;
   };
-  add(request.device.info);
+  if (request.own_devices) {
+    add(request.device.info);
+  }
   std::ranges::for_each(request.more_devices, add);
 }
 
@@ -71,11 +71,12 @@ void SessionMetrics::take_trial(const SessionEvent& event) {
   stages_.validate += trial.seconds.validate;
   stages_.time += trial.seconds.time;
   stages_.overhead += trial.seconds.overhead;
-  const bool several = !event.request.more_devices.empty();
+  const bool several = !event.request.more_devices.empty() || event.request.workers;
   if (several && trial.device.empty()) {
     return;  // it came to no device
   }
   Device& device = devices_[several ? trial.device : event.request.device.info.id];
+  device.product = event.request.device.info.product;  // of one that is attached, nothing told it yet
   ++device.trials;
   device.factor = trial.factor;
   note(device, trial.readings);
@@ -100,10 +101,7 @@ void SessionMetrics::note(Device& device, const Readings& readings) {
 
 std::string SessionMetrics::text(Clock::time_point now, double unix_seconds) const {
   MetricsText out;
-  out.family("hone_build_info", MetricKind::kGauge, "The Hone that writes this.");
-  out.sample({{"version", HONE_VERSION}}, 1.0);
-  out.family("hone_updated_timestamp_seconds", MetricKind::kGauge, "When this was written. A run that was killed stops writing.");
-  out.sample({}, unix_seconds);
+  write_run_state(out, state_, unix_seconds);
   write_run(out, now);
   write_trials(out);
   write_searches(out);
@@ -113,11 +111,6 @@ std::string SessionMetrics::text(Clock::time_point now, double unix_seconds) con
 }
 
 void SessionMetrics::write_run(MetricsText& out, Clock::time_point now) const {
-  out.family("hone_run_state", MetricKind::kGauge, "What this run is at: 1 for one of the states.");
-  constexpr std::array<std::string_view, 4> kNames{"running", "done", "interrupted", "failed"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    out.sample({{"state", kNames.at(i)}}, as_number(static_cast<std::size_t>(state_) == i));
-  }
   out.family("hone_sessions_running", MetricKind::kGauge, "Sessions that are going on; of an operation, one for each kernel.");
   out.sample({}, static_cast<double>(running_.size()));
   out.family("hone_sessions_ended_total", MetricKind::kCounter, "Sessions that this run brought to their end.");

@@ -9,12 +9,11 @@
 #include <tuple>
 
 #include "cli/metrics_text.hpp"
+#include "cli/run_state.hpp"
 #include "engine/tune/session.hpp"
 #include "engine/tune/session_event.hpp"
 
 namespace hone::cli {
-
-enum class RunState { kRunning, kDone, kInterrupted, kFailed };
 
 /// The counters are of this process: they begin at 0 in a session that goes on, as Prometheus expects of a restart. Times are told from
 /// outside, so that nothing here waits or asks a clock.

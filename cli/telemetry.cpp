@@ -42,6 +42,7 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const cxxopts::ParseResult& a
     return made;
   }
   made->counts_ = true;
+  made->serves_ = verb == "serve-trials";
   const auto produce = [telemetry = made.get()] { return telemetry->text(); };
   if (const std::optional<MetricsAddress> address = parse_metrics_address(*metrics)) {
     HONE_ASSIGN(made->endpoint_, MetricsEndpoint::start(*address, kScrapePatience, produce));
@@ -70,6 +71,16 @@ std::function<void(const SessionEvent&)> Telemetry::on_event() {
   };
 }
 
+void Telemetry::take(const ServeEvent& event) {
+  if (counts_) {
+    const std::lock_guard lock(mutex_);
+    worker_metrics_.take(event);
+  }
+  if (log_) {
+    log_->write(event);
+  }
+}
+
 void Telemetry::set_budget(const Budget& budget) {
   const std::lock_guard lock(mutex_);
   metrics_.set_budget(budget);
@@ -88,6 +99,12 @@ void Telemetry::log(LogLevel level, std::string_view event, const Json& fields) 
 
 std::string Telemetry::text() const {
   const std::lock_guard lock(mutex_);
+  if (serves_) {
+    MetricsText out;
+    write_run_state(out, state_, unix_seconds());
+    worker_metrics_.write(out);
+    return out.text();
+  }
   return metrics_.text(SessionMetrics::Clock::now(), unix_seconds());
 }
 
@@ -95,7 +112,8 @@ void Telemetry::end(Result<Output>& output) {
   const bool interrupted = output ? output->exit_code == kInterrupted : output.error().code == ErrorCode::kCancelled;
   {
     const std::lock_guard lock(mutex_);
-    metrics_.set_state(interrupted ? RunState::kInterrupted : output ? RunState::kDone : RunState::kFailed);
+    state_ = interrupted ? RunState::kInterrupted : output ? RunState::kDone : RunState::kFailed;
+    metrics_.set_state(state_);
   }
   if (interrupted) {
     log(LogLevel::kWarning, "run_interrupted", output ? Json::object() : Json{{"detail", output.error().message}});

@@ -11,6 +11,7 @@
 #include "cli/metrics_file.hpp"
 #include "cli/run_verb.hpp"
 #include "cli/session_metrics.hpp"
+#include "cli/worker_metrics.hpp"
 
 namespace hone::cli {
 
@@ -25,6 +26,8 @@ class Telemetry {
 
   /// For TuneRequest::on_event; empty where nobody watches.
   [[nodiscard]] std::function<void(const SessionEvent&)> on_event();
+  /// For a worker of others' sessions.
+  void take(const ServeEvent& event);
   /// What the run may cost.
   void set_budget(const Budget& budget);
   /// What it has spent by now, earlier runs of its sessions included.
@@ -40,6 +43,9 @@ class Telemetry {
   std::unique_ptr<EventLog> log_;
   mutable std::mutex mutex_;  ///< of the metrics
   SessionMetrics metrics_;
+  WorkerMetrics worker_metrics_;
+  RunState state_ = RunState::kRunning;
+  bool serves_ = false;  ///< others' sessions
   bool counts_ = false;
   std::unique_ptr<MetricsFile> file_;  ///< these end before what they tell
   std::unique_ptr<MetricsEndpoint> endpoint_;

@@ -12,6 +12,7 @@
 #include "cli/present.hpp"
 #include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
+#include "cli/session_devices.hpp"
 #include "cli/telemetry.hpp"
 #include "cli/tune_range.hpp"
 #include "cli/tune_request.hpp"
@@ -261,8 +262,17 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   HONE_ASSIGN(Target target, find_session_target(arguments, subject));
   request.device = std::move(target.device);
   request.more_devices = std::move(target.more_devices);
+  request.workers = std::move(target.workers);
+  request.own_devices = target.own_devices;
+  if (!request.own_devices && arguments.count("shapes") > 0) {
+    return Error{ErrorCode::kInvalidArgument, "--shapes surveys on a device of this host, beside what workers measure: give --device, too"};
+  }
   request.problem = std::move(target.problem);
   HONE_ASSIGN(request.measure.given, find_given(arguments, subject.spec));
+  if (request.workers && !request.measure.given.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "given arrays are files of this host, which workers elsewhere cannot read: leave out --workers"};
+  }
   request.recorded = subject.recorded.get();
   request.spec = std::move(subject.spec);
   return request;
@@ -472,6 +482,7 @@ int tune(int argc, char** argv) {
   add_with_option(options);
   add_without_option(options);
   add_store_option(options);
+  add_workers_option(options);
   add_plugin_option(options);
   add_timing_options(options);
   add_accuracy_option(options);

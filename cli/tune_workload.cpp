@@ -13,6 +13,7 @@
 #include "cli/present.hpp"
 #include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
+#include "cli/session_devices.hpp"
 #include "cli/tune_range.hpp"
 #include "cli/tune_request.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
@@ -223,9 +224,8 @@ Result<Output> tune_workload(const cxxopts::ParseResult& arguments, Telemetry& t
   WorkloadRequest request;
   HONE_ASSIGN(request.split, parse_split(arguments["split"].as<std::string>()));
   HONE_ASSIGN(request.common, find_search(arguments));
-  HONE_ASSIGN(std::vector<Registry::Found> devices, find_devices(arguments));
-  request.common.device = devices.front();
-  std::ranges::transform(devices.begin() + 1, devices.end(), std::back_inserter(request.common.more_devices), &Registry::Found::info);
+  HONE_ASSIGN(const SessionDevices devices, find_session_devices(arguments));
+  set_devices(request.common, devices);
   request.budget = request.common.budget;
   request.skip_tuned = arguments.count("skip-tuned") > 0;
   request.store = store_path(arguments);

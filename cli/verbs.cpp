@@ -24,6 +24,7 @@ constexpr std::array kVerbs{
     Verb{"portfolios", "list the portfolios, which choose configurations for shapes that nobody tuned", portfolios},
     Verb{"warm", "compile the portfolios' configurations ahead of time", warm_up},
     Verb{"store", "look after stores: copy, bring together, check, make smaller", store_upkeep},
+    Verb{"serve-trials", "work for sessions of other hosts that share a store on a server", serve_trials},
     Verb{"trust", "allow launching the compiled code of a store from elsewhere", trust},
     Verb{"completion", "print what makes bash or zsh complete this command", completion},
     Verb{"doctor", "report what was found, what is missing, and what that costs", doctor},

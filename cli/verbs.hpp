@@ -29,6 +29,7 @@ int report_sessions(int argc, char** argv);
 int portfolios(int argc, char** argv);
 int warm_up(int argc, char** argv);
 int store_upkeep(int argc, char** argv);
+int serve_trials(int argc, char** argv);
 int trust(int argc, char** argv);
 int completion(int argc, char** argv);
 int doctor(int argc, char** argv);

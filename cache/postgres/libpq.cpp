@@ -47,6 +47,10 @@ Result<Libpq> load() {
   bind(library, pq.getisnull, "PQgetisnull", missing);
   bind(library, pq.cmdTuples, "PQcmdTuples", missing);
   bind(library, pq.cmdStatus, "PQcmdStatus", missing);
+  bind(library, pq.socket, "PQsocket", missing);
+  bind(library, pq.consumeInput, "PQconsumeInput", missing);
+  bind(library, pq.notifies, "PQnotifies", missing);
+  bind(library, pq.freemem, "PQfreemem", missing);
   if (!missing.empty()) {
     return Error{ErrorCode::kUnavailable, fmt::format("libpq.so.5 lacks {}: update libpq (apt install libpq5)", missing)};
   }

@@ -32,6 +32,10 @@ struct Libpq {
   int (*getisnull)(const PGresult*, int row, int column) = nullptr;
   char* (*cmdTuples)(PGresult*) = nullptr;
   char* (*cmdStatus)(PGresult*) = nullptr;  ///< "COMMIT"
+  int (*socket)(const PGconn*) = nullptr;
+  int (*consumeInput)(PGconn*) = nullptr;  ///< 0: the connection is in trouble
+  void* (*notifies)(PGconn*) = nullptr;    ///< a notice, to be freed; null: there is none
+  void (*freemem)(void*) = nullptr;
 
   /// Of this process. Errors, kUnavailable: libpq is not installed.
   static Result<const Libpq*> open();

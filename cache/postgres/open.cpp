@@ -20,6 +20,8 @@ class ServerConnection final : public StoreConnection {
       : place_(std::move(place)), database_(std::move(database)) {}
   [[nodiscard]] const Database& database() const override { return *database_; }
   [[nodiscard]] std::string place() const override { return place_; }
+  [[nodiscard]] double lease_seconds() const override { return hone::lease_seconds(); }
+  [[nodiscard]] bool has_heartbeats() const override { return true; }
   Result<void> prepare_read() override { return {}; }  // the connection comes back by itself
 
  private:
@@ -41,7 +43,7 @@ Result<void> check_role(const Database& database, const std::string& place) {
 
 }  // namespace
 
-Result<std::unique_ptr<StoreConnection>> connect_server(const std::string& url, StoreMode mode) {
+Result<std::unique_ptr<PostgresDatabase>> open_server(const std::string& url, StoreMode mode) {
   const std::string place = store_name(url);
   HONE_ASSIGN(std::unique_ptr<PostgresDatabase> database, PostgresDatabase::open(url));
   HONE_ASSIGN(std::int64_t version, server_version(*database));
@@ -64,9 +66,16 @@ Result<std::unique_ptr<StoreConnection>> connect_server(const std::string& url, 
   }
   if (mode == StoreMode::kReadWrite) {
     HONE_TRY(check_role(*database, place));
+  }
+  return database;
+}
+
+Result<std::unique_ptr<StoreConnection>> connect_server(const std::string& url, StoreMode mode) {
+  HONE_ASSIGN(std::unique_ptr<PostgresDatabase> database, open_server(url, mode));
+  if (mode == StoreMode::kReadWrite) {
     HONE_TRY(database->mark_commits());
   }
-  return std::unique_ptr<StoreConnection>(std::make_unique<ServerConnection>(place, std::move(database)));
+  return std::unique_ptr<StoreConnection>(std::make_unique<ServerConnection>(store_name(url), std::move(database)));
 }
 
 Result<std::unique_ptr<Store>> open_postgres_store(const std::string& url, StoreMode mode, Trust trust, const StoreView& view) {

@@ -4,10 +4,14 @@
 #include <memory>
 #include <string>
 
+#include "cache/postgres/postgres_database.hpp"
 #include "cache/sql_store.hpp"
 #include "engine/store/store.hpp"
 
 namespace hone::cache {
+
+/// A connection to a store, whose tables are there and of today. Errors: as OpenServer.
+Result<std::unique_ptr<PostgresDatabase>> open_server(const std::string& url, StoreMode mode);
 
 /// Errors: as OpenServer.
 Result<std::unique_ptr<StoreConnection>> connect_server(const std::string& url, StoreMode mode);

@@ -305,7 +305,35 @@ Result<void> PostgresDatabase::configure() const {
       handle_, [](void*, const char*) {}, nullptr);
   const PostgresResult set(pq_->exec(handle_, "SET search_path TO hone; SET lock_timeout TO '120s'; SET standard_conforming_strings TO on"),
                            {pq_});
-  return pq_->resultStatus(set.get()) == kCommandOk ? Result<void>() : error("configure the connection", set.get());
+  if (pq_->resultStatus(set.get()) != kCommandOk) {
+    return error("configure the connection", set.get());
+  }
+  for (const std::string& channel : channels_) {
+    const PostgresResult listening(pq_->exec(handle_, ("LISTEN " + channel).c_str()), {pq_});
+    if (pq_->resultStatus(listening.get()) != kCommandOk) {
+      return error("listen for news", listening.get());
+    }
+    missed_ = true;
+  }
+  return {};
+}
+
+Result<void> PostgresDatabase::listen(const std::string& channel) {
+  HONE_TRY(execute("LISTEN " + channel, "listen for news"));
+  channels_.push_back(channel);
+  return {};
+}
+
+int PostgresDatabase::descriptor() const { return lost() ? -1 : pq_->socket(handle_); }
+
+bool PostgresDatabase::heard() {
+  bool any = std::exchange(missed_, false);
+  pq_->consumeInput(handle_);  // one that was lost is made anew by what is run next
+  while (void* const notice = pq_->notifies(handle_)) {
+    pq_->freemem(notice);
+    any = true;
+  }
+  return any;
 }
 
 Result<void> PostgresDatabase::reconnect(std::string_view doing) const {
@@ -360,6 +388,11 @@ Result<void> PostgresDatabase::execute(const std::string& sql, std::string_view 
 
 std::string PostgresDatabase::seconds_since(std::string_view column) const {
   return fmt::format("CAST(EXTRACT(EPOCH FROM clock_timestamp() - CAST({} AS timestamptz)) AS double precision)", column);
+}
+
+std::string PostgresDatabase::seconds_unseen(std::string_view column) const {
+  return fmt::format("least({}, CAST(EXTRACT(EPOCH FROM clock_timestamp() - pg_postmaster_start_time()) AS double precision))",
+                     seconds_since(column));
 }
 
 std::string PostgresDatabase::now() const { return R"(to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))"; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/database.hpp"
 #include "cache/postgres/libpq.hpp"
@@ -40,8 +41,16 @@ class PostgresDatabase final : public Database {
   Result<void> execute(const std::string& sql, std::string_view doing) const override;
   [[nodiscard]] std::int64_t changes() const override { return changed_; }
   [[nodiscard]] std::string seconds_since(std::string_view column) const override;
+  [[nodiscard]] std::string seconds_unseen(std::string_view column) const override;
   [[nodiscard]] std::string now() const override;
   [[nodiscard]] bool was_cut_off() const override { return cut_; }
+
+  /// From now on notices on the channel, whose name is an identifier, come in; also over a connection that was made anew.
+  Result<void> listen(const std::string& channel);
+  /// Readable when notices may have come; -1: there is no connection now.
+  [[nodiscard]] int descriptor() const;
+  /// Whether notices have come since the last call, or the connection was made anew and some may have been missed.
+  bool heard();
 
  private:
   friend class PostgresStatement;
@@ -78,6 +87,8 @@ class PostgresDatabase final : public Database {
   mutable bool in_transaction_ = false;
   mutable bool cut_ = false;  ///< was_cut_off()
   mutable std::int64_t changed_ = 0;
+  std::vector<std::string> channels_;
+  mutable bool missed_ = false;  ///< notices, maybe
 };
 
 }  // namespace hone::cache

@@ -122,6 +122,8 @@ Result<Pruned> prune_store(const std::filesystem::path& store) {
   HONE_TRY(database.execute("DELETE " + needless, kPruning));
   if (is_store_server(store)) {  // of processes that were killed
     HONE_TRY(database.execute("DELETE FROM writer WHERE at < clock_timestamp() - INTERVAL '1 day'", kPruning));
+    HONE_TRY(database.execute(fmt::format("DELETE FROM worker WHERE {} > 86400", database.seconds_since("seen_at")), kPruning));
+    HONE_TRY(database.execute("DELETE FROM assignment WHERE session NOT IN (SELECT id FROM session WHERE state <> 'done')", kPruning));
   }
   HONE_TRY(transaction.commit(kPruning));
   if (!is_store_server(store)) {

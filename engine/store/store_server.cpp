@@ -1,6 +1,7 @@
 #include "engine/store/store_server.hpp"
 
 #include <charconv>
+#include <cstdlib>
 #include <string_view>
 #include <system_error>
 
@@ -27,6 +28,18 @@ std::string decoded(std::string_view text) {
 }
 
 }  // namespace
+
+double lease_seconds() {
+  constexpr double kUsual = 30.0, kLeast = 0.5, kMost = 3600.0;
+  const char* const text = std::getenv("HONE_LEASE_SECONDS");
+  const double given = text == nullptr ? kUsual : std::atof(text);
+  return given >= kLeast && given <= kMost ? given : kUsual;
+}
+
+double heartbeat_seconds() {
+  constexpr double kBeats = 6.0;  // of which some may be late
+  return lease_seconds() / kBeats;
+}
 
 bool is_store_server(const std::filesystem::path& store) {
   const std::string& text = store.native();

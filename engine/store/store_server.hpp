@@ -19,6 +19,11 @@ bool is_plain_url(const std::string& url);
 /// those of one name are one store.
 std::string store_name(const std::filesystem::path& store);
 
+/// Seconds, by the server's clock, for which a session and a worker count as alive after they were last seen: $HONE_LEASE_SECONDS, else 30.
+/// The time in which the server was away does not count. And how often they say that they are there.
+double lease_seconds();
+double heartbeat_seconds();
+
 /// Whether there may be a store: that of a server is known once it is opened.
 bool may_have_store(const std::filesystem::path& store);
 

@@ -16,6 +16,8 @@ class Controls {
   /// `bound`: by how much more time than on the fastest device the control may take on another; 0.1 is a tenth.
   Controls(std::size_t devices, double bound);
 
+  /// One more device takes part.
+  void add() { devices_.emplace_back(); }
   /// The time that all others are brought to: that of the default's trial.
   void set_reference(double us) { reference_us_ = us; }
   /// The control took `us` on the device, and the run took `seconds` of it.

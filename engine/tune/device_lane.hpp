@@ -2,10 +2,12 @@
 // One of a session's devices: the processes that measure on it, and what they are at.
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/device/trial.hpp"
-#include "engine/worker/device_workers.hpp"
+#include "engine/worker/measuring_workers.hpp"
 
 namespace hone {
 
@@ -20,19 +22,20 @@ struct ReadyTrial {
 struct DeviceLane {
   enum class At { kNothing, kTrial, kControl };
 
-  DeviceLane(std::size_t which, const DeviceInfo& device, boost::asio::io_context& context, WorkerCommand command, wire::Message setup,
-             DeviceWorkers::Events events)
-      : place(which), info(device), workers(context, std::move(command), std::move(setup), device, std::move(events)) {}
+  DeviceLane(std::size_t which, const DeviceInfo& device, std::unique_ptr<MeasuringWorkers> measuring)
+      : place(which), info(device), workers(std::move(measuring)) {}
   [[nodiscard]] bool busy() const { return at != At::kNothing; }
 
   const std::size_t place;  ///< among the session's devices
   const DeviceInfo info;
-  DeviceWorkers workers;
+  const std::unique_ptr<MeasuringWorkers> workers;
+  std::optional<std::int64_t> remote;  ///< the attached worker whose device it is
   At at = At::kNothing;
   ReadyTrial current;   ///< while it is at a trial
   bool shared = false;  ///< what it is at began beside a process that fills its buffers on the same device
   std::chrono::steady_clock::time_point began;
   bool left = false;    ///< this evaluator's session, whatever those beside it do
+  bool vacant = false;  ///< its worker is gone, and nobody else takes part: the next one to come takes its place
   bool closed = false;  ///< the device left, and its processes were ended
   std::string why = "it left beside another kernel of the operation";
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/store/work_queue.hpp"
+
 namespace hone {
 
 std::vector<DeviceShare> device_shares(std::span<const std::string> ids, std::span<const Trial> trials, std::span<const Control> controls) {
@@ -16,6 +18,9 @@ std::vector<DeviceShare> device_shares(std::span<const std::string> ids, std::sp
   };
   for (const Trial& trial : trials) {
     // What failed to compile was on none.
+    if (trial.device.empty() && shares.empty()) {
+      continue;
+    }
     const bool compiled = trial.outcome != Outcome::kCompileError && trial.outcome != Outcome::kCompileTimeout;
     if (compiled || shares.size() == 1) {
       ++of(trial.device).trials;
@@ -43,6 +48,9 @@ std::vector<DeviceShare> device_shares(std::span<const std::string> ids, std::sp
 }
 
 std::vector<std::string> split_device_ids(const std::string& joined) {
+  if (joined == kAttachedDevices) {
+    return {};  // each trial, and each control, names its own
+  }
   std::vector<std::string> ids(1);
   for (const char c : joined) {
     c == ',' ? static_cast<void>(ids.emplace_back()) : ids.back().push_back(c);

@@ -24,6 +24,7 @@ struct Beside {
   int evaluators = 1;  ///< this one included
   /// The ids of the devices that left, which all of them keep to: their final rounds are on the same one.
   std::shared_ptr<std::set<std::string>> left = std::make_shared<std::set<std::string>>();
+  std::int64_t session = 0;  ///< in the store, that the evaluator is for
 };
 
 class Evaluator {
@@ -53,6 +54,10 @@ class Evaluator {
   virtual void set_end(double /*seconds*/) {}
   /// The default's trial, where it ran in an earlier part of the session.
   virtual void resume(const Trial& /*standard*/) {}
+  /// Configurations whose outcomes are known from an earlier run of the session, though it does not have them: they cost nothing.
+  [[nodiscard]] virtual std::vector<Configuration> leftovers() const { return {}; }
+  /// A device that took part, by its id; null: it is one of the request's.
+  [[nodiscard]] virtual const DeviceInfo* device(const std::string& /*id*/) const { return nullptr; }
   /// On several devices: what their controls came to since it was last asked, and which devices left.
   virtual std::vector<Control> take_controls() { return {}; }
   /// Validates candidates on fresh inputs and times them interleaved. They come in order of preference; the first `most` take part, with

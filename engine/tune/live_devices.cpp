@@ -18,7 +18,8 @@ DeviceWorkers::Events LiveEvaluator::events_of(std::size_t place) {
 void LiveEvaluator::add_lane(const DeviceInfo& info, const WorkerCommand& command, wire::Message setup) {
   setup["device"] = wire::to_message(info);
   setup["near"] = !request_.more_devices.empty();
-  lanes_.push_back(std::make_unique<DeviceLane>(lanes_.size(), info, context_, command, std::move(setup), events_of(lanes_.size())));
+  lanes_.push_back(std::make_unique<DeviceLane>(
+      lanes_.size(), info, std::make_unique<DeviceWorkers>(context_, command, std::move(setup), info, events_of(lanes_.size()))));
 }
 
 std::size_t LiveEvaluator::taking_part() const {
@@ -35,7 +36,7 @@ DeviceLane& LiveEvaluator::front() const {
 
 Result<void> LiveEvaluator::has_reference(const Compiled& reference) {
   for (std::size_t place = 1; place < lanes_.size(); ++place) {
-    lanes_[place]->workers.use_reference(reference);
+    lanes_[place]->workers->use_reference(reference);
   }
   return keep(key_of("reference"), reference);
 }
@@ -45,7 +46,7 @@ void LiveEvaluator::resume(const Trial& standard) {
   limits_.learn({.name = "a trial"}, seconds);
   limits_.learnt(seconds);
   for (const auto& lane : lanes_) {
-    lane->workers.keep_standby();
+    lane->workers->keep_standby();
   }
   if (!several()) {
     return;
@@ -53,6 +54,10 @@ void LiveEvaluator::resume(const Trial& standard) {
   control_position_ = standard.position;
   reference_us_ = standard.measurement.median_us;
   controls_.set_reference(*reference_us_);
+  if (request_.recorded != nullptr) {
+    control_ = ReadyTrial{{standard.position, standard.configuration}, {}};
+    return;
+  }
   const auto cached = find_cached(key_of(text(request_.spec.parameters, standard.configuration)));
   if (cached && *cached) {
     control_ = ReadyTrial{{standard.position, standard.configuration}, **cached};
@@ -64,18 +69,19 @@ void LiveEvaluator::resume(const Trial& standard) {
 std::vector<Control> LiveEvaluator::take_controls() { return has_news() ? std::exchange(news_, {}) : std::vector<Control>(); }
 
 bool LiveEvaluator::wants_control(const DeviceLane& lane, bool has_trial) const {
-  if (!control_ || taking_part() == 1 || (first_waits_ && &lane == &front())) {
+  if (!control_ || !needs_control() || (first_waits_ && &lane == &front())) {
     return false;
   }
-  return controls_.is_new(lane.place) || (has_trial && controls_.due(lane.place));
+  return controls_.is_new(lane.place) || (has_trial && taking_part() > 1 && controls_.due(lane.place));
 }
 
 void LiveEvaluator::run_control(DeviceLane& lane) {
   lane.at = DeviceLane::At::kControl;
   wire::Message message = trial_message(*control_);
   message["first"] = controls_.is_new(lane.place);
-  lane.workers.worker().request<wire::TrialResult>(message, trying(lane, limits_.trial(left()), left()), wire::read_trial,
-                                                   [this, &lane](Result<wire::TrialResult> reply) { controlled(lane, std::move(reply)); });
+  RequestLimits limits = trying(lane, limits_.trial(left()), left(), message);
+  lane.workers->worker().request<wire::TrialResult>(message, std::move(limits), wire::read_trial,
+                                                    [this, &lane](Result<wire::TrialResult> reply) { controlled(lane, std::move(reply)); });
 }
 
 void LiveEvaluator::controlled(DeviceLane& lane, Result<wire::TrialResult> reply) {
@@ -83,7 +89,7 @@ void LiveEvaluator::controlled(DeviceLane& lane, Result<wire::TrialResult> reply
   const double seconds = Seconds(Clock::now() - lane.began).count();
   control_seconds_ += seconds;
   if (!reply || reply->fatal) {
-    lane.workers.retire(!reply && reply.error().code == ErrorCode::kTimeout);
+    lane.workers->retire(!reply && reply.error().code == ErrorCode::kTimeout);
   }
   if (!reply) {
     controls_.failed(lane.place, reply.error().message);
@@ -91,7 +97,7 @@ void LiveEvaluator::controlled(DeviceLane& lane, Result<wire::TrialResult> reply
     controls_.failed(lane.place, fmt::format("{}: {}", name(reply->trial.outcome), reply->trial.detail));
   } else {
     if (controls_.is_new(lane.place)) {
-      lane.workers.drop_inputs(reply->dropped);
+      lane.workers->drop_inputs(reply->dropped);
     }
     controls_.ran(lane.place, reply->trial.measurement.median_us, seconds);
     news_.push_back({.device = lane.info.id,
@@ -111,7 +117,7 @@ void LiveEvaluator::note_reference(const DeviceLane& lane, const Trial& trial, d
   controls_.set_reference(*reference_us_);
   controls_.ran(lane.place, *reference_us_, seconds);
   for (Control& early : news_) {
-    const auto of = std::ranges::find(lanes_, early.device, [](const auto& each) { return each->info.id; });
+    const auto of = std::find_if(lanes_.rbegin(), lanes_.rend(), [&](const auto& each) { return each->info.id == early.device; });
     early.factor = controls_.factor((*of)->place);
   }
   news_.push_back({.device = lane.info.id, .measurement = trial.measurement, .readings = trial.readings, .factor = 1.0, .left = {}});
@@ -128,6 +134,16 @@ void LiveEvaluator::bring_together(const DeviceLane& lane, Trial& trial) const {
 void LiveEvaluator::lost(std::size_t place, const Error& why) {
   DeviceLane& lane = *lanes_[place];
   if (!takes_part(lane)) {
+    return;
+  }
+  if (taking_part() == 1 && lane.remote) {
+    lane.why = why.message;
+    lane.vacant = true;  // somebody else may come
+    vacant_since_ = Clock::now();
+    if (lane.at == DeviceLane::At::kTrial) {
+      take_back(lane);
+    }
+    lane.at = DeviceLane::At::kNothing;
     return;
   }
   if (taking_part() == 1) {
@@ -147,18 +163,22 @@ void LiveEvaluator::leave(DeviceLane& lane, const std::string& why, bool of_all)
   follow_departures();
 }
 
+void LiveEvaluator::take_back(DeviceLane& lane) {
+  first_waits_ = first_waits_ || (!limits_.knows_default() && lane.current.proposal.position == *first_);
+  ready_.push_front(std::move(lane.current));
+}
+
 void LiveEvaluator::follow_departures() {
   for (const auto& lane : lanes_) {
     if (lane->closed || takes_part(*lane)) {
       continue;
     }
     if (lane->at == DeviceLane::At::kTrial) {
-      first_waits_ = first_waits_ || (!limits_.knows_default() && lane->current.proposal.position == *first_);
-      ready_.push_front(std::move(lane->current));
+      take_back(*lane);
     }
     lane->at = DeviceLane::At::kNothing;
     lane->closed = true;
-    lane->workers.close();
+    lane->workers->close();
     controls_.leave(lane->place);
     news_.push_back(
         {.device = lane->info.id, .measurement = {}, .readings = {}, .factor = controls_.factor(lane->place), .left = lane->why});

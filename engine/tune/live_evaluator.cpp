@@ -6,18 +6,18 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <thread>
 
 #include "engine/base/cores.hpp"
 #include "engine/tune/compile_missing.hpp"
+#include "engine/tune/request_limits.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace hone {
 namespace {
 
 constexpr std::size_t kMostReady = 64;
-constexpr double kCpuShare = 0.5;      // of a core: a candidate of the cpu device that had less was not given the time it was granted
-constexpr double kLockPatience = 5.0;  // seconds in which nobody else has the device and a worker still says that it waits for it
 // Seconds for a stage under a sanitizer, which looks up lines of the source before it says what it found.
 constexpr double kWatchedFloor = 30.0;
 constexpr double kAwayWeight = 0.2;  // of the latest in the mean of how long the strategy thinks
@@ -34,10 +34,10 @@ int compile_workers(const TuneRequest& request) {
     return request.compile_workers;
   }
   const auto cores = static_cast<int>(usable_cores()), devices = 1 + static_cast<int>(request.more_devices.size());
-  return devices > 1 && request.device.info.compile_overlaps ? std::max(1, cores - devices) : cores;
+  return devices > 1 && request.own_devices && request.device.info.compile_overlaps ? std::max(1, cores - devices) : cores;
 }
 
-LiveEvaluator::LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup,
+LiveEvaluator::LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, wire::Message setup,
                              const Beside& beside)
     : request_(request),
       store_(store),
@@ -45,26 +45,42 @@ LiveEvaluator::LiveEvaluator(const TuneRequest& request, Store* store, const std
             [this](CompilePool::Done done) { compiled(std::move(done)); }),
       limits_(!request.device.info.compile_overlaps, request.budget.seconds),
       left_(beside.left),
-      controls_(1 + request.more_devices.size(), request.device.info.compile_overlaps ? kDeviceBound : kHostBound) {
+      setup_(std::move(setup)),
+      session_(beside.session),
+      controls_(request.own_devices ? 1 + request.more_devices.size() : 0,
+                request.device.info.compile_overlaps ? kDeviceBound : kHostBound) {
+  if (!request.own_devices) {
+    return;
+  }
   const WorkerCommand command = request.sanitizer ? WorkerCommand(executable, *request.sanitizer) : WorkerCommand(executable);
-  add_lane(request.device.info, command, setup);
+  add_lane(request.device.info, command, setup_);
   for (const DeviceInfo& info : request.more_devices) {
-    add_lane(info, command, setup);
+    add_lane(info, command, setup_);
   }
 }
 
 Result<void> LiveEvaluator::prepare() {
   HONE_ASSIGN(const std::optional<Compiled> reference, find_cached(key_of("reference")));
-  HONE_TRY(front().workers.start(reference));
+  if (request_.workers) {
+    HONE_TRY(attach());
+  }
+  if (!request_.own_devices) {
+    HONE_TRY(prepare_reference(reference));
+    return await_worker();
+  }
+  HONE_TRY(front().workers->start(reference));
   for (std::size_t place = 1; place < lanes_.size(); ++place) {
-    HONE_TRY(reference ? lanes_[place]->workers.start(reference) : lanes_[place]->workers.revive());
+    HONE_TRY(reference ? lanes_[place]->workers->start(reference) : lanes_[place]->workers->revive());
+  }
+  if (reference && attached_) {
+    attached_->use_reference(*reference);
   }
   return {};
 }
 
 std::size_t LiveEvaluator::wanted() const {
   const std::size_t queued = pool_.pending() + ready_.size();
-  if (!request_.device.info.compile_overlaps && (queued > 0 || busy() > 0)) {
+  if (!compile_overlaps() && (queued > 0 || busy() > 0)) {
     return 0;  // compiling would disturb the timing: first compile, then measure
   }
   const std::size_t depth = this->depth();
@@ -79,6 +95,13 @@ void LiveEvaluator::submit(std::vector<Proposal> proposals) {
       first_waits_ = !several() || !limits_.knows_default();  // in a later part of a session the control comes first
       control_position_ = control_position_.value_or(proposal.position);
     }
+    if (answer_from_leftovers(proposal)) {
+      continue;
+    }
+    if (request_.recorded != nullptr) {
+      is_ready({std::move(proposal), {}});
+      continue;
+    }
     const auto cached = find_cached(key_of(text(request_.spec.parameters, proposal.configuration)));
     if (cached && *cached) {
       is_ready({std::move(proposal), **cached});
@@ -92,6 +115,9 @@ void LiveEvaluator::submit(std::vector<Proposal> proposals) {
 
 Result<std::vector<Trial>> LiveEvaluator::wait(double until) {
   const auto deadline = clock_of(until);
+  if (attached_) {
+    attached_->recorded();
+  }
   while (finished_.empty() && !failure_ && !has_news()) {
     if (pool_.broken()) {
       return *pool_.broken();
@@ -135,6 +161,9 @@ void LiveEvaluator::meanwhile(const std::function<void()>& work) {
 Result<std::vector<Trial>> LiveEvaluator::drain() {
   pool_.clear_queue();
   ready_.clear();
+  if (attached_) {
+    attached_->recorded();
+  }
   closed_ = true;  // what still finishes compiling goes to the store, not to the device: that belongs to the final round now
   // A trial that would hold the session beyond its end is as if it had never begun.
   const auto until = clock_of(std::max(end_, elapsed() + limits_.floor()));
@@ -146,7 +175,7 @@ Result<std::vector<Trial>> LiveEvaluator::drain() {
     for (const auto& lane : lanes_) {
       if (lane->busy()) {
         lane->at = DeviceLane::At::kNothing;
-        lane->workers.retire(true);
+        lane->workers->retire(true);
       }
     }
   }
@@ -166,7 +195,7 @@ void LiveEvaluator::hold(bool held) {
 bool LiveEvaluator::can_measure() const {
   const bool first_is_ready = std::ranges::any_of(ready_, [this](const ReadyTrial& r) { return r.proposal.position == *first_; });
   const bool device_is_ready =
-      std::ranges::any_of(lanes_, [this](const auto& lane) { return takes_part(*lane) && !lane->busy() && lane->workers.ready(); });
+      std::ranges::any_of(lanes_, [this](const auto& lane) { return takes_part(*lane) && !lane->busy() && lane->workers->ready(); });
   return device_is_ready && !ready_.empty() && (!first_waits_ || first_is_ready);
 }
 
@@ -197,18 +226,19 @@ std::size_t LiveEvaluator::depth() const {
   const std::size_t busy = pool_.workers() * pool_.batch_size();
   const double compiled_away = 2.0 * away_ * static_cast<double>(pool_.workers()) / std::max(pool_.mean_seconds(), 1e-4);
   const std::size_t most = busy + static_cast<std::size_t>(std::min(compiled_away, static_cast<double>(busy)));
-  if (!request_.device.info.compile_overlaps) {
+  if (!compile_overlaps()) {
     return trials_done_ == 0 ? 1 : most;
   }
   const std::size_t devices = taking_part();
   if (trials_done_ < 2) {
-    return std::min(most + kSpare * devices, kMostReady);  // the first trial says little: it computes the reference as well
+    return std::min(most + kSpare * devices,
+                    std::max(kMostReady, 2 * devices));  // the first trial says little: it computes the reference as well
   }
   const double trial_seconds = (busy_seconds_ - first_seconds_) / static_cast<double>(trials_done_ - 1);
   const double rate =
       static_cast<double>(devices) * pool_.mean_seconds() * static_cast<double>(pool_.batch_size()) / std::max(trial_seconds, 1e-4);
   const auto needed = static_cast<std::size_t>(2.0 * std::min(rate, 1e4)) + kSpare * devices;
-  return std::min({needed, most + kSpare * devices, kMostReady});
+  return std::min({needed, most + kSpare * devices, std::max(kMostReady, 2 * devices)});
 }
 
 LiveEvaluator::Clock::time_point LiveEvaluator::clock_of(double seconds) const {
@@ -216,43 +246,22 @@ LiveEvaluator::Clock::time_point LiveEvaluator::clock_of(double seconds) const {
 }
 
 RequestLimits LiveEvaluator::preparing(std::size_t place) {
-  return {.stage =
-              [this, place](const wire::Stage& stage) {
-                return stage.kind == wire::Stage::Kind::kWaiting     ? waiting_limit(*lanes_[place])
-                       : stage.kind == wire::Stage::Kind::kReference ? limits_.stage(stage, kNever)
-                                                                     : limits_.patience();
-              },
-          .took = [this](const wire::Stage& stage, double seconds) { learn_reference(stage, seconds); }};
+  return preparing_limits(limits_, [this, place] { return lanes_[place]->workers->device_is_taken(); });
 }
 
-RequestLimits LiveEvaluator::trying(DeviceLane& lane, double total, double within) {
-  lane.shared = lane.workers.fills_standby();
-  const double least = lane.shared ? limits_.beside_reference() : 0.0;
-  return {.stage =
-              [this, &lane, least, until = elapsed() + within](const wire::Stage& stage) {
-                return stage.kind == wire::Stage::Kind::kWaiting
-                           ? waiting_limit(lane)
-                           : std::max({watched_floor(), least, limits_.stage(stage, std::max(0.0, until - elapsed()))});
-              },
-          .total = std::max(2.0 * watched_floor(), total) + least,
-          .cpu_share = request_.device.info.compile_overlaps ? 0.0 : kCpuShare,
-          .took =
-              [this](const wire::Stage& stage, double seconds) {
-                learn_reference(stage, seconds);
-                if (!limits_.knows_default() && stage.kind == wire::Stage::Kind::kWork) {
-                  limits_.learn(stage, seconds);
-                }
-              }};
-}
-
-double LiveEvaluator::watched_floor() const { return request_.sanitizer ? kWatchedFloor : 0.0; }
-
-double LiveEvaluator::waiting_limit(const DeviceLane& lane) { return lane.workers.device_is_taken() ? kNever : kLockPatience; }
-
-void LiveEvaluator::learn_reference(const wire::Stage& stage, double seconds) {
-  if (stage.kind == wire::Stage::Kind::kReference) {
-    limits_.learn(stage, seconds);
+RequestLimits LiveEvaluator::trying(DeviceLane& lane, double total, double within, wire::Message& message) {
+  lane.shared = lane.workers->fills_standby();
+  if (lane.remote) {
+    message["total"] = total;
+    message["left"] = within;
+    message["usual"] = limits_.default_seconds();
   }
+  return trial_limits(limits_, [&lane] { return lane.workers->device_is_taken(); },
+                      {.total = total,
+                       .within = within,
+                       .floor = request_.sanitizer ? kWatchedFloor : 0.0,
+                       .beside = lane.shared,
+                       .on_host = !request_.device.info.compile_overlaps});
 }
 
 void LiveEvaluator::compiled(CompilePool::Done done) {
@@ -297,7 +306,7 @@ std::deque<ReadyTrial>::iterator LiveEvaluator::next_ready(const DeviceLane& lan
     return &lane == &front() ? std::ranges::find(ready_, *first_, [](const ReadyTrial& r) { return r.proposal.position; }) : ready_.end();
   }
   // Until the default was measured nobody knows how long a trial may take, nor what the device's times are worth.
-  const bool is_known = taking_part() == 1 || (limits_.knows_default() && !controls_.is_new(lane.place));
+  const bool is_known = !needs_control() || (limits_.knows_default() && !controls_.is_new(lane.place));
   return is_known ? ready_.begin() : ready_.end();
 }
 
@@ -309,11 +318,14 @@ void LiveEvaluator::feed_devices() {
 }
 
 void LiveEvaluator::feed(DeviceLane& lane) {
-  const bool must_wait = !request_.device.info.compile_overlaps && pool_.pending() > 0;
-  if (lane.busy() || lane.closed || must_wait || closed_ || held_ || failure_) {
+  const bool must_wait = !compile_overlaps() && pool_.pending() > 0;
+  if (lane.busy() || lane.closed || lane.vacant || must_wait || closed_ || held_ || failure_) {
     return;
   }
   if (const std::optional<std::string> why = controls_.verdict(lane.place); why && taking_part() > 1) {
+    if (lane.remote && controls_.fails(lane.place) && limits_.knows_default()) {
+      attached_->dismiss(*lane.remote, *why);  // it is right elsewhere
+    }
     leave(lane, *why, !controls_.fails(lane.place));
     return;
   }
@@ -322,11 +334,11 @@ void LiveEvaluator::feed(DeviceLane& lane) {
   if (!control && next == ready_.end()) {
     return;
   }
-  if (const Result<void> revived = lane.workers.revive(); !revived) {
+  if (const Result<void> revived = lane.workers->revive(); !revived) {
     lost(lane.place, revived.error());
     return;
   }
-  if (!lane.workers.ready()) {
+  if (!lane.workers->ready()) {
     return;
   }
   lane.began = Clock::now();
@@ -334,9 +346,11 @@ void LiveEvaluator::feed(DeviceLane& lane) {
 }
 
 wire::Message LiveEvaluator::trial_message(const ReadyTrial& trial) const {
-  return {{"op", "trial"},
-          {"configuration", text(request_.spec.parameters, trial.proposal.configuration)},
-          {"compiled", wire::to_message(trial.compiled)}};
+  wire::Message message{{"op", "trial"}, {"configuration", text(request_.spec.parameters, trial.proposal.configuration)}};
+  if (request_.recorded == nullptr) {
+    message["compiled"] = wire::to_message(trial.compiled);
+  }
+  return message;
 }
 
 void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator next) {
@@ -351,8 +365,13 @@ void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator
     message["look"] = trials_done_ >= kLooksAfter;
   }
   first_trial_ = first_trial_.value_or(lane.began);
-  lane.workers.worker().request<wire::TrialResult>(message, trying(lane, limits_.trial(left()), left()), wire::read_trial,
-                                                   [this, &lane](Result<wire::TrialResult> reply) { measured(lane, std::move(reply)); });
+  if (lane.remote) {
+    message["tried"] = true;
+    message["note"] = {{"device", lane.info.id}, {"factor", controls_.factor(lane.place)}, {"compile", lane.current.compile_seconds}};
+  }
+  RequestLimits limits = trying(lane, limits_.trial(left()), left(), message);
+  lane.workers->worker().request<wire::TrialResult>(message, std::move(limits), wire::read_trial,
+                                                    [this, &lane](Result<wire::TrialResult> reply) { measured(lane, std::move(reply)); });
 }
 
 void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) {
@@ -367,9 +386,9 @@ void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) 
   // What shared the device with a reference, and was too late, is tried once more alone.
   const bool late = !reply && reply.error().code == ErrorCode::kTimeout;
   const bool blameless =
-      reply ? reply->blameless : (late && lane.shared) || lane.workers.worker().stage().kind == wire::Stage::Kind::kReference;
+      reply ? reply->blameless : (late && lane.shared) || lane.workers->worker().stage().kind == wire::Stage::Kind::kReference;
   if (!reply || reply->fatal) {
-    lane.workers.retire(late);
+    lane.workers->retire(late);
   }
   if (blameless && limits_.knows_default() && !lane.current.tried_before) {
     lane.current.tried_before = true;
@@ -384,18 +403,18 @@ void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) 
     trial.seconds.overhead = seconds;
     trial.resources = lane.current.compiled.resources;
   } else if (lane.current.proposal.position == *first_) {
-    lane.workers.drop_inputs(reply->dropped);
-    notes_ = std::move(reply->notes);
+    lane.workers->drop_inputs(reply->dropped);
+    std::ranges::move(reply->notes, std::back_inserter(notes_));
   }
   if (reply && !limits_.knows_default()) {
     limits_.learnt(seconds);
     for (const auto& each : lanes_) {
-      each->workers.keep_standby();
+      each->workers->keep_standby();
     }
   }
   trial.configuration = lane.current.proposal.configuration;
   trial.position = lane.current.proposal.position;
-  trial.artifact = lane.current.compiled.artifact->digest;
+  trial.artifact = lane.current.compiled.artifact ? lane.current.compiled.artifact->digest : "";
   trial.seconds.compile = lane.current.compile_seconds;
   if (several()) {
     note_reference(lane, trial, seconds);
@@ -408,6 +427,9 @@ void LiveEvaluator::measured(DeviceLane& lane, Result<wire::TrialResult> reply) 
 Result<std::vector<Trial>> LiveEvaluator::collect() {
   if (failure_) {
     return *failure_;
+  }
+  if (attached_) {
+    attached_->hand_over();
   }
   return std::exchange(finished_, {});
 }

@@ -9,18 +9,20 @@
 #include <limits>
 #include <stop_token>
 
+#include "engine/tune/attached_workers.hpp"
 #include "engine/tune/controls.hpp"
 #include "engine/tune/device_lane.hpp"
 #include "engine/tune/evaluator.hpp"
 #include "engine/tune/final_round.hpp"
 #include "engine/tune/stage_limits.hpp"
 #include "engine/worker/compile_pool.hpp"
+#include "engine/worker/device_workers.hpp"
 
 namespace hone {
 
 class LiveEvaluator final : public Evaluator {
  public:
-  LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, const wire::Message& setup,
+  LiveEvaluator(const TuneRequest& request, Store* store, const std::filesystem::path& executable, wire::Message setup,
                 const Beside& beside);
   /// Begins to open the devices and, where the store has it not, to compile the reference. Neither is waited for.
   Result<void> prepare();
@@ -36,6 +38,8 @@ class LiveEvaluator final : public Evaluator {
   void set_end(double seconds) override { end_ = seconds; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   void resume(const Trial& standard) override;
+  [[nodiscard]] std::vector<Configuration> leftovers() const override;
+  [[nodiscard]] const DeviceInfo* device(const std::string& id) const override;
   std::vector<Control> take_controls() override;
   Result<std::vector<Trial>> finals(const std::vector<Candidate>& candidates, std::size_t most) override;
   void poll() override;
@@ -62,12 +66,10 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] double left() const { return std::max(0.0, end_ - elapsed()); }
   /// For opening the device and for filling its buffers.
   [[nodiscard]] RequestLimits preparing(std::size_t place);
-  /// For a trial, and for a final round whose finalists take turns.
-  [[nodiscard]] RequestLimits trying(DeviceLane& lane, double total, double within);
-  [[nodiscard]] double watched_floor() const;
-  void learn_reference(const wire::Stage& stage, double seconds);
-  /// A worker may say that it waits for the device for as long as somebody else has it.
-  [[nodiscard]] static double waiting_limit(const DeviceLane& lane);
+  /// For a trial, and for a final round whose finalists take turns; a worker that is elsewhere keeps to what the message says of it.
+  [[nodiscard]] RequestLimits trying(DeviceLane& lane, double total, double within, wire::Message& message);
+  /// Compiling does not disturb what is timed: also where that is elsewhere.
+  [[nodiscard]] bool compile_overlaps() const { return !request_.own_devices || request_.device.info.compile_overlaps; }
   void compiled(CompilePool::Done done);
   void is_ready(ReadyTrial trial);
   /// The next that the device may measure. The first proposal goes first, whatever else is compiled by then.
@@ -81,7 +83,7 @@ class LiveEvaluator final : public Evaluator {
   // live_devices.cpp
   [[nodiscard]] DeviceWorkers::Events events_of(std::size_t place);
   void add_lane(const DeviceInfo& info, const WorkerCommand& command, wire::Message setup);
-  [[nodiscard]] bool several() const { return lanes_.size() > 1; }
+  [[nodiscard]] bool several() const { return lanes_.size() > 1 || request_.workers; }
   [[nodiscard]] std::size_t taking_part() const;
   [[nodiscard]] std::size_t busy() const;
   /// The first that takes part: it measures the first proposal, and has the final round.
@@ -94,8 +96,12 @@ class LiveEvaluator final : public Evaluator {
   /// The default's trial is what all devices are compared by.
   void note_reference(const DeviceLane& lane, const Trial& trial, double seconds);
   void bring_together(const DeviceLane& lane, Trial& trial) const;
+  /// A device whose times are not known to fit has to run the control before anything else; the only one of its host has none to fit.
+  [[nodiscard]] bool needs_control() const { return taking_part() > 1 || request_.workers.has_value(); }
   /// Its processes cannot be had: the session goes on without it, unless it is the last.
   void lost(std::size_t place, const Error& why);
+  /// Its trial waits for another one.
+  void take_back(DeviceLane& lane);
   /// `of_all`: for the evaluators beside this one, too; else it may be this kernel's doing.
   void leave(DeviceLane& lane, const std::string& why, bool of_all);
   /// Ends the lanes whose devices left, here or beside another evaluator.
@@ -104,6 +110,22 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] bool has_news() const { return reference_us_ && !news_.empty(); }
 
   Result<std::vector<Trial>> collect();
+
+  // live_attached.cpp
+  /// Takes in who is attached; where the session has no device of its own, waits for somebody.
+  Result<void> attach();
+  Result<void> await_worker();
+  Result<void> prepare_reference(const std::optional<Compiled>& reference);
+  void compile_elsewhere(std::size_t compilers);
+  void came(const AttachedWorker& worker, const DeviceInfo& info);
+  /// `with_work`: it ended with what it was at.
+  void worker_left(std::int64_t worker, const Error& why, bool with_work);
+  /// What ended two workers is charged for it.
+  [[nodiscard]] bool ends_workers(const Configuration& configuration) const;
+  void charge(ReadyTrial trial);
+  /// Answers from what an earlier run of the session left, where it did.
+  bool answer_from_leftovers(const Proposal& proposal);
+  void check_vacancy();
 
   // live_finals.cpp
   [[nodiscard]] Result<wire::Message> candidate_message(const Trial& trial);
@@ -126,6 +148,13 @@ class LiveEvaluator final : public Evaluator {
   CompilePool pool_;
   StageLimits limits_;
   std::shared_ptr<std::set<std::string>> left_;  ///< Beside::left
+  wire::Message setup_;
+  std::int64_t session_;
+  std::unique_ptr<AttachedWorkers> attached_;
+  std::unique_ptr<ReferenceCompiler> reference_compiler_;      ///< where no device of its own has one compiled
+  std::map<std::string, wire::Message> leftovers_;             ///< by the configuration's text
+  std::map<std::string, std::vector<std::string>> lost_with_;  ///< names of workers, by the configuration's text
+  std::optional<Clock::time_point> vacant_since_;
   std::vector<std::unique_ptr<DeviceLane>> lanes_;
   Controls controls_;
   std::optional<Count> control_position_;  ///< of the default

@@ -21,6 +21,9 @@ constexpr double kTrialsOfBudget = 20.0;   // of the default that a budget holds
 }  // namespace
 
 Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& candidates, std::size_t most) {
+  if (attached_) {
+    attached_->recorded();
+  }
   const double until = end_ + kFinalsBeyond * std::abs(end_) + kFinalsSlack;
   FinalRound round(candidates, most);
   int faultless = 0;  // rounds that broke off without anybody to blame
@@ -41,14 +44,14 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
     if (reply) {
       if (!round.take(places, reply->trials, reply->complete)) {
         ++faultless;
-        front().workers.retire(false);
+        front().workers->retire(false);
       } else if (reply->fatal) {
-        front().workers.retire(false);
+        front().workers->retire(false);
       }
       continue;
     }
     faultless += blame(reply.error(), round, places) ? 0 : 1;
-    front().workers.retire(reply.error().code == ErrorCode::kTimeout);
+    front().workers->retire(reply.error().code == ErrorCode::kTimeout);
   }
   std::vector<Trial> results = round.results();
   for (Trial& trial : results) {
@@ -74,6 +77,9 @@ Result<std::vector<Trial>> LiveEvaluator::time_again(const std::vector<Trial>& t
 }
 
 Result<wire::Message> LiveEvaluator::candidate_message(const Trial& trial) {
+  if (request_.recorded != nullptr) {
+    return wire::Message{{"configuration", text(request_.spec.parameters, trial.configuration)}};
+  }
   HONE_ASSIGN(const Compiled compiled, compiled_of(trial));
   return wire::Message{{"configuration", text(request_.spec.parameters, trial.configuration)}, {"compiled", wire::to_message(compiled)}};
 }
@@ -100,8 +106,8 @@ template <class T>
 Result<T> LiveEvaluator::ask(const wire::Message& message, RequestLimits limits, Result<T> (*read)(const wire::Message&)) {
   std::optional<Result<T>> answer;
   DeviceLane& lane = front();
-  lane.workers.worker().request<T>(message, std::move(limits), read, [&answer](Result<T> reply) { answer = std::move(reply); });
-  while (!answer && !failure_ && takes_part(lane)) {
+  lane.workers->worker().request<T>(message, std::move(limits), read, [&answer](Result<T> reply) { answer = std::move(reply); });
+  while (!answer && !failure_ && takes_part(lane) && !lane.vacant) {
     context_.restart();
     context_.run_one();
   }
@@ -113,9 +119,11 @@ Result<T> LiveEvaluator::ask(const wire::Message& message, RequestLimits limits,
 
 Result<wire::FinalsResult> LiveEvaluator::converse(const wire::Message& message, double total, const std::vector<std::size_t>& places) {
   DeviceLane& lane = front();
-  Result<wire::FinalsResult> answer = ask(message, trying(lane, total, std::max(left(), total)), wire::read_finals);
+  wire::Message asked = message;
+  RequestLimits limits = trying(lane, total, std::max(left(), total), asked);
+  Result<wire::FinalsResult> answer = ask(asked, std::move(limits), wire::read_finals);
   const std::optional<std::size_t> finalist =
-      takes_part(lane) && !failure_ ? lane.workers.worker().stage().finalist : std::optional<std::size_t>();
+      takes_part(lane) && !lane.vacant && !failure_ ? lane.workers->worker().stage().finalist : std::optional<std::size_t>();
   blamed_ = finalist && *finalist < places.size() ? finalist : std::nullopt;
   return answer;
 }
@@ -126,9 +134,10 @@ Result<Counters> LiveEvaluator::count(const Trial& trial) {
   HONE_ASSIGN(wire::Message message, candidate_message(trial));
   message["op"] = "count";
   const double limit = kSeconds + kRuns * trial.measurement.median_us * 1e-6;
+  message["total"] = limit;
   Result<wire::CountResult> reply = ask(message, RequestLimits::all(limit), wire::read_count);
   if (!reply) {
-    front().workers.retire(reply.error().code == ErrorCode::kTimeout);
+    front().workers->retire(reply.error().code == ErrorCode::kTimeout);
     return reply.error();
   }
   return std::move(reply->counters);
@@ -144,9 +153,9 @@ bool LiveEvaluator::blame(const Error& error, FinalRound& round, const std::vect
 
 Result<void> LiveEvaluator::await_bench() {
   follow_departures();
-  HONE_TRY(front().workers.revive());
-  while (!front().workers.ready() && !failure_) {
-    HONE_TRY(front().workers.revive());
+  HONE_TRY(front().workers->revive());
+  while ((front().vacant || !front().workers->ready()) && !failure_) {
+    HONE_TRY(front().workers->revive());
     context_.restart();
     context_.run_one();
   }

@@ -8,6 +8,7 @@
 
 #include "engine/replay/recorded_space.hpp"
 #include "engine/space/default_position.hpp"
+#include "engine/store/work_queue.hpp"
 #include "engine/tune/transfer.hpp"
 #include "engine/tune/tuning_session.hpp"
 
@@ -176,18 +177,31 @@ Result<void> TuningSession::resume() {
 }
 
 Result<void> TuningSession::make_evaluator(const Beside& beside) {
-  if (request_.recorded != nullptr) {
+  if (request_.recorded != nullptr && !request_.workers) {
     evaluator_ = make_replay_evaluator(request_);
     return {};
   }
-  HONE_ASSIGN(evaluator_, make_live_evaluator(request_, &store_, beside));
+  Beside own = beside;
+  own.session = session_;
+  HONE_ASSIGN(evaluator_, make_live_evaluator(request_, &store_, own));
   if (request_.budget.seconds) {
     evaluator_->set_end(*request_.budget.seconds - earlier_seconds_);
   }
   if (const Trial* standard = default_trial(); standard != nullptr && standard->outcome == Outcome::kOk) {
     evaluator_->resume(*standard);
+    submit_leftovers();
   }
   return {};
+}
+
+void TuningSession::submit_leftovers() {
+  for (const Configuration& configuration : evaluator_->leftovers()) {
+    const std::optional<Count> position = space_.index(configuration);
+    if (position && std::ranges::find(trials_, *position, &Trial::position) == trials_.end()) {
+      searcher_->take(*position);
+      evaluator_->submit({{*position, configuration}});
+    }
+  }
 }
 
 void TuningSession::tell_history() {
@@ -401,6 +415,9 @@ void TuningSession::propose(std::size_t most) {
 }
 
 std::string device_ids(const TuneRequest& request) {
+  if (!request.own_devices) {
+    return std::string(kAttachedDevices);
+  }
   std::string ids = request.device.info.id;
   for (const DeviceInfo& info : request.more_devices) {
     ids += "," + info.id;

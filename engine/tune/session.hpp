@@ -63,6 +63,9 @@ struct TuneRequest {
   Registry::Found device;
   /// Of the same product and plugin (Registry::devices): configurations are tried on all of them at once (docs/fleet.md).
   std::vector<DeviceInfo> more_devices = {};
+  /// The store's URL: workers that are attached to it (hone serve-trials), whose devices are of the same product, take part.
+  std::optional<std::string> workers = {};
+  bool own_devices = true;         ///< false: `device` says what the workers have, and takes no part itself
   Restriction restriction;         ///< search this part of the space only; it makes a session of its own
   Likely likely = Likely::kFirst;  ///< anything else makes a session of its own
   std::string strategy = "auto";

@@ -181,7 +181,11 @@ Result<std::optional<Record>> TuningSession::make_record(const Trial& winner) {
 
 const DeviceInfo& TuningSession::device_of(const Trial& trial) const {
   const auto& others = request_.more_devices;
-  const auto other = std::ranges::find(others, trial.final_device.empty() ? trial.device : trial.final_device, &DeviceInfo::id);
+  const std::string& id = trial.final_device.empty() ? trial.device : trial.final_device;
+  if (const DeviceInfo* const attached = evaluator_ ? evaluator_->device(id) : nullptr) {
+    return *attached;
+  }
+  const auto other = std::ranges::find(others, id, &DeviceInfo::id);
   return other == others.end() ? request_.device.info : *other;
 }
 

@@ -84,6 +84,8 @@ class TuningSession {
   /// Takes over what an earlier run of the session has left; nothing where there is none, and the session is 0.
   Result<void> resume();
   Result<void> make_evaluator(const Beside& beside = {});
+  /// What an earlier run of the session had measured, and did not live to record.
+  void submit_leftovers();
   void tell_history();
   /// Keeps a trial in memory and in the counts.
   void note(Trial trial);

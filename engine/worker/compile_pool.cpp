@@ -50,8 +50,10 @@ std::size_t CompilePool::batch_size() const {
 
 std::size_t CompilePool::pending() const {
   std::size_t count = queue_.size();
-  for (const auto& slot : slots_) {
-    count += slot->batch.size();
+  for (const auto* const slots : {&slots_, &elsewhere_}) {
+    for (const auto& slot : *slots) {
+      count += slot->batch.size();
+    }
   }
   return count;
 }
@@ -81,16 +83,43 @@ std::vector<Proposal> CompilePool::next_batch(std::size_t free_workers) {
   return batch;
 }
 
+void CompilePool::set_elsewhere(std::size_t most, Elsewhere compile) {
+  most_elsewhere_ = most;
+  compile_elsewhere_ = std::move(compile);
+  while (elsewhere_.size() < most) {
+    elsewhere_.push_back(std::make_unique<Slot>());
+    elsewhere_.back()->elsewhere = true;
+  }
+  dispatch();
+}
+
+void CompilePool::dispatch_elsewhere(std::size_t& free_workers) {
+  for (std::size_t i = 0; i < most_elsewhere_ && !queue_.empty(); ++i) {
+    Slot& slot = *elsewhere_[i];
+    if (!slot.batch.empty()) {
+      continue;
+    }
+    slot.batch = next_batch(free_workers);
+    free_workers = std::max<std::size_t>(1, free_workers - 1);
+    wire::Message request = request_for(slot);
+    request["total"] = limit(slot.batch.size());
+    compile_elsewhere_(request, [this, &slot](Result<wire::CompileResult> reply) { finished(slot, std::move(reply)); });
+  }
+}
+
 void CompilePool::dispatch() {
-  auto free_workers = workers() - std::min(workers(), running_);
+  const std::size_t here = std::min(most_, slots_.size());
+  auto free_here = here - std::min(here, running_);
+  auto free_workers = free_here + most_elsewhere_;
   for (const auto& slot : slots_) {
-    if (queue_.empty() || broken_ || free_workers == 0) {
-      return;
+    if (queue_.empty() || broken_ || free_here == 0) {
+      break;
     }
     if (!slot->batch.empty()) {
       continue;
     }
     slot->batch = next_batch(free_workers--);
+    --free_here;
     ++running_;
     if (slot->process && slot->process->alive()) {
       send(*slot);
@@ -98,6 +127,7 @@ void CompilePool::dispatch() {
       start(*slot);
     }
   }
+  dispatch_elsewhere(free_workers);
 }
 
 void CompilePool::start(Slot& slot) {
@@ -119,19 +149,22 @@ void CompilePool::start(Slot& slot) {
                                     });
 }
 
-void CompilePool::send(Slot& slot) {
+wire::Message CompilePool::request_for(const Slot& slot) const {
   wire::Message configurations = wire::Message::array();
   for (const Proposal& proposal : slot.batch) {
     configurations.push_back(text(parameters_, proposal.configuration));
   }
+  return {{"op", "compile"}, {"reference", false}, {"configurations", std::move(configurations)}};
+}
+
+void CompilePool::send(Slot& slot) {
   const RequestLimits limits{.stage = [this, size = slot.batch.size()](const wire::Stage&) { return limit(size); }};
-  slot.process->request<wire::CompileResult>({{"op", "compile"}, {"reference", false}, {"configurations", std::move(configurations)}},
-                                             limits, wire::read_compile,
+  slot.process->request<wire::CompileResult>(request_for(slot), limits, wire::read_compile,
                                              [this, &slot](Result<wire::CompileResult> reply) { finished(slot, std::move(reply)); });
 }
 
 void CompilePool::finished(Slot& slot, Result<wire::CompileResult> reply) {
-  --running_;
+  running_ -= slot.elsewhere ? 0 : 1;
   if (reply && reply->results.size() != slot.batch.size()) {
     reply = Error{ErrorCode::kDevice, fmt::format("it gave {} results for {} configurations", reply->results.size(), slot.batch.size())};
   }
@@ -157,6 +190,12 @@ void CompilePool::lost(Slot& slot, const Error& why) {
   std::vector<Proposal> batch = std::move(slot.batch);
   slot.batch.clear();
   slot.process.reset();
+  if (slot.elsewhere && why.code == ErrorCode::kUnavailable) {
+    for (Proposal& proposal : batch) {
+      queue_.push_front({std::move(proposal)});
+    }
+    return;
+  }
   const double seconds = limit(batch.size());
   if (batch.size() > 1) {
     // Only the offender is to blame: each is tried again alone, in a fresh process.

@@ -29,12 +29,17 @@ class CompilePool {
   CompilePool(boost::asio::io_context& context, std::filesystem::path executable, std::vector<Parameter> parameters, wire::Message setup,
               int workers, Handler handler);
 
+  /// Has a request to compile answered by somebody else. Errors, kUnavailable: there is nobody any more.
+  using Elsewhere = std::function<void(const wire::Message& request, std::function<void(Result<wire::CompileResult>)> answered)>;
+  /// From now on so many batches are compiled elsewhere at a time, beside those that are compiled here.
+  void set_elsewhere(std::size_t most, Elsewhere compile);
+
   void submit(std::vector<Proposal> proposals);
   void clear_queue() { queue_.clear(); }
   /// Proposals queued or being compiled.
   [[nodiscard]] std::size_t pending() const;
   [[nodiscard]] std::size_t running() const { return running_; }
-  [[nodiscard]] std::size_t workers() const { return std::min(most_, slots_.size()); }
+  [[nodiscard]] std::size_t workers() const { return std::min(most_, slots_.size()) + most_elsewhere_; }
   /// From now on no more than so many work at a time, and at least one.
   void set_most(std::size_t most) {
     most_ = std::max<std::size_t>(1, most);
@@ -53,6 +58,7 @@ class CompilePool {
   struct Slot {
     std::unique_ptr<WorkerProcess> process;
     std::vector<Proposal> batch;
+    bool elsewhere = false;
   };
 
   struct Waiting {
@@ -65,6 +71,8 @@ class CompilePool {
   std::vector<Proposal> next_batch(std::size_t free_workers);
   void start(Slot& slot);
   void send(Slot& slot);
+  [[nodiscard]] wire::Message request_for(const Slot& slot) const;
+  void dispatch_elsewhere(std::size_t& free_workers);
   void finished(Slot& slot, Result<wire::CompileResult> reply);
   void lost(Slot& slot, const Error& why);
 
@@ -73,7 +81,9 @@ class CompilePool {
   std::vector<Parameter> parameters_;
   wire::Message setup_;
   Handler handler_;
-  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<Slot>> slots_, elsewhere_;
+  Elsewhere compile_elsewhere_;
+  std::size_t most_elsewhere_ = 0;
   std::deque<Waiting> queue_;
   std::size_t most_ = std::numeric_limits<std::size_t>::max();
   std::size_t running_ = 0, compiled_ = 0;

@@ -147,30 +147,14 @@ void DeviceWorkers::retire(bool hung) {
 }
 
 Result<void> DeviceWorkers::compile_reference() {
-  HONE_ASSIGN(reference_compiler_, WorkerProcess::spawn(context_, measuring_.executable));
-  wire::Message setup = setup_;
-  setup["measure"] = false;
-  reference_compiler_->request<wire::Done>(setup, events_.limits(), wire::read_done, [this](const Result<wire::Done>& reply) {
-    if (!reply || reply->error) {
-      events_.no_reference(reply ? *reply->error : Error{reply.error().code, "preparing the reference: " + reply.error().message});
-      return;
-    }
-    const wire::Message request{{"op", "compile"}, {"reference", true}, {"configurations", wire::Message::array()}};
-    reference_compiler_->request<wire::CompileResult>(request, events_.limits(), wire::read_compile,
-                                                      [this](const Result<wire::CompileResult>& done) { reference_compiled(done); });
-  });
+  HONE_ASSIGN(reference_compiler_, ReferenceCompiler::start(context_, measuring_.executable, setup_, events_.limits,
+                                                            [this](const Result<Compiled>& compiled) { reference_compiled(compiled); }));
   return {};
 }
 
-void DeviceWorkers::reference_compiled(const Result<wire::CompileResult>& reply) {
-  if (!reply || reply->results.size() != 1) {
-    events_.no_reference(
-        {ErrorCode::kCompile, fmt::format("compiling the reference: {}", reply ? "the compiler gave no result" : reply.error().message)});
-    return;
-  }
-  const Result<Compiled>& compiled = reply->results.front();
+void DeviceWorkers::reference_compiled(const Result<Compiled>& compiled) {
   if (!compiled) {
-    events_.no_reference({compiled.error().code, fmt::format("the reference does not compile:\n{}", compiled.error().message)});
+    events_.no_reference(compiled.error());
     return;
   }
   if (const Result<void> kept = events_.has_reference(*compiled); !kept) {

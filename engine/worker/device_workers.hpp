@@ -8,12 +8,14 @@
 
 #include "engine/worker/device_lock.hpp"
 #include "engine/worker/measuring_process.hpp"
+#include "engine/worker/measuring_workers.hpp"
+#include "engine/worker/reference_compiler.hpp"
 
 namespace hone {
 
 /// Starts everything at once: the device opens in one process while the reference compiles in another; then the first gets the buffers and
 /// the reference, and takes requests. Nothing here waits: it all happens while somebody runs the io_context.
-class DeviceWorkers {
+class DeviceWorkers final : public MeasuringWorkers {
  public:
   struct Events {
     std::function<void()> ready;                                 ///< one takes requests now
@@ -27,34 +29,23 @@ class DeviceWorkers {
   /// tool; the one that compiles the reference is started by itself.
   DeviceWorkers(boost::asio::io_context& context, WorkerCommand measuring, wire::Message setup, const DeviceInfo& info, Events events);
 
-  /// Begins, with the compiled reference where there is one; else it is compiled meanwhile.
-  Result<void> start(const std::optional<Compiled>& reference);
-  /// Begins without the reference, which comes by use_reference(), and again where the process is gone.
-  Result<void> revive();
-  /// The reference that another device's were started with.
-  void use_reference(const Compiled& reference);
-  /// Ends all that measure, for good.
-  void close();
-  /// Processes to come hold no configuration to these kinds of inputs.
-  void drop_inputs(const std::vector<std::string>& kinds) { dropped_ = kinds; }
-  /// From now on one process more has the device open and, where memory allows it, its buffers filled.
-  void keep_standby();
-  /// Kills the process that measures. The other takes its place at once; where the dead one `hung`, once the device has let go of what ran
-  /// on it.
-  void retire(bool hung);
+  Result<void> start(const std::optional<Compiled>& reference) override;
+  Result<void> revive() override;
+  void use_reference(const Compiled& reference) override;
+  void close() override;
+  void drop_inputs(const std::vector<std::string>& kinds) override { dropped_ = kinds; }
+  void keep_standby() override;
+  void retire(bool hung) override;
 
-  [[nodiscard]] bool ready() const { return active_ != nullptr && active_->ready() && !active_->worker().busy() && !clearing_; }
-  /// Of the process that measures. Only when it is ready, and one request at a time.
-  [[nodiscard]] WorkerProcess& worker() { return active_->worker(); }
-  /// The one that stands by opens the device or fills its buffers: what runs meanwhile has to share the device with a reference.
-  [[nodiscard]] bool fills_standby() const { return standby_ && standby_->worker().alive() && !standby_->ready(); }
-  /// Another session holds the device.
-  [[nodiscard]] bool device_is_taken() const { return !lock_.is_free(); }
+  [[nodiscard]] bool ready() const override { return active_ != nullptr && active_->ready() && !active_->worker().busy() && !clearing_; }
+  [[nodiscard]] WorkerProcess& worker() override { return active_->worker(); }
+  [[nodiscard]] bool fills_standby() const override { return standby_ && standby_->worker().alive() && !standby_->ready(); }
+  [[nodiscard]] bool device_is_taken() const override { return !lock_.is_free(); }
 
  private:
   Result<std::unique_ptr<MeasuringProcess>> spawn(bool standby);
   Result<void> compile_reference();
-  void reference_compiled(const Result<wire::CompileResult>& reply);
+  void reference_compiled(const Result<Compiled>& compiled);
   void process_ready(const MeasuringProcess* which);
   void process_failed(const MeasuringProcess* which, Error why);
   void start_standby();
@@ -66,7 +57,7 @@ class DeviceWorkers {
   DeviceInfo info_;
   Events events_;
   DeviceLock lock_;
-  std::unique_ptr<WorkerProcess> reference_compiler_;
+  std::unique_ptr<ReferenceCompiler> reference_compiler_;
   std::unique_ptr<MeasuringProcess> active_, standby_, failed_;
   std::optional<wire::Message> reference_;  ///< compiled
   std::vector<std::string> dropped_;

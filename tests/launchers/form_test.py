@@ -27,12 +27,12 @@ class Form(unittest.TestCase):
     def test_options_are_options(self):
         seen = 0
         for file in LAUNCHERS.iterdir():
-            for verb, options in re.findall(r'^[^#\n]*\bhone(?: |", ")([a-z][a-z-]*)(.*)', file.read_text(), flags=re.M):
-                known = subprocess.run([HONE, verb, "--help"], stdout=subprocess.PIPE, text=True, check=False).stdout
+            for verb, options in re.findall(r'^[^#\n]*\bhone(?: |", ")(tune|serve-trials)\b(.*)', file.read_text(), flags=re.M):
+                known = subprocess.run([HONE, verb, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
                 for option in re.findall(r"(?<![\w-])--[a-z-]+", options):
                     self.assertIn(option, known, f"{file.name}: hone {verb}")
                     seen += 1
-        self.assertGreater(seen, 10)
+        self.assertGreater(seen, 8)
 
     def test_problems_are_problems(self):
         for line in (LAUNCHERS / "problems.txt").read_text().splitlines():

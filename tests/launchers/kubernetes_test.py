@@ -8,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from surroundings import BUDGET, ENVIRONMENT, LAUNCHERS, PROBLEMS, SLEEPER, skip, tuned_shapes, write_problems
+from surroundings import ENVIRONMENT, LAUNCHERS, SLEEPER, PostgresServer, check_workers, skip
 
 PYTHON = os.environ.get("HONE_KUBERNETES_PYTHON", sys.executable)
 if subprocess.run([PYTHON, "-c", "import kubernetes_validate, yaml"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
@@ -45,31 +45,41 @@ class Kubernetes(unittest.TestCase):
             wrong.write_text(MANIFESTS[0].read_text().replace("restartPolicy", "restartPolice"))
             self.assertNotEqual(validate(wrong, VERSIONS[0]).returncode, 0)
 
-    def test_each_pod_tunes_its_line(self):
-        for file in MANIFESTS:
-            pod = pod_of(file)
-            container = pod["containers"][0]
-            self.assertEqual(container["command"], ["bash", "-c"])
-            with tempfile.TemporaryDirectory() as folder:
-                problems = write_problems(folder)
-                script = container["args"][0].replace("/problems/problems.txt", str(problems)).replace("0.0.0.0:9400", "127.0.0.1:0")
-                store = str(Path(folder) / "S.db")  # in place of the URL of the Secret
-                for index in (0, 2):
-                    ended = subprocess.run(["bash", "-c", f'{script} "$@"', "pod", *SLEEPER, *BUDGET], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                           env={**ENVIRONMENT, "JOB_COMPLETION_INDEX": str(index), "HONE_STORE": store}, check=False)
-                    self.assertEqual(ended.returncode, 0, ended.stderr)
-                    self.assertIn('"event":"session_ended"', ended.stderr)
-                    self.assertIn("metrics at http://127.0.0.1:", ended.stderr)
-                self.assertEqual(tuned_shapes(store), sorted([PROBLEMS[0], PROBLEMS[2]]))
+    def test_the_pods_commands_work(self):
+        with PostgresServer() as server, tempfile.TemporaryDirectory() as folder:
+            workload = Path(folder) / "workload.jsonl"
+            workload.write_text('{"hone_workload": 1}\n{"kernel": "copy", "dtype": "f32", "shape": {"n": 1024}, "count": 3}\n')
+            running = []
+            logs = {}
+            for name, more in (("kubernetes_job", SLEEPER), ("kubernetes_mig_job", [*SLEEPER, "--device", "sleeper:1"]),
+                               ("kubernetes_tune", ["--budget", "100trials", *SLEEPER[2:]])):
+                container = pod_of(LAUNCHERS / f"{name}.yaml")["containers"][0]
+                words = [*container["command"], *container["args"]]
+                words = [str(workload) if word.startswith("/workload/") else "127.0.0.1:0" if word == "0.0.0.0:9400" else word for word in words]
+                logs[name] = Path(folder) / name
+                with open(logs[name], "wb") as log:
+                    # The last device counts.
+                    running.append(subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL, stderr=log, env={**ENVIRONMENT, "HONE_STORE": server.url, "SLEEPER_MS": "20"}))
+            self.assertEqual(running[-1].wait(300), 0, logs["kubernetes_tune"].read_text())
+            for worker in running[:-1]:
+                worker.terminate()
+                worker.wait(60)
+            check_workers(self, server.url, workers=2, trials=100)
+            self.assertIn('"event":"session_ended"', logs["kubernetes_tune"].read_text())
+            for name in ("kubernetes_job", "kubernetes_mig_job"):
+                self.assertIn('"event":"worker_trial"', logs[name].read_text())
+                self.assertIn('"event":"worker_left"', logs[name].read_text())
+                self.assertIn("metrics at http://127.0.0.1:", logs[name].read_text())
 
     def test_volumes_are_there_and_passwords_come_from_secrets(self):
         for file in MANIFESTS:
             pod = pod_of(file)
             container = pod["containers"][0]
-            self.assertEqual({one["name"] for one in container["volumeMounts"]}, {one["name"] for one in pod["volumes"]})
+            self.assertEqual({one["name"] for one in container.get("volumeMounts", [])}, {one["name"] for one in pod.get("volumes", [])})
             for variable in container["env"]:
                 self.assertIn("secretKeyRef", variable["valueFrom"])
-            self.assertTrue(any(name.startswith("nvidia.com/") for name in container["resources"]["limits"]))
+            gpus = [name for name in container["resources"].get("limits", {}) if name.startswith("nvidia.com/")]
+            self.assertEqual(len(gpus), 1 if "serve-trials" in container["command"] else 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from surroundings import BUDGET, ENVIRONMENT, LAUNCHERS, PROBLEMS, SLEEPER, PostgresServer, need_programs, tuned_shapes, write_problems
+from surroundings import ENVIRONMENT, LAUNCHERS, TUNE, WORKER, PostgresServer, check_workers, need_programs
 
 need_programs("sshd", "ssh", "ssh-keygen")
 
@@ -18,7 +18,6 @@ class Ssh(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.store = self.enterContext(PostgresServer()).url
-        self.problems = write_problems(self.folder)
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / key], check=True)
         with socket.create_server(("127.0.0.1", 0)) as one:
@@ -43,22 +42,22 @@ class Ssh(unittest.TestCase):
         self.sshd.terminate()
         self.sshd.wait()
 
-    def launch(self, problems, *more):
-        return subprocess.run(["bash", LAUNCHERS / "ssh_hosts.sh", "one,two", problems, self.store, *SLEEPER, *BUDGET, *more], text=True, timeout=300,
-                              env={**ENVIRONMENT, "SSH": f"ssh -F {self.folder}/ssh"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-
-    def test_each_host_has_its_share(self):
-        log = self.folder / "a log's name"  # quoted for the other side's shell
-        ended = self.launch(self.problems, "--log", log)
+    def test_a_worker_for_each_gpu_of_each_host(self):
+        log = self.folder / "a log's name"
+        worker = WORKER["WORKER"].replace("sleeper:0", "sleeper:$gpu")
+        self.assertIn("$gpu", worker)
+        script = (LAUNCHERS / "ssh_workers.sh").read_text().replace("${WORKER:-}", worker)  # a device for each worker, as the GPUs are
+        ended = subprocess.run(["bash", "-c", script, "ssh_workers.sh", "one:1,two:2", self.store, *TUNE, "--budget", "100trials", "--log", log], text=True, timeout=300,
+                               env={**ENVIRONMENT, **WORKER, "SSH": f"ssh -F {self.folder}/ssh"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout)
-        self.assertEqual(tuned_shapes(self.store), sorted(PROBLEMS))
+        check_workers(self, self.store, workers=3, trials=100)
         self.assertTrue(log.exists())
 
-    def test_it_fails_where_a_session_does_and_goes_on_with_the_others(self):
-        self.problems.write_text("\n".join(["nonsense --shape n=1", *PROBLEMS]) + "\n")
-        ended = self.launch(self.problems)
+    def test_it_fails_where_the_session_does(self):
+        ended = subprocess.run(["bash", LAUNCHERS / "ssh_workers.sh", "one:1", self.store, "nonsense"], text=True, timeout=300,
+                               env={**ENVIRONMENT, **WORKER, "SSH": f"ssh -F {self.folder}/ssh"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertNotEqual(ended.returncode, 0)
-        self.assertEqual(tuned_shapes(self.store), sorted(PROBLEMS))
+        self.assertIn("nonsense", ended.stdout)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,21 @@ class PostgresServer:
                        stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
 
 
+# What the tests give to launchers of workers: what to tune, and what the workers have besides, as they sleep.
+TUNE = ["copy", "--shape", "n=1024", "--plugin", SLEEPER[3], "--strategy", "random", *BUDGET[2:]]
+WORKER = {"WORKER": " ".join(SLEEPER), "SLEEPER_MS": "20"}
+
+
+def check_workers(case, store, workers, trials):
+    """One session is done, with so many trials, of which each of so many workers has some."""
+    sessions = hone("sessions", "--store", store)["sessions"]
+    case.assertEqual([(one["state"], one["trials"]) for one in sessions], [("done", trials)])
+    devices = hone("sessions", str(sessions[0]["session"]), "--store", store)["devices"]
+    case.assertEqual(len(devices), workers, devices)
+    for device in devices:
+        case.assertGreater(device["trials"], 0, devices)
+
+
 def tuned_shapes(store):
     """Of the finished sessions."""
     sessions = hone("sessions", "--store", store)["sessions"]

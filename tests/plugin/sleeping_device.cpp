@@ -6,11 +6,14 @@
 // SLEEPER_SPEEDS    "1,1,1.3": times on device i are multiplied by the i-th
 // SLEEPER_THROTTLE  "1:40": the times of device 1 are doubled from the 40th request of each of its processes on
 // SLEEPER_BROKEN    "0,2": these cannot be opened
+// SLEEPER_POISON    "bytes=4": a configuration with this in its text kills the parent of its process
+// SLEEPER_WRONG     set: no configuration copies anything
 // SLEEPER_LOG       a file to which each request appends "begin ID PID" and "end ID PID"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -140,7 +143,7 @@ std::int32_t launch(void* handle, void*, void* const* arguments, hone_message*) 
   for (std::int64_t i = 0; kernel.configuration == "reference" && i < kernel.elements; ++i) {
     static_cast<double*>(address(1))[i] = static_cast<double>(static_cast<const float*>(address(0))[i]);
   }
-  if (kernel.configuration != "reference") {
+  if (kernel.configuration != "reference" && setting("SLEEPER_WRONG").empty()) {
     std::memcpy(address(1), address(0), static_cast<std::size_t>(kernel.elements) * sizeof(float));
   }
   return 0;
@@ -181,6 +184,10 @@ std::int32_t time_runs(void* handle, const hone_time_request* request, double* m
   Sleeper& device = *static_cast<Sleeper*>(handle);
   note("begin", device.id);
   ++device.requests;
+  const std::string poison = setting("SLEEPER_POISON");
+  if (!poison.empty() && ("," + static_cast<Kernel*>(request->kernel)->configuration + ",").find("," + poison + ",") != std::string::npos) {
+    ::kill(::getppid(), SIGKILL);
+  }
   ::usleep(static_cast<useconds_t>(1000 * std::atoi(setting("SLEEPER_MS").c_str())));
   for (std::size_t i = 0; i < request->samples; ++i) {
     if (const std::int32_t status = launch(request->kernel, nullptr, request->arguments, message); status != 0) {
