@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "cli/registry.hpp"
 #include "cli/suite/suite_run.hpp"
+#include "cli/telemetry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/tune/scratch_store.hpp"
 
@@ -82,7 +83,15 @@ int exit_code(const cxxopts::ParseResult& arguments, const suite::SuiteRun& run)
   return alarm || (!run.changed.empty() && !records) ? 1 : 0;
 }
 
-Result<Output> run_suite(const cxxopts::ParseResult& arguments) {
+/// What was found, one case a line.
+void log_findings(const Output& output, const suite::SuiteRun& run, Telemetry& telemetry) {
+  for (std::size_t place = 0; place < run.findings.size(); ++place) {
+    const bool alarm = gate::is_alarm(run.findings[place].verdict);
+    telemetry.log(alarm ? LogLevel::kWarning : LogLevel::kInfo, "case", output.json["cases"][place]);
+  }
+}
+
+Result<Output> run_suite(const cxxopts::ParseResult& arguments, Telemetry& telemetry) {
   if (arguments.count("suite") == 0) {
     return Error{ErrorCode::kInvalidArgument, "which suite? hone bench SUITE.toml (docs/bench.md says what is in one)"};
   }
@@ -100,10 +109,14 @@ Result<Output> run_suite(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(around.measure, find_timing(arguments));
   around.seed = arguments["seed"].as<std::uint64_t>();
   around.stop = interrupt.token();
-  suite::OnProgress on_progress;
-  if (shows_progress()) {
-    on_progress = [](const std::string& what) { fmt::print(stderr, "\r\033[K{}", what); };
-  }
+  around.on_event = telemetry.on_event();
+  const bool shows = shows_progress();
+  const suite::OnProgress on_progress = [&telemetry, shows](const std::string& what) {
+    telemetry.log(LogLevel::kInfo, "measuring", {{"name", what}});
+    if (shows) {
+      fmt::print(stderr, "\r\033[K{}", what);
+    }
+  };
   if (arguments.count("processes") > 0) {
     run.file.processes = arguments["processes"].as<std::uint16_t>();
     if (run.file.processes < 1 || run.file.processes > suite::kMostProcesses) {
@@ -112,11 +125,12 @@ Result<Output> run_suite(const cxxopts::ParseResult& arguments) {
   }
   HONE_ASSIGN(std::vector<suite::PastRun> past, earlier_runs(arguments, run.device.product));
   const Result<void> measured = suite::measure_all(around, on_progress, run);
-  if (on_progress) {
+  if (shows) {
     fmt::print(stderr, "\r\033[K");
   }
   HONE_TRY(measured);
   Output output{.json = suite::run_json(run), .text = suite::run_text(run), .exit_code = exit_code(arguments, run)};
+  log_findings(output, run, telemetry);
   write_files(arguments, run, whole, std::move(past), output);
   return output;
 }
@@ -143,9 +157,12 @@ int bench(int argc, char** argv) {
   add_timing_options(options);
   add_plugin_option(options);
   add_flag_options(options);
+  add_log_option(options);
   options.parse_positional({"suite"});
   options.positional_help("SUITE.toml");
-  return run_verb(options, argc, argv, run_suite);
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) {
+    return run_watched(arguments, "bench", [&](Telemetry& telemetry) { return run_suite(arguments, telemetry); });
+  });
 }
 
 }  // namespace hone::cli

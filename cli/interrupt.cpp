@@ -13,7 +13,7 @@
 namespace hone::cli {
 namespace {
 
-constexpr std::array kSignals{SIGINT, SIGTERM};
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};  // the last one: a terminal or an ssh connection that ended
 
 std::atomic<int> wake_up{-1};  // a handler may do little more than write to a pipe; a thread does the rest
 

@@ -9,6 +9,7 @@
 #include "cli/options.hpp"
 #include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
+#include "cli/telemetry.hpp"
 #include "cli/verbs.hpp"
 #include "engine/base/cores.hpp"
 #include "engine/store/store_server.hpp"
@@ -78,6 +79,39 @@ Output output_of(const ServeReport& report, const std::filesystem::path& store) 
                       report.controls, report.finals, report.compiled, report.seconds, report.busy_seconds, report.why)};
 }
 
+Result<Output> serve(const cxxopts::ParseResult& arguments, Telemetry& telemetry) {
+  HONE_TRY(load_plugins(arguments));
+  HONE_ASSIGN(const Volume volume, find_volume(arguments));
+  HONE_ASSIGN(const Kinds kinds, find_kinds(arguments));
+  const std::filesystem::path store = store_path(arguments);
+  ServeRequest request{.store = store.string(), .on_event = {}};
+  HONE_ASSIGN(request.idle_seconds, find_seconds(arguments, "idle", request.idle_seconds));
+  HONE_ASSIGN(request.pace, find_seconds(arguments, "pace", request.pace));
+  std::optional<RecordedSpace> recorded;
+  if (arguments.count("replay") > 0) {
+    HONE_ASSIGN(recorded, RecordedSpace::load(arguments["replay"].as<std::string>()));
+    request.recorded = &*recorded;
+  }
+  if (kinds.measures) {
+    HONE_ASSIGN(request.device, find_measured(arguments, request.recorded));
+  }
+  if (kinds.compiles) {
+    const int spare = kinds.measures ? 1 : 0, wanted = arguments["compile-workers"].as<std::uint16_t>();
+    request.compilers = wanted > 0 ? wanted : std::max(1, static_cast<int>(usable_cores()) - spare);
+    request.targets = compile_targets(registry());
+  }
+  const Interrupt interrupt;
+  request.stop = interrupt.token();
+  request.on_event = [volume, &telemetry](const ServeEvent& event) {
+    telemetry.take(event);
+    if (!volume.quiet) {
+      fmt::print(stderr, "{}\n", event_text(event));
+    }
+  };
+  HONE_ASSIGN(const ServeReport report, hone::serve_trials(request, registry()));
+  return output_of(report, store);
+}
+
 }  // namespace
 
 int serve_trials(int argc, char** argv) {
@@ -87,44 +121,18 @@ int serve_trials(int argc, char** argv) {
                            "SIGTERM, and gives back what it was at.");
   add_store_option(options);
   options.add_options()("device", "the device to measure on (default: the best that is here)", cxxopts::value<std::string>(), "DEVICE")(
-      "kinds", "what work it takes: measure, compile (needs no device), both", cxxopts::value<std::string>()->default_value("measure"), "KINDS")(
-      "compile-workers", "processes that compile (0: one per core, with a device one core less)",
-      cxxopts::value<std::uint16_t>()->default_value("0"), "N")("idle", "leave after so long without work (default: never)",
-                                                                cxxopts::value<double>(), "SECONDS")(
+      "kinds", "what work it takes: measure, compile (needs no device), both", cxxopts::value<std::string>()->default_value("measure"),
+      "KINDS")("compile-workers", "processes that compile (0: one per core, with a device one core less)",
+               cxxopts::value<std::uint16_t>()->default_value("0"),
+               "N")("idle", "leave after so long without work (default: never)", cxxopts::value<double>(), "SECONDS")(
       "replay", "answer from this recorded space in place of a device", cxxopts::value<std::string>(), "FILE")(
       "pace", "of a replay: seconds that a trial takes for each that it was recorded with", cxxopts::value<double>(), "FACTOR");
   add_plugin_option(options);
   add_progress_options(options);
-  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
-    HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(const Volume volume, find_volume(arguments));
-    HONE_ASSIGN(const Kinds kinds, find_kinds(arguments));
-    const std::filesystem::path store = store_path(arguments);
-    ServeRequest request{.store = store.string(), .on_event = {}};
-    HONE_ASSIGN(request.idle_seconds, find_seconds(arguments, "idle", request.idle_seconds));
-    HONE_ASSIGN(request.pace, find_seconds(arguments, "pace", request.pace));
-    std::optional<RecordedSpace> recorded;
-    if (arguments.count("replay") > 0) {
-      HONE_ASSIGN(recorded, RecordedSpace::load(arguments["replay"].as<std::string>()));
-      request.recorded = &*recorded;
-    }
-    if (kinds.measures) {
-      HONE_ASSIGN(request.device, find_measured(arguments, request.recorded));
-    }
-    if (kinds.compiles) {
-      const int spare = kinds.measures ? 1 : 0, wanted = arguments["compile-workers"].as<std::uint16_t>();
-      request.compilers = wanted > 0 ? wanted : std::max(1, static_cast<int>(usable_cores()) - spare);
-      request.targets = compile_targets(registry());
-    }
-    const Interrupt interrupt;
-    request.stop = interrupt.token();
-    request.on_event = [volume](const ServeEvent& event) {
-      if (!volume.quiet) {
-        fmt::print(stderr, "{}\n", event_text(event));
-      }
-    };
-    HONE_ASSIGN(const ServeReport report, hone::serve_trials(request, registry()));
-    return output_of(report, store);
+  add_metrics_option(options);
+  add_log_option(options);
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) {
+    return run_watched(arguments, "serve-trials", [&](Telemetry& telemetry) { return serve(arguments, telemetry); });
   });
 }
 

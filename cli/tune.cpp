@@ -13,6 +13,7 @@
 #include "cli/progress_display.hpp"
 #include "cli/registry.hpp"
 #include "cli/session_devices.hpp"
+#include "cli/telemetry.hpp"
 #include "cli/tune_range.hpp"
 #include "cli/tune_request.hpp"
 #include "cli/tune_workload.hpp"
@@ -286,16 +287,26 @@ Result<TuneRequest> make_request(const cxxopts::ParseResult& arguments, Subject&
   return request;
 }
 
-/// Runs a session with its progress on standard error, or told to the program that runs the verb. `common` belongs to `request`.
+/// Runs a session with its progress on standard error, or told to the program that runs the verb, and to whoever watches. `common`
+/// belongs to `request`.
 template <class Request>
-auto tune_shown(const Volume& volume, TuneRequest& common, const Request& request, Store& store) {
+auto tune_shown(const Volume& volume, Telemetry& telemetry, TuneRequest& common, const Request& request, Store& store) {
   std::optional<ProgressDisplay> display;
+  std::function<void(const Progress&)> show;
   if (const Embedding* const host = current_embedding()) {
-    common.on_progress = host->on_progress;
+    show = host->on_progress;
   } else {
     display.emplace(volume, common.budget);
-    common.on_progress = [&display](const Progress& reached) { display->update(reached); };
+    show = [&display](const Progress& reached) { display->update(reached); };
   }
+  common.on_progress = [&telemetry, show](const Progress& reached) {
+    telemetry.set_spent(reached.elapsed_seconds, reached.trials);
+    if (show) {
+      show(reached);
+    }
+  };
+  common.on_event = telemetry.on_event();
+  telemetry.set_budget(common.budget);
   return hone::tune(request, store, registry());
 }
 
@@ -388,7 +399,7 @@ std::string operation_text(const OperationRequest& request, const OperationRepor
                              first_legal(report).spec->name, winner.spec->name, store_name(store), winner.tuned->session);
 }
 
-Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSubject& subject) {
+Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSubject& subject, Telemetry& telemetry) {
   if (arguments.count("fix") > 0) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("--fix names parameters of one kernel: give one of {} in place of {}",
                                                           implementations_text(subject.operation), subject.operation.name)};
@@ -397,7 +408,7 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSu
     HONE_TRY(leave_out(arguments, subject.operation));
     Subject definition{.spec = *subject.operation.definition, .recorded = nullptr};
     HONE_ASSIGN(TuneRequest common, make_request(arguments, definition));
-    return tune_range(arguments, subject.operation, std::move(common));
+    return tune_range(arguments, subject.operation, std::move(common), telemetry);
   }
   HONE_ASSIGN(const Volume volume, find_volume(arguments));
   OperationRequest request{.operation = &subject.operation, .problem = {}, .common = {}};
@@ -414,12 +425,63 @@ Result<Output> tune_operation(const cxxopts::ParseResult& arguments, OperationSu
   const Interrupt interrupt;
   request.common.stop = interrupt.token();
   request.common.keep_best = true;
-  const Result<OperationReport> report = tune_shown(volume, request.common, request, *store);
+  const Result<OperationReport> report = tune_shown(volume, telemetry, request.common, request, *store);
   if (!report) {
     return report.error().code == ErrorCode::kCancelled ? interrupted_early(path) : report.error();
   }
   return Output{operation_json(request, *report, path), operation_text(request, *report, path),
                 exit_code(report->interrupted, report->winner.has_value())};
+}
+
+Result<Output> tune_kernel(const cxxopts::ParseResult& arguments, Telemetry& telemetry) {
+  HONE_ASSIGN(Subject subject, find_subject(arguments));
+  if (subject.recorded != nullptr && arguments.count("shapes") > 0) {
+    return Error{ErrorCode::kInvalidArgument, "--shapes needs a kernel: a recorded space has the times of one problem"};
+  }
+  HONE_ASSIGN(const Volume volume, find_volume(arguments));
+  HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
+  if (arguments.count("shapes") > 0) {
+    HONE_TRY(check_is_time(request.measure.objective, "ranges of shapes are tuned"));
+    const KernelSpec spec = request.spec;
+    return tune_range(arguments, alone(spec), std::move(request), telemetry);
+  }
+  HONE_ASSIGN(const std::string fixed, text(request.spec.parameters, request.restriction));
+  begin_with_shipped(request, request.spec);
+  HONE_TRY(check_objective(request));
+  HONE_TRY(space_of(request));  // all that can be wrong with the input is found before the store is opened, let alone made
+  const std::filesystem::path path = store_path(arguments);
+  HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
+  const Interrupt interrupt;
+  request.stop = interrupt.token();
+  request.keep_best = true;
+  const Result<TuneReport> report = tune_shown(volume, telemetry, request, request, *store);
+  if (!report) {
+    return report.error().code == ErrorCode::kCancelled ? interrupted_early(path) : report.error();
+  }
+  if (!report->interrupted) {
+    keep_default_code(request, *store);
+  }
+  return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path),
+                exit_code(report->interrupted, report->best.has_value())};
+}
+
+Result<Output> tune_any(const cxxopts::ParseResult& arguments, Telemetry& telemetry) {
+  HONE_TRY(check_range_options(arguments));
+  HONE_TRY(load_plugins(arguments));
+  HONE_ASSIGN(const Objective objective, find_objective(arguments));
+  if (arguments.count("workload") > 0) {
+    HONE_TRY(check_is_time(objective, "workloads are tuned"));
+    return tune_workload(arguments, telemetry);
+  }
+  HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
+  if (operation) {
+    HONE_TRY(check_is_time(objective, "operations are tuned"));
+    return tune_operation(arguments, *operation, telemetry);
+  }
+  if (arguments.count("without") > 0) {
+    return Error{ErrorCode::kInvalidArgument, "--without leaves out kernels of an operation, such as matmul: give that"};
+  }
+  return tune_kernel(arguments, telemetry);
 }
 
 }  // namespace
@@ -447,51 +509,10 @@ int tune(int argc, char** argv) {
   add_search_options(options);
   add_workload_options(options);
   add_progress_options(options);
-  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) -> Result<Output> {
-    HONE_TRY(check_range_options(arguments));
-    HONE_TRY(load_plugins(arguments));
-    HONE_ASSIGN(const Objective objective, find_objective(arguments));
-    if (arguments.count("workload") > 0) {
-      HONE_TRY(check_is_time(objective, "workloads are tuned"));
-      return tune_workload(arguments);
-    }
-    HONE_ASSIGN(const std::unique_ptr<OperationSubject> operation, find_operation_subject(arguments));
-    if (operation) {
-      HONE_TRY(check_is_time(objective, "operations are tuned"));
-      return tune_operation(arguments, *operation);
-    }
-    if (arguments.count("without") > 0) {
-      return Error{ErrorCode::kInvalidArgument, "--without leaves out kernels of an operation, such as matmul: give that"};
-    }
-    HONE_ASSIGN(Subject subject, find_subject(arguments));
-    if (subject.recorded != nullptr && arguments.count("shapes") > 0) {
-      return Error{ErrorCode::kInvalidArgument, "--shapes needs a kernel: a recorded space has the times of one problem"};
-    }
-    HONE_ASSIGN(const Volume volume, find_volume(arguments));
-    HONE_ASSIGN(TuneRequest request, make_request(arguments, subject));
-    if (arguments.count("shapes") > 0) {
-      HONE_TRY(check_is_time(objective, "ranges of shapes are tuned"));
-      const KernelSpec spec = request.spec;
-      return tune_range(arguments, alone(spec), std::move(request));
-    }
-    HONE_ASSIGN(const std::string fixed, text(request.spec.parameters, request.restriction));
-    begin_with_shipped(request, request.spec);
-    HONE_TRY(check_objective(request));
-    HONE_TRY(space_of(request));  // all that can be wrong with the input is found before the store is opened, let alone made
-    const std::filesystem::path path = store_path(arguments);
-    HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(path, StoreMode::kReadWrite));
-    const Interrupt interrupt;
-    request.stop = interrupt.token();
-    request.keep_best = true;
-    const Result<TuneReport> report = tune_shown(volume, request, request, *store);
-    if (!report) {
-      return report.error().code == ErrorCode::kCancelled ? interrupted_early(path) : report.error();
-    }
-    if (!report->interrupted) {
-      keep_default_code(request, *store);
-    }
-    return Output{report_json(request, *report, fixed, path), report_text(request, *report, fixed, path),
-                  exit_code(report->interrupted, report->best.has_value())};
+  add_metrics_option(options);
+  add_log_option(options);
+  return run_verb(options, argc, argv, [](const cxxopts::ParseResult& arguments) {
+    return run_watched(arguments, "tune", [&](Telemetry& telemetry) { return tune_any(arguments, telemetry); });
   });
 }
 

@@ -151,7 +151,7 @@ Result<void> check_range_options(const cxxopts::ParseResult& arguments) {
   return {};
 }
 
-Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation& operation, TuneRequest common) {
+Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation& operation, TuneRequest common, Telemetry& telemetry) {
   HONE_TRY(check_alone(arguments, operation));
   HONE_ASSIGN(const Volume volume, find_volume(arguments));
   PortfolioRequest request;
@@ -173,11 +173,18 @@ Result<Output> tune_range(const cxxopts::ParseResult& arguments, const Operation
   const Interrupt interrupt;
   request.common = std::move(common);
   request.common.stop = interrupt.token();
+  request.common.on_event = telemetry.on_event();
+  telemetry.set_budget(Budget{.seconds = request.budget.seconds});
   std::optional<StatusLine> line;
   if (current_embedding() == nullptr) {
     line.emplace(volume);
-    request.on_progress = [&line](const PortfolioProgress& progress) { line->show(shape_text(progress)); };
   }
+  request.on_progress = [&](const PortfolioProgress& progress) {
+    telemetry.set_spent(progress.elapsed_seconds, 0);
+    if (line) {
+      line->show(shape_text(progress));
+    }
+  };
   const Result<PortfolioReport> report = hone::tune(request, *store, registry());
   line.reset();
   HONE_TRY(report);

@@ -213,7 +213,7 @@ void add_workload_options(cxxopts::Options& options) {
       "HOW")("skip-tuned", "of a workload: leave out problems that have a record of their own");
 }
 
-Result<Output> tune_workload(const cxxopts::ParseResult& arguments) {
+Result<Output> tune_workload(const cxxopts::ParseResult& arguments, Telemetry& telemetry) {
   HONE_TRY(check_alone(arguments));
   HONE_ASSIGN(const Volume volume, find_volume(arguments));
   const std::string file = arguments["workload"].as<std::string>();
@@ -244,11 +244,18 @@ Result<Output> tune_workload(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(request.store, StoreMode::kReadWrite));
   const Interrupt interrupt;
   request.common.stop = interrupt.token();
+  request.common.on_event = telemetry.on_event();
+  telemetry.set_budget(request.budget);
   std::optional<StatusLine> line;
   if (current_embedding() == nullptr) {
     line.emplace(volume);
-    request.on_progress = [&](const WorkloadProgress& progress) { line->show(item_text(workload, progress)); };
   }
+  request.on_progress = [&](const WorkloadProgress& progress) {
+    telemetry.set_spent(progress.elapsed_seconds, progress.trials);
+    if (line) {
+      line->show(item_text(workload, progress));
+    }
+  };
   const Result<WorkloadReport> report = hone::tune(request, *store, registry());
   line.reset();
   HONE_TRY(report);

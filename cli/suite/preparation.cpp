@@ -118,6 +118,7 @@ Result<Prepared> prepare(const Entry& entry, const Surroundings& around) {
   prepared.request.measure.max_error = entry.max_error;
   prepared.request.seed = around.seed;
   prepared.request.stop = around.stop;
+  prepared.request.on_event = around.on_event;
   const Result<void> filled = fill(entry, around, prepared);
   if (filled) {
     return prepared;

@@ -20,6 +20,7 @@ struct Surroundings {
   MeasureSettings measure;
   std::uint64_t seed = 0;
   std::stop_token stop = {};
+  std::function<void(const SessionEvent&)> on_event = {};  ///< of sessions that choose configurations
 };
 
 struct Prepared {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/tune/session.hpp"
+#include "engine/tune/session_event.hpp"
 
 namespace hone {
 
@@ -39,6 +40,8 @@ class Evaluator {
   /// How many more proposals it can use now to keep its devices busy.
   [[nodiscard]] virtual std::size_t wanted() const = 0;
   [[nodiscard]] virtual std::size_t in_flight() const = 0;
+  /// Where those in flight are.
+  [[nodiscard]] virtual Pipeline pipeline() const { return {.measuring = in_flight()}; }
   /// The very first one is measured before any other.
   virtual void submit(std::vector<Proposal> proposals) = 0;
   /// Seconds since it was made; in a replay, the recorded seconds of what it answered.
@@ -91,6 +94,8 @@ class Evaluator {
   /// Errors: also those of a process that ended while it counted.
   virtual Result<Counters> count(const Trial& trial);
 
+  /// Seconds, summed over the devices, in which they had a trial or a control.
+  [[nodiscard]] virtual double busy_seconds() const { return 0.0; }
   /// Share of the time since the first trial began in which the device had no trial.
   [[nodiscard]] virtual double device_idle() const = 0;
 };

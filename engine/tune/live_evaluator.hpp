@@ -28,6 +28,7 @@ class LiveEvaluator final : public Evaluator {
   Result<void> prepare();
   [[nodiscard]] std::size_t wanted() const override;
   [[nodiscard]] std::size_t in_flight() const override { return pool_.pending() + ready_.size() + busy() + finished_.size(); }
+  [[nodiscard]] Pipeline pipeline() const override { return {.compiling = pool_.pending(), .ready = ready_.size(), .measuring = busy()}; }
   void submit(std::vector<Proposal> proposals) override;
   [[nodiscard]] double elapsed() const override { return Seconds(Clock::now() - start_).count(); }
   Result<std::vector<Trial>> wait(double until) override;
@@ -48,6 +49,7 @@ class LiveEvaluator final : public Evaluator {
   [[nodiscard]] bool can_measure() const override;
   Result<std::vector<Trial>> time_again(const std::vector<Trial>& trials, double seconds_each, bool graphs) override;
   Result<Counters> count(const Trial& trial) override;
+  [[nodiscard]] double busy_seconds() const override { return busy_seconds_ + control_seconds_; }
   [[nodiscard]] double device_idle() const override;
 
  private:

@@ -39,6 +39,7 @@ Result<void> TuningSession::open(const Registry& registry) {
   default_position_ = default_position(space_, default_configuration(space_.parameters()));
   HONE_ASSIGN(searcher_, Searcher::start(request_, spaces_, *plugin, store_, session_, default_position_));
   HONE_TRY(begin());  // after what may fail before a trial: it would leave an empty session behind
+  tell(SessionEvent::Step::kBegan);
   tell_history();
   return {};
 }
@@ -105,6 +106,7 @@ void TuningSession::suspend() {
 
 Result<void> TuningSession::close() {
   HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
+  tell(SessionEvent::Step::kEnded);
   return {};
 }
 
@@ -252,6 +254,7 @@ void TuningSession::note(Trial trial) {
 Result<void> TuningSession::record(std::vector<Trial> finished) {
   for (Control& control : evaluator_->take_controls()) {
     HONE_TRY(store_.add_control(session_, control));
+    tell(SessionEvent::Step::kControl, nullptr, &control);
     controls_.push_back(std::move(control));
   }
   std::vector<Observation> observations;
@@ -262,6 +265,7 @@ Result<void> TuningSession::record(std::vector<Trial> finished) {
     observations.push_back(told(trial));
     note(std::move(trial));
     race();
+    tell(SessionEvent::Step::kTrial, &trials_.back());
     progress(searcher_->sees_likely_alone() ? SessionStage::kLikely : SessionStage::kLegal);
   }
   evaluator_->meanwhile([&] { searcher_->tell(observations); });
@@ -293,6 +297,27 @@ void TuningSession::progress(SessionStage stage) const {
          .readings = read == trials_.rend() ? Readings() : read->readings,
          .objective = objective()});
   }
+}
+
+void TuningSession::tell(SessionEvent::Step step, const Trial* trial, const Control* control) const {
+  if (!request_.on_event) {
+    return;
+  }
+  const Trial* const standard = default_trial();
+  const bool decided = step == SessionEvent::Step::kEnded && report_.best;
+  request_.on_event({.step = step,
+                     .request = request_,
+                     .session = session_,
+                     .elapsed_seconds = elapsed(),
+                     .pipeline = evaluator_ ? evaluator_->pipeline() : Pipeline(),
+                     .busy_seconds = evaluator_ ? evaluator_->busy_seconds() : 0.0,
+                     .default_us = standard != nullptr && standard->outcome == Outcome::kOk
+                                       ? std::optional<double>(standard->measurement.median_us)
+                                       : std::nullopt,
+                     .best_us = decided ? report_.best->measurement.median_us : best_us_,
+                     .resumed_trials = report_.resumed_trials,
+                     .trial = trial,
+                     .control = control});
 }
 
 const Trial* TuningSession::default_trial() const {

@@ -23,6 +23,7 @@
 namespace hone {
 
 class RecordedSpace;
+struct SessionEvent;
 
 /// What a session is doing.
 enum class SessionStage {
@@ -86,6 +87,8 @@ struct TuneRequest {
   std::optional<Sanitizer> sanitizer = {};  ///< the measuring worker runs under it
   const RecordedSpace* recorded = nullptr;  ///< replay: trials are answered from here
   std::function<void(const Progress&)> on_progress;
+  std::function<void(const SessionEvent&)> on_event =
+      {};                     ///< called in the session's thread with what happens, of each session of an operation
   std::stop_token stop = {};  ///< asked to stop, a session ends at once with kCancelled, and can be resumed
   bool keep_best = false;     ///< asked to stop, it makes its best so far a record first, and reports that (TuneReport::interrupted)
 };

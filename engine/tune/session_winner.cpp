@@ -14,6 +14,7 @@ constexpr std::size_t kMostFinalists = 6;
 
 Result<void> TuningSession::keep_best() {
   report_.interrupted = true;
+  tell(SessionEvent::Step::kPaused);
   const Trial* best = nullptr;
   for (const Trial& trial : trials_) {
     if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && (best == nullptr || value_of(trial) < value_of(*best))) {
@@ -74,10 +75,10 @@ Result<void> TuningSession::final_round() {
     record_position_ = space_.index(stood->configuration);  // also what an earlier part of this session has kept
   }
   if (!best_us_) {
-    HONE_TRY(store_.finish_session(session_, key_, std::nullopt, elapsed()));
-    return {};
+    return close();
   }
   progress(SessionStage::kFinals);
+  tell(SessionEvent::Step::kFinalRound);
   const std::vector<Candidate> candidates = finalists();
   HONE_ASSIGN(std::vector<Trial> results, evaluator_->finals(candidates, close_to_best(candidates)));
   final_device_ = results.empty() || results.front().final_device.empty() ? request_.device.info.id : results.front().final_device;
@@ -85,6 +86,7 @@ Result<void> TuningSession::final_round() {
   for (Trial& trial : results) {
     trial.final_round = true;
     HONE_TRY(store_.add_trial(session_, request_.spec.parameters, trial, elapsed()));
+    tell(SessionEvent::Step::kFinalist, &trial);
     if (trial.outcome != Outcome::kOk) {
       continue;  // wrong or crashed on fresh inputs: recorded as that, and no winner
     }
@@ -114,6 +116,7 @@ Result<void> TuningSession::final_round() {
         "the winner did not become the record: a faster one was written meanwhile, or it was withdrawn from this problem (hone records "
         "--all)");
   }
+  tell(SessionEvent::Step::kEnded, winner_ ? &*winner_ : nullptr);
   return {};
 }
 

@@ -102,6 +102,7 @@ class TuningSession {
   /// Tells the evaluator what candidates race against: not before the default was measured alone.
   void race();
   void progress(SessionStage stage) const;
+  void tell(SessionEvent::Step step, const Trial* trial = nullptr, const Control* control = nullptr) const;
   /// The default goes first: it sets the deadlines, and a kernel whose default fails is broken or misdescribed. Compilers that would idle
   /// meanwhile get proposals.
   Result<void> try_default();

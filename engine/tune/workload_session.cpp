@@ -200,6 +200,7 @@ class WorkloadSession {
         take_over(i, known[i], !open);
       }
     }
+    earlier_seconds_ = seconds();
     return {};
   }
 
@@ -418,8 +419,9 @@ class WorkloadSession {
     if (!request_.on_progress) {
       return;
     }
-    WorkloadProgress progress{.item = i, .finishing = finishing, .elapsed_seconds = seconds_since(start_)};
+    WorkloadProgress progress{.item = i, .finishing = finishing, .elapsed_seconds = earlier_seconds_ + seconds_since(start_)};
     for (const Contender& contender : contenders_) {
+      progress.trials += static_cast<std::int64_t>(contender.best_us.size());
       if (!contender.best_us.empty() && std::isfinite(contender.best_us.back())) {
         const auto first = std::ranges::find_if(contender.best_us, [](double best) { return std::isfinite(best); });
         progress.weighted_us += contender.weight * contender.best_us.back();
@@ -462,6 +464,7 @@ class WorkloadSession {
   std::vector<Item> items_;
   std::vector<Contender> contenders_;  ///< in the same order
   WorkloadReport report_;
+  double earlier_seconds_ = 0.0;  ///< of an interrupted run
   WorkloadClock::time_point start_ = WorkloadClock::now();
 };
 

@@ -25,9 +25,10 @@ struct WorkloadItem {
 struct WorkloadProgress {
   std::size_t item = 0;  ///< that is searched now
   bool finishing = false;
-  double elapsed_seconds = 0.0;
-  double weighted_us = 0.0;  ///< of all items that were measured: the best so far,
-  double default_us = 0.0;   ///< and what they began with
+  double elapsed_seconds = 0.0;  ///< an interrupted run included
+  std::int64_t trials = 0;       ///< of all items
+  double weighted_us = 0.0;      ///< of all items that were measured: the best so far,
+  double default_us = 0.0;       ///< and what they began with
 };
 
 struct WorkloadRequest {
