@@ -18,7 +18,7 @@ namespace hone::search {
 
 struct SurrogateSettings {
   std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
-  std::size_t spread = 1;   ///< this many after the first are as far as possible from earlier ones, once one is correct
+  std::size_t spread = 2;   ///< this many after the first are as far as possible from earlier ones, once one is correct
   std::size_t draws = 8;    ///< of the other initial ones each is, of so many drawn at random, the one least like those before
   double chance = 0.5;      ///< weight of random proposals, see Chance; 0: none
   ModelSettings model = {};
