@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 
-MENU = ["auto", "auto:initial=3", "auto:initial=10", "auto:spread=0", "auto:spread=4", "auto:chance=0", "auto:chance=1", "auto:compression=0", "auto:compression=1", "auto:failure_quantile=0.5",
+MENU = ["auto", "auto:initial=3", "auto:initial=10", "auto:spread=0", "auto:spread=2", "auto:spread=4", "auto:draws=1", "auto:draws=4", "auto:draws=16", "auto:chance=0", "auto:chance=1", "auto:compression=0", "auto:compression=1", "auto:failure_quantile=0.5",
         "auto:prior_quantile=0.5", "auto:alignment=0", "auto:initial=15,compression=0,failure_quantile=0.5,prior_quantile=0.5,alignment=0"]
 ALWAYS = ["bayesian", "random"]
 BUDGETS = [25, 50, 100, 200]

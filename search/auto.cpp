@@ -14,8 +14,8 @@ constexpr Parameter kParameters[] = {
     real("prior_quantile", "unknown configurations are expected at this quantile of the known times", 0.25, 0, 1),
     flag("alignment", "use the trailing zero bits of a value as an additional coordinate", true),
     real("chance", "weight of random proposals; they become fewer as the model proves itself (0: none)", 0.5, 0, 100),
-    integer("spread", "initial configurations, after the first, chosen as far as possible from earlier ones instead of at random", 2, 0,
-            10000),
+    integer("spread", "initial configurations, after the first, chosen as far as possible from earlier ones", 2, 0, 10000),
+    integer("draws", "random configurations of which another initial one is the least like earlier ones", 8, 1, 10000),
     integer("sources", "other problems and devices of the kernel to learn from", 4, 0, 64),
     integer("patience", "unsuccessful proposals after which every second proposal ignores the sources", 5, 1, 1000000),
     real("trust", "standard deviation of a source's factor around the expected one", 0.5, 0.01, 10),
@@ -30,6 +30,7 @@ search::SurrogateSettings settings_of(const Context& context) {
   settings.alignment = context.parameter("alignment") != 0.0;
   settings.chance = context.parameter("chance");
   settings.spread = context.count("spread");
+  settings.draws = context.count("draws");
   settings.sources = context.count("sources");
   settings.patience = context.count("patience");
   settings.model.trust = context.parameter("trust");

@@ -25,6 +25,7 @@ search::SurrogateSettings settings_of(const Context& context) {
   settings.feasibility = context.parameter("feasibility") != 0.0;
   settings.model.refit_every = context.count("refit_every");
   settings.spread = settings.initial;
+  settings.draws = 1;
   settings.chance = 0.0;
   settings.sources = 0;
   return settings;

@@ -122,8 +122,7 @@ void Model::refit(const std::vector<Known>& known, plugin::Random& random) {
   Evidence evidence(metric_, std::move(targets));
   hyper_ = maximum_a_posteriori(evidence, hyper_.empty() ? evidence.centre() : hyper_, kIterations);
   Hyper gradient;
-  surprise_ = evidence(hyper_, gradient);
-  const double gain = std::max(0.0, evidence.flat() - surprise_) / static_cast<double>(chosen.size());
+  const double gain = std::max(0.0, evidence.flat() - evidence(hyper_, gradient)) / static_cast<double>(chosen.size());
   unexplained_ = std::exp(-2.0 * gain);
   next_fit_ = settings_.next_fit(known.size());
 }

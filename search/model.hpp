@@ -61,8 +61,6 @@ class Model {
   /// The unexplained part of the variation at the last fit: how much better each outcome was predicted from the earlier ones than
   /// by their mean. 1 if the configuration seems to make no difference.
   [[nodiscard]] double unexplained() const { return unexplained_; }
-  /// Negative log evidence of the last fit.
-  [[nodiscard]] double surprise() const { return surprise_; }
 
  private:
   [[nodiscard]] bool improved(const std::vector<Known>& known) const;
@@ -85,7 +83,7 @@ class Model {
   Posterior posterior_;
   Hyper hyper_;
   std::size_t next_fit_ = 0, awaited_ = 0;
-  double unexplained_ = 1.0, surprise_ = 0.0;
+  double unexplained_ = 1.0;
   bool renewed_ = true;
   Scale scale_;                                       ///< of the last fit or the last best: in between, means can be reused
   double best_us_ = 0.0;                              ///< its best

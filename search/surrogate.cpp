@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "search/agreement.hpp"
 #include "search/wide.hpp"
 
 namespace hone::search {
@@ -18,11 +19,10 @@ constexpr float kNoGain = 1e-12F;
 constexpr std::size_t kLeaders = 3, kPromising = 3, kParents = 8;
 constexpr std::size_t kRecalled =
     3;  // initial configurations that follow sources: more of one that misleads costs more than more of a good one gains
-constexpr double kStrong = 2.0;  // log odds against sources at which they are dropped: that another shape or device says something is usual
+constexpr double kAgreement = 1.28;  // one in ten sources that say nothing agrees as well by chance
 // A proposal takes time in proportion to what a model knows. Beyond so many outcomes more of them change little: it goes on with fewer, the
 // best and some of the others.
 constexpr std::size_t kMostLessons = 1024, kKeptLessons = 640;
-constexpr std::size_t kWeighed = 30;  // known configurations up to which it is asked anew whether sources help
 
 /// Expected improvement on `target`, in the units of the mean; the normal tail after Abramowitz and Stegun 26.2.17, to 7.5e-8.
 HONE_WIDE void expected_improvement(const float* mean, const float* variance, float target, std::size_t count, float* gain) {
@@ -48,6 +48,8 @@ Surrogate::Surrogate(const plugin::Context& context, const SurrogateSettings& se
   if (!sources_.empty()) {
     transfer_model_.model = std::make_unique<Model>(metric_, candidates_, settings.model);
   }
+  trusted_.resize(sources_.size());
+  std::iota(trusted_.begin(), trusted_.end(), std::size_t{0});
   renew_candidates();
 }
 
@@ -72,12 +74,11 @@ void Surrogate::renew_candidates() {
   base_model_.model->renew({});
   base_model_.learned = 0;
   if (transfer_model_.model) {
-    std::vector<std::vector<float>> elsewhere;
+    elsewhere_.clear();
     for (Source& source : sources_) {
-      elsewhere.push_back(source.above_best(metric_, candidates_));
+      elsewhere_.push_back(source.above_best(metric_, candidates_));
     }
-    transfer_model_.model->renew(std::move(elsewhere));
-    transfer_model_.learned = 0;
+    follow(trusted_);
   }
   renewed_for_best_ = true;
 }
@@ -145,9 +146,9 @@ plugin::Position Surrogate::next() {
     const std::optional<plugin::Position> recalled = begun < kRecalled ? best_elsewhere() : std::nullopt;
     // The corners of a wide space mostly fail or are far too slow: random draws find the first correct configuration sooner.
     const bool far = right_ && begun > 0 && begun <= settings_.spread && !blind();
-    return recalled ? *recalled : far ? farthest() : drawn();
+    return recalled ? *recalled : far ? farthest() : begun < settings_.initial ? balanced() : drawn();
   }
-  if (blind() && !transfer_model_.model) {
+  if (blind() && trusted_.empty()) {
     return drawn();
   }
   Model& model = model_in_turn();
@@ -164,6 +165,32 @@ plugin::Position Surrogate::drawn() {
   const plugin::Position position = taken_.any(random_);
   chance_.asked(position, true);
   return position;
+}
+
+/// Of some drawn at random the one least like those before.
+plugin::Position Surrogate::balanced() {
+  if (!balance_) {
+    balance_.emplace(space_, candidates_);
+  }
+  plugin::Position chosen = 0;
+  float least = std::numeric_limits<float>::max();
+  for (std::size_t draw = 0; draw < settings_.draws; ++draw) {
+    const plugin::Position position = taken_.any(random_);
+    const plugin::Digits digits = space_.at(position);
+    float likeness = 0.0F;
+    for (const Known& known : known_) {
+      likeness += balance_->likeness(digits, known.digits);
+    }
+    for (const Pending& pending : pending_) {
+      likeness += balance_->likeness(digits, pending.digits);
+    }
+    if (likeness < least) {
+      chosen = position;
+      least = likeness;
+    }
+  }
+  chance_.asked(chosen, true);
+  return chosen;
 }
 
 /// The next of the sources' best, each source in turn.
@@ -224,14 +251,45 @@ void Surrogate::teach(Member& member) {
   }
 }
 
-/// Whether what is known is less of a surprise to who knows the sources.
-bool Surrogate::sources_help() {
-  if (known_.size() <= kWeighed && transfer_model_.learned < known_.size()) {
-    teach(transfer_model_);
-    teach(base_model_);
-    helpful_ = transfer_model_.model->surprise() < base_model_.model->surprise() + kStrong;
+/// The transfer model's sources from now on.
+void Surrogate::follow(std::vector<std::size_t> sources) {
+  trusted_ = std::move(sources);
+  std::vector<std::vector<float>> elsewhere;
+  for (const std::size_t source : trusted_) {
+    elsewhere.push_back(elsewhere_[source]);
   }
-  return helpful_;
+  transfer_model_.model->renew(std::move(elsewhere));
+  transfer_model_.learned = 0;
+}
+
+/// Follows the sources that the outcomes agree with. Returns whether there are any.
+bool Surrogate::sources_help() {
+  if (judged_ == known_.size()) {
+    return !trusted_.empty();
+  }
+  judged_ = known_.size();
+  std::vector<double> times;
+  std::vector<std::size_t> places;
+  for (const Known& known : lessons_) {
+    times.push_back(known.time_us);
+    places.push_back(*candidates_.find(known.position));
+  }
+  const std::vector<double> here = above_best(times, settings_.model.scale);
+  std::vector<std::size_t> agreeing;
+  for (std::size_t source = 0; source < elsewhere_.size(); ++source) {
+    std::vector<double> there;
+    for (const std::size_t place : places) {
+      there.push_back(static_cast<double>(elsewhere_[source][place]));
+    }
+    if (agreement(here, there) > kAgreement) {
+      agreeing.push_back(source);
+    }
+  }
+  if (agreeing != trusted_) {
+    transfer_model_.model->forget();
+    follow(std::move(agreeing));
+  }
+  return !trusted_.empty();
 }
 
 /// The model that decides this time, brought up to what is known and awaited.

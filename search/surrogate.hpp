@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hone/plugin.hpp"
+#include "search/balance.hpp"
 #include "search/candidates.hpp"
 #include "search/chance.hpp"
 #include "search/metric.hpp"
@@ -17,7 +18,8 @@ namespace hone::search {
 
 struct SurrogateSettings {
   std::size_t initial = 5;  ///< configurations drawn from the space (or best elsewhere) before the model decides
-  std::size_t spread = 2;   ///< this many after the first are as far as possible from earlier ones, once one is correct; others are random
+  std::size_t spread = 2;   ///< this many after the first are as far as possible from earlier ones, once one is correct
+  std::size_t draws = 8;    ///< of the other initial ones each is, of so many drawn at random, the one least like those before
   double chance = 0.5;      ///< weight of random proposals, see Chance; 0: none
   ModelSettings model = {};
   bool alignment = true;     ///< see Metric
@@ -28,7 +30,8 @@ struct SurrogateSettings {
 
 /// Expected improvement (Jones, Schonlau and Welch 1998, doi:10.1023/A:1008306431147) over all candidates. Pending configurations
 /// count as known at their predicted time (Ginsbourger, Le Riche and Carraro 2010, doi:10.1007/978-3-642-10701-6_6).
-/// With sources there are two models: one uses them and one does not. The latter protects against misleading sources.
+/// With sources there are two models: one uses those whose times are correlated with the outcomes, and one uses none. The latter decides
+/// where no source agrees, and takes turns where following them gains nothing.
 /// Random proposals protect against a misleading model; their share falls as the model proves itself.
 class Surrogate {
  public:
@@ -51,12 +54,14 @@ class Surrogate {
   };
   plugin::Position next();
   plugin::Position drawn();
+  plugin::Position balanced();
   plugin::Position farthest();
   plugin::Position most_promising(Model& model);
   void remember_promising(const std::vector<float>& gain);
   std::optional<plugin::Position> best_elsewhere();
   Model& model_in_turn();
-  [[nodiscard]] bool sources_help();
+  bool sources_help();
+  void follow(std::vector<std::size_t> sources);
   void teach(Member& member);
   /// The free candidate with the largest value; the first of equals.
   [[nodiscard]] std::optional<std::size_t> largest_free(const std::vector<float>& values) const;
@@ -76,6 +81,7 @@ class Surrogate {
   Chance chance_;
   Metric metric_;
   Candidates candidates_;
+  std::optional<Balance> balance_;  ///< made when first needed
   std::vector<std::uint8_t> free_;  ///< of each candidate
   std::vector<float> nearest_;      ///< squared distance of each candidate to the design so far
   std::size_t covered_ = 0;         ///< number of known configurations included in `nearest_`
@@ -91,7 +97,9 @@ class Surrogate {
   std::size_t recalled_ = 0;   ///< how far the sources' rankings were followed
   std::size_t fruitless_ = 0;  ///< outcomes since the last that improved on the best
   std::size_t turns_ = 0;
-  bool helpful_ = true;  ///< whether the sources seem to help
+  std::vector<std::vector<float>> elsewhere_;  ///< of each source, log time above its best at each candidate
+  std::vector<std::size_t> trusted_;           ///< the sources that the outcomes agree with: at first, all
+  std::size_t judged_ = 0;                     ///< number of known configurations when that was last asked
 
   Member base_model_, transfer_model_;  ///< `transfer_model_` is empty without sources
 };

@@ -29,12 +29,12 @@ struct Search {
   double best = 1e300;
 };
 
-using Landscape = double (*)(const Grid& grid, plugin::Position position);
+using Times = double (*)(const Grid& grid, plugin::Position position);
 
 Search searched(const Grid& grid, const std::vector<hone_prior>& priors, std::size_t budget, std::size_t batch = 1, std::uint64_t seed = 1,
-                Landscape landscape = time_of) {
+                Times landscape = time_of, const SurrogateSettings& settings = {}) {
   const hone_strategy_context context = grid.context(priors, seed);
-  Surrogate surrogate(plugin::Context(context, kNoParameters), {});
+  Surrogate surrogate(plugin::Context(context, kNoParameters), settings);
   Search result;
   while (result.asked.size() < budget) {
     std::vector<plugin::Observation> outcomes;
@@ -80,7 +80,7 @@ double misleading_time(const Grid& grid, plugin::Position position) {
 }
 
 /// Of so many searches, the share that finds less than 0.8.
-double share_that_finds(const Grid& grid, std::size_t budget, Landscape landscape) {
+double share_that_finds(const Grid& grid, std::size_t budget, Times landscape) {
   constexpr std::uint64_t kSearches = 60;
   std::size_t found = 0;
   for (std::uint64_t seed = 1; seed <= kSearches; ++seed) {
@@ -89,12 +89,68 @@ double share_that_finds(const Grid& grid, std::size_t budget, Landscape landscap
   return static_cast<double>(found) / static_cast<double>(kSearches);
 }
 
+double noise_time(const Grid&, plugin::Position position) { return std::exp(plugin::Random(static_cast<std::uint64_t>(position)).unit()); }
+
+/// Good values in a corner beside a wide plateau.
+double corner_time(const Grid& grid, plugin::Position position) {
+  const plugin::Digits digits = grid.space().at(position);
+  const int within = digits[0] + digits[1] + digits[2];
+  return (within < 3 ? 1.0 + 0.2 * within : 2.0) + 0.01 * plugin::Random(static_cast<std::uint64_t>(position)).unit();
+}
+
+/// Mean of best possible time / best time found, after `budget` evaluations.
+double mean_fraction(const Grid& grid, std::size_t budget, Times landscape) {
+  constexpr std::uint64_t kSearches = 40;
+  double best = 1e300, sum = 0.0;
+  for (plugin::Position position = 0; position < grid.space().size(); ++position) {
+    best = std::min(best, landscape(grid, position));
+  }
+  for (std::uint64_t seed = 1; seed <= kSearches; ++seed) {
+    sum += best / searched(grid, {}, budget, 1, seed, landscape).best;
+  }
+  return sum / static_cast<double>(kSearches);
+}
+
+/// The expectation of the same for random search without replacement.
+double random_fraction(const Grid& grid, std::size_t budget, Times landscape) {
+  std::vector<double> times;
+  for (plugin::Position position = 0; position < grid.space().size(); ++position) {
+    times.push_back(landscape(grid, position));
+  }
+  std::ranges::sort(times);
+  double sum = 0.0, missed = 1.0;  // the probability that none of the faster ones is drawn
+  for (std::size_t i = 0; i + budget <= times.size(); ++i) {
+    const double hit = static_cast<double>(budget) / static_cast<double>(times.size() - i);
+    sum += missed * hit * times.front() / times[i];
+    missed *= 1.0 - hit;
+  }
+  return sum;
+}
+
 std::vector<plugin::Observation> recorded(const Grid& grid, plugin::Position step) {
   std::vector<plugin::Observation> observations;
   for (plugin::Position position = 0; position < grid.space().size(); position += step) {
     observations.push_back(seen(position, 7.0 * time_of(grid, position)));
   }
   return observations;
+}
+
+/// The same times, dealt out anew.
+std::vector<plugin::Observation> shuffled(std::vector<plugin::Observation> record, std::uint64_t seed) {
+  plugin::Random random(seed);
+  for (std::size_t left = record.size(); left > 1; --left) {
+    std::swap(record[left - 1].time_us, record[random.index(left)].time_us);
+  }
+  return record;
+}
+
+std::set<plugin::Position> best_of(std::vector<plugin::Observation> record, std::size_t count) {
+  std::ranges::sort(record, {}, &plugin::Observation::time_us);
+  std::set<plugin::Position> best;
+  for (std::size_t i = 0; i < count; ++i) {
+    best.insert(record[i].at());
+  }
+  return best;
 }
 
 }  // namespace
@@ -141,11 +197,7 @@ TEST_CASE("The bottom of a space of 10^9 is found, which a sample does not hold"
 
 TEST_CASE("A record that says nothing is left within ten proposals") {
   const Grid grid({counting(9), counting(9), counting(9)});
-  std::vector<plugin::Observation> record = recorded(grid, 1);
-  plugin::Random random(5);
-  for (std::size_t left = record.size(); left > 1; --left) {
-    std::swap(record[left - 1].time_us, record[random.index(left)].time_us);
-  }
+  const std::vector<plugin::Observation> record = shuffled(recorded(grid, 1), 5);
   const std::vector<hone_prior> priors{{"device", "f32", "shape", record.data(), record.size()}};
   double with = 0.0, without = 0.0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -153,6 +205,64 @@ TEST_CASE("A record that says nothing is left within ten proposals") {
     without += std::log(searched(grid, {}, 25, 1, seed).best) / 10.0;
   }
   CHECK(with <= without + 0.02);
+}
+
+TEST_CASE("After ten proposals the best of a record that says nothing are proposed no more often than others") {
+  const Grid grid({counting(9), counting(9), counting(9)});
+  std::size_t favoured = 0, proposed = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<plugin::Observation> record = shuffled(recorded(grid, 1), seed);
+    const std::vector<hone_prior> priors{{"device", "f32", "shape", record.data(), record.size()}};
+    const std::set<plugin::Position> best = best_of(record, record.size() / 10);
+    const Search search = searched(grid, priors, 25, 1, seed);
+    for (std::size_t i = 10; i < search.asked.size(); ++i, ++proposed) {
+      favoured += best.contains(search.asked[i]) ? 1 : 0;
+    }
+  }
+  CHECK(static_cast<double>(favoured) < 0.15 * static_cast<double>(proposed));
+}
+
+TEST_CASE("A record that says nothing does not take one with it that says much") {
+  const Grid grid({counting(9), counting(9), counting(9), counting(9)});
+  const std::vector<plugin::Observation> good = recorded(grid, 7), bad = shuffled(good, 3);
+  const std::vector<hone_prior> priors{{"device", "f32", "shape", bad.data(), bad.size()},
+                                       {"device", "f32", "other", good.data(), good.size()}};
+  double with = 0.0, without = 0.0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    with += std::log(searched(grid, priors, 10, 1, seed).best) / 10.0;
+    without += std::log(searched(grid, {}, 10, 1, seed).best) / 10.0;
+  }
+  CHECK(with < 1.03);
+  CHECK(without > 1.06);
+}
+
+TEST_CASE("Random search is not ahead, whether there is something to learn, nothing, or only what misleads") {
+  const Grid grid({counting(8), counting(6), counting(5)});
+  for (const Times landscape : {time_of, corner_time, noise_time}) {
+    for (const std::size_t budget : {5, 10, 25, 50}) {
+      CHECK(mean_fraction(grid, budget, landscape) > random_fraction(grid, budget, landscape) - 0.02);
+    }
+  }
+}
+
+TEST_CASE("Initial configurations share fewer values than random ones") {
+  const Grid grid({counting(8), counting(8), counting(8), counting(8)});
+  const auto shared = [&](std::size_t draws) {
+    std::size_t pairs = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const Search search = searched(grid, {}, 5, 1, seed, time_of, {.spread = 0, .draws = draws});
+      for (std::size_t i = 0; i < search.asked.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          const plugin::Digits a = grid.space().at(search.asked[i]), b = grid.space().at(search.asked[j]);
+          for (std::size_t p = 0; p < a.size(); ++p) {
+            pairs += a[p] == b[p] ? 1 : 0;
+          }
+        }
+      }
+    }
+    return pairs;
+  };
+  CHECK(shared(8) < shared(1) * 2 / 3);
 }
 
 TEST_CASE("Where everything was too slow so far, the model goes to what is less so") {
