@@ -19,7 +19,7 @@ run_tests_of() {
   cmake --preset "$1"
   build_in "build-$1" $([[ ${HONE_TARGETS:-} ]] || echo --target all hone_on_demand)
   [[ $1 != coverage ]] || find build-coverage -name '*.gcda' -delete
-  ctest --preset "$1" -C postgres -R "${HONE_TESTS:-.}"
+  ctest --preset "$1" --parallel "$jobs" -C postgres -R "${HONE_TESTS:-.}"
 }
 
 stage_install() {

@@ -18,7 +18,7 @@ mapfile -t fuzzers < <(sed -n 's/^hone_add_fuzz_target(\([a-z_]*\).*/\1_fuzz/p' 
 
 configure() { [[ -e build-ci/build.ninja ]] || cmake --preset ci; }
 build_in() { cmake --build "$1" --parallel "$jobs" ${HONE_TARGETS:+--target $HONE_TARGETS} "${@:2}"; }
-ctest_in() { ctest --test-dir "$1" --output-on-failure --no-tests=error "${@:2}"; }
+ctest_in() { ctest --test-dir "$1" --parallel "$jobs" --output-on-failure --no-tests=error "${@:2}"; }
 
 stage_install() {
   : "packages of the distribution, and the pinned clang-format"

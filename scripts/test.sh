@@ -6,4 +6,4 @@ scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 "$scripts/install_dependencies.sh"
 source "$scripts/environment.sh"
 build
-exec ctest --test-dir "$build_folder" --output-on-failure --no-tests=error "$@"
+exec ctest --test-dir "$build_folder" --parallel "$(nproc)" --output-on-failure --no-tests=error "$@"
