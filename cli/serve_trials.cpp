@@ -87,10 +87,10 @@ int serve_trials(int argc, char** argv) {
                            "SIGTERM, and gives back what it was at.");
   add_store_option(options);
   options.add_options()("device", "the device to measure on (default: the best that is here)", cxxopts::value<std::string>(), "DEVICE")(
-      "kinds", "what work it takes: measure, compile (needs no device), both", cxxopts::value<std::string>()->default_value("measure"), "KINDS")(
-      "compile-workers", "processes that compile (0: one per core, with a device one core less)",
-      cxxopts::value<std::uint16_t>()->default_value("0"), "N")("idle", "leave after so long without work (default: never)",
-                                                                cxxopts::value<double>(), "SECONDS")(
+      "kinds", "what work it takes: measure, compile (needs no device), both", cxxopts::value<std::string>()->default_value("measure"),
+      "KINDS")("compile-workers", "processes that compile (0: one per core, with a device one core less)",
+               cxxopts::value<std::uint16_t>()->default_value("0"),
+               "N")("idle", "leave after so long without work (default: never)", cxxopts::value<double>(), "SECONDS")(
       "replay", "answer from this recorded space in place of a device", cxxopts::value<std::string>(), "FILE")(
       "pace", "of a replay: seconds that a trial takes for each that it was recorded with", cxxopts::value<double>(), "FACTOR");
   add_plugin_option(options);

@@ -17,9 +17,10 @@ Result<Registry::Found> as_attached(const DeviceInfo& info) {
   const auto& plugins = registry().devices();
   const auto plugin = std::ranges::find(plugins, info.plugin, [](const auto& one) { return std::string(one->name()); });
   if (plugin == plugins.end()) {
-    return Error{ErrorCode::kNotFound, fmt::format("the attached workers measure on a device of the plugin '{}', which is not here: give its "
-                                                   "file with --plugin",
-                                                   info.plugin)};
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("the attached workers measure on a device of the plugin '{}', which is not here: give its "
+                             "file with --plugin",
+                             info.plugin)};
   }
   return Registry::Found{plugin->get(), info};
 }
@@ -27,10 +28,11 @@ Result<Registry::Found> as_attached(const DeviceInfo& info) {
 }  // namespace
 
 void add_workers_option(cxxopts::Options& options) {
-  options.add_options()("workers",
-                        "workers that are attached to the store (hone serve-trials) take part; without --device, they alone. =PRODUCT, a part "
-                        "of a product's name, says which ones where they differ",
-                        cxxopts::value<std::string>()->implicit_value(""), "PRODUCT");
+  options.add_options()(
+      "workers",
+      "workers that are attached to the store (hone serve-trials) take part; without --device, they alone. =PRODUCT, a part "
+      "of a product's name, says which ones where they differ",
+      cxxopts::value<std::string>()->implicit_value(""), "PRODUCT");
 }
 
 Result<SessionDevices> find_session_devices(const cxxopts::ParseResult& arguments, const std::string& otherwise) {
@@ -51,7 +53,8 @@ Result<SessionDevices> find_session_devices(const cxxopts::ParseResult& argument
 
 void set_devices(TuneRequest& request, const SessionDevices& chosen) {
   request.device = chosen.devices.front();
-  std::ranges::transform(chosen.devices.begin() + 1, chosen.devices.end(), std::back_inserter(request.more_devices), &Registry::Found::info);
+  std::ranges::transform(chosen.devices.begin() + 1, chosen.devices.end(), std::back_inserter(request.more_devices),
+                         &Registry::Found::info);
   request.workers = chosen.workers;
   request.own_devices = chosen.own;
 }

@@ -15,7 +15,7 @@ namespace hone::cli {
 void add_workers_option(cxxopts::Options& options);
 
 struct SessionDevices {
-  std::vector<Registry::Found> devices;      ///< at least one; of `own` false, what the workers have
+  std::vector<Registry::Found> devices;     ///< at least one; of `own` false, what the workers have
   std::optional<std::string> workers = {};  ///< the store whose workers take part
   bool own = true;
 };
