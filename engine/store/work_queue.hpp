@@ -1,6 +1,6 @@
 #pragma once
-// The queue of a store on a server: what sessions want measured and compiled, who is attached to do it, and what came of it. Its rows are all
-// there is between a coordinator and its workers. A worker that is not seen for lease_seconds() is lost, and what it was at is free.
+// The queue of a store on a server: what sessions want measured and compiled, who is attached to do it, and what came of it. Its rows are
+// all there is between a coordinator and its workers. A worker that is not seen for lease_seconds() is lost, and what it was at is free.
 
 #include <cstddef>
 #include <cstdint>
@@ -68,9 +68,9 @@ struct WorkResult {
 
 /// How a worker stands.
 struct WorkerStanding {
-  bool attached = false;   ///< not: it was counted as lost
-  bool wanted = false;     ///< what it is at still is
-  std::string dismissed;   ///< why it has to go; empty: it has not
+  bool attached = false;  ///< not: it was counted as lost
+  bool wanted = false;    ///< what it is at still is
+  std::string dismissed;  ///< why it has to go; empty: it has not
 };
 
 /// One connection, for one thread. Everything is one statement: a connection that was lost is made anew, and what was sent with it is sent

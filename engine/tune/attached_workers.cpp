@@ -46,7 +46,9 @@ Result<wire::Message> message_of(const WorkBytes& bytes) {
 
 std::string device_difference(const DeviceInfo& one, const DeviceInfo& other) {
   const auto differ = [](std::string_view what, const std::string& ours, const std::string& theirs) {
-    return ours == theirs ? "" : fmt::format("its {} is {}, this session's {}", what, theirs.empty() ? "none" : theirs, ours.empty() ? "none" : ours);
+    return ours == theirs
+               ? ""
+               : fmt::format("its {} is {}, this session's {}", what, theirs.empty() ? "none" : theirs, ours.empty() ? "none" : ours);
   };
   for (const std::string& found :
        {differ("product", one.product, other.product), differ("architecture", one.architecture, other.architecture),
@@ -98,8 +100,8 @@ Result<DeviceInfo> attached_device(const std::string& store, const std::string& 
   }
 }
 
-AttachedWorkers::AttachedWorkers(boost::asio::io_context& context, std::unique_ptr<WorkQueue> queue, std::int64_t session, DeviceInfo device,
-                                 Events events)
+AttachedWorkers::AttachedWorkers(boost::asio::io_context& context, std::unique_ptr<WorkQueue> queue, std::int64_t session,
+                                 DeviceInfo device, Events events)
     : context_(context),
       queue_(std::move(queue)),
       session_(session),
@@ -216,7 +218,8 @@ void AttachedWorkers::look() {
     return;
   }
   Result<void> done = take_results();
-  if (const Clock::time_point now = Clock::now(); done && now - looked_at_workers_ >= std::chrono::duration<double>(std::min(kLookSeconds, heartbeat_seconds()) / 2)) {
+  if (const Clock::time_point now = Clock::now();
+      done && now - looked_at_workers_ >= std::chrono::duration<double>(std::min(kLookSeconds, heartbeat_seconds()) / 2)) {
     looked_at_workers_ = now;
     done = look_at_workers();
     if (done) {
@@ -250,10 +253,11 @@ Result<void> AttachedWorkers::take_results() {
     } else if (there_.contains(*pending.worker)) {
       const std::string name = there_.extract(*pending.worker).mapped();
       const bool lost = result.state == WorkState::kLost;
-      events_.left(*pending.worker,
-                   {ErrorCode::kDevice, lost ? fmt::format("the worker {} was lost", name)
-                                             : fmt::format("the worker {} left: {}", name, result.reason.empty() ? "it had to go" : result.reason)},
-                   lost);
+      events_.left(
+          *pending.worker,
+          {ErrorCode::kDevice, lost ? fmt::format("the worker {} was lost", name)
+                                    : fmt::format("the worker {} left: {}", name, result.reason.empty() ? "it had to go" : result.reason)},
+          lost);
     }
     if (here.expired()) {
       return {};
@@ -344,28 +348,30 @@ void RemoteWorkers::ask(const wire::Message& message, RequestLimits, Reader read
   asked["dropped"] = dropped_;
   const std::string label = message.value("tried", false) ? message.at("configuration").get<std::string>() : std::string();
   stage_ = {.name = message.value("op", "asked")};
-  asked_ = attached_.ask(worker_, label, asked, [this, read = std::move(read), handler = std::move(handler)](const Result<wire::Message>& answer) {
-    asked_ = 0;
-    if (!answer) {
-      handler(Error{ErrorCode::kDevice, "the worker sent a garbled message"});
-      return;
-    }
-    if (answer->is_object() && answer->contains("reply")) {
-      Result<void> reply = read(answer->at("reply"));
-      handler(reply ? std::move(reply) : Result<void>(Error{ErrorCode::kDevice, "the worker sent a garbled message: " + reply.error().message}));
-      return;
-    }
-    Error error{ErrorCode::kDevice, "the worker sent a garbled message"};
-    if (answer->is_object() && answer->contains("error")) {
-      static_cast<void>(wire::read_error(answer->at("error"), error));
-      if (const auto stage = answer->find("stage"); stage != answer->end()) {
-        if (Result<wire::Stage> last = wire::read_stage(*stage)) {
-          stage_ = std::move(last).value();
+  asked_ = attached_.ask(
+      worker_, label, asked, [this, read = std::move(read), handler = std::move(handler)](const Result<wire::Message>& answer) {
+        asked_ = 0;
+        if (!answer) {
+          handler(Error{ErrorCode::kDevice, "the worker sent a garbled message"});
+          return;
         }
-      }
-    }
-    handler(error);
-  });
+        if (answer->is_object() && answer->contains("reply")) {
+          Result<void> reply = read(answer->at("reply"));
+          handler(reply ? std::move(reply)
+                        : Result<void>(Error{ErrorCode::kDevice, "the worker sent a garbled message: " + reply.error().message}));
+          return;
+        }
+        Error error{ErrorCode::kDevice, "the worker sent a garbled message"};
+        if (answer->is_object() && answer->contains("error")) {
+          static_cast<void>(wire::read_error(answer->at("error"), error));
+          if (const auto stage = answer->find("stage"); stage != answer->end()) {
+            if (Result<wire::Stage> last = wire::read_stage(*stage)) {
+              stage_ = std::move(last).value();
+            }
+          }
+        }
+        handler(error);
+      });
 }
 
 void RemoteWorkers::retire(bool) {

@@ -33,7 +33,7 @@ Result<DeviceInfo> attached_device(const std::string& store, const std::string& 
 class AttachedWorkers {
  public:
   struct Events {
-    std::function<void(const AttachedWorker&, const DeviceInfo&)> came;      ///< one that can measure for this session
+    std::function<void(const AttachedWorker&, const DeviceInfo&)> came;          ///< one that can measure for this session
     std::function<void(std::int64_t worker, const Error& why, bool lost)> left;  ///< `lost`: it ended with what it was at
     std::function<void(const std::string& note)> refused;
     std::function<void(std::size_t)> compilers;  ///< so many compile for this session now
@@ -78,7 +78,8 @@ class AttachedWorkers {
     std::optional<std::int64_t> worker;
     Handler handler;
   };
-  AttachedWorkers(boost::asio::io_context& context, std::unique_ptr<WorkQueue> queue, std::int64_t session, DeviceInfo device, Events events);
+  AttachedWorkers(boost::asio::io_context& context, std::unique_ptr<WorkQueue> queue, std::int64_t session, DeviceInfo device,
+                  Events events);
   void look();
   Result<void> take_results();
   void give_up_compiling();

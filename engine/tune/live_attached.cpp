@@ -127,8 +127,8 @@ void LiveEvaluator::charge(ReadyTrial ready) {
   trial.configuration = std::move(ready.proposal.configuration);
   trial.position = ready.proposal.position;
   trial.outcome = Outcome::kIllegalAccess;
-  trial.detail =
-      fmt::format("it ended the workers that tried it: {}", fmt::join(lost_with_[text(request_.spec.parameters, trial.configuration)], ", "));
+  trial.detail = fmt::format("it ended the workers that tried it: {}",
+                             fmt::join(lost_with_[text(request_.spec.parameters, trial.configuration)], ", "));
   trial.resources = ready.compiled.resources;
   trial.artifact = ready.compiled.artifact ? ready.compiled.artifact->digest : "";
   trial.seconds.compile = ready.compile_seconds;

@@ -42,8 +42,7 @@ Result<void> MeasuringService::set_up(std::int64_t assignment, wire::Message set
   setup["plugin"] = device_.plugin->file().string();
   setup["near"] = true;
   Served& served = served_.emplace_front(Served{assignment, StageLimits(!device_.info.compile_overlaps, std::nullopt), nullptr});
-  served.workers =
-      std::make_unique<DeviceWorkers>(context_, executable_, std::move(setup), device_.info, events_of(assignment));
+  served.workers = std::make_unique<DeviceWorkers>(context_, executable_, std::move(setup), device_.info, events_of(assignment));
   const Result<void> started = served.workers->start(compiled);
   if (!started) {
     served_.pop_front();
@@ -64,10 +63,11 @@ DeviceWorkers::Events MeasuringService::events_of(std::int64_t assignment) {
           .failed = failed,
           .no_reference = failed,
           .has_reference = [](const Compiled&) { return Result<void>(); },
-          .limits = [this, assignment] {
-            Served& served = *find(assignment);
-            return preparing_limits(served.limits, [&served] { return served.workers->device_is_taken(); });
-          }};
+          .limits =
+              [this, assignment] {
+                Served& served = *find(assignment);
+                return preparing_limits(served.limits, [&served] { return served.workers->device_is_taken(); });
+              }};
 }
 
 void MeasuringService::begin(std::int64_t assignment, const wire::Message& request, Answered answered) {
@@ -110,23 +110,22 @@ void MeasuringService::send(Served& served, const wire::Message& request, Result
     served.workers->keep_standby();
   }
   served.workers->drop_inputs(request.value("dropped", std::vector<std::string>()));
-  RequestLimits limits = request.contains("left")
-                             ? trial_limits(served.limits, [&served] { return served.workers->device_is_taken(); },
-                                            {.total = seconds_in(request, "total"),
-                                             .within = seconds_in(request, "left"),
-                                             .beside = served.workers->fills_standby(),
-                                             .on_host = !device_.info.compile_overlaps})
-                             : RequestLimits::all(seconds_in(request, "total"));
-  served.workers->worker().request<wire::Message>(request, std::move(limits), check, [this, assignment = served.assignment](const Result<wire::Message>& reply) {
-    finished(assignment, reply);
-  });
+  RequestLimits limits = request.contains("left") ? trial_limits(served.limits, [&served] { return served.workers->device_is_taken(); },
+                                                                 {.total = seconds_in(request, "total"),
+                                                                  .within = seconds_in(request, "left"),
+                                                                  .beside = served.workers->fills_standby(),
+                                                                  .on_host = !device_.info.compile_overlaps})
+                                                  : RequestLimits::all(seconds_in(request, "total"));
+  served.workers->worker().request<wire::Message>(
+      request, std::move(limits), check,
+      [this, assignment = served.assignment](const Result<wire::Message>& reply) { finished(assignment, reply); });
 }
 
 void MeasuringService::finished(std::int64_t assignment, const Result<wire::Message>& reply) {
   Served& served = *find(assignment);
-  wire::Message answered = reply ? wire::Message{{"reply", *reply}}
-                                 : wire::Message{{"error", wire::to_message(reply.error())},
-                                                 {"stage", wire::to_message(served.workers->worker().stage())}};
+  wire::Message answered =
+      reply ? wire::Message{{"reply", *reply}}
+            : wire::Message{{"error", wire::to_message(reply.error())}, {"stage", wire::to_message(served.workers->worker().stage())}};
   if (!reply || reply->value("fatal", false)) {
     served.workers->retire(!reply && reply.error().code == ErrorCode::kTimeout);
   }

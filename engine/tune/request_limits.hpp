@@ -15,10 +15,10 @@ using IsTaken = std::function<bool()>;
 RequestLimits preparing_limits(StageLimits& limits, IsTaken is_taken);
 
 struct Patience {
-  double total = 0.0;   ///< seconds for all of it
-  double within = 0.0;  ///< that are left of the session
-  double floor = 0.0;   ///< for a stage, however short the default's was
-  bool beside = false;  ///< a process fills its buffers on the same device meanwhile
+  double total = 0.0;    ///< seconds for all of it
+  double within = 0.0;   ///< that are left of the session
+  double floor = 0.0;    ///< for a stage, however short the default's was
+  bool beside = false;   ///< a process fills its buffers on the same device meanwhile
   bool on_host = false;  ///< it works on the host's cores, which others load too
 };
 /// For a trial, and for a final round whose finalists take turns. `limits` learn from it, and must outlive it.

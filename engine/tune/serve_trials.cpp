@@ -276,7 +276,8 @@ Result<std::vector<std::unique_ptr<Server>>> make_servers(boost::asio::io_contex
 }  // namespace
 
 std::string_view name(ServeEvent::What what) {
-  constexpr std::array<std::string_view, 9> kNames{"attached", "trial", "control", "finals", "compiled", "given_back", "lost", "trouble", "left"};
+  constexpr std::array<std::string_view, 9> kNames{"attached",   "trial", "control", "finals", "compiled",
+                                                   "given_back", "lost",  "trouble", "left"};
   return kNames.at(static_cast<std::size_t>(what));
 }
 

@@ -26,14 +26,14 @@ struct ServeEvent {
 std::string_view name(ServeEvent::What what);
 
 struct ServeRequest {
-  std::string store;                                  ///< its URL
-  std::optional<Registry::Found> device = {};         ///< to measure on; nothing: it only compiles
-  const RecordedSpace* recorded = nullptr;            ///< replay: trials are answered from here
-  double pace = 1.0;                                  ///< of a replay: seconds that a trial takes, for each recorded one
-  int compilers = 0;                                  ///< processes that compile
-  std::vector<std::string> targets = {};              ///< that they compile for (compile_target)
+  std::string store;                                              ///< its URL
+  std::optional<Registry::Found> device = {};                     ///< to measure on; nothing: it only compiles
+  const RecordedSpace* recorded = nullptr;                        ///< replay: trials are answered from here
+  double pace = 1.0;                                              ///< of a replay: seconds that a trial takes, for each recorded one
+  int compilers = 0;                                              ///< processes that compile
+  std::vector<std::string> targets = {};                          ///< that they compile for (compile_target)
   double idle_seconds = std::numeric_limits<double>::infinity();  ///< without work, after which it leaves
-  std::stop_token stop = {};                          ///< asked to stop, it gives its work back and leaves
+  std::stop_token stop = {};                                      ///< asked to stop, it gives its work back and leaves
   std::function<void(const ServeEvent&)> on_event;
 };
 

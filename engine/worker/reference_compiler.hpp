@@ -18,8 +18,7 @@ class ReferenceCompiler {
                                                           wire::Message setup, std::function<RequestLimits()> limits, Handler handler);
 
  private:
-  ReferenceCompiler(std::unique_ptr<WorkerProcess> process, Handler handler)
-      : process_(std::move(process)), handler_(std::move(handler)) {}
+  ReferenceCompiler(std::unique_ptr<WorkerProcess> process, Handler handler) : process_(std::move(process)), handler_(std::move(handler)) {}
   void compiled(const Result<wire::CompileResult>& reply) const;
 
   std::unique_ptr<WorkerProcess> process_;
