@@ -7,8 +7,8 @@
 
 namespace hone::cli {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP ask to stop; a second one ends the process as ever, with a word on stderr. A verb inside another
-/// program leaves signals alone: its Embedding says when to stop.
+/// While it lives, SIGINT, SIGTERM and SIGHUP ask to stop; a second one ends the process as ever, with a word on stderr. A verb inside
+/// another program leaves signals alone: its Embedding says when to stop.
 class Interrupt {
  public:
   Interrupt();

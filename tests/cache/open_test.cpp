@@ -45,7 +45,7 @@ TEST_CASE("a new store is made with its directories, and marked as Hone's") {
   const fs::path file = directory.path / "a" / "b" / "store.db";
   must_open(file);
   CHECK(raw_sql(file, "PRAGMA application_id") == std::to_string(0x484F4E45));
-  CHECK(raw_sql(file, "PRAGMA user_version") == "10");
+  CHECK(raw_sql(file, "PRAGMA user_version") == "11");
   CHECK(raw_sql(file, "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite%' AND strict = 0") == "0");
   CHECK(raw_sql(file, "PRAGMA integrity_check") == "ok");
 }
@@ -110,9 +110,9 @@ TEST_CASE("a database of another program is refused and left alone") {
 TEST_CASE("a store of a newer Hone is refused and left alone") {
   Directory directory;
   make_store(directory.store());
-  raw_sql(directory.store(), "PRAGMA user_version = 11");
+  raw_sql(directory.store(), "PRAGMA user_version = 12");
   for (const StoreMode mode : kModes) {
-    CHECK(says(refused(directory, directory.store(), mode), "made by a newer Hone (schema 11, this one knows 10): update Hone"));
+    CHECK(says(refused(directory, directory.store(), mode), "made by a newer Hone (schema 12, this one knows 11): update Hone"));
   }
 }
 

@@ -337,7 +337,7 @@ TEST_CASE("the facts of a store count what is there") {
   must(must_open(directory.store())->begin_session(session_key(), "60s"));
   const StoreFacts facts = must(store_facts(directory.store()));
   CHECK(facts.name == directory.store());
-  CHECK(facts.schema == 10);
+  CHECK(facts.schema == 11);
   CHECK(facts.generation == 1);
   CHECK(facts.sessions == 2);
   CHECK(facts.unfinished == 1);
