@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 
 namespace hone {
 namespace {
@@ -22,6 +24,17 @@ std::size_t count_threads() {
   std::error_code failure;
   const std::filesystem::directory_iterator tasks("/proc/self/task", failure);
   return failure ? 0 : static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+/// How many there are once those that are ending are gone: one that was joined is listed a moment longer.
+std::size_t count_threads_beyond(std::size_t before) {
+  constexpr int kLooks = 20;
+  std::size_t threads = count_threads();
+  for (int look = 0; look < kLooks && threads > before; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    threads = count_threads();
+  }
+  return threads;
 }
 
 }  // namespace
@@ -46,7 +59,7 @@ std::optional<std::string> ProcessState::difference() const {
     }
   }
   // Where no file can be opened the threads cannot be counted: that was told above.
-  if (const std::size_t threads = threads_ ? count_threads() : 0; threads_ && threads > *threads_) {
+  if (const std::size_t threads = threads_ ? count_threads_beyond(*threads_) : 0; threads_ && threads > *threads_) {
     return fmt::format("it left {} thread{} running", threads - *threads_, threads - *threads_ == 1 ? "" : "s");
   }
   return std::nullopt;
