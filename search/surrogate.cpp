@@ -269,12 +269,18 @@ bool Surrogate::sources_help() {
   }
   judged_ = known_.size();
   std::vector<double> times;
-  std::vector<std::size_t> places;
   for (const Known& known : lessons_) {
     times.push_back(known.time_us);
-    places.push_back(*candidates_.find(known.position));
   }
-  const std::vector<double> here = above_best(times, settings_.model.scale);
+  const std::vector<double> above = above_best(times, settings_.model.scale);
+  std::vector<double> here;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < lessons_.size(); ++i) {
+    if (const auto place = candidates_.find(lessons_[i].position)) {  // what was drawn since the candidates were may be none of them
+      here.push_back(above[i]);
+      places.push_back(*place);
+    }
+  }
   std::vector<std::size_t> agreeing;
   for (std::size_t source = 0; source < elsewhere_.size(); ++source) {
     std::vector<double> there;

@@ -177,6 +177,17 @@ TEST_CASE("In a large space a source is followed, and its candidates are drawn a
   CHECK(searched(grid, priors, 12).best < std::exp(1.1));
 }
 
+TEST_CASE("In a large space a record that says nothing is left, also where what was drawn is no candidate any more") {
+  const Grid grid({counting(10), counting(10), counting(10), counting(10), counting(10)});
+  const std::vector<plugin::Observation> record = shuffled(recorded(grid, 331), 5);
+  const std::vector<hone_prior> priors{{"device", "f32", "shape", record.data(), record.size()}};
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Search found = searched(grid, priors, 90, 1, seed);
+    CHECK(found.best < std::exp(1.2));
+    CHECK(std::set<plugin::Position>(found.asked.begin(), found.asked.end()).size() == found.asked.size());
+  }
+}
+
 TEST_CASE("A source is begun with: its best first") {
   const Grid grid({counting(9), counting(9), counting(9)});
   const std::vector<plugin::Observation> record = recorded(grid, 1);
