@@ -52,8 +52,14 @@ class Endpoint final : public MetricsEndpoint {
     tcp::resolver resolver(context_);
     const auto found = resolver.resolve(address.host, std::to_string(address.port), tcp::resolver::passive, failed);
     if (!failed) {
-      const tcp::endpoint where = found.begin()->endpoint();
-      listen(where, failed);
+      for (const auto& one : found) {  // a name may have an address of a kind that this host does not have
+        listen(one.endpoint(), failed);
+        if (!failed) {
+          break;
+        }
+        boost::system::error_code ignored;
+        acceptor_.close(ignored);
+      }
     }
     if (failed) {
       return Error{ErrorCode::kIo,

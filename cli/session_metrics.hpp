@@ -25,7 +25,12 @@ class SessionMetrics {
   /// What the run may cost, and how much of it is spent, earlier runs of its sessions included.
   void set_budget(const Budget& budget) { budget_ = budget; }
   void set_spent(double seconds, std::int64_t trials, Clock::time_point now);
-  void set_state(RunState state) { state_ = state; }
+  void set_state(RunState state) {
+    state_ = state;
+    if (state != RunState::kRunning) {
+      running_.clear();  // a session that ends in an error says nothing of it
+    }
+  }
 
   /// As of `now`; `unix_seconds` is the same moment for people's clocks.
   [[nodiscard]] std::string text(Clock::time_point now, double unix_seconds) const;

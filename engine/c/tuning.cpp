@@ -38,11 +38,12 @@ std::function<void(const Progress&)> teller(const hone_tuning_options& options, 
       return;  // no trial
     }
     const std::string outcome(name(reached.last_outcome));
+    const bool timed = !reached.objective.needs_energy();  // these are microseconds
     const hone_progress progress{.size = sizeof progress,
                                  .trials = reached.trials,
                                  .seconds = reached.elapsed_seconds,
-                                 .default_us = reached.default_us.value_or(0.0),
-                                 .best_us = reached.best_us.value_or(0.0),
+                                 .default_us = timed ? reached.default_us.value_or(0.0) : 0.0,
+                                 .best_us = timed ? reached.best_us.value_or(0.0) : 0.0,
                                  .kernel = reached.kernel.c_str(),
                                  .outcome = outcome.c_str()};
     if (callback(data, &progress) != 0) {

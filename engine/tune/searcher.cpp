@@ -26,7 +26,9 @@ Result<Searcher> Searcher::start(const TuneRequest& request, const LikelySpace& 
   made.narrow_ =
       spaces.narrows() && (request.likely == Likely::kOnly || (request.likely == Likely::kFirst && !plugin.weighs_expectations()));
   if (request.transfer) {
-    HONE_ASSIGN(made.model_, store.find_model(request.spec.name, request.strategy));
+    if (request.measure.objective.is_time()) {
+      HONE_ASSIGN(made.model_, store.find_model(request.spec.name, request.strategy));
+    }
     HONE_ASSIGN(made.priors_, priors(request.spec, *spaces.legal(), store, session));
   }
   HONE_ASSIGN(made.strategy_, made.make_strategy());

@@ -121,7 +121,8 @@ std::optional<Error> TuningSession::default_error() const {
 }
 
 void TuningSession::keep_model() {
-  const bool whole = request_.restriction.empty() && (request_.likely != Likely::kOnly || !spaces_.narrows());
+  // What a strategy learnt of energy says nothing of times.
+  const bool whole = objective().is_time() && request_.restriction.empty() && (request_.likely != Likely::kOnly || !spaces_.narrows());
   const std::string model = request_.transfer && whole ? searcher_->save() : std::string();
   if (!model.empty()) {
     const Result<void> kept = store_.put_model(request_.spec.name, request_.strategy, model);
@@ -314,7 +315,9 @@ void TuningSession::tell(SessionEvent::Step step, const Trial* trial, const Cont
                      .default_us = standard != nullptr && standard->outcome == Outcome::kOk
                                        ? std::optional<double>(standard->measurement.median_us)
                                        : std::nullopt,
-                     .best_us = decided ? report_.best->measurement.median_us : best_us_,
+                     .best_us = decided    ? report_.best->measurement.median_us
+                                : best_us_ ? std::optional<double>(best_time_us_)
+                                           : std::nullopt,
                      .resumed_trials = report_.resumed_trials,
                      .trial = trial,
                      .control = control});

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/tune/tuning_session.hpp"
 
@@ -39,13 +40,17 @@ Result<void> TuningSession::keep_best() {
 
 std::vector<Candidate> TuningSession::finalists() const {
   constexpr std::size_t kEnough = 64;
-  std::vector<Candidate> candidates;
-  for (const Trial& trial : trials_) {
-    if (trial.outcome == Outcome::kOk) {
-      candidates.push_back({trial, trial.position == default_position_ || trial.position == record_position_});
+  std::vector<std::tuple<bool, double, std::size_t>> order;  // each value once: a percentile takes its time
+  for (std::size_t i = 0; i < trials_.size(); ++i) {
+    if (trials_[i].outcome == Outcome::kOk) {
+      order.emplace_back(trials_[i].measurement.raced_out, value_of(trials_[i]), i);
     }
   }
-  std::ranges::sort(candidates, {}, [this](const Candidate& c) { return std::pair(c.trial.measurement.raced_out, value_of(c.trial)); });
+  std::ranges::sort(order);
+  std::vector<Candidate> candidates;
+  for (const auto& [raced_out, value, i] : order) {
+    candidates.push_back({trials_[i], trials_[i].position == default_position_ || trials_[i].position == record_position_});
+  }
   const auto rest = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(candidates.size(), kEnough));
   candidates.erase(std::remove_if(rest, candidates.end(), [](const Candidate& c) { return !c.required; }), candidates.end());
   return candidates;
