@@ -130,13 +130,13 @@ class PostgresQueue final : public WorkQueue {
     return update.step("answer");
   }
 
-  Result<void> give_back(std::int64_t work, std::int64_t worker, const std::string& why) override {
+  Result<void> give_back(std::int64_t work, std::int64_t worker) override {
     HONE_ASSIGN(Statement update,
                 database_->prepare(
                     "WITH put AS (UPDATE work SET state = CASE kind WHEN 'compile' THEN 'open' ELSE 'returned' END, updated_at = " + now() +
                     " WHERE id = ?1 AND claimed_by = ?2 AND state = 'claimed' RETURNING assignment, kind) SELECT "
-                    "pg_notify('hone_assignment_' || assignment, ?3), CASE kind WHEN 'compile' THEN pg_notify(?4, '') END FROM put"));
-    update.integer(work).integer(worker).text(why).text(kCompilers);
+                    "pg_notify('hone_assignment_' || assignment, ''), CASE kind WHEN 'compile' THEN pg_notify(?3, '') END FROM put"));
+    update.integer(work).integer(worker).text(kCompilers);
     return update.run("give work back");
   }
 
@@ -232,7 +232,7 @@ class PostgresQueue final : public WorkQueue {
                     "WITH put AS (UPDATE work SET state = CASE WHEN kind = 'compile' AND ended = '' THEN 'open' ELSE 'lost' END, "
                     "ended = ended || w.name || ?2, updated_at = " +
                     now() + " FROM worker w WHERE work.assignment = ?1 AND work.state = 'claimed' AND w.id = work.claimed_by AND NOT " +
-                    attached("w") + " RETURNING kind), unclaimed AS (UPDATE work SET state = 'returned', updated_at = " + now() +
+                    alive("w") + " RETURNING kind), unclaimed AS (UPDATE work SET state = 'returned', updated_at = " + now() +
                     " FROM worker w WHERE work.assignment = ?1 AND work.state = 'open' AND w.id = work.worker AND NOT " + attached("w") +
                     ") SELECT pg_notify(?3, '') FROM put WHERE kind = 'compile'"));
     expire.integer(assignment).text(std::string(1, kSeparator)).text(kCompilers);
@@ -291,6 +291,12 @@ class PostgresQueue final : public WorkQueue {
   /// SQL: whether a row of `worker` is of one that is attached.
   [[nodiscard]] std::string attached(std::string_view row) const {
     return fmt::format("({0}.state IN ('idle', 'working') AND {1} < {2})", row, database_->seconds_unseen(fmt::format("{}.seen_at", row)),
+                       lease_seconds());
+  }
+
+  /// SQL: whether it is one that may still give back what it claimed. One that was dismissed does so when it hears of that.
+  [[nodiscard]] std::string alive(std::string_view row) const {
+    return fmt::format("({0}.state <> 'left' AND {1} < {2})", row, database_->seconds_unseen(fmt::format("{}.seen_at", row)),
                        lease_seconds());
   }
 

@@ -90,7 +90,7 @@ class WorkQueue {
   /// False: it is not the worker's any more, and the reply is lost.
   virtual Result<bool> answer(std::int64_t work, std::int64_t worker, const WorkBytes& reply) = 0;
   /// Gives back what it cannot finish.
-  virtual Result<void> give_back(std::int64_t work, std::int64_t worker, const std::string& why) = 0;
+  virtual Result<void> give_back(std::int64_t work, std::int64_t worker) = 0;
   /// Nothing where the session is over.
   virtual Result<std::optional<Assignment>> assignment(std::int64_t id) = 0;
 

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/device/device_key.hpp"
 #include "engine/store/store_server.hpp"
 #include "hone/version.h"
 
@@ -57,7 +58,8 @@ std::string device_difference(const DeviceInfo& one, const DeviceInfo& other) {
       return found;
     }
   }
-  return "";
+  const std::string rest = difference(one, other);
+  return rest.empty() ? "" : "it is another device: " + rest;
 }
 
 std::string compile_target(const DeviceInfo& info) {

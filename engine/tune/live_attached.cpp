@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "engine/tune/live_evaluator.hpp"
 #include "engine/tune/request_limits.hpp"
 #include "engine/worker/worker.hpp"
@@ -91,6 +94,10 @@ Result<void> LiveEvaluator::await_worker() {
 }
 
 void LiveEvaluator::came(const AttachedWorker& worker, const DeviceInfo& info) {
+  if (left_->contains(info.id)) {
+    notes_.push_back(fmt::format("the worker {} takes no part: it left this session before", worker.name));
+    return;
+  }
   controls_.add();
   lanes_.push_back(std::make_unique<DeviceLane>(lanes_.size(), info, std::make_unique<RemoteWorkers>(*attached_, worker.id)));
   lanes_.back()->remote = worker.id;
@@ -105,7 +112,12 @@ void LiveEvaluator::came(const AttachedWorker& worker, const DeviceInfo& info) {
 }
 
 void LiveEvaluator::worker_left(std::int64_t worker, const Error& why, bool with_work) {
-  const auto of = std::ranges::find_if(lanes_, [worker](const auto& lane) { return lane->remote == worker; });
+  // A worker that was away and came back has a second lane.
+  const auto of =
+      std::find_if(lanes_.rbegin(), lanes_.rend(), [worker](const auto& lane) { return lane->remote == worker && !lane->closed; });
+  if (of == lanes_.rend()) {
+    return;
+  }
   DeviceLane& lane = **of;
   if (with_work && lane.at == DeviceLane::At::kTrial) {
     lost_with_[text(request_.spec.parameters, lane.current.proposal.configuration)].push_back(lane.info.id);
@@ -165,12 +177,21 @@ bool LiveEvaluator::answer_from_leftovers(const Proposal& proposal) {
   if (!result || !note.is_object() || result->fatal || result->blameless) {
     return false;
   }
+  const auto number = [&note](const char* key, double otherwise) {
+    const auto field = note.find(key);
+    return field != note.end() && field->is_number() ? field->get<double>() : otherwise;
+  };
+  const double factor = number("factor", 1.0);
+  const auto device = note.find("device");
+  if (!std::isfinite(factor) || factor <= 0.0 || device == note.end() || !device->is_string()) {
+    return false;
+  }
   Trial trial = std::move(result->trial);
   trial.configuration = proposal.configuration;
   trial.position = proposal.position;
-  trial.device = note.value("device", std::string());
-  trial.factor = note.value("factor", 1.0);
-  trial.seconds.compile = note.value("compile", 0.0);
+  trial.device = device->get<std::string>();
+  trial.factor = factor;
+  trial.seconds.compile = number("compile", 0.0);
   if (const auto cached = find_cached(key_of(text(request_.spec.parameters, proposal.configuration))); cached && *cached) {
     trial.artifact = (*cached)->artifact->digest;
   }

@@ -38,6 +38,9 @@ Result<void> LiveEvaluator::has_reference(const Compiled& reference) {
   for (std::size_t place = 1; place < lanes_.size(); ++place) {
     lanes_[place]->workers->use_reference(reference);
   }
+  if (attached_) {
+    attached_->use_reference(reference);  // for those that come later
+  }
   return keep(key_of("reference"), reference);
 }
 

@@ -36,6 +36,7 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
       places = round.next();
     }
     HONE_TRY(await_bench());
+    const DeviceLane& bench = front();
     HONE_ASSIGN(wire::Message message, finals_message(round, places));
     const Result<wire::FinalsResult> reply = converse(message, finals_limit(until, places.size()), places);
     if (failure_) {
@@ -49,6 +50,9 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
         front().workers->retire(false);
       }
       continue;
+    }
+    if (!takes_part(bench) || bench.vacant) {
+      continue;  // a worker left, which is nobody's fault: another one goes on
     }
     faultless += blame(reply.error(), round, places) ? 0 : 1;
     front().workers->retire(reply.error().code == ErrorCode::kTimeout);

@@ -36,6 +36,12 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "host";
 }
 
+/// A field's text; empty where it has none.
+std::string text_of(const wire::Message& message, const char* key) {
+  const auto found = message.is_object() ? message.find(key) : message.end();
+  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 /// One row of `worker`: takes work of one kind, one piece at a time.
 class Server {
  public:
@@ -64,7 +70,7 @@ class Server {
     }
     if (work_) {
       service_->cancel();
-      if (queue_->give_back(work_->id, worker_.id, why)) {
+      if (queue_->give_back(work_->id, worker_.id)) {
         ++report_.given_back;
         tell({.what = ServeEvent::What::kGivenBack, .worker = worker_.name, .detail = why});
       }
@@ -148,6 +154,16 @@ class Server {
     work_ = std::move(claimed);
     began_ = Clock::now();
     latest_ = work_->assignment;
+    try {
+      return begin();
+    } catch (const wire::Message::exception& broken) {  // a row that another Hone, or a person, has written
+      service_->cancel();
+      answer({{"unable", wire::to_message(Error{ErrorCode::kStore, fmt::format("the request is garbled: {}", broken.what())})}});
+      return {};
+    }
+  }
+
+  Result<void> begin() {
     if (!service_->knows(latest_)) {
       HONE_ASSIGN(const std::optional<Assignment> assignment, queue_->assignment(latest_));
       if (!assignment) {
@@ -201,14 +217,15 @@ class Server {
   void count(const wire::Message& message, double seconds) {
     ServeEvent event{.worker = worker_.name, .seconds = seconds};
     if (const auto reply = message.find("reply"); reply != message.end()) {
-      event.outcome = reply->value("outcome", std::string("done"));
+      const std::string outcome = text_of(*reply, "outcome");
+      event.outcome = outcome.empty() ? "done" : outcome;
     } else {
       Error error{ErrorCode::kDevice, ""};
       static_cast<void>(wire::read_error(message.contains("error") ? message.at("error") : message.at("unable"), error));
       event.detail = error.message;
       ++report_.failed;
     }
-    const std::string operation = asked_.value("op", std::string());
+    const std::string operation = text_of(asked_, "op");
     if (!work_->measure) {
       const auto configurations = asked_.find("configurations");
       report_.compiled += configurations == asked_.end() ? 0 : static_cast<std::int64_t>(configurations->size());
@@ -217,8 +234,9 @@ class Server {
       ++report_.finals;
       event.what = ServeEvent::What::kFinals;
     } else {
-      event.configuration = asked_.value("configuration", std::string());
-      event.what = asked_.value("tried", false) ? ServeEvent::What::kTrial : ServeEvent::What::kControl;
+      event.configuration = text_of(asked_, "configuration");
+      const auto tried = asked_.find("tried");
+      event.what = tried != asked_.end() && *tried == true ? ServeEvent::What::kTrial : ServeEvent::What::kControl;
       ++(event.what == ServeEvent::What::kTrial ? report_.trials : report_.controls);
     }
     tell(event);

@@ -193,6 +193,7 @@ Message to_message(const DeviceInfo& info) {
           {"uuid", info.uuid},
           {"architecture", info.architecture},
           {"mig", info.mig_profile},
+          {"share", info.share},
           {"properties", info.properties},
           {"environment", info.environment},
           {"overlaps", info.compile_overlaps}};
@@ -209,6 +210,9 @@ Result<DeviceInfo> read_device(const Message& message) {
                   .properties = {},
                   .environment = {},
                   .compile_overlaps = fields.boolean("overlaps")};
+  if (fields.has("share")) {
+    info.share = fields.text("share");
+  }
   for (const auto& [property, value] : fields.object("properties").items()) {
     if (!value.is_number_integer()) {
       fields.refuse("properties", "holds something that is not an integer");

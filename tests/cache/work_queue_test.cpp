@@ -175,7 +175,7 @@ TEST_CASE("work is given back, and withdrawn") {
   const AttachedWorker worker = attached(*at.coordinator);
   const std::int64_t first = at.publish(worker.id);
   must(at.coordinator->claim(worker, 0));
-  must(at.coordinator->give_back(first, worker.id, "stopped"));
+  must(at.coordinator->give_back(first, worker.id));
   CHECK(must(at.coordinator->results(at.assignment)).at(0).state == WorkState::kReturned);
   const std::int64_t second = at.publish(worker.id);
   must(at.coordinator->claim(worker, 0));

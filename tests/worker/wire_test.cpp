@@ -145,8 +145,10 @@ TEST_CASE("a device survives the wire") {
                   .properties = {{"memory", 1}},
                   .environment = {{"driver", "580"}},
                   .compile_overlaps = false};
+  sent.share = "mps:50";
   const DeviceInfo received = wire::device_from(wire::to_message(sent));
   CHECK(received.id == sent.id);
+  CHECK(received.share == sent.share);
   CHECK(received.architecture == sent.architecture);
   CHECK(received.properties == sent.properties);
   CHECK(received.environment == sent.environment);
