@@ -12,6 +12,7 @@
 #include <cxxopts.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -30,7 +31,7 @@ using nlohmann::json;
 struct Asked {
   std::string store, device, kernel, range, also;
   hone::DTypes dtypes;
-  std::int64_t generation = 0;
+  std::optional<std::int64_t> generation;  // the newest
   std::uint64_t problems = 0;
 };
 
@@ -106,7 +107,7 @@ int main(int argc, char** argv) {
       "kernel", "", cxxopts::value<std::string>()->default_value("softmax:f32"))(
       "range", "", cxxopts::value<std::string>()->default_value("rows=1..1024,cols=1..1024"))(
       "processes", "", cxxopts::value<int>()->default_value("16"))("problems", "", cxxopts::value<std::uint64_t>()->default_value("1000"))(
-      "also", "", cxxopts::value<std::string>()->default_value(""))("generation", "", cxxopts::value<std::int64_t>()->default_value("0"));
+      "also", "", cxxopts::value<std::string>()->default_value(""))("generation", "", cxxopts::value<std::int64_t>());
   const auto parsed = options.parse(argc, argv);
   const std::vector<std::string> kernel = split(parsed["kernel"].as<std::string>(), ':');
   const std::vector<std::string> devices = split(parsed["devices"].as<std::string>(), ',');
@@ -116,7 +117,9 @@ int main(int argc, char** argv) {
   asked.range = parsed["range"].as<std::string>();
   asked.also = parsed["also"].as<std::string>();
   asked.dtypes = hone::parse_dtypes(kernel.back()).value();
-  asked.generation = parsed["generation"].as<std::int64_t>();
+  if (parsed.count("generation") != 0) {
+    asked.generation = parsed["generation"].as<std::int64_t>();
+  }
   asked.problems = parsed["problems"].as<std::uint64_t>();
   std::vector<int> ends;
   for (int i = 0; i < parsed["processes"].as<int>(); ++i) {

@@ -42,10 +42,10 @@ def main():
                 sys.exit(f"hone {' '.join(arguments)}: {ended.stderr[-400:]}{ended.stdout[-400:]}")
             return json.loads(ended.stdout)
 
-        def ask(what, generation=0):
+        def ask(what, generation=None):
             ended = subprocess.run([options.choices, "--store", store, "--devices", options.devices, "--kernel", options.kernel, "--range",
-                                    options.range, "--processes", options.processes, "--problems", options.problems, "--also", options.tuned, "--generation",
-                                    str(generation)], capture_output=True, text=True)
+                                    options.range, "--processes", options.processes, "--problems", options.problems, "--also", options.tuned,
+                                    *([] if generation is None else ["--generation", str(generation)])], capture_output=True, text=True)
             answer = json.loads(ended.stdout)
             print(f"{what:46} {answer['different_answers']} different answers, {answer['answer'][:16]}, {answer['sources']}", flush=True)
             if ended.returncode != 0:

@@ -3,7 +3,7 @@
 
     bench/repeat_tunings.py [--hone build/bin/hone] [--device cuda:0] [--seeds 32] [--budget 2s] [--likely first] [--rounds 3] [--json FILE] [KERNEL:DTYPE:SHAPE...]
 
-The winners of a problem are timed in rounds, each of them once in a round, in an order that is shuffled anew; a winner's time is the median of
+With --device cuda:0,cuda:1 sessions use both, and winners are timed again on the first. The winners of a problem are timed in rounds, each of them once in a round, in an order that is shuffled anew; a winner's time is the median of
 its rounds. Prints, by problem: how many configurations there are and how many a session tried, how many different winners there were, how many
 sessions ended within 1 % of the best of all winners, the worst, how many configurations could not be told from a winner, and what was lost by
 whom: of a session's winner over the best of all, measuring lost its ratio to the best of all winners that this session has tried, and the search
@@ -21,7 +21,8 @@ PROBLEMS = ["softmax:bf16:rows=8192,cols=8192", "softmax:f32:rows=4096,cols=4096
 
 
 def hone(options, *arguments):
-    ended = subprocess.run([options.hone, *arguments, "--json", "--device", options.device], capture_output=True, text=True)
+    device = options.device if arguments[0] == "tune" else options.device.split(",")[0]
+    ended = subprocess.run([options.hone, *arguments, "--json", "--device", device], capture_output=True, text=True)
     if ended.returncode != 0:
         raise SystemExit(f"{' '.join(arguments)}: exit code {ended.returncode}: {ended.stderr.strip()}")
     return json.loads(ended.stdout)
@@ -68,7 +69,7 @@ def measure(options, problem):
     return {"problem": problem, "valid": reports[0]["space"]["valid"], "tried": statistics.median(r["trials"] for r in reports),
             "winners": len(times), "within": sum(ratio <= 1.01 for ratio in ratios), "sessions": len(ratios), "best_us": best,
             "median": statistics.median(ratios), "worst": ratios[-1], "tied": statistics.median(len(r["tied"]) for r in reports),
-            "ratios": ratios, "by_measuring": by_measuring, "by_search": by_search}
+            "ratios": ratios, "winners_us": [times[winner] for winner in winners], "by_measuring": by_measuring, "by_search": by_search}
 
 
 def median_and_worst(ratios):
