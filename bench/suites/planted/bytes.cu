@@ -20,7 +20,8 @@ REFERENCE(p.n) void bytes_reference(long i, const float* x, double* y, Problem p
 constexpr int kMorePercent = 0;  // of the time, for reads in vain
 constexpr bool kWrong = false;   // the middle element
 
-template <Config c> KERNEL void bytes(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) {
+template <Config c>
+KERNEL void bytes(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) {
   const long first = ((long)blockIdx.x * c.block + threadIdx.x) * 4;
   if (first >= p.n) return;
   Vector<float, 4> v = load<4>(x + first);

@@ -23,7 +23,8 @@ REFERENCE(p.n) void steps_reference(long i, const float* x, double* y, Problem p
 constexpr int kMorePercent = 0;  // of the steps, taken in vain
 constexpr bool kWrong = false;   // one step of one element
 
-template <Config c> KERNEL LAUNCH_BOUNDS(c.block) void steps(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) {
+template <Config c>
+KERNEL LAUNCH_BOUNDS(c.block) void steps(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) {
   const long i = (long)blockIdx.x * c.block + threadIdx.x;
   if (i >= p.n) return;
   float value = x[i], in_vain = x[i];
