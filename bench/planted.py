@@ -4,9 +4,10 @@
     python3 bench/planted.py --hone build/bin/hone --expected FOLDER --record 5    # on the first machine: the thresholds
     python3 bench/planted.py --hone build/bin/hone --expected FOLDER --quiet 50    # there, and on machines started later
 
-The suite is bench/suites/planted.toml, copied to a temporary folder; FOLDER takes the place of bench/suites/planted.expected and is written by --record
-alone. The planted runs come first: one in which both kernels do 5 % more work (--more), one in which both compute one element wrongly. Then
-come the quiet runs, as many as fit into --limit. Prints a table in Markdown. Exit code 1: a fault was not caught, or a quiet run was alarmed.
+The suite is bench/suites/planted.toml, copied to a temporary folder; FOLDER takes the place of bench/suites/planted.expected and is written by
+--record alone. The planted runs come first: one in which both kernels do more work (--more; the column `change` says what it costs), one in which
+both compute one element wrongly. Then come the quiet runs, as many as begin within --limit; an alarm of theirs is printed as it comes.
+Prints a table in Markdown. Exit code 1: a fault was not caught, or a quiet run was alarmed.
 """
 
 import argparse
@@ -53,12 +54,14 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--expected", type=pathlib.Path, default=SUITES / "planted.expected")
     parser.add_argument("--record", type=int, default=0, metavar="RUNS", help="to record before anything else")
-    parser.add_argument("--more", type=int, default=5, metavar="PERCENT", help="of work that are planted")
+    parser.add_argument("--more", type=int, default=5, metavar="PERCENT", help="of the steps; of the bytes 1.6 times as many")
     parser.add_argument("--quiet", type=int, default=0, metavar="RUNS", help="without a fault")
     parser.add_argument("--limit", type=float, default=3600, metavar="SECONDS", help="after which no quiet run begins")
     given = parser.parse_args()
     given.hone = given.hone.resolve()
-    begin, missed, alarms, quiet = time.monotonic(), [], [], 0
+    if not given.hone.is_file():
+        sys.exit(f"{given.hone} is not there: --hone names the command")
+    begin, missed, alarms, quiet = time.monotonic(), [], 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         shutil.copy(SUITES / "planted.toml", folder)
@@ -70,18 +73,21 @@ def main():
         if given.record:
             shutil.copytree(folder / "planted.expected", given.expected, dirs_exist_ok=True)
         print("| planted | case | verdict | change | allowed |\n| --- | --- | --- | --- | --- |")
-        for what, fault, verdict in ((f"{given.more} % more work", {"kMorePercent": str(given.more)}, "slower"), ("a wrong element", {"kWrong": "true"}, "wrong")):
+        planted = ((f"more work ({given.more})", {"kMorePercent": str(given.more)}, "slower"), ("a wrong element", {"kWrong": "true"}, "wrong"))
+        for what, fault, verdict in planted:
             report = bench(given, folder, fault)
             for case in report["cases"]:
-                print(row(what, case))
+                print(row(what, case), flush=True)
                 missed += [case["name"]] if case["verdict"] != verdict else []
         while quiet < given.quiet and time.monotonic() - begin < given.limit:
             quiet += 1
             report = bench(given, folder, {})
-            alarms += [row("nothing", case) for case in report["cases"]] if report["alarm"] else []
-    print(*alarms, sep="\n")
-    known = "thresholds of this machine" if not report["one_other_machine"] else "thresholds of another machine"
-    print(f"\n{report['product']}, {known}: {len(alarms) // len(report['cases'])} of {quiet} quiet runs were alarmed; not caught: {', '.join(missed) or 'nothing'}. {time.monotonic() - begin:.0f} s")
+            if report["alarm"]:
+                alarms += 1
+                print(*(row("nothing", case) for case in report["cases"]), sep="\n", flush=True)
+    whose = "another" if report["one_other_machine"] else "this"
+    print(f"\n{report['product']}, thresholds of {whose} machine: {alarms} of {quiet} quiet runs were alarmed; "
+          f"not caught: {', '.join(missed) or 'nothing'}. {time.monotonic() - begin:.0f} s")
     sys.exit(1 if missed or alarms else 0)
 
 

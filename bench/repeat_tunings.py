@@ -3,9 +3,9 @@
 
     bench/repeat_tunings.py [--hone build/bin/hone] [--device cuda:0] [--seeds 32] [--budget 2s] [--likely first] [--rounds 3] [--json FILE] [KERNEL:DTYPE:SHAPE...]
 
-With --device cuda:0,cuda:1 sessions use both, and winners are timed again on the first. The winners of a problem are timed in rounds, each of them once in a round, in an order that is shuffled anew; a winner's time is the median of
-its rounds. Prints, by problem: how many configurations there are and how many a session tried, how many different winners there were, how many
-sessions ended within 1 % of the best of all winners, the worst, how many configurations could not be told from a winner, and what was lost by
+The winners of a problem are timed in rounds, each of them once in a round, in an order that is shuffled anew; a winner's time is the median of
+its rounds. Of several devices, sessions use all and this the first. Prints, by problem: how many configurations there are and how many a
+session tried, how many different winners there were, how many sessions ended within 1 % of the best of all winners, the worst, how many configurations could not be told from a winner, and what was lost by
 whom: of a session's winner over the best of all, measuring lost its ratio to the best of all winners that this session has tried, and the search
 lost the rest (medians, and the worst).
 """
