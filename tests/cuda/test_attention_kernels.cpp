@@ -116,6 +116,39 @@ TEST_CASE("decoding by warps takes caches of other types than that of the querie
   check_registers("decode_mma", {}, large("sm_90a", 90), {""}, {{"T", DType::kF16}, {"KV", DType::kBF16}});
 }
 
+TEST_CASE("no asynchronous copy has a cache policy beside a uniform address, which the assembler gets wrong") {
+  const DeviceInfo hopper = large("sm_90a", 90);
+  const auto compiler = cuda_plugin().compiler(hopper);
+  if (!compiler) {
+    hone::tests::skip("nvrtc", compiler.error().message);
+    return;
+  }
+  const DTypes narrow{{"T", DType::kBF16}, {"KV", DType::kE4M3}};
+  const auto copies_beside_uniform = [&](const char* kernel, const DTypes& dtypes, const char* given) {
+    const KernelSpec& spec = **find_builtin_kernel(kernel);
+    const Problem problem = attention_problem(spec, {}, dtypes);
+    const auto compiled =
+        compile(**compiler, spec, {parse_configuration(spec.parameters, given).value()}, problem.dtype, problem.shape);
+    REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
+    const auto& code = compiled[0]->artifact->bytes;
+    int count = 0;
+    for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {  // instructions have 16 bytes; the opcode and its form are the lowest 12 bits
+      count += std::to_integer<int>(code[at]) == 0xae && (std::to_integer<int>(code[at + 1]) & 0x0f) == 0x0d ? 1 : 0;
+    }
+    return count;
+  };
+  for (const char* const given : {"warps=8,wm=32,bn=16,stages=1,held=true,raster=16,lazy=8,by_fma=2", "warps=4,bn=16,stages=2", "warps=8,bn=16,stages=3"}) {
+    CAPTURE(given);
+    CHECK(copies_beside_uniform("attention_mma", DType::kBF16, given) == 0);
+  }
+  for (const char* const once : {"false", "true"}) {
+    for (const char* const given : {"warps=2,wm=16,bn=64,stages=4,split=2", "warps=1,wm=16,bn=32,stages=8,split=4,held=true"}) {
+      CAPTURE(given);
+      CHECK(copies_beside_uniform("decode_mma", narrow, (std::string(given) + ",once=" + once).c_str()) == 0);
+    }
+  }
+}
+
 TEST_CASE("decoding over a latent cache compiles for each family since Ampere") {
   check_registers("decode_latent", {}, large("sm_80", 80), {"warps=4,bn=32"});
   check_registers("decode_latent", {{"heads", 128}}, large("sm_90a", 90), {"", "wm=32", "wm=64,split=2"});
