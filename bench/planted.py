@@ -54,7 +54,7 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--expected", type=pathlib.Path, default=SUITES / "planted.expected")
     parser.add_argument("--record", type=int, default=0, metavar="RUNS", help="to record before anything else")
-    parser.add_argument("--more", type=int, default=5, metavar="PERCENT", help="of the steps; of the bytes 1.6 times as many")
+    parser.add_argument("--more", type=int, default=5, metavar="PERCENT", help="of the time, about, as it was on an H100")
     parser.add_argument("--quiet", type=int, default=0, metavar="RUNS", help="without a fault")
     parser.add_argument("--limit", type=float, default=3600, metavar="SECONDS", help="after which no quiet run begins")
     given = parser.parse_args()

@@ -100,10 +100,8 @@ std::string run_text(const TuneRequest& request, const Trial& trial, const std::
                        duration(trial.measurement.ci95_low_us), duration(trial.measurement.ci95_high_us),
                        trial.measurement.samples_us.size(), trial.measurement.by_graph ? "a graph of calls" : "one call");
   if (const std::optional<Figure>& energy = trial.measurement.energy_j) {
-    constexpr double kMicro = 1e6;
-    const auto shown = [](double joules) { return objective_text({Objective::Kind::kEnergy}, kMicro * joules); };
-    lines += fmt::format("energy         {} a run (95 %: {} to {}), {:.1f} W\n", shown(energy->value), shown(energy->low),
-                         shown(energy->high), kMicro * energy->value / trial.measurement.median_us);
+    const auto shown = [](double joules) { return objective_text({Objective::Kind::kEnergy}, 1e6 * joules); };
+    lines += fmt::format("energy         {} a run (95 %: {} to {})\n", shown(energy->value), shown(energy->low), shown(energy->high));
   }
   if (const std::optional<Figure> reached = request.measure.objective.of(trial.measurement);
       reached && request.measure.objective.kind == Objective::Kind::kPercentile) {

@@ -270,9 +270,9 @@ Result<std::optional<Measurement>> Bench::look(const LoadedKernel& kernel, const
 }
 
 Result<Timing> Bench::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                           std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn, std::optional<double> rival) {
+                           const std::optional<Incumbent>& incumbent, Readings& readings, const OnTurn& on_turn) {
   impl_->on_turn_ = on_turn;
-  Result<Timing> timed = impl_->time(kernel, configuration, settings, incumbent_us, rival, readings);
+  Result<Timing> timed = impl_->time(kernel, configuration, settings, incumbent, readings);
   impl_->on_turn_ = nullptr;
   return timed;
 }

@@ -101,7 +101,7 @@ struct Bench::Impl {
   Result<std::optional<Measurement>> look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                                           double limit_us);
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                      std::optional<double> incumbent_us, std::optional<double> rival, Readings& readings);
+                      const std::optional<Incumbent>& incumbent, Readings& readings);
   Result<Validation> repeat(const LoadedKernel& kernel, const Configuration& configuration, int launches, double seconds);
   Result<Counters> count(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings);
 
@@ -254,11 +254,6 @@ struct Bench::Impl {
   Result<Validation> check_timed(const Subject& subject, bool lost);
 
   // energy.cpp
-  /// Runs that follow one another between two steps of the energy counter.
-  struct EnergyWindow {
-    double joules = 0.0;      ///< of one run, in the mean
-    double resolution = 0.0;  ///< the counter's, as a share of what it counted
-  };
   /// The windows of one subject so far.
   struct EnergyWindows {
     std::vector<double> joules;
@@ -267,9 +262,12 @@ struct Bench::Impl {
     [[nodiscard]] bool enough(const MeasureSettings& settings) const;
   };
   Result<void> run_back_to_back(const Subject& subject, std::uint64_t runs);
-  Result<void> add_energy_window(Subject& subject, double seconds, EnergyWindows& windows);
+  /// Up to `count` windows, one after the other, while `goes_on` says so.
+  Result<void> add_energy_windows(Subject& subject, double seconds, std::size_t count, EnergyWindows& windows,
+                                  const std::function<bool()>& goes_on = nullptr);
   /// Adds the energy to a measurement. False: it lost its race by it.
-  Result<bool> measure_energy(Subject& subject, const MeasureSettings& settings, std::optional<double> rival, Measurement& measurement);
+  Result<bool> measure_energy(Subject& subject, const MeasureSettings& settings, const std::optional<Incumbent>& incumbent,
+                              Measurement& measurement);
   /// Of each finalist that was right so far, a window in turn.
   Result<void> measure_energies(std::vector<Subject>& subjects, const MeasureSettings& settings, std::vector<Timing>& timed);
 

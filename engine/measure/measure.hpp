@@ -35,6 +35,13 @@ inline constexpr double kFinalistMargin = 1.03;
 /// So much longer, in microseconds, a launch alone may take than the same kernel among many in a graph.
 inline constexpr double kAloneUs = 10.0;
 
+/// What candidates race against: the best right configuration so far.
+struct Incumbent {
+  double time_us = 0.0;         ///< the median of its time
+  double value = 0.0;           ///< what it reaches of the objective; of time, the same
+  double time_allowance = 1.0;  ///< so many times as long may take who could still be ahead by the objective
+};
+
 struct MeasureSettings {
   int warmup_runs = 2;
   int race_samples = 5;       ///< after this many samples a clearly slower configuration is dropped
@@ -133,11 +140,10 @@ class Bench {
   Result<std::optional<Measurement>> look(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
                                           double limit_us);
 
-  /// Times it, and measures its energy if the objective needs that; `incumbent_us` enables racing, and `rival`, the incumbent's objective,
-  /// racing by energy. Errors: those of Device::energy; kUnavailable, the energy counter stands still.
+  /// Times it, and measures its energy if the objective needs that; an incumbent enables racing, by time and then by the objective.
+  /// Errors: those of Device::energy; kUnavailable, the energy counter stands still.
   Result<Timing> time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                      std::optional<double> incumbent_us, Readings& readings, const OnTurn& on_turn = nullptr,
-                      std::optional<double> rival = std::nullopt);
+                      const std::optional<Incumbent>& incumbent, Readings& readings, const OnTurn& on_turn = nullptr);
 
   /// Launches it `launches` times, or as often as `seconds` allow (at least 3 times), and checks each result. A defect that shows in
   /// one launch of k is detected with probability 1 - (1 - 1/k)^launches.

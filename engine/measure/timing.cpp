@@ -179,17 +179,17 @@ Result<std::optional<Measurement>> Bench::Impl::look(const LoadedKernel& kernel,
 }
 
 Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration& configuration, const MeasureSettings& settings,
-                                 std::optional<double> incumbent_us, std::optional<double> rival, Readings& readings) {
+                                 const std::optional<Incumbent>& incumbent, Readings& readings) {
   HONE_ASSIGN(Subject timed, ready_subject(kernel, configuration));
   constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-  const double limit_us = incumbent_us ? *incumbent_us * settings.race_margin * settings.objective.time_allowance() : kUnlimited;
+  const double limit_us = incumbent ? incumbent->time_us * settings.race_margin * incumbent->time_allowance : kUnlimited;
   const Clock::time_point warming = Clock::now();
   HONE_TRY(warm_up(timed, settings.warmup_runs, settings.flush_cache));
   // The incumbent of a short kernel was timed in a graph, and a warm-up run is not.
   const double alone_us = limit_us < settings.graph_below_us * settings.race_margin && has_graphs_ ? kAloneUs : 0.0;
   const bool hopeless = timed.warmup_us < kUnlimited && timed.warmup_us > kHopeless * limit_us + alone_us;
   if (!hopeless) {
-    HONE_TRY(select_timing_method(timed, settings, incumbent_us.value_or(kUnlimited)));
+    HONE_TRY(select_timing_method(timed, settings, incumbent ? incumbent->time_us : kUnlimited));
   }
   readings = device_.readings();
   Samples samples(1);
@@ -215,7 +215,7 @@ Result<Timing> Bench::Impl::time(const LoadedKernel& kernel, const Configuration
   timing.measurement = summarize(std::move(samples[0]));
   timing.measurement.by_graph = timed.graph != nullptr;
   if (settings.objective.needs_energy() && !lost && timed.unmended == 0) {
-    HONE_ASSIGN(const bool in_race, measure_energy(timed, settings, rival, timing.measurement));
+    HONE_ASSIGN(const bool in_race, measure_energy(timed, settings, incumbent, timing.measurement));
     lost = !in_race;
   }
   timing.measurement.raced_out = lost;

@@ -27,12 +27,6 @@ struct Beside {
   std::int64_t session = 0;  ///< in the store, that the evaluator is for
 };
 
-/// The best right configuration so far: what it reaches of the objective, and the median of its time where that is another thing, else the
-/// same.
-struct Incumbent {
-  double value = 0.0, time_us = 0.0;
-};
-
 class Evaluator {
  public:
   virtual ~Evaluator() = default;

@@ -361,8 +361,9 @@ void LiveEvaluator::run_trial(DeviceLane& lane, std::deque<ReadyTrial>::iterator
   wire::Message message = trial_message(lane.current);
   message["first"] = lane.current.proposal.position == *first_;
   if (incumbent_) {
-    message["incumbent"] = incumbent_->time_us / controls_.factor(lane.place);
-    message["rival"] = incumbent_->value / controls_.factor(lane.place);
+    const double factor = controls_.factor(lane.place);
+    message["incumbent"] = wire::to_message(Incumbent{
+        .time_us = incumbent_->time_us / factor, .value = incumbent_->value / factor, .time_allowance = incumbent_->time_allowance});
     message["look"] = trials_done_ >= kLooksAfter;
   }
   first_trial_ = first_trial_.value_or(lane.began);

@@ -1,5 +1,7 @@
 #include "engine/tune/transfer.hpp"
 
+#include <algorithm>
+
 namespace hone {
 namespace {
 
@@ -34,6 +36,32 @@ Result<std::vector<Prior>> priors(const KernelSpec& spec, const SearchSpace& spa
     known.push_back(prior_of(history, space));
   }
   return known;
+}
+
+Result<std::vector<Configuration>> fastest_known(const RecordKey& key, const KernelSpec& spec, Store& store, std::size_t most) {
+  std::vector<Configuration> fastest;
+  RecordKey by_time = key;
+  by_time.purpose.objective = name(Objective{});
+  HONE_ASSIGN(const std::optional<Record> record, store.find_record(by_time, spec.parameters));
+  if (record) {
+    fastest.push_back(record->configuration);
+  }
+  HONE_ASSIGN(const std::vector<History> histories, store.histories(spec.name, spec.parameters, 0, kMostTrials));
+  std::vector<const Trial*> right;
+  for (const History& history : histories) {
+    for (const Trial& trial : history.trials) {
+      if (history.product == key.device.product && history.problem == key.problem && trial.outcome == Outcome::kOk) {
+        right.push_back(&trial);
+      }
+    }
+  }
+  std::ranges::sort(right, {}, [](const Trial* trial) { return trial->measurement.median_us; });
+  for (const Trial* const trial : right) {
+    if (fastest.size() < most && std::ranges::find(fastest, trial->configuration) == fastest.end()) {
+      fastest.push_back(trial->configuration);
+    }
+  }
+  return fastest;
 }
 
 }  // namespace hone

@@ -17,7 +17,7 @@ Message MeasuringWorker::survey(const Message& request) {
   }
   const double seconds = request.at("seconds");
   const Stopwatch watch;
-  std::optional<double> incumbent_us;
+  std::optional<Incumbent> incumbent;
   Message results = Message::array();
   bool fatal = false;
   for (const Message& candidate : request.at("candidates")) {
@@ -26,10 +26,11 @@ Message MeasuringWorker::survey(const Message& request) {
     }
     channel_.charge(results.size());
     TrialReply reply;
-    survey_one(candidate, incumbent_us, reply);
+    survey_one(candidate, incumbent, reply);
     const Measurement& measured = reply.trial.measurement;
     if (reply.trial.outcome == Outcome::kOk && !measured.raced_out) {
-      incumbent_us = std::min(measured.median_us, incumbent_us.value_or(measured.median_us));
+      const double best_us = std::min(measured.median_us, incumbent ? incumbent->time_us : measured.median_us);
+      incumbent = Incumbent{.time_us = best_us, .value = best_us};
     }
     fatal = reply.fatal;
     results.push_back(wire::to_message(reply.trial));
@@ -55,7 +56,7 @@ Result<void> MeasuringWorker::move_to(const Message& request) {
   return {};
 }
 
-void MeasuringWorker::survey_one(const Message& candidate, std::optional<double> incumbent_us, TrialReply& reply) {
+void MeasuringWorker::survey_one(const Message& candidate, const std::optional<Incumbent>& incumbent, TrialReply& reply) {
   const Configuration configuration = configuration_from(candidate);
   const Compiled compiled = wire::compiled_from(candidate.at("compiled"));
   stage_ = "validating";
@@ -65,11 +66,11 @@ void MeasuringWorker::survey_one(const Message& candidate, std::optional<double>
     return;
   }
   const Stopwatch watch;
-  const bool stays = !incumbent_us || look(configuration, *kernel, *incumbent_us, reply);
+  const bool stays = !incumbent || look(configuration, *kernel, *incumbent, reply);
   const bool right = stays && check(*bench_, configuration, *kernel, input_seed_, "", reply, Runs::kOne);
   reply.trial.seconds.validate = watch.seconds();
   if (right) {
-    time(configuration, *kernel, incumbent_us, std::nullopt, reply);
+    time(configuration, *kernel, incumbent, reply);
   }
   audit(reply);
   if (!has_time(reply.trial.outcome)) {

@@ -160,12 +160,12 @@ std::unique_ptr<LoadedKernel> MeasuringWorker::prepare(const Compiled& compiled,
 }
 
 /// What is far behind costs a launch or two, not a validation: most candidates of a wide space. False if it is, or if it failed.
-bool MeasuringWorker::look(const Configuration& configuration, const LoadedKernel& kernel, double incumbent_us, TrialReply& reply) {
+bool MeasuringWorker::look(const Configuration& configuration, const LoadedKernel& kernel, const Incumbent& incumbent, TrialReply& reply) {
   constexpr double kFarBehind = 1.5;  // more than one cold run and another differ by
   constexpr double kHostUs = 20e3;    // that a host with other work may take longer, twice in a row
   constexpr double kCrawl = 10.0;     // times the limit that it is waited for
   const double limit_us =
-      kFarBehind * settings_.objective.time_allowance() * incumbent_us + (device_->info().compile_overlaps ? kAloneUs : kHostUs);
+      kFarBehind * incumbent.time_allowance * incumbent.time_us + (device_->info().compile_overlaps ? kAloneUs : kHostUs);
   lock_.acquire(channel_);
   channel_.report({.name = "having a first look", .expected = kCrawl * limit_us * 1e-6});
   const Stopwatch watch;
@@ -179,20 +179,20 @@ bool MeasuringWorker::look(const Configuration& configuration, const LoadedKerne
   if (*seen) {
     reply.trial.measurement = **std::move(seen);
     reply.trial.outcome = Outcome::kTooSlow;
-    reply.trial.detail =
-        fmt::format("{:.1f} times as long as the fastest so far, in its first cold runs", reply.trial.measurement.median_us / incumbent_us);
+    reply.trial.detail = fmt::format("{:.1f} times as long as the fastest so far, in its first cold runs",
+                                     reply.trial.measurement.median_us / incumbent.time_us);
   }
   return !reply.trial.measurement.raced_out;
 }
 
-bool MeasuringWorker::time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us,
-                           std::optional<double> rival, TrialReply& reply) {
+bool MeasuringWorker::time(const Configuration& configuration, const LoadedKernel& kernel, const std::optional<Incumbent>& incumbent,
+                           TrialReply& reply) {
   lock_.acquire(channel_);
   stage_ = "warming up";
   channel_.stage(stage_);
   const OnTurn on_turn = [this](std::size_t, double seconds) { channel_.piece({.name = "timing"}, seconds); };
   const Stopwatch watch;
-  Result<Timing> timed = bench_->time(kernel, configuration, settings_, incumbent_us, reply.trial.readings, on_turn, rival);
+  Result<Timing> timed = bench_->time(kernel, configuration, settings_, incumbent, reply.trial.readings, on_turn);
   lock_.release();
   reply.trial.seconds.time += watch.seconds();
   if (!timed) {
@@ -249,15 +249,15 @@ void MeasuringWorker::run_trial(const Message& request, TrialReply& reply) {
     reply.blameless = true;
     return;
   }
-  const auto incumbent = request.contains("incumbent") ? std::optional<double>(request.at("incumbent").get<double>()) : std::nullopt;
-  const auto rival = request.contains("rival") ? std::optional<double>(request.at("rival").get<double>()) : incumbent;
+  const auto incumbent =
+      request.contains("incumbent") ? std::optional<Incumbent>(wire::incumbent_from(request.at("incumbent"))) : std::nullopt;
   const bool stays = !request.value("look", false) || look(configuration, *kernel, *incumbent, reply);
-  if (stays && validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, rival, reply)) {
+  if (stays && validate(compiled, configuration, *kernel, reply) && time(configuration, *kernel, incumbent, reply)) {
     // What is not close to the best comes to a final round only when that has dropped others, and is asked for all of this there.
     const Measurement& measured = reply.trial.measurement;
     const std::optional<Figure> reached = settings_.objective.of(measured);
-    const bool leads = !rival || (reached && reached->value < *rival);
-    const bool is_close = leads || (!measured.raced_out && reached && reached->value <= *rival * kFinalistMargin);
+    const bool leads = !incumbent || (reached && reached->value < incumbent->value);
+    const bool is_close = leads || (!measured.raced_out && reached && reached->value <= incumbent->value * kFinalistMargin);
     constexpr int kLaunches = 32;  // each timed run has been looked at, too
     constexpr double kSeconds = 0.02;
     stage_ = "validating what could win";

@@ -74,9 +74,8 @@ class MeasuringWorker {
 
   // measuring_worker.cpp
   void say(const std::string& stage, std::optional<double> within = std::nullopt);
-  bool look(const Configuration& configuration, const LoadedKernel& kernel, double incumbent_us, TrialReply& reply);
-  bool time(const Configuration& configuration, const LoadedKernel& kernel, std::optional<double> incumbent_us, std::optional<double> rival,
-            TrialReply& reply);
+  bool look(const Configuration& configuration, const LoadedKernel& kernel, const Incumbent& incumbent, TrialReply& reply);
+  bool time(const Configuration& configuration, const LoadedKernel& kernel, const std::optional<Incumbent>& incumbent, TrialReply& reply);
   /// What a trial left damaged is charged to it, and mended.
   void audit(TrialReply& reply);
   void run_trial(const wire::Message& request, TrialReply& reply);
@@ -96,7 +95,7 @@ class MeasuringWorker {
   Result<std::size_t> each_contender(std::vector<Contender>& contenders, const std::function<bool(Contender&)>& check);
   // measuring_survey.cpp
   Result<void> move_to(const wire::Message& request);
-  void survey_one(const wire::Message& candidate, std::optional<double> incumbent_us, TrialReply& reply);
+  void survey_one(const wire::Message& candidate, const std::optional<Incumbent>& incumbent, TrialReply& reply);
 
   // measuring_finals.cpp
   /// False if the round broke off: one of the trials then says at whom.

@@ -126,6 +126,12 @@ void visit(Either<MeasureSettings> auto& of, auto&& field) {
   field("given_digest", of.given.digest);
 }
 
+void visit(Either<Incumbent> auto& of, auto&& field) {
+  field("time", of.time_us, kInfinity);
+  field("value", of.value, kInfinity);
+  field("allowance", of.time_allowance, kInfinity);
+}
+
 void visit(Either<Figure> auto& of, auto&& field) {
   field("value", of.value);
   field("low", of.low);
@@ -284,6 +290,9 @@ Message to_message(const MeasureSettings& settings) {
   message["objective"] = name(settings.objective);
   return message;
 }
+
+Message to_message(const Incumbent& incumbent) { return written(incumbent); }
+Result<Incumbent> read_incumbent(const Message& message) { return read<Incumbent>(message); }
 
 Result<MeasureSettings> read_settings(const Message& message) {
   HONE_ASSIGN(MeasureSettings settings, read<MeasureSettings>(message));

@@ -36,7 +36,9 @@ Message to_message(const Error& error);
 Result<void> read_error(const Message& message, Error& error);
 
 Message to_message(const MeasureSettings& settings);
+Message to_message(const Incumbent& incumbent);
 Result<MeasureSettings> read_settings(const Message& message);
+Result<Incumbent> read_incumbent(const Message& message);
 
 /// All of a trial but its configuration and position, which the tuner knows.
 Message to_message(const Trial& trial);
@@ -49,6 +51,7 @@ Result<Counters> read_counters(const Message& message);
 inline DeviceInfo device_from(const Message& message) { return read_device(message).value(); }
 inline Problem problem_from(const Message& message) { return read_problem(message).value(); }
 inline Compiled compiled_from(const Message& message) { return read_compiled(message).value(); }
+inline Incumbent incumbent_from(const Message& message) { return read_incumbent(message).value(); }
 inline MeasureSettings settings_from(const Message& message) { return read_settings(message).value(); }
 
 }  // namespace hone::wire

@@ -54,7 +54,7 @@ struct Warp {
   /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
   HONE_DEVICE void start(const KV* k, const KV* v, unsigned to, long page, int key, int end) const {
     if constexpr (c.once) to = __shfl_sync(~0u, to, lane_of_warp());  // not uniform any more: see copy_async
-    constexpr int kLines = 32 / kWordsOfKey;  // of one access of the warp
+    constexpr int kLines = 32 / kWordsOfKey;                          // of one access of the warp
     const int lane = lane_of_warp(), word = lane % kWordsOfKey, line = lane / kWordsOfKey;
     const long stride = p.heads * kHead;
     long from = (page * p.page + key % p.page + line) * stride + head * kHead + word * (16 / (int)sizeof(KV));

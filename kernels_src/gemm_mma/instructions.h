@@ -3,8 +3,8 @@
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// Starts copying `count` elements to shared memory, zeros unless `inside`. What is read `once` need not stay in L2. Only then there is a
-/// cache policy: where the shared address is a sum of a register and a uniform one, CUDA 13.0's assembler puts a policy of no meaning beside
-/// it, on which an H100 ends with an illegal instruction.
+/// cache policy: where the shared address is a sum of a register and a uniform one, CUDA 13.0's assembler puts a policy of no meaning
+/// beside it, on which an H100 ends with an illegal instruction.
 template <int count, bool once> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
   const int bytes = inside ? count * 2 : 0;
   if constexpr (count < 8) {

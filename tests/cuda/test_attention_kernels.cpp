@@ -127,17 +127,18 @@ TEST_CASE("no asynchronous copy has a cache policy beside a uniform address, whi
   const auto copies_beside_uniform = [&](const char* kernel, const DTypes& dtypes, const char* given) {
     const KernelSpec& spec = **find_builtin_kernel(kernel);
     const Problem problem = attention_problem(spec, {}, dtypes);
-    const auto compiled =
-        compile(**compiler, spec, {parse_configuration(spec.parameters, given).value()}, problem.dtype, problem.shape);
+    const auto compiled = compile(**compiler, spec, {parse_configuration(spec.parameters, given).value()}, problem.dtype, problem.shape);
     REQUIRE_MESSAGE(compiled[0].ok(), compiled[0].error().message);
     const auto& code = compiled[0]->artifact->bytes;
     int count = 0;
-    for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {  // instructions have 16 bytes; the opcode and its form are the lowest 12 bits
+    for (std::size_t at = 0; at + 16 <= code.size(); at += 16) {
+      // Instructions have 16 bytes; the opcode and its form are the lowest 12 bits.
       count += std::to_integer<int>(code[at]) == 0xae && (std::to_integer<int>(code[at + 1]) & 0x0f) == 0x0d ? 1 : 0;
     }
     return count;
   };
-  for (const char* const given : {"warps=8,wm=32,bn=16,stages=1,held=true,raster=16,lazy=8,by_fma=2", "warps=4,bn=16,stages=2", "warps=8,bn=16,stages=3"}) {
+  for (const char* const given :
+       {"warps=8,wm=32,bn=16,stages=1,held=true,raster=16,lazy=8,by_fma=2", "warps=4,bn=16,stages=2", "warps=8,bn=16,stages=3"}) {
     CAPTURE(given);
     CHECK(copies_beside_uniform("attention_mma", DType::kBF16, given) == 0);
   }

@@ -89,19 +89,34 @@ TEST_CASE("a window is long enough for a counter that counts in coarse steps") {
 TEST_CASE("who draws clearly more than the incumbent is dropped after one window") {
   Metered of;
   const FakeKernel kernel = drawing(of.meter, 100.0, 500.0);
-  const Measurement lost = of.track.time(kernel, 100.0, 1e6 * 0.04);
+  const Measurement lost = of.track.time(kernel, Incumbent{100.0, 1e6 * 0.04});
   CHECK(lost.raced_out);
   REQUIRE(lost.energy_j);
   CHECK(of.meter.seconds < 2 * 0.2);
   Metered closer;
-  CHECK_FALSE(closer.track.time(drawing(closer.meter, 100.0, 500.0), 100.0, 1e6 * 0.049).raced_out);
+  CHECK_FALSE(closer.track.time(drawing(closer.meter, 100.0, 500.0), Incumbent{100.0, 1e6 * 0.0499}).raced_out);
 }
 
-TEST_CASE("a slower configuration may still win by its energy, and one that takes three times as long may not") {
+TEST_CASE("who draws a little more than the incumbent in every window is dropped after a few") {
   Metered of;
-  CHECK_FALSE(of.track.time(drawing(of.meter, 200.0, 200.0), 100.0, 1e6 * 0.05).raced_out);
+  CHECK(of.track.time(drawing(of.meter, 100.0, 500.0), Incumbent{100.0, 1e6 * 0.0485}).raced_out);
+  CHECK(of.meter.seconds > 2 * 0.1);
+  CHECK(of.meter.seconds < 6 * 0.1);
+}
+
+TEST_CASE("windows follow one another without a pause") {
+  Metered of;
+  of.track.time(drawing(of.meter, 100.0, 500.0));
+  CHECK(of.meter.seconds > 6 * 0.1);
+  CHECK(of.meter.seconds < 7 * 0.1 + 2 * kUpdateSeconds);
+}
+
+TEST_CASE("a slower configuration may still win by its energy, but for one that takes longer than it is allowed") {
+  const Incumbent incumbent{.time_us = 100.0, .value = 1e6 * 0.05, .time_allowance = 3.0};
+  Metered of;
+  CHECK_FALSE(of.track.time(drawing(of.meter, 200.0, 200.0), incumbent).raced_out);
   Metered slow;
-  const Measurement lost = slow.track.time(drawing(slow.meter, 400.0, 100.0), 100.0, 1e6 * 0.05);
+  const Measurement lost = slow.track.time(drawing(slow.meter, 400.0, 100.0), incumbent);
   CHECK(lost.raced_out);
   CHECK_FALSE(lost.energy_j);
 }

@@ -19,9 +19,9 @@ struct Track {
     device.reference = [](const Call&) {};
     bench = std::move(Bench::create(device, spec, Problem{DType::kF32, {{"n", 100}}}, Compiled{})).value();
   }
-  Measurement time(const FakeKernel& kernel, std::optional<double> incumbent_us = std::nullopt,
-                   std::optional<double> rival = std::nullopt) {
-    Timing timing = *bench->time(kernel, kConfiguration, settings, incumbent_us, readings, nullptr, rival);
+  Measurement time(const FakeKernel& kernel, double incumbent_us) { return time(kernel, Incumbent{incumbent_us, incumbent_us}); }
+  Measurement time(const FakeKernel& kernel, const std::optional<Incumbent>& incumbent = std::nullopt) {
+    Timing timing = *bench->time(kernel, kConfiguration, settings, incumbent, readings);
     validation = timing.validation;
     return timing.measurement;
   }

@@ -163,6 +163,10 @@ TEST_CASE("settings and stages survive the wire") {
   settings.energy_window_seconds = 0.25;
   CHECK(wire::settings_from(wire::to_message(settings)).objective == settings.objective);
   CHECK(wire::settings_from(wire::to_message(settings)).energy_window_seconds == 0.25);
+  const Incumbent incumbent = wire::incumbent_from(wire::to_message(Incumbent{.time_us = 2.0, .value = 5.0, .time_allowance = 1.5}));
+  CHECK(incumbent.time_us == 2.0);
+  CHECK(incumbent.value == 5.0);
+  CHECK(incumbent.time_allowance == 1.5);
   wire::Message unknown = wire::to_message(settings);
   unknown["objective"] = "beauty";
   CHECK_FALSE(wire::read_settings(unknown).ok());

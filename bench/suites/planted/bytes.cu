@@ -17,7 +17,7 @@ constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 8.0 * p.n}
 
 REFERENCE(p.n) void bytes_reference(long i, const float* x, double* y, Problem p) { y[i] = 2.0 * x[i]; }
 
-constexpr int kMorePercent = 0;  // of the bytes, times 1.6, read in vain
+constexpr int kMorePercent = 0;  // of its time, about, spent on reading in vain
 constexpr bool kWrong = false;   // the middle element
 
 template <Config c>
@@ -26,8 +26,8 @@ KERNEL void bytes(IN(p.n) const float* x, OUT(p.n) float* y, Problem p) {
   if (first >= p.n) return;
   Vector<float, 4> v = load<4>(x + first);
   float in_vain = 0.0f;
-  // Reads cost less than what is read and written: on an H100, 5 % more bytes took 3.2 % longer, these 8 % take 6.1 %.
-  if (first < p.n / 100 * kMorePercent * 16 / 5) {
+  // Reads cost less than what is read and written: on an H100, 5 % more bytes took 3.2 % longer, 8 % took 6.1 %. These are 7 % for 5.
+  if (first < p.n / 100 * kMorePercent * 14 / 5) {
     const Vector<float, 4> far = load<4>(x + (p.n - 4 - first));
     for (int e = 0; e < 4; ++e) in_vain += 0.0f * far[e];
   }

@@ -20,7 +20,7 @@ REFERENCE(p.n) void steps_reference(long i, const float* x, double* y, Problem p
   y[i] = value;
 }
 
-constexpr int kMorePercent = 0;  // of the steps, taken in vain
+constexpr int kMorePercent = 0;  // of its time, about, spent on steps in vain: 4.4 % more take 5.6 % longer on an H100
 constexpr bool kWrong = false;   // one step of one element
 
 template <Config c>
@@ -31,7 +31,7 @@ KERNEL LAUNCH_BOUNDS(c.block) void steps(IN(p.n) const float* x, OUT(p.n) float*
 #pragma unroll 8
   for (long step = 0; step < p.steps; ++step) value = 0.75f * value + 0.25f;
 #pragma unroll 8
-  for (long step = 0; step < p.steps / 100 * kMorePercent; ++step) in_vain = 0.75f * in_vain + 0.25f;
+  for (long step = 0; step < p.steps / 800 * 7 * kMorePercent; ++step) in_vain = 0.75f * in_vain + 0.25f;
   if (kMorePercent != 0) value += 0.0f * in_vain;
   if (kWrong && i == p.n / 2) value += 0.01f;
   y[i] = value;
