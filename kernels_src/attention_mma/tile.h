@@ -1,6 +1,6 @@
 #pragma once
 // How tiles come into shared memory.
-#include "../gemm_mma/instructions.h"
+#include "../attention_copies.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// The place, in bytes, of a word of 16 bytes of a line of a tile.
@@ -23,7 +23,7 @@ struct Rows {
       const int at = i * threads + (int)threadIdx.x, line = at / kWords, word = at % kWords;
       if (lines * kWords % threads != 0 && at >= lines * kWords) break;
       const bool inside = first + line < count;
-      copy_async<8, false>(to + place_in_tile(line, word), inside ? begin + line * stride + word * 8 : from, inside);
+      copy_word<false>(to + place_in_tile(line, word), inside ? begin + line * stride + word * 8 : from, inside);
     }
   }
 };

@@ -1,8 +1,8 @@
 #pragma once
 // What a block computes: rows of q of a sequence, and a part of its keys.
+#include "../attention_copies.h"
 #include "../attention_rows.h"
 #include "../decode_parts.h"
-#include "../gemm_mma/instructions.h"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 /// The place, in bytes, of a word of 16 bytes of a line of q or of the cache. Words of eight neighbouring lines are in different banks.
@@ -42,7 +42,7 @@ struct Block {
       const int row = i / kWords, word = i % kWords;
       const bool inside = first_row + row < rows_of_sequence(p);
       const T* const from = q + (sequence * rows_of_sequence(p) + first_row + row) * kLineOfCache + word * 8;
-      copy_async<8, false>(shared() + place_in_lines(row, word), inside ? from : q, inside);
+      copy_word<false>(shared() + place_in_lines(row, word), inside ? from : q, inside);
     }
   }
   /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
@@ -50,7 +50,7 @@ struct Block {
     const T* const from = cache + (page * p.page + key % p.page) * kLineOfCache;
     for (int i = (int)threadIdx.x; i < c.bn * kWords; i += threads_of(c)) {
       const int line = i / kWords, word = i % kWords;
-      copy_async<8, false>(to + place_in_lines(line, word), from + i * 8, key + line < end);
+      copy_word<false>(to + place_in_lines(line, word), from + i * 8, key + line < end);
     }
   }
 

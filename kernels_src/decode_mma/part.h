@@ -46,14 +46,14 @@ struct Warp {
     for (int i = (int)threadIdx.x; i < c.wm * kWords; i += threads_of(c)) {
       const long row = first_row + i / kWords;
       const bool inside = row < shared_rows(p);
-      copy_async<8, false>(shared() + place_in_tile(i / kWords, i % kWords), inside ? q + row_at(row) * kHead + i % kWords * 8 : q, inside);
+      copy_word<false>(shared() + place_in_tile(i / kWords, i % kWords), inside ? q + row_at(row) * kHead + i % kWords * 8 : q, inside);
     }
     cp_async_commit_group();
   }
 
   /// Starts copying the step of keys from `key` on, which lie in one page; those from `end` on are zero.
   HONE_DEVICE void start(const KV* k, const KV* v, unsigned to, long page, int key, int end) const {
-    if constexpr (c.once) to = __shfl_sync(~0u, to, lane_of_warp());  // not uniform any more: see copy_async
+    if constexpr (c.once) to = __shfl_sync(~0u, to, lane_of_warp());  // not uniform any more: see copy_word
     constexpr int kLines = 32 / kWordsOfKey;                          // of one access of the warp
     const int lane = lane_of_warp(), word = lane % kWordsOfKey, line = lane / kWordsOfKey;
     const long stride = p.heads * kHead;
@@ -62,8 +62,8 @@ struct Warp {
     for (int i = 0; i < c.bn; i += kLines, from += kLines * stride) {
       const bool inside = key + i + line < end;
       const unsigned place = kNarrow ? place_in_narrow_tile(i + line, word) : place_in_tile(i + line, word);
-      copy_async<8, c.once>(to + place, k + from, inside);
-      copy_async<8, c.once>(to + kTile + place, v + from, inside);
+      copy_word<c.once>(to + place, k + from, inside);
+      copy_word<c.once>(to + kTile + place, v + from, inside);
     }
   }
 

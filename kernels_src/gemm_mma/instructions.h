@@ -2,22 +2,20 @@
 // Instructions of a warp for tensor cores and asynchronous copies (compute capability 8.0). A function is one instruction.
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-/// Starts copying `count` elements to shared memory, zeros unless `inside`. What is read `once` need not stay in L2. Only then there is a
-/// cache policy: where the shared address is a sum of a register and a uniform one, CUDA 13.0's assembler puts a policy of no meaning
-/// beside it, on which an H100 ends with an illegal instruction.
+/// Starts copying `count` elements to shared memory, zeros unless `inside`.
 template <int count, bool once> HONE_DEVICE void copy_async(unsigned to, const void* from, bool inside) {
   const int bytes = inside ? count * 2 : 0;
   if constexpr (count < 8) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(count * 2), "r"(bytes) : "memory");
   } else {
+    unsigned long policy;
     if constexpr (once) {
-      unsigned long policy;
       asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-      asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy)
-                   : "memory");
     } else {
-      asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+      asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
     }
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from), "r"(bytes), "l"(policy)
+                 : "memory");
   }
 }
 HONE_DEVICE void cp_async_commit_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }

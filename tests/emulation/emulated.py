@@ -21,6 +21,7 @@ def substitute(text, pattern, replacement):
 def by_warps(folder, name):
     """Instructions of a warp: attention_mma, decode_mma, decode_latent."""
     shutil.copy(HERE / "warp.h", folder / "gemm_mma" / "instructions.h")
+    (folder / "attention_copies.h").write_text('#include "gemm_mma/instructions.h"\n')
     file = folder / name / f"{name}.cu"
     file.write_text(substitute(file.read_text(), r".*d\.compute_capability < 80.*\n", ""))
     for file in [*folder.glob("attention*.h"), *folder.glob("attention_mma/*"), *folder.glob("decode_*/*")]:

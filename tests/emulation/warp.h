@@ -1,6 +1,6 @@
 #pragma once
-// In the place of kernels_src/gemm_mma/instructions.h on the cpu device: what its instructions do, by the tables of the PTX ISA. A shared
-// address is the lower half of a pointer; the upper one is the same in a whole block.
+// In the place of gemm_mma/instructions.h and attention_copies.h of kernels_src on the cpu device: what their instructions do, by the tables
+// of the PTX ISA. A shared address is the lower half of a pointer; the upper one is the same in a whole block.
 #if !defined(HONE_READ)
 inline thread_local unsigned long upper_half = 0;
 inline unsigned long shared_address_of(const void* pointer) {
@@ -12,6 +12,10 @@ inline unsigned char* shared_at(unsigned address) { return (unsigned char*)(uppe
 template <int count, bool once>
 void copy_async(unsigned to, const void* from, bool inside) {
   for (int i = 0; i < count * 2; ++i) shared_at(to)[i] = inside ? ((const unsigned char*)from)[i] : 0;
+}
+template <bool once>
+void copy_word(unsigned to, const void* from, bool inside) {
+  copy_async<8, once>(to, from, inside);
 }
 inline void cp_async_commit_group() {}
 template <int pending>
