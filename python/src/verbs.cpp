@@ -136,8 +136,10 @@ class RunningVerb {
 nb::object optional_number(const std::optional<double>& number) { return number ? nb::cast(*number) : nb::none(); }
 
 nb::tuple to_python(const Progress& progress) {
-  return nb::make_tuple(progress.trials, progress.elapsed_seconds, std::string(name(progress.last_outcome)),
-                        optional_number(progress.default_us), optional_number(progress.best_us), progress.kernel);
+  const bool timed = !progress.objective.needs_energy();  // energies are no microseconds
+  const auto time_of = [&](const std::optional<double>& value) { return optional_number(timed ? value : std::nullopt); };
+  return nb::make_tuple(progress.trials, progress.elapsed_seconds, std::string(name(progress.last_outcome)), time_of(progress.default_us),
+                        time_of(progress.best_us), progress.kernel);
 }
 
 nb::tuple run_verb(std::vector<std::string> arguments, const nb::object& progress, const std::vector<nb::object>& strategies) {

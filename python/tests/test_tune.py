@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -175,3 +176,14 @@ def test_a_progress_function_that_raises_ends_the_session(monkeypatch):
     monkeypatch.setattr(hone._progress.Progress, "__call__", fail)
     with pytest.raises(ZeroDivisionError):
         hone.tune("softmax", **PROBLEM, device="cpu", budget="600s")
+
+
+def test_energies_are_not_shown_as_times(tmp_path):
+    file = tmp_path / "space.json"
+    configurations = {str(a): {"a": a, "time": time, "energy": energy} for a, time, energy in ((1, 3.0, 2.0), (2, 1.0, 1.5), (3, 2.0, 1.0))}
+    space = {"device_name": "D", "kernel_name": "k", "objective": "time", "tune_params_keys": ["a"], "tune_params": {"a": [1, 2, 3]}}
+    file.write_text(json.dumps(space | {"defaults": {"a": 1}, "cache": configurations}))
+    by_energy = hone.tune(str(file), objective="energy", budget="3trials", fresh=True)
+    assert by_energy.best["a"] == 3 and by_energy.best_us == pytest.approx(2000.0)
+    assert all(us == pytest.approx(2000.0) for _, us in by_energy.curve)
+    assert len(hone.tune(str(file), budget="3trials", fresh=True).curve) > 1
