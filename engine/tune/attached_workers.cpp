@@ -64,7 +64,14 @@ std::string device_difference(const DeviceInfo& one, const DeviceInfo& other) {
 
 std::string compile_target(const DeviceInfo& info) {
   // Code for the host's own cores may use all that they have, so only the same ones run it.
-  return info.compile_overlaps ? info.plugin : fmt::format("{} {} {}", info.plugin, info.product, info.architecture);
+  const std::string family = info.compile_overlaps ? info.plugin : fmt::format("{} {} {}", info.plugin, info.product, info.architecture);
+  const auto compiler = info.environment.find("compiler");
+  return compiler == info.environment.end() ? family : fmt::format("{} by {}", family, compiler->second);
+}
+
+std::optional<std::string> compiler_here(const DevicePlugin& plugin) {
+  const Result<std::string> version = plugin.compiler_version();
+  return version ? std::optional(version->substr(0, version->find(" ("))) : std::nullopt;  // without its path
 }
 
 Result<DeviceInfo> attached_device(const std::string& store, const std::string& product, double seconds, const std::stop_token& stop) {

@@ -22,8 +22,10 @@ Result<wire::Message> message_of(const WorkBytes& bytes);
 
 /// Of a device whose work can be divided among several of its kind: what differs between two that are not.
 std::string device_difference(const DeviceInfo& one, const DeviceInfo& other);
-/// What code is compiled for: where compilers of two hosts may do each other's work.
+/// What code is compiled for, and by which compiler: where compilers of two hosts may do each other's work.
 std::string compile_target(const DeviceInfo& info);
+/// The compiler of a family on this host, as its devices name it in their environment; nothing: there is none.
+std::optional<std::string> compiler_here(const DevicePlugin& plugin);
 
 /// The device of the first attached worker that measures, waited for; what is attached must be of one product, or `product` names a part of
 /// one's name. Errors: kUnavailable, there is none after `seconds`; kInvalidArgument, there are several products; kCancelled.

@@ -302,10 +302,17 @@ std::string_view name(ServeEvent::What what) {
 std::vector<std::string> compile_targets(const Registry& registry) {
   std::vector<std::string> targets;
   for (const auto& plugin : registry.devices()) {
-    if (!plugin->compiler_version()) {
+    const std::optional<std::string> compiler = compiler_here(*plugin);
+    if (!compiler) {
       continue;
     }
-    targets.emplace_back(plugin->name());  // of families whose code goes for all hosts
+    // Of families whose code goes for all hosts; their devices may name no compiler.
+    DeviceInfo any;
+    any.plugin = plugin->name();
+    any.compile_overlaps = true;
+    targets.push_back(compile_target(any));
+    any.environment["compiler"] = *compiler;
+    targets.push_back(compile_target(any));
     if (const auto infos = plugin->enumerate()) {
       for (const DeviceInfo& info : *infos) {
         targets.push_back(compile_target(info));

@@ -1,6 +1,6 @@
 #pragma once
-// In the place of gemm_mma/instructions.h and attention_copies.h of kernels_src on the cpu device: what their instructions do, by the tables
-// of the PTX ISA. A shared address is the lower half of a pointer; the upper one is the same in a whole block.
+// In the place of gemm_mma/instructions.h and attention_copies.h of kernels_src on the cpu device: what their instructions do, by the
+// tables of the PTX ISA. A shared address is the lower half of a pointer; the upper one is the same in a whole block.
 #if !defined(HONE_READ)
 inline thread_local unsigned long upper_half = 0;
 inline unsigned long shared_address_of(const void* pointer) {
