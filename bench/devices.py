@@ -7,7 +7,7 @@
 For each number of devices one session runs in a store of its own. Trials per second count from the end of the default's trial, which is
 measured alone, to the last trial of the search; the session's seconds have everything in them: starting, the final round, the record.
 Printed is a table, with --json one object: for each number the trials, both rates, each device's share and factor, and the spread of the
-control between devices, the core seconds that a trial's code took to compile and how many cores did so in the mean, the seconds that the
+control between devices, the seconds that a trial's code was in a compiler and how many compilers were at work in the mean, the seconds that the
 strategy thought, and the seconds after the default's trial to the first trial within 1 % of the fastest of all these sessions.
 """
 
@@ -70,8 +70,8 @@ def run_session(options, devices, folder):
         "trials_per_second": (len(times) - 1) / searched,
         "session_seconds": report["seconds"],
         "device_idle": report["device_idle"],
-        "compile_seconds_per_trial": compiled / len(rows),
-        "compile_cores": compiled / searched,
+        "seconds_in_compiler": compiled / len(rows),
+        "compilers_at_work": compiled / searched,
         "strategy_seconds": report["strategy_seconds"],
         "best_us": report["best"]["time_us"] if report["best"] else None,
         "progress": [(seconds_between(times[0], at), time_us) for at, outcome, time_us, _ in rows if outcome == "ok"],
@@ -92,12 +92,12 @@ def main():
     if options.json:
         print(json.dumps({"kernel": options.kernel, "shape": options.shape, "budget": options.budget, "runs": runs}))
         return
-    print("| devices | trials | trials/s | times as fast | whole session, s | times as fast | idle | compile s/trial | cores compiling | strategy, s | control's spread | s to within 1 % | best, us |")
+    print("| devices | trials | trials/s | times as fast | whole session, s | times as fast | idle | s in a compiler | compilers at work | strategy, s | control's spread | s to within 1 % | best, us |")
     print("| --- " * 13 + "|")
     for run in runs:
         print(f"| {run['devices']} | {run['trials']} | {run['trials_per_second']:.2f} | {run['speedup']:.2f} | {run['session_seconds']:.1f} "
               f"| {run['session_speedup']:.2f} | {100 * run['device_idle']:.0f} % "
-              f"| {run['compile_seconds_per_trial']:.2f} | {run['compile_cores']:.1f} | {run['strategy_seconds']:.1f} | {100 * run['control_spread']:.1f} % "
+              f"| {run['seconds_in_compiler']:.2f} | {run['compilers_at_work']:.1f} | {run['strategy_seconds']:.1f} | {100 * run['control_spread']:.1f} % "
               f"| {'-' if run['seconds_to_best'] is None else format(run['seconds_to_best'], '.1f')} | {run['best_us']} |")
 
 

@@ -114,14 +114,15 @@ alone does not serve another.
 
 Energy is read from the device's own counter (NVML on NVIDIA GPUs), while runs
 follow one another for at least a tenth of a second, six times or more: a
-trial takes a second instead of milliseconds. Caches hold what the run before
-has left. A device without a counter is refused before anything runs. Power
-limits and clocks are read, never set.
+trial takes seconds instead of milliseconds. Tune by time first: a session by
+energy begins with what is fastest. Caches hold what the run before has left.
+A device without a counter is refused before anything runs. Power limits and
+clocks are read, never set.
 
 A percentile takes enough single calls for its interval: 36 for p90, 368 for
 p99. Other objectives than time are for one kernel, one shape and one device.
 
-  hone run softmax --objective energy    energy and power of one configuration
+  hone run softmax --objective energy    energy of one configuration
   hone report 3 --out page.html          time against energy of all trials
 )";
 

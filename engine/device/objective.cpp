@@ -16,6 +16,8 @@ constexpr double kMicro = 1e6;
 
 /// So much more power one busy kernel may draw on a device than another: data centre GPUs lie between 200 and 700 W.
 constexpr double kPowerSpread = 3.0;
+constexpr std::size_t kEnoughPowers = 8;
+constexpr double kLeastPower = 0.8;  // of the least power that was seen: nobody is expected to draw less
 
 /// The smallest k with P(Binomial(n, p) <= k) >= tail: how many samples lie below the quantile at least, but for that chance.
 std::size_t binomial_quantile(std::size_t n, double p, double tail) {
@@ -72,8 +74,12 @@ int Objective::least_samples() const {
   return kind != Kind::kPercentile ? 1 : static_cast<int>(std::ceil(std::log(kTail) / std::log(percentile / 100.0)));
 }
 
-double Objective::time_allowance() const {
-  return kind == Kind::kEnergy ? kPowerSpread : kind == Kind::kEdp ? std::sqrt(kPowerSpread) : 1.0;
+double Objective::time_allowance(const Powers& seen) const {
+  if (!needs_energy()) {
+    return 1.0;
+  }
+  const double spread = seen.count < kEnoughPowers ? kPowerSpread : std::clamp(seen.best / (kLeastPower * seen.least), 1.0, kPowerSpread);
+  return kind == Kind::kEdp ? std::sqrt(spread) : spread;
 }
 
 std::string name(const Objective& objective) {

@@ -1,6 +1,8 @@
 #pragma once
 // What a session minimizes: a configuration's time, a percentile of it, the energy of a run, or the product of energy and time.
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,8 +29,14 @@ struct Objective {
   [[nodiscard]] std::optional<Figure> of(const Measurement& measurement) const;
   /// How many samples give a 95 % interval: 1 but for a percentile.
   [[nodiscard]] int least_samples() const;
-  /// A configuration that takes this many times the best one's time can no longer win, whatever power it draws.
-  [[nodiscard]] double time_allowance() const;
+  /// Powers of configurations on one problem and device, in any unit: how many are known, that of the best one, the least.
+  struct Powers {
+    std::size_t count = 0;
+    double best = 0.0, least = std::numeric_limits<double>::infinity();
+  };
+  /// A configuration that takes this many times the best one's time is not expected to win: whatever power it draws, or, once enough are
+  /// known, with a fifth less than the least of them.
+  [[nodiscard]] double time_allowance(const Powers& seen) const;
 
   friend bool operator==(const Objective&, const Objective&) = default;
 };

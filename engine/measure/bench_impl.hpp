@@ -268,7 +268,7 @@ struct Bench::Impl {
   /// Adds the energy to a measurement. False: it lost its race by it.
   Result<bool> measure_energy(Subject& subject, const MeasureSettings& settings, const std::optional<Incumbent>& incumbent,
                               Measurement& measurement);
-  /// Of each finalist that was right so far, a window in turn.
+  /// Of each finalist that was right so far, windows in turns.
   Result<void> measure_energies(std::vector<Subject>& subjects, const MeasureSettings& settings, std::vector<Timing>& timed);
 
   // interleaved_timing.cpp

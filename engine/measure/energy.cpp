@@ -20,6 +20,12 @@ constexpr double kLeastLooks = 4.0;         // in a window: of a kernel that tak
 constexpr double kStandsStill = 2.0;        // seconds of work without a step
 constexpr int kMostLooks = 1 << 20;         // at a counter whose clock stands still, too
 constexpr std::uint64_t kMostRuns = 1 << 16;
+constexpr double kStepUs = 1e5;  // of a slow counter: the first is waited for
+
+/// How long so many windows take, in microseconds.
+double turn_us(const MeasureSettings& settings, double run_us, std::size_t windows) {
+  return kStepUs + run_us + static_cast<double>(windows) * std::max(1e6 * settings.energy_window_seconds, (kLeastLooks + 1.0) * run_us);
+}
 
 }  // namespace
 
@@ -121,15 +127,18 @@ Result<bool> Bench::Impl::measure_energy(Subject& subject, const MeasureSettings
   EnergyWindows windows;
   bool lost = false;
   const auto goes_on = [&] {
-    take_turn(0, 1e6 * settings.energy_window_seconds);
     measurement.energy_j = windows.estimate();
+    if (windows.enough(settings)) {
+      return false;
+    }
+    take_turn(0, turn_us(settings, measurement.median_us, 1));
     const std::optional<Figure> so_far = settings.objective.of(measurement);
-    // One window may be off by as much as one sample of time may. Of several, all must be above the incumbent.
-    const double margin = 1.0 + (settings.race_margin - 1.0) / static_cast<double>(windows.joules.size());
-    lost = incumbent && so_far && so_far->low > incumbent->value * margin;
-    return !lost && !windows.enough(settings);
+    // One window may be off by as much as one sample of time may, several by less; who is as close as a finalist goes on.
+    const double several = 1.0 + (settings.race_margin - 1.0) / static_cast<double>(windows.joules.size());
+    lost = incumbent && so_far && so_far->low > incumbent->value * std::max(several, kFinalistMargin);
+    return !lost;
   };
-  take_turn(0, 1e6 * settings.energy_window_seconds);
+  take_turn(0, turn_us(settings, measurement.median_us, 1));
   HONE_TRY(add_energy_windows(subject, settings.energy_window_seconds, kMostWindows, windows, goes_on));
   return !lost;
 }
@@ -148,7 +157,7 @@ Result<void> Bench::Impl::measure_energies(std::vector<Subject>& subjects, const
   while (!enough()) {
     for (std::size_t i = 0; i < subjects.size(); ++i) {
       if (is_right(i)) {
-        take_turn(i, kWindowsOfATurn * 1e6 * settings.energy_window_seconds);
+        take_turn(i, turn_us(settings, timed[i].measurement.median_us, kWindowsOfATurn));
         HONE_TRY(face(subjects[i]));
         HONE_TRY(add_energy_windows(subjects[i], settings.energy_window_seconds, kWindowsOfATurn, windows[i]));
       }

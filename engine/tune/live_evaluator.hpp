@@ -130,6 +130,8 @@ class LiveEvaluator final : public Evaluator {
   // live_finals.cpp
   [[nodiscard]] Result<wire::Message> candidate_message(const Trial& trial);
   Result<wire::Message> finals_message(const FinalRound& round, const std::vector<std::size_t>& places);
+  /// What one finalist of a round is expected to take.
+  [[nodiscard]] double finalist_seconds() const;
   /// A kernel so slow that its default alone takes much of the budget gets its final round all the same: else nothing would win.
   [[nodiscard]] double finals_limit(double until, std::size_t finalists) const;
   /// One request to the device's worker, waited for. Everything else that is under way goes on meanwhile.

@@ -16,6 +16,7 @@ constexpr double kRepeatShare = 0.05;                       // of a session, for
 constexpr double kLeastRepeat = 0.005, kMostRepeat = 0.05;  // seconds of one of them
 constexpr double kFinalTimingShare = 0.1;  // of a session's budget, or of how long it has lasted, for the timing of all finalists
 constexpr double kFinalistTrials = 2.0;    // times the default's trial that one finalist of a round costs
+constexpr double kEnergyWindows = 40.0;    // of the least length, that the energy of one finalist costs: 24, and the first steps
 constexpr double kTrialsOfBudget = 20.0;   // of the default that a budget holds at least, for a session to end within its bound
 
 }  // namespace
@@ -31,7 +32,7 @@ Result<std::vector<Trial>> LiveEvaluator::finals(const std::vector<Candidate>& c
     if (elapsed() >= until || faultless == kMostFaultless) {
       return round.as_they_were();  // measured one by one: less comparable, and all there is time for
     }
-    if (elapsed() + kFinalistTrials * limits_.default_seconds() * static_cast<double>(places.size()) > until) {
+    if (elapsed() + finalist_seconds() * static_cast<double>(places.size()) > until) {
       round.narrow();
       places = round.next();
     }
@@ -100,9 +101,15 @@ Result<wire::Message> LiveEvaluator::finals_message(const FinalRound& round, con
   return wire::Message{{"op", "finals"}, {"candidates", std::move(candidates)}, {"repeat_seconds", repeat}, {"timing_seconds", timing}};
 }
 
+double LiveEvaluator::finalist_seconds() const {
+  const MeasureSettings& measure = request_.measure;
+  return kFinalistTrials * limits_.default_seconds() +
+         (measure.objective.needs_energy() ? kEnergyWindows * measure.energy_window_seconds : 0.0);
+}
+
 double LiveEvaluator::finals_limit(double until, std::size_t finalists) const {
   const bool slow = limits_.default_seconds() * kTrialsOfBudget > end_;
-  const double needed = slow ? 2.0 * kFinalistTrials * limits_.default_seconds() * static_cast<double>(finalists) : 0.0;
+  const double needed = slow || request_.measure.objective.needs_energy() ? 2.0 * finalist_seconds() * static_cast<double>(finalists) : 0.0;
   return std::max({until - elapsed(), 4.0 * limits_.floor(), needed});
 }
 

@@ -60,22 +60,25 @@ Result<void> TuningSession::submit_first() {
 
 Result<void> TuningSession::try_first() {
   constexpr std::size_t kMost = 4;
-  std::vector<Configuration> first;
+  std::vector<Count> first;
   if (!objective().is_time() && request_.transfer) {
-    HONE_ASSIGN(first, fastest_known(key_, request_.spec, store_, kMost));
+    HONE_ASSIGN(first, fastest_known(key_, request_.spec, space_, store_, kMost));
   }
   if (const auto given = request_.first.find(request_.spec.name); given != request_.first.end()) {
-    first.insert(first.end(), given->second.begin(), given->second.end());
+    for (const Configuration& configuration : given->second) {
+      if (const std::optional<Count> position = space_.index(configuration)) {
+        first.push_back(*position);
+      }
+    }
   }
   std::set<Count> taken{default_position_, record_position_.value_or(default_position_)};
   for (const Trial& trial : trials_) {
     taken.insert(trial.position);
   }
-  for (const Configuration& configuration : first) {
-    const std::optional<Count> position = space_.index(configuration);
-    if (position && trials_left() > 0 && taken.insert(*position).second) {
-      searcher_->take(*position);
-      evaluator_->submit({{*position, configuration}});
+  for (const Count position : first) {
+    if (trials_left() > 0 && taken.insert(position).second) {
+      searcher_->take(position);
+      evaluator_->submit({{position, space_.at(position)}});
     }
   }
   return {};
@@ -94,19 +97,10 @@ void TuningSession::set_rival(double time_us) {
 void TuningSession::race() {
   if (evaluator_ && best_us_) {
     const double best = std::min(*best_us_, rival_us_.value_or(*best_us_));
-    evaluator_->set_incumbent(
-        {.time_us = objective().needs_energy() ? best_time_us_ : best, .value = best, .time_allowance = time_allowance()});
+    evaluator_->set_incumbent({.time_us = objective().needs_energy() ? best_time_us_ : best,
+                               .value = best,
+                               .time_allowance = objective().time_allowance(powers_)});
   }
-}
-
-double TuningSession::time_allowance() const {
-  constexpr std::size_t kEnoughPowers = 8;
-  constexpr double kLeastPower = 0.8;  // of the least that was seen: nobody is expected to draw less
-  if (powers_ < kEnoughPowers) {
-    return objective().time_allowance();
-  }
-  const double ratio = best_power_ / (kLeastPower * least_power_);
-  return std::clamp(objective().kind == Objective::Kind::kEdp ? std::sqrt(ratio) : ratio, 1.0, objective().time_allowance());
 }
 
 Result<void> TuningSession::drain() {
@@ -257,8 +251,8 @@ void TuningSession::note(Trial trial) {
   const double value = value_of(trial);
   const double power = trial.measurement.energy_j ? trial.measurement.energy_j->value / trial.measurement.median_us : 0.0;
   if (power > 0.0) {
-    ++powers_;
-    least_power_ = std::min(least_power_, power);
+    ++powers_.count;
+    powers_.least = std::min(powers_.least, power);
   }
   if (trial.outcome == Outcome::kOk && !trial.measurement.raced_out && std::isfinite(value) && (!best_us_ || value < *best_us_)) {
     constexpr double kProgress = 0.995;  // less is a tie
@@ -268,7 +262,7 @@ void TuningSession::note(Trial trial) {
     }
     best_us_ = value;
     best_time_us_ = trial.measurement.median_us;
-    best_power_ = power;
+    powers_.best = power;
   }
   trials_.push_back(std::move(trial));
 }

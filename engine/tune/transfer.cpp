@@ -1,6 +1,7 @@
 #include "engine/tune/transfer.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace hone {
 namespace {
@@ -38,15 +39,23 @@ Result<std::vector<Prior>> priors(const KernelSpec& spec, const SearchSpace& spa
   return known;
 }
 
-Result<std::vector<Configuration>> fastest_known(const RecordKey& key, const KernelSpec& spec, Store& store, std::size_t most) {
-  std::vector<Configuration> fastest;
+Result<std::vector<Count>> fastest_known(const RecordKey& key, const KernelSpec& spec, const SearchSpace& space, Store& store,
+                                         std::size_t most) {
+  std::vector<Count> fastest;
+  const auto add = [&](const Configuration& configuration) {
+    const std::optional<Count> position = space.index(configuration);
+    if (position && fastest.size() < most && std::ranges::find(fastest, *position) == fastest.end()) {
+      fastest.push_back(*position);
+    }
+  };
   RecordKey by_time = key;
   by_time.purpose.objective = name(Objective{});
   HONE_ASSIGN(const std::optional<Record> record, store.find_record(by_time, spec.parameters));
   if (record) {
-    fastest.push_back(record->configuration);
+    add(record->configuration);
   }
-  HONE_ASSIGN(const std::vector<History> histories, store.histories(spec.name, spec.parameters, 0, kMostTrials));
+  HONE_ASSIGN(const std::vector<History> histories,
+              store.histories(spec.name, spec.parameters, 0, std::numeric_limits<std::size_t>::max()));  // the best come late
   std::vector<const Trial*> right;
   for (const History& history : histories) {
     for (const Trial& trial : history.trials) {
@@ -57,9 +66,7 @@ Result<std::vector<Configuration>> fastest_known(const RecordKey& key, const Ker
   }
   std::ranges::sort(right, {}, [](const Trial* trial) { return trial->measurement.median_us; });
   for (const Trial* const trial : right) {
-    if (fastest.size() < most && std::ranges::find(fastest, trial->configuration) == fastest.end()) {
-      fastest.push_back(trial->configuration);
-    }
+    add(trial->configuration);
   }
   return fastest;
 }

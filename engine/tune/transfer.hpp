@@ -16,7 +16,9 @@ Observation observation_of(const Trial& trial);
 /// What is not in `space` is left out.
 Result<std::vector<Prior>> priors(const KernelSpec& spec, const SearchSpace& space, Store& store, std::int64_t session);
 
-/// The record by time of the problem of `key`, and the fastest trials that the store has of it on the same product, at most `most`.
-Result<std::vector<Configuration>> fastest_known(const RecordKey& key, const KernelSpec& spec, Store& store, std::size_t most);
+/// The record by time of the problem of `key`, and the fastest trials that the store has of it on the same product, at most `most` of those
+/// that are in `space`.
+Result<std::vector<Count>> fastest_known(const RecordKey& key, const KernelSpec& spec, const SearchSpace& space, Store& store,
+                                         std::size_t most);
 
 }  // namespace hone

@@ -101,8 +101,6 @@ class TuningSession {
   static void add(StageSeconds& sum, const StageSeconds& trial);
   /// Tells the evaluator what candidates race against: not before the default was measured alone.
   void race();
-  /// So many times the incumbent's time may take who could still win by the objective: as the powers are that were seen.
-  [[nodiscard]] double time_allowance() const;
   void progress(SessionStage stage) const;
   void tell(SessionEvent::Step step, const Trial* trial = nullptr, const Control* control = nullptr) const;
   /// The default goes first: it sets the deadlines, and a kernel whose default fails is broken or misdescribed. Compilers that would idle
@@ -151,10 +149,9 @@ class TuningSession {
   std::optional<std::int64_t> compared_with_;  ///< the record that the winner was held against
   std::vector<Trial> trials_;
   std::vector<Control> controls_;
-  std::optional<double> best_us_;  ///< of the objective, in the units of Objective::of
-  double best_time_us_ = 0.0;      ///< the median of its time
-  std::size_t powers_ = 0;         ///< trials whose power is known: their energy over their time
-  double best_power_ = 0.0, least_power_ = std::numeric_limits<double>::infinity();
+  std::optional<double> best_us_;   ///< of the objective, in the units of Objective::of
+  double best_time_us_ = 0.0;       ///< the median of its time
+  Objective::Powers powers_;        ///< of trials whose energy is known: over their time
   std::optional<double> rival_us_;  ///< of another kernel of the operation
   std::size_t allowed_ = std::numeric_limits<std::size_t>::max();
   std::size_t improved_at_ = 0;    ///< trials before the one that was ahead of the best so far by more than noise

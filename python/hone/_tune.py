@@ -18,7 +18,7 @@ class TuneResult:
     """What a session found. Shows itself as text, and in a notebook with the convergence curve.
 
     report: all that `hone tune --json` prints (docs/json.md). Of an operation, `kernel` is the one that won.
-    curve: [(seconds, best time so far in microseconds)], the last point as the final round measured it.
+    curve: [(seconds, best time so far in microseconds)], the last point as the final round measured it; by energy that point alone.
     """
 
     def __init__(self, report: dict, text: str, curve: Sequence[tuple[float, float]], store: str):

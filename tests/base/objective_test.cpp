@@ -91,3 +91,13 @@ TEST_CASE("Values are written in units that people read") {
   CHECK(objective_text({Objective::Kind::kEdp}, 2.5e9) == "2.5 mJ s");
   CHECK(objective_text({Objective::Kind::kPercentile, 99.0}, 12.5) == "12.5 us");
 }
+
+TEST_CASE("How much slower a winner by energy may be follows from the powers that were seen") {
+  const Objective energy{Objective::Kind::kEnergy}, edp{Objective::Kind::kEdp};
+  CHECK(Objective{}.time_allowance({8, 500.0, 400.0}) == 1.0);
+  CHECK(energy.time_allowance({7, 500.0, 400.0}) == 3.0);
+  CHECK(energy.time_allowance({8, 500.0, 400.0}) == doctest::Approx(500.0 / 320.0));
+  CHECK(edp.time_allowance({8, 500.0, 400.0}) == doctest::Approx(std::sqrt(500.0 / 320.0)));
+  CHECK(energy.time_allowance({8, 500.0, 100.0}) == 3.0);
+  CHECK(energy.time_allowance({8, 300.0, 400.0}) == 1.0);
+}

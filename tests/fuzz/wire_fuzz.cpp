@@ -155,6 +155,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(wire::read_compiled(*message), wire::read_compiled);
   check_error(*message);
   check(wire::read_settings(*message), wire::read_settings);
+  check(wire::read_incumbent(*message), wire::read_incumbent);
   check(read_only_trial(*message), read_only_trial);
   check_replies(*message);
   return 0;
