@@ -3,12 +3,16 @@
 
     python3 bench/devices.py --build build                             # 1, 2 and 4 sleeping devices; needs the tests' plugin to be built
     python3 bench/devices.py --build build --kernel gemm --dtype f32 --shape m=2048,n=2048,k=2048 --family cuda --counts 1,2 --budget 60s
+    python3 bench/devices.py --build build --replay bench/spaces/gemm.NVIDIA_H200.json.gz --seeds 32 --strategy auto --budget 10s
 
 For each number of devices one session runs in a store of its own. Trials per second count from the end of the default's trial, which is
 measured alone, to the last trial of the search; the session's seconds have everything in them: starting, the final round, the record.
 Printed is a table, with --json one object: for each number the trials, both rates, each device's share and factor, and the spread of the
 control between devices, the seconds that a trial's code was in a compiler and how many compilers were at work in the mean, the seconds that the
 strategy thought, and the seconds after the default's trial to the first trial within 1 % of the fastest of all these sessions.
+
+--replay asks how good the winners are instead: sessions over a recorded space with as many simulated devices, each answering in the recorded
+seconds of its trial, by the true (recorded) times of their winners.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import json
 import os
 import pathlib
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -35,6 +40,8 @@ def parse_arguments():
     parser.add_argument("--budget", default="200trials")
     parser.add_argument("--strategy", default="random")
     parser.add_argument("--seed", default="1")
+    parser.add_argument("--replay", type=pathlib.Path, metavar="SPACE", help="a recorded space")
+    parser.add_argument("--seeds", type=int, default=32, help="sessions of a replay for each number of devices")
     parser.add_argument("--milliseconds", default="50", help="that a sleeping device takes for each request to time something")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -80,8 +87,41 @@ def run_session(options, devices, folder):
     }
 
 
+def replayed_winner(options, devices, seed, folder):
+    """The recorded time of the winner of one session, and its trials."""
+    command = [options.build / "bin/hone", "tune", options.replay, "--device", "replay:*", "--budget", options.budget, "--strategy", options.strategy]
+    command += ["--seed", str(seed), "--store", folder / f"{devices}.{seed}.db", "--json", "--no-transfer"]
+    ended = subprocess.run(command, env=dict(os.environ, HONE_REPLAY_DEVICES=str(devices)), capture_output=True, text=True)
+    if ended.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed: {ended.stderr}")
+    report = json.loads(ended.stdout)
+    return report["best"]["time_us"], report["trials"]
+
+
+def replay(options, folder):
+    counts = [int(count) for count in options.counts.split(",")]
+    runs = {count: [replayed_winner(options, count, seed, folder) for seed in range(options.seeds)] for count in counts}
+    of_first = statistics.median(time_us for time_us, _ in runs[counts[0]])
+    rows = []
+    for count, winners in runs.items():
+        times = [time_us for time_us, _ in winners]
+        rows.append({"devices": count, "trials": statistics.median(trials for _, trials in winners), "median_us": statistics.median(times),
+                     "worst_us": max(times), "close": sum(time_us <= 1.01 * of_first for time_us in times), "sessions": len(times)})
+    if options.json:
+        print(json.dumps({"space": options.replay.name, "budget": options.budget, "strategy": options.strategy, "runs": rows}))
+        return
+    print(f"| devices | trials | winners, us: median | worst | no more than 1 % behind the median of {counts[0]} |")
+    print("| --- " * 5 + "|")
+    for row in rows:
+        print(f"| {row['devices']} | {row['trials']:.0f} | {row['median_us']:.2f} | {row['worst_us']:.2f} | {row['close']} of {row['sessions']} |")
+
+
 def main():
     options = parse_arguments()
+    if options.replay:
+        with tempfile.TemporaryDirectory() as folder:
+            replay(options, pathlib.Path(folder))
+        return
     with tempfile.TemporaryDirectory() as folder:
         runs = [run_session(options, int(count), pathlib.Path(folder)) for count in options.counts.split(",")]
     best = min(time_us for run in runs for _, time_us in run["progress"])
