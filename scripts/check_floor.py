@@ -7,6 +7,7 @@
     scripts/check_floor.py BUILD --only test_base test_tune     these binaries alone: of a build that has no others
 """
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,8 @@ HEAD = "# The entries of ctest, and the test cases of each binary. Who adds test
 
 
 def output_of(*command):
-    ended = subprocess.run(command, capture_output=True, text=True)
+    # What tests need, a server say, need not be there to count them.
+    ended = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, HONE_TESTS_COUNTED="1"))
     if ended.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} ended with {ended.returncode}: {ended.stderr.strip() or ended.stdout.strip()}")
     return ended.stdout

@@ -61,6 +61,9 @@ PostgresServer server;
 PostgresServer& postgres_server() { return server; }
 
 PostgresServer::PostgresServer() : programs_(find_programs()) {
+  if (std::getenv("HONE_TESTS_COUNTED") != nullptr) {
+    return;  // none of them runs
+  }
   if (programs_.empty()) {
     const char* const need = std::getenv("HONE_TESTS_NEED");
     std::puts("skipped: PostgreSQL is not installed (apt install postgresql)");
@@ -83,6 +86,9 @@ PostgresServer::PostgresServer() : programs_(find_programs()) {
 }
 
 PostgresServer::~PostgresServer() {
+  if (folder_.empty()) {
+    return;
+  }
   stop("immediate");
   std::error_code failure;
   fs::remove_all(folder_, failure);
