@@ -90,8 +90,11 @@ TEST_CASE("a report shows the front of time against energy") {
   CHECK(report["front"].front()["energy_j"] > report["front"].back()["energy_j"]);
   CHECK(report["best"]["config"]["block"] == 64);
   REQUIRE(run({"report", "1", "--store", store, "--out", page}).exit == 0);
-  CHECK(contents(page).find("Time against energy") != std::string::npos);
-  CHECK(contents(page).find("mJ (95 % confidence") != std::string::npos);
+  const std::string shown = contents(page), before = "energy of a run: ", after = " mJ (95 % confidence";
+  CHECK(shown.find("Time against energy") != std::string::npos);
+  const std::size_t end = shown.find(after), begin = shown.rfind(before, end) + before.size();
+  REQUIRE(end != std::string::npos);
+  CHECK(std::stod(shown.substr(begin, end - begin)) == doctest::Approx(100e-3 * 300.0).epsilon(0.005));  // 100 us at 300 W, in mJ
 }
 
 TEST_CASE("one configuration's energy and percentile are measured without a session") {

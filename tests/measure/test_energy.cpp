@@ -94,7 +94,7 @@ TEST_CASE("who draws clearly more than the incumbent is dropped after one window
   REQUIRE(lost.energy_j);
   CHECK(of.meter.seconds < 2 * 0.2);
   Metered closer;
-  CHECK_FALSE(closer.track.time(drawing(closer.meter, 100.0, 500.0), Incumbent{100.0, 1e6 * 0.0499}).raced_out);
+  CHECK_FALSE(closer.track.time(drawing(closer.meter, 100.0, 500.0), Incumbent{100.0, 1e6 * 0.049}).raced_out);
 }
 
 TEST_CASE("who draws a little more than the incumbent in every window is dropped after a few") {
