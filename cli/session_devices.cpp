@@ -22,7 +22,11 @@ Result<Registry::Found> as_attached(const DeviceInfo& info) {
                              "file with --plugin",
                              info.plugin)};
   }
-  return Registry::Found{plugin->get(), info};
+  Registry::Found found{plugin->get(), info};
+  if (const auto compiler = compiler_here(**plugin); compiler && info.compile_overlaps) {
+    found.info.environment["compiler"] = *compiler;  // code is made here, or by the same elsewhere
+  }
+  return found;
 }
 
 }  // namespace
@@ -47,9 +51,6 @@ Result<SessionDevices> find_session_devices(const cxxopts::ParseResult& argument
   }
   HONE_ASSIGN(const DeviceInfo info, attached_device(*chosen.workers, arguments["workers"].as<std::string>(), kWaitSeconds, {}));
   HONE_ASSIGN(Registry::Found found, as_attached(info));
-  if (const auto compiler = compiler_here(*found.plugin); compiler && found.info.compile_overlaps) {
-    found.info.environment["compiler"] = *compiler;  // code is made here, or by the same elsewhere
-  }
   chosen.devices.push_back(std::move(found));
   return chosen;
 }
