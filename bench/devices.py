@@ -52,18 +52,22 @@ def seconds_between(first, last):
     return (end - begin).total_seconds()
 
 
+def tuned(options, what, device, store, seed, *more, **environment):
+    """The report of one session."""
+    command = [options.build / "bin/hone", "tune", what, "--device", device, "--store", store, "--budget", options.budget, "--strategy",
+               options.strategy, "--seed", str(seed), "--json", "--no-transfer", *more]
+    ended = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
+    if ended.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed: {ended.stderr}")
+    return json.loads(ended.stdout)
+
+
 def run_session(options, devices, folder):
     store = folder / f"{devices}.db"
     ids = ",".join(f"{options.family}:{i}" for i in range(devices))
-    command = [options.build / "bin/hone", "tune", options.kernel, "--device", ids, "--dtype", options.dtype, "--shape", options.shape]
-    command += ["--budget", options.budget, "--strategy", options.strategy, "--seed", options.seed, "--store", store, "--json", "--no-transfer"]
-    if options.family == "sleeper":
-        command += ["--plugin", options.build / "tests/plugin/devices/sleeping_device.so"]
-    environment = dict(os.environ, SLEEPER_MS=options.milliseconds, SLEEPER_DEVICES=str(max(devices, 1)))
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if ended.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} failed: {ended.stderr}")
-    report = json.loads(ended.stdout)
+    plugin = ["--plugin", options.build / "tests/plugin/devices/sleeping_device.so"] if options.family == "sleeper" else []
+    report = tuned(options, options.kernel, ids, store, options.seed, "--dtype", options.dtype, "--shape", options.shape, *plugin,
+                   SLEEPER_MS=options.milliseconds, SLEEPER_DEVICES=str(max(devices, 1)))
     with sqlite3.connect(store) as database:
         rows = list(database.execute("SELECT created_at, outcome, median_us, compile_seconds FROM trial ORDER BY id"))
     times = [row[0] for row in rows]
@@ -89,12 +93,7 @@ def run_session(options, devices, folder):
 
 def replayed_winner(options, devices, seed, folder):
     """The recorded time of the winner of one session, and its trials."""
-    command = [options.build / "bin/hone", "tune", options.replay, "--device", "replay:*", "--budget", options.budget, "--strategy", options.strategy]
-    command += ["--seed", str(seed), "--store", folder / f"{devices}.{seed}.db", "--json", "--no-transfer"]
-    ended = subprocess.run(command, env=dict(os.environ, HONE_REPLAY_DEVICES=str(devices)), capture_output=True, text=True)
-    if ended.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} failed: {ended.stderr}")
-    report = json.loads(ended.stdout)
+    report = tuned(options, options.replay, "replay:*", folder / f"{devices}.{seed}.db", seed, HONE_REPLAY_DEVICES=str(devices))
     return report["best"]["time_us"], report["trials"]
 
 
