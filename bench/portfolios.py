@@ -40,6 +40,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=0.6, metavar="S", help="that the rounds of a shape may take")
     parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="of the whole run")
+    parser.add_argument("--beside", action="store_true", help="also time what serves without --store, and the default")
     parser.add_argument("--only", nargs="+", default=[], metavar="OPERATION:DTYPE")
     parser.add_argument("--list", action="store_true", help="print the shapes")
     return parser.parse_args()
@@ -139,11 +140,13 @@ def points_of(portfolio, hone, folder):
 
 
 def exported(hone, problem, folder, store, kernel=None, config=None):
+    """`config`: one of the kernel's, or "default"."""
     from vendor import contenders
 
     words = ["export", kernel or problem.operation, "--dtype", problem.dtype, "--shape", problem.shape_text, "--device", hone.device,
              "--store", str(store), "--out", str(folder)]
-    answer = hone.call(words + (["--config", command.config_text(config)] if config else []), 60.0)
+    named = config if isinstance(config, str) else command.config_text(config or {})
+    answer = hone.call(words + (["--config", named] if named else []), 60.0)
     return contenders.Exported(answer["file"]), answer
 
 
@@ -193,13 +196,19 @@ def measure(problem, hone, arguments, stopwatch, folder):
         case = problem.case
         function = problem.expression
         everybody = {"tuned": best, "predicted": predicted}
+        beside = {}
+        if arguments.beside:
+            everybody["without store"], beside["without store"] = exported(hone, problem, own / "without", own / "none.db")
+            if problem.operation != "matmul":  # which has several kernels, and so no default
+                everybody["default"], _ = exported(hone, problem, own / "default", own / "none.db", config="default")
         if case.work == "gemm":
             everybody["cuBLASLt"] = contenders.WithLibrary("cublaslt", function)
         if case.work != "transpose" or 1 not in dict(problem.shape).values():  # PyTorch makes a view of a single row or column
             everybody["torch eager"] = contenders.Expression(function)
         us = times_of(everybody, case, stopwatch, arguments)
-    existing = min((us[name] for name in everybody if name not in ("tuned", "predicted")), default=None)
-    return {"us": us, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
+    existing = min((us[name] for name in everybody if name in ("cuBLASLt", "torch eager")), default=None)
+    served = {name: {field: one.get(field) for field in ("source", "kernel", "config", "prediction", "why")} for name, one in beside.items()}
+    return {"us": us, "served": served, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
             "tuned_config": command.config_text(config), "to_tuned": us["tuned"] / us["predicted"], "to_existing": existing / us["predicted"] if existing else None}
 
 
@@ -214,7 +223,9 @@ def summaries(rows):
         fixed = {field: int(extent) for field, extent in (part.split("=") for part in shape.split(","))}
         groups.setdefault(group_of(operation, dtype, fixed), []).append(row)
     return {group: {"shapes": len(all_), "to_tuned": mean([row["to_tuned"] for row in all_]), "worst": min(row["to_tuned"] for row in all_),
-                    "below_85": sum(row["to_tuned"] < 0.85 for row in all_), "to_existing": mean([row["to_existing"] for row in all_ if row["to_existing"] is not None])}
+                    "below_85": sum(row["to_tuned"] < 0.85 for row in all_), "to_existing": mean([row["to_existing"] for row in all_ if row["to_existing"] is not None]),
+                    **{f"to_tuned_{name.replace(' ', '_')}": mean([row["us"]["tuned"] / row["us"][name] for row in all_])
+                       for name in ("without store", "default") if all(name in row["us"] for row in all_)}}
             for group, all_ in groups.items()}
 
 
@@ -261,7 +272,9 @@ def main():
             file.write_text(json.dumps(document, indent=1))
         for group, one in document.get("summary", {}).items():
             print(f"{group:<16} {one['shapes']:3} shapes: {one['to_tuned']:.3f} of tuned (worst {one['worst']:.2f}, {one['below_85']} below .85), "
-                  f"{one['to_existing']:.3f} of existing")
+                  f"{one['to_existing']:.3f} of existing"
+                  + "".join(f", {name} {one[key]:.3f} of tuned" for name, key in (("without the store", "to_tuned_without_store"), ("default", "to_tuned_default"))
+                            if key in one))
     return 0
 
 

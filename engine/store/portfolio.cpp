@@ -120,6 +120,7 @@ Portfolio read(const Json& json) {
   read.operation = json.at("operation").get<std::string>();
   read.dtypes = json.at("dtypes").get<std::string>();
   read.product = json.at("product").get<std::string>();
+  read.architecture = json.value("architecture", std::string());
   read.sources = json.at("sources").get<std::map<std::string, std::string>>();
   for (const Json& axis : json.at("range")) {
     read.range.axes.push_back(read_axis(axis));
@@ -201,6 +202,9 @@ double kept_us(double us) {
 
 std::string text(const Portfolio& portfolio) {
   Json head{{"operation", portfolio.operation}, {"dtypes", portfolio.dtypes}, {"product", portfolio.product}};
+  if (!portfolio.architecture.empty()) {
+    head["architecture"] = portfolio.architecture;
+  }
   head["sources"] = portfolio.sources;
   head["expected_slowdown"] = rounded(portfolio.expected);
   head["worst_slowdown"] = rounded(portfolio.worst);

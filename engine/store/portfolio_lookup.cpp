@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -22,6 +23,7 @@ namespace {
 
 using Loaded = std::shared_ptr<const LoadedPortfolio>;
 
+constexpr double kElsewhere = 0.2;      // standard deviation, as a share: how far off a prediction is that was made for another product
 constexpr double kNear = 1.0;           // a factor of 2 outside of its range, a portfolio still says more than one record would
 constexpr std::size_t kMostKept = 256;  // texts of which a process remembers the rule
 
@@ -110,6 +112,20 @@ std::deque<ShippedText> texts_of(std::span<const std::span<const unsigned char>>
 
 std::deque<ShippedText>& shipped_texts() {
   static std::deque<ShippedText>& all = *new std::deque<ShippedText>(texts_of(embedded_portfolios()));
+  return all;
+}
+
+/// Those of an operation whose first lines are as wanted. The others are not read.
+template <class IsWanted>
+std::vector<Loaded> load_shipped(std::string_view operation, std::string_view dtypes, IsWanted is_wanted) {
+  std::vector<Loaded> all;
+  for (ShippedText& text : shipped_texts()) {
+    if (text.has("operation", operation) && text.has("dtypes", dtypes) && is_wanted(text)) {
+      if (Result<Loaded> loaded = load_portfolio(text.whole())) {
+        all.push_back(*std::move(loaded));
+      }
+    }
+  }
   return all;
 }
 
@@ -250,14 +266,19 @@ ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std:
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
                                                                        std::string_view product) {
-  std::vector<Loaded> all;
-  for (ShippedText& text : shipped_texts()) {
-    if (text.has("operation", operation) && text.has("dtypes", dtypes) && (product.empty() || text.has("product", product))) {
-      if (Result<Loaded> loaded = load_portfolio(text.whole())) {
-        all.push_back(*std::move(loaded));
-      }
-    }
-  }
+  return load_shipped(operation, dtypes, [&](const ShippedText& text) { return product.empty() || text.has("product", product); });
+}
+
+std::vector<std::shared_ptr<const LoadedPortfolio>> portfolios_of_relatives(std::string_view operation, std::string_view dtypes,
+                                                                            const DeviceInfo& device) {
+  const std::string own = portfolio_key({}, {}, device).device;
+  std::vector<Loaded> all = load_shipped(operation, dtypes, [&](const ShippedText& text) {
+    return text.has("architecture", device.architecture) && !text.has("product", own);
+  });
+  // "NVIDIA H100 PCIe" is rather like "NVIDIA H100 80GB HBM3" than like "NVIDIA H200".
+  std::ranges::stable_sort(all, std::greater(), [&](const Loaded& one) {
+    return std::ranges::mismatch(one->portfolio.product, device.product).in1 - one->portfolio.product.begin();
+  });
   return all;
 }
 
@@ -282,6 +303,15 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     for (const Loaded& shipped : shipped_portfolios(operation, key.dtypes, key.device)) {
       if (std::optional<PortfolioPick> picked = consult(shipped, question, why)) {
         picked->prediction.shipped = true;
+        return picked;
+      }
+    }
+    for (const Loaded& shipped : portfolios_of_relatives(operation, key.dtypes, device)) {
+      if (std::optional<PortfolioPick> picked = consult(shipped, question, why)) {
+        picked->prediction.shipped = true;
+        picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
+        why += fmt::format("{}no portfolio was made on {}: that of {}, which has the same architecture, serves", why.empty() ? "" : "; ",
+                           key.device, shipped->portfolio.product);
         return picked;
       }
     }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "engine/kernel/static_fields.hpp"
 #include "engine/space/default_position.hpp"
@@ -31,6 +32,8 @@ constexpr std::int64_t kLeastTrials = 6;
 constexpr double kExploreShare = 0.5;   // of a budget, for sessions that find configurations: the rest is for surveys of what was found
 constexpr std::size_t kProposals = 40;  // that an exploring session begins with, at most
 constexpr std::size_t kSurveyed = 28;   // configurations that are timed at a surveyed shape, at most
+constexpr std::size_t kNewShare = 4;    // one in so many of either may be one that came with Hone and was measured nowhere in the range,
+constexpr std::size_t kShipped = 64;    // of each of its portfolios the best so many
 constexpr double kSurveyShare = 0.3;    // of an exploring session's seconds, that a survey may take
 constexpr double kFirstReach = 4.0;     // of a rule, before it is fitted
 constexpr double kLearnAgain = 1.5;     // times as many shapes as when it was last asked what a portfolio of them is like
@@ -48,6 +51,7 @@ class PortfolioSession {
     key_.statics = statics_text(*request.operation->definition, request.range);
     key_.range = text(request.range);
     about_.product = key_.device;
+    about_.architecture = request.common.device.info.architecture;
     about_.rule.reach.assign(static_cast<std::size_t>(std::ranges::count_if(request.range.axes, &RangeAxis::varies)), kFirstReach);
     for (const KernelSpec* const spec : request.operation->implementations) {
       about_.sources.emplace(spec->name, spec->source_hash);
@@ -175,8 +179,8 @@ class PortfolioSession {
 
   using First = std::map<std::string, std::vector<Configuration>>;
 
-  /// What is worth a trial at a shape: what was fast near it. Where little of that is legal, as with extents that no vector divides, also
-  /// the legal configurations nearest to the rest.
+  /// What is worth a trial at a shape: what came with Hone, of whichever product, as long as that is new here; and what was fast near it.
+  /// Where little of that is legal, as with extents that no vector divides, also the legal configurations nearest to the rest.
   [[nodiscard]] First proposals(const Shape& shape, const Problem& problem, std::size_t most) const {
     First first;
     std::size_t taken = 0;
@@ -187,6 +191,10 @@ class PortfolioSession {
         ++taken;
       }
     };
+    const std::size_t most_new = table_.columns().empty() ? most : most / kNewShare;
+    for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
+      add(kernel, configuration);
+    }
     std::vector<PortfolioMember> illegal;
     for (const std::size_t column : table_.promising(shape, portfolio_.points.empty() ? about_ : portfolio_)) {
       const PortfolioMember& member = table_.columns()[column];
@@ -202,6 +210,37 @@ class PortfolioSession {
     }
     std::erase_if(first, [](const auto& one) { return one.second.empty(); });
     return first;
+  }
+
+  /// Of what came with Hone the best expected at a problem, of every kernel in turn, at most `most` that were measured at no shape of the
+  /// range.
+  [[nodiscard]] std::vector<std::pair<std::string, Configuration>> new_here(const Problem& problem, std::size_t most) const {
+    std::set<std::pair<std::string, std::string>> known;
+    for (const PortfolioMember& member : table_.columns()) {
+      known.emplace(member.kernel, member.configuration);
+    }
+    std::vector<std::vector<std::pair<std::string, Configuration>>> by_kernel;
+    std::size_t longest = 0;
+    for (const KernelSpec* const spec : request_.operation->implementations) {
+      std::vector<std::pair<std::string, Configuration>>& all = by_kernel.emplace_back();
+      const Result<Problem> own = problem_for(*spec, problem);
+      for (Configuration& one :
+           own ? shipped_proposals(*spec, *own, request_.common.device.info, kShipped) : std::vector<Configuration>()) {
+        if (!known.contains({spec->name, hone::text(spec->parameters, one)})) {
+          all.emplace_back(spec->name, std::move(one));
+        }
+      }
+      longest = std::max(longest, all.size());
+    }
+    std::vector<std::pair<std::string, Configuration>> all;
+    for (std::size_t i = 0; i < longest; ++i) {
+      for (auto& of_one : by_kernel) {
+        if (i < of_one.size() && all.size() < most) {
+          all.push_back(std::move(of_one[i]));
+        }
+      }
+    }
+    return all;
   }
 
   /// `spaces`: of the kernels at this problem, as far as they were needed; nothing for a kernel that cannot solve it.

@@ -305,6 +305,43 @@ TEST_CASE("portfolios that come with Hone serve its product and lie below the us
   CHECK(fixture.chosen(30).source == Source::kExact);
 }
 
+TEST_CASE("where none was made on the product, a portfolio of its architecture that came with Hone serves, and says so") {
+  PortfolioFixture fixture;
+  const DeviceInfo own = fixture.device;
+  fixture.device.product = "Abacus 3000 SE";
+  fixture.made.product = "Abacus 2000";
+  fixture.made.architecture = own.architecture;
+  const Shipped other(fixture.made);
+  fixture.made.product = "Abacus 3000";
+  std::swap(fixture.made.members[0], fixture.made.members[1]);
+  const Shipped like(fixture.made);
+  fixture.made.product = "Slide rule";
+  fixture.made.architecture = "sm_1";
+  const Shipped foreign(fixture.made);
+  const ReplacedShippedPortfolios replaced(std::array{other.span(), like.span(), foreign.span()});
+
+  const Choice choice = fixture.chosen(30);
+  CHECK(choice.source == Source::kPredicted);
+  CHECK(fixture.config(choice) == fixture.many);  // of the two, what is named more like it
+  REQUIRE(choice.prediction);
+  CHECK(choice.prediction->shipped);
+  CHECK(choice.prediction->doubt > 0.2);
+  CHECK(choice.prediction->wants_tuning());
+  CHECK(contains(choice.why, "no portfolio was made on Abacus 3000 SE: that of Abacus 3000"));
+  fixture.device.mig_profile = "1g.10gb";  // a part of a product has none of its own either
+  CHECK(contains(fixture.chosen(30).why, "no portfolio was made on Abacus 3000 SE/1g.10gb: that of Abacus 3000,"));
+  fixture.device.mig_profile = "";
+  fixture.device.product = "Abacus 2000";
+  CHECK(fixture.chosen(30).why.empty());
+  CHECK(fixture.config(fixture.chosen(30)) == fixture.few);
+  fixture.device.architecture = "sm_2";
+  fixture.device.product = "Abacus 3000 SE";
+  CHECK(fixture.chosen(30).source == Source::kDefault);
+  fixture.device = own;
+  fixture.put();  // the user's own comes first
+  CHECK(fixture.chosen(30).why.empty());
+}
+
 TEST_CASE("a search begins with the members of portfolios that came with Hone, of whichever product, each product's best first") {
   PortfolioFixture fixture;
   fixture.made.product = "Abacus 3000";
