@@ -132,11 +132,16 @@ function(hone_assemble)
       DEPENDS hone_embed_kernels ${${set}} ${kernel_headers} VERBATIM)
   endforeach()
 
-  foreach(source embedded_kernels embedded_probes builtin_registry runtime_parts)
+  # For what only launches.
+  set(launched ${generated}/launched_kernels.cpp)
+  add_custom_command(OUTPUT ${launched} COMMAND hone_embed_kernels ${launched} embedded_kernels --without-code ${kernels}
+    DEPENDS hone_embed_kernels ${kernels} ${kernel_headers} VERBATIM)
+
+  foreach(source embedded_kernels embedded_probes launched_kernels builtin_registry runtime_parts)
     add_library(hone_${source} OBJECT ${generated}/${source}.cpp)
     target_link_libraries(hone_${source} PRIVATE hone_flags)
   endforeach()
-  set(runtime_parts hone_base hone_kernel hone_kernel_text hone_space hone_space_text hone_device hone_store hone_runtime hone_loading hone_c hone_cache hone_embedded_kernels)
+  set(runtime_parts hone_base hone_kernel hone_kernel_text hone_space hone_space_text hone_device hone_store hone_runtime hone_loading hone_c hone_cache hone_launched_kernels)
   foreach(device IN LISTS launch_devices)
     list(APPEND runtime_parts hone_launch_${device})
   endforeach()

@@ -1,5 +1,6 @@
-// hone_embed_kernels OUT.cpp FUNCTION FILES...: reads kernel files while Hone is built and writes a source that defines hone::FUNCTION(),
-// e.g. embedded_kernels(), so that an installed Hone tunes its own kernels without libclang.
+// hone_embed_kernels OUT.cpp FUNCTION [--without-code] FILES...: reads kernel files while Hone is built and writes a source that defines
+// hone::FUNCTION(), e.g. embedded_kernels(), so that an installed Hone tunes its own kernels without libclang. Without code it has all but
+// the kernels' texts: for what only launches and never compiles.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -82,7 +84,9 @@ std::string source(const std::string& function, const std::vector<hone::KernelSp
   std::vector<Texts> of_kernels;
   std::map<std::string, int> users, numbers;
   for (const auto& spec : specs) {
-    for (const std::string& text : of_kernels.emplace_back(hone::embed(spec))) {
+    Texts& texts = of_kernels.emplace_back(hone::embed(spec));
+    std::erase(texts, "");
+    for (const std::string& text : texts) {
       ++users[text];
     }
   }
@@ -115,6 +119,16 @@ std::string source(const std::string& function, const std::vector<hone::KernelSp
       arrays, lists, table, function, function);
 }
 
+void leave_out_code(hone::KernelSpec& spec) {
+  spec.source.clear();
+  spec.includes.clear();
+  if (spec.judge != nullptr) {
+    hone::KernelSpec judge = *spec.judge;
+    leave_out_code(judge);
+    spec.judge = std::make_shared<const hone::KernelSpec>(std::move(judge));
+  }
+}
+
 }  // namespace
 
 namespace hone {
@@ -126,16 +140,20 @@ std::span<const EmbeddedKernel> embedded_kernels() { return {}; }
 
 int main(int count, char** arguments) {
   if (count < 3) {
-    std::fputs("usage: hone_embed_kernels OUT.cpp FUNCTION FILES...\n", stderr);
+    std::fputs("usage: hone_embed_kernels OUT.cpp FUNCTION [--without-code] FILES...\n", stderr);
     return 2;
   }
   std::vector<hone::KernelSpec> specs;
   bool ok = true;
-  for (int i = 3; i < count; ++i) {
+  const bool with_code = count == 3 || std::string_view(arguments[3]) != "--without-code";
+  for (int i = with_code ? 3 : 4; i < count; ++i) {
     auto spec = hone::read_kernel_file(arguments[i]);
     if (spec) {
       // Where the file lay on the machine that built this binary says nothing to its user.
       spec->file = spec->name + ".cu";
+      if (!with_code) {
+        leave_out_code(*spec);
+      }
       specs.push_back(std::move(spec).value());
     } else {
       fmt::print(stderr, "{}\n", spec.error().message);
