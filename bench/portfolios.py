@@ -5,9 +5,10 @@
     python3 bench/portfolios.py --hone build/bin/hone --out OUT --only softmax:f32 matmul:bf16:layout=2 --store S.db --seed 1
 
 Of each operation with a portfolio, shapes are drawn by the seed: log-uniform in its range, about half of the extents no multiples of 8,
-none of those that the portfolio was made of. Each shape is tuned for --budget in a store of its own that knows nothing (--no-transfer), and
-the winner, the portfolio's choice and PyTorch are launched from here in the same rounds (bench/vendor/timing.py). Results are written as
-portfolios.json after every shape; --limit ends a run cleanly, and the same command goes on with what is left.
+none of those that the portfolio was made of (--table: the vendor table's cases in its range). Each shape is tuned for --budget in a store
+of its own that knows nothing (--no-transfer), and the winner, the portfolio's choice and PyTorch are launched from here in the same rounds
+(bench/vendor/timing.py). Results are written as portfolios.json after every shape; --limit ends a run cleanly, and the same command goes
+on with what is left.
 """
 
 import argparse
@@ -36,10 +37,11 @@ def parse_arguments():
     parser.add_argument("--device", default="cuda:0", metavar="ID")
     parser.add_argument("--budget", default="5s", help="of every tuning session (default: 5s)")
     parser.add_argument("--shapes", type=int, default=24, help="for each portfolio (default: 24)")
-    parser.add_argument("--seed", required=True, help="of the shapes: the hash of the commit that holds the portfolios")
+    parser.add_argument("--seed", default="", help="of the shapes: the hash of the commit that holds the portfolios")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=0.6, metavar="S", help="that the rounds of a shape may take")
     parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="of the whole run")
+    parser.add_argument("--table", action="store_true", help="the cases of the vendor table instead of drawn shapes")
     parser.add_argument("--beside", action="store_true", help="also time what serves without --store, and the default")
     parser.add_argument("--only", nargs="+", default=[], metavar="OPERATION:DTYPE")
     parser.add_argument("--list", action="store_true", help="print the shapes")
@@ -124,15 +126,32 @@ def problems_of(portfolio, points, arguments):
         return (problem.case.bytes <= MOST_BYTES and problem.case.flops <= 4e12 and tuple(shape[a] for a in named) not in table
                 and tuple(shape.items()) not in points)
 
+    if arguments.table:
+        return of_table(portfolio, axes, named, points)
     return [Problem(portfolio["operation"], portfolio["dtype"], tuple(draw(axes, generator, is_wanted).items()))
             for _ in range(arguments.shapes)]
+
+
+def of_table(portfolio, axes, named, points):
+    """The vendor table's cases in the portfolio's range. None may have been measured for it."""
+    fixed = {name: parts[0][0] for name, parts in axes.items()}
+    problems = []
+    for case in cases.all_cases():
+        if case.work != WORKS[portfolio["operation"]] or case.dtype != portfolio["dtype"] or fixed.get("layout", LAYOUT) != LAYOUT:
+            continue
+        shape = {**fixed, **dict(zip(named, case.extents))}
+        if all(any(low <= shape[name] <= high for low, high in parts) for name, parts in axes.items()):
+            if tuple(shape.items()) in points:
+                raise SystemExit(f"{case.name} was measured for the portfolio")
+            problems.append(Problem(portfolio["operation"], portfolio["dtype"], tuple(shape.items())))
+    return problems
 
 
 def points_of(portfolio, hone, folder):
     """The shapes that the portfolio was made of."""
     file = folder / "portfolio.json"
     hone.call(["portfolios", portfolio["operation"], "--dtype", portfolio["dtype"], "--store", hone.store, "--range", portfolio["range"],
-               "--generation", str(portfolio["generation"]), "--out", str(file)], 30.0)
+               "--product", portfolio["product"], "--generation", str(portfolio["generation"]), "--out", str(file)], 30.0)
     text = json.loads(file.read_text())
     count = len(text["best_us"])
     axes = [(axis["name"], text["extents"].get(axis["name"], axis["parts"][0][:1] * count)) for axis in text["range"]]
@@ -231,16 +250,22 @@ def summaries(rows):
 
 def main():
     arguments = parse_arguments()
+    if not arguments.seed and not arguments.table:
+        raise SystemExit("--seed: of the shapes, the hash of the commit that holds the portfolios")
     deadline = command.Deadline(arguments.limit)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         hone = command.Hone(arguments.hone, arguments.store or folder / "none.db", arguments.device, ".", deadline)
-        listed = {group_of_portfolio(one): one for one in reversed(hone.call(["portfolios", "--store", hone.store], 30.0)["portfolios"])
-                  if one["operation"] in WORKS}
+        products = {one["id"]: one["product"] for one in hone.call(["devices"], 30.0)["devices"]}
+        known = [one for one in hone.call(["portfolios", "--store", hone.store], 30.0)["portfolios"] if one["operation"] in WORKS]
+        # What serves: made on this product rather than on another, in the store rather than shipped, later rather than earlier.
+        known.sort(key=lambda one: (one["product"] == products.get(arguments.device), one["generation"]))
+        listed = {group_of_portfolio(one): one for one in known}
         chosen = {name: one for name, one in listed.items() if not arguments.only or name in arguments.only}
         problems = {name: problems_of(one, points_of(one, hone, folder), arguments) for name, one in chosen.items()}
         # One shape of each in turn: a run that is cut short has seen all of them.
-        todo = [problems[name][i] for i in range(arguments.shapes) for name in problems]
+        most = max(map(len, problems.values()), default=0)
+        todo = [problems[name][i] for i in range(most) for name in problems if i < len(problems[name])]
         if arguments.list:
             print("\n".join(problem.name for problem in todo))
             return 0

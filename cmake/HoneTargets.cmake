@@ -191,16 +191,20 @@ target_include_directories(hone_plugin_headers INTERFACE $<BUILD_INTERFACE:${HON
 
 # hone_add_test(NAME SOURCES ... LABELS ... TIMEOUT seconds): one doctest binary `test_NAME`, one ctest entry.
 # With CONFIGURATION it is built and run on demand alone: ninja test_NAME && ctest -C CONFIGURATION.
+# ENGINE: the library that is tested, hone_engine if none is given.
 # With EACH_FILE an entry for each source, NAME_STEM for STEM_test.cpp, that runs its test cases alone.
 function(hone_add_test name)
-  cmake_parse_arguments(ARG "EACH_FILE" "TIMEOUT;CONFIGURATION" "SOURCES;LABELS;LIBRARIES;DEFINITIONS;ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(ARG "EACH_FILE" "TIMEOUT;CONFIGURATION;ENGINE" "SOURCES;LABELS;LIBRARIES;DEFINITIONS;ARGUMENTS" ${ARGN})
   if(NOT TARGET hone_test_main)
     add_library(hone_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)
     target_link_libraries(hone_test_main PRIVATE hone_flags doctest::doctest)
     target_compile_options(hone_test_main PRIVATE $<$<CONFIG:Release>:-O0>)
   endif()
   add_executable(test_${name} ${ARG_SOURCES} $<TARGET_OBJECTS:hone_test_main>)
-  target_link_libraries(test_${name} PRIVATE hone_engine hone_flags doctest::doctest nlohmann_json::nlohmann_json ${ARG_LIBRARIES})
+  if(NOT ARG_ENGINE)
+    set(ARG_ENGINE hone_engine)
+  endif()
+  target_link_libraries(test_${name} PRIVATE ${ARG_ENGINE} hone_flags doctest::doctest nlohmann_json::nlohmann_json ${ARG_LIBRARIES})
   # A test runs once for each time it is compiled: the optimizer's time would not come back.
   target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   target_compile_definitions(test_${name} PRIVATE HONE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HONE_BINARY_DIR="${PROJECT_BINARY_DIR}" ${ARG_DEFINITIONS})

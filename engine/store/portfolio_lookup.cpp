@@ -129,6 +129,13 @@ std::vector<Loaded> load_shipped(std::string_view operation, std::string_view dt
   return all;
 }
 
+/// By their names: "NVIDIA H100 PCIe" is rather like "NVIDIA H100 80GB HBM3" than like "NVIDIA H200".
+void most_alike_first(std::vector<Loaded>& all, const DeviceInfo& device) {
+  std::ranges::stable_sort(all, std::greater(), [&](const Loaded& one) {
+    return std::ranges::mismatch(one->portfolio.product, device.product).in1 - one->portfolio.product.begin();
+  });
+}
+
 /// Of a kernel whose code has changed since; empty if there is none.
 std::string changed(const Portfolio& portfolio, std::span<const Implementation> implementations) {
   for (const Implementation& one : implementations) {
@@ -275,10 +282,7 @@ std::vector<std::shared_ptr<const LoadedPortfolio>> portfolios_of_relatives(std:
   std::vector<Loaded> all = load_shipped(operation, dtypes, [&](const ShippedText& text) {
     return text.has("architecture", device.architecture) && !text.has("product", own);
   });
-  // "NVIDIA H100 PCIe" is rather like "NVIDIA H100 80GB HBM3" than like "NVIDIA H200".
-  std::ranges::stable_sort(all, std::greater(), [&](const Loaded& one) {
-    return std::ranges::mismatch(one->portfolio.product, device.product).in1 - one->portfolio.product.begin();
-  });
+  most_alike_first(all, device);
   return all;
 }
 
@@ -321,7 +325,9 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
 
 std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most) {
   std::vector<Configuration> all;
-  for (const Loaded& shipped : shipped_portfolios(operation_of(spec), name(problem.dtype), "")) {
+  std::vector<Loaded> portfolios = shipped_portfolios(operation_of(spec), name(problem.dtype), "");
+  most_alike_first(portfolios, device);
+  for (const Loaded& shipped : portfolios) {
     const Shape shape = ordered_as(shipped->portfolio.range, problem.shape);
     if (shipped->portfolio.points.empty() || std::isinf(distance(shipped->portfolio.range, shape))) {
       continue;

@@ -62,8 +62,8 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
 /// The shape in the order of the range's axes.
 Shape ordered_as(const ShapeRange& range, const Shape& shape);
 
-/// The legal members of kernel `spec`, of any portfolio that came with Hone for other products or this one: the best expected first, at
-/// most `most`. What a search of a problem begins with.
+/// The legal members of kernel `spec`, of any portfolio that came with Hone for this product or other ones, what is named most like it
+/// first: of each the best expected first, at most `most`. What a search of a problem begins with.
 std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most);
 
 }  // namespace hone

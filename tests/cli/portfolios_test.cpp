@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 #include <sqlite3.h>
 
+#include <set>
+
 #include "tests/cli/command.hpp"
 
 namespace hone::test {
@@ -46,6 +48,33 @@ TEST_CASE("a range is measured, and goes on where it stopped") {
   CHECK(more["measured_now"] > 0);
   CHECK(more["points"] >= first["points"]);
   CHECK(more["generation"] > first["generation"]);
+}
+
+TEST_CASE("a range begins with what came with Hone for other products") {
+  const TemporaryDirectory directory;
+  const std::string store = directory / "S.db", file = directory / "P.json";
+  const Ended made = make_portfolio("softmax", "rows=1..8,cols=64", store, {"--dtype", "f32", "--budget", "6trials"});
+  REQUIRE_MESSAGE(made.exit == 0, made.err);
+  std::set<std::string> members;
+  const nlohmann::json listed = run({"portfolios", "softmax", "--dtype", "f32", "--json"}).json();
+  for (const nlohmann::json& one : listed["portfolios"]) {
+    const std::string product = one["product"];
+    const Ended shipped = run({"portfolios", "softmax", "--dtype", "f32", "--product", product, "--out", file});
+    REQUIRE_MESSAGE(shipped.exit == 0, shipped.err);
+    const nlohmann::json portfolio = nlohmann::json::parse(contents(file));
+    for (const nlohmann::json& member : portfolio["members"]) {
+      members.insert(member["config"]);
+    }
+  }
+  const nlohmann::ordered_json session = nlohmann::ordered_json::parse(run({"sessions", "1", "--store", store, "--json"}).out);
+  REQUIRE(session["results"].size() > 1);
+  for (std::size_t i = 1; i < session["results"].size(); ++i) {  // the default comes first
+    std::string name;
+    for (const auto& [parameter, value] : session["results"][i]["config"].items()) {
+      name += (name.empty() ? "" : ",") + parameter + "=" + value.dump();
+    }
+    CHECK_MESSAGE(members.contains(name), name);
+  }
 }
 
 TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, where its code is made ahead of time") {
