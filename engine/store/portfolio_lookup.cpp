@@ -180,7 +180,8 @@ std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& q
       }
       Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
       if (configuration && valid_for(*spec, problem, question.device, *configuration) && !question.is_withdrawn(i, *configuration)) {
-        return PortfolioPick{i, *std::move(configuration), {std::exp(opinion.slowdown), std::expm1(opinion.doubt), 0, false}};
+        return PortfolioPick{
+            i, *std::move(configuration), {std::exp(opinion.slowdown), std::expm1(opinion.doubt), 0, false, from.portfolio.product}};
       }
     }
   }

@@ -478,7 +478,7 @@ class PortfolioSession {
         if (!legal(portfolio_.members[opinion.member], *problem)) {
           continue;
         }
-        const Prediction prediction{std::exp(opinion.slowdown), std::expm1(opinion.doubt), report_.generation, false};
+        const Prediction prediction{std::exp(opinion.slowdown), std::expm1(opinion.doubt), report_.generation, false, about_.product};
         if (prediction.wants_tuning() && !table_.holds(shape)) {
           ++wanted;
           report_.wanted.push_back({shape, prediction});

@@ -325,6 +325,7 @@ TEST_CASE("where none was made on the product, a portfolio of its architecture t
   CHECK(fixture.config(choice) == fixture.many);  // of the two, what is named more like it
   REQUIRE(choice.prediction);
   CHECK(choice.prediction->shipped);
+  CHECK(choice.prediction->product == "Abacus 3000");
   CHECK(choice.prediction->doubt > 0.2);
   CHECK(choice.prediction->wants_tuning());
   CHECK(contains(choice.why, "no portfolio was made on Abacus 3000 SE: that of Abacus 3000"));

@@ -24,6 +24,7 @@ struct Prediction {
   double doubt = 0.0;           ///< how far off that may be, as a share of it: one standard deviation
   std::int64_t generation = 0;  ///< of the portfolio, in its store
   bool shipped = false;         ///< the portfolio came with Hone
+  std::string product = {};     ///< on which it was made: another one of this architecture, where none was made on this
   /// Whether the shape is worth a search of its own.
   [[nodiscard]] bool wants_tuning() const { return slowdown * (1.0 + doubt) > 1.15; }
 };
