@@ -3,7 +3,7 @@
 #
 #   bench/make_portfolios.sh HONE FOLDER [SHARE [NAME...]]
 #
-# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about twenty-two
+# FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about nineteen
 # minutes in all. NAME: only these (softmax.f32). An operation that fails does not end the run.
 set -u
 hone=$1 folder=$2 share=${3:-1}

@@ -217,7 +217,9 @@ def measure(problem, hone, arguments, stopwatch, folder):
         everybody = {"tuned": best, "predicted": predicted}
         beside = {}
         if arguments.beside:
-            everybody["without store"], beside["without store"] = exported(hone, problem, own / "without", own / "none.db")
+            everybody["without store"], _ = exported(hone, problem, own / "without", own / "none.db")
+            beside["without store"] = hone.call(["best", problem.operation, "--dtype", problem.dtype, "--shape", problem.shape_text,
+                                                 "--device", hone.device, "--store", str(own / "none.db")], 60.0)
             if problem.operation != "matmul":  # which has several kernels, and so no default
                 everybody["default"], _ = exported(hone, problem, own / "default", own / "none.db", config="default")
         if case.work == "gemm":
@@ -226,9 +228,19 @@ def measure(problem, hone, arguments, stopwatch, folder):
             everybody["torch eager"] = contenders.Expression(function)
         us = times_of(everybody, case, stopwatch, arguments)
     existing = min((us[name] for name in everybody if name in ("cuBLASLt", "torch eager")), default=None)
-    served = {name: {field: one.get(field) for field in ("source", "kernel", "config", "prediction", "why")} for name, one in beside.items()}
+    served = {name: {field: one.get(field) for field in ("source", "kernel", "config", "prediction")} for name, one in beside.items()}
     return {"us": us, "served": served, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
             "tuned_config": command.config_text(config), "to_tuned": us["tuned"] / us["predicted"], "to_existing": existing / us["predicted"] if existing else None}
+
+
+def likeness(one, other):
+    """How many words two names begin with in common."""
+    same = 0
+    for a, b in zip(one.split(), other.split()):
+        if a != b:
+            break
+        same += 1
+    return same
 
 
 def mean(values):
@@ -258,8 +270,10 @@ def main():
         hone = command.Hone(arguments.hone, arguments.store or folder / "none.db", arguments.device, ".", deadline)
         products = {one["id"]: one["product"] for one in hone.call(["devices"], 30.0)["devices"]}
         known = [one for one in hone.call(["portfolios", "--store", hone.store], 30.0)["portfolios"] if one["operation"] in WORKS]
-        # What serves: made on this product rather than on another, in the store rather than shipped, later rather than earlier.
-        known.sort(key=lambda one: (one["product"] == products.get(arguments.device), one["generation"]))
+        # What serves: made on this product, later rather than earlier, else shipped and named most like this one.
+        product = products.get(arguments.device, "")
+        known = [one for one in known if one["shipped"] or one["product"] == product]
+        known.sort(key=lambda one: (-likeness(one["product"], product), one["product"], -one["generation"]), reverse=True)
         listed = {group_of_portfolio(one): one for one in known}
         chosen = {name: one for name, one in listed.items() if not arguments.only or name in arguments.only}
         problems = {name: problems_of(one, points_of(one, hone, folder), arguments) for name, one in chosen.items()}

@@ -3,8 +3,9 @@
 
     bench/without_expectations.py --hone path/to/hone [--budgets 10s,30s] [--known first:30s,ignore:60s] [--device cuda:0] [--json FILE] [KERNEL:DTYPE:SHAPE...]
 
-Each problem is searched in every budget with --likely ignore, each session in a store of its own that knows nothing. The sessions of
---known look for the best that is known: with expectations first, and longer without any. At the end all winners are timed again in turn.
+Each problem is searched in every budget with --likely ignore, each session in a store of its own that knows nothing, and not beginning with
+what comes with Hone (--no-transfer; --shipped: beginning with it). The sessions of --known look for the best that is known: with
+expectations first, and longer without any. At the end all winners are timed again in turn.
 Prints, by problem, the time of every session's winner over the least of all, and for each budget the geometric mean.
 """
 import argparse
@@ -25,7 +26,7 @@ def search(options, problem, likely, budget, seed):
     kernel, dtype, shape = problem.split(":")
     with tempfile.TemporaryDirectory() as folder:
         report = call(options.hone, "tune", kernel, "--dtype", dtype, "--shape", shape, "--device", options.device, "--likely", likely,
-                      "--budget", budget, "--seed", str(seed), "--store", f"{folder}/S.db")
+                      "--budget", budget, "--seed", str(seed), "--store", f"{folder}/S.db", *([] if options.shipped else ["--no-transfer"]))
     return {"likely": likely, "budget": budget, "config": report["best"]["config"], "session_us": report["best"]["time_us"],
             "trials": sum(report["outcomes"].values()), "outcomes": report["outcomes"], "seconds": report["seconds"], "device_idle": report["device_idle"], "stages": report["stages"]}
 
@@ -52,6 +53,7 @@ def main():
     parser.add_argument("--known", default="first:30s,ignore:60s", metavar="LIKELY:BUDGET,...")
     parser.add_argument("--runs", type=int, default=3, help="of each winner, at the end (default: 3)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shipped", action="store_true", help="begin with what portfolios that came with Hone would choose")
     parser.add_argument("--json", help="everything, as JSON")
     parser.add_argument("problems", nargs="*", metavar="KERNEL:DTYPE:SHAPE")
     options = parser.parse_args()

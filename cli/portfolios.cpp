@@ -234,17 +234,28 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
   HONE_ASSIGN(const Registry::Found device, find_device(arguments));
   HONE_ASSIGN(const std::unique_ptr<Store> store, open_store(store_path(arguments), StoreMode::kReadWrite));
   std::size_t unreadable = 0;
-  HONE_ASSIGN(const std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get(), unreadable));
+  HONE_ASSIGN(std::vector<KnownPortfolio> all, known_portfolios(arguments, store.get(), unreadable));
   Output output{{{"device", device.info.id}, {"product", device.info.product}, {"portfolios", Json::array()}}, "", 0};
-  for (const KnownPortfolio& one : all) {
-    const Portfolio& portfolio = one.portfolio;
+  std::vector<Portfolio> serving;
+  for (KnownPortfolio& one : all) {
+    if (one.generation != 0 && one.portfolio.product == portfolio_key("", DTypes(), device.info).device) {
+      serving.push_back(std::move(one.portfolio));
+    }
+  }
+  for (const std::shared_ptr<const LoadedPortfolio>& one : shipped_portfolios(device.info)) {
+    if (is_wanted(arguments, {one->portfolio, 0, ""})) {
+      serving.push_back(one->portfolio);
+    }
+  }
+  for (const Portfolio& portfolio : serving) {
     const Result<Operation> operation = operation_named(portfolio.operation);
-    if (portfolio.product != portfolio_key("", DTypes(), device.info).device || !operation) {
+    if (!operation) {
       continue;
     }
     HONE_ASSIGN(const WarmReport report, warm(portfolio, *operation, device, *store, 0));
     output.json["portfolios"].push_back({{"operation", portfolio.operation},
                                          {"dtype", portfolio.dtypes},
+                                         {"product", portfolio.product},
                                          {"member_count", report.members},
                                          {"compiled", report.compiled},
                                          {"failures", report.failures}});

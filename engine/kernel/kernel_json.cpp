@@ -177,11 +177,8 @@ void take(const json& from, T& value, const ExpressionTable& shared) {
   }
 }
 
-/// What is compiled has another text there, so it must be where the source says so. What only launches has no source.
+/// What is compiled has another text there, so it must be where the source says so.
 void check_static_fields(const KernelSpec& spec) {
-  if (spec.source.empty()) {
-    return;
-  }
   for (const ProblemField& field : spec.problem) {
     if (field.is_static() && find_initializer(spec.source, *field.initializer) == std::string::npos) {
       throw BadSpec{fmt::format("the source has no initializer of static field {} in line {}", field.name, field.initializer->line)};
@@ -252,7 +249,6 @@ void check_dtypes(const KernelSpec& spec) {
 void check_spec(const KernelSpec& spec) {
   const std::size_t count = spec.arguments.size();
   check_dtypes(spec);
-  check_static_fields(spec);
   for (const Generator& generator : spec.generators) {
     check_indices({generator.target}, 0, count);
     check_indices(generator.arguments, kRandomParameter, count);
@@ -299,7 +295,9 @@ KernelSpec finish_spec(const json& j, KernelSpec spec);
 KernelSpec read_spec(const json& j) {
   KernelSpec spec;
   take(j, spec, ExpressionTable());
-  return finish_spec(j, std::move(spec));
+  spec = finish_spec(j, std::move(spec));
+  check_static_fields(spec);
+  return spec;
 }
 
 KernelSpec read_embedded(const json& j, std::string_view behind) {
@@ -314,7 +312,11 @@ KernelSpec read_embedded(const json& j, std::string_view behind) {
   for (auto& [name, text] : spec.includes) {
     text = texts.next();
   }
-  return finish_spec(j, std::move(spec));
+  spec = finish_spec(j, std::move(spec));
+  if (!spec.source.empty()) {  // what only launches has none
+    check_static_fields(spec);
+  }
+  return spec;
 }
 
 /// What has no field of its own in the JSON, and what the parts say of each other.

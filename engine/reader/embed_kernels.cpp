@@ -10,7 +10,6 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -119,16 +118,6 @@ std::string source(const std::string& function, const std::vector<hone::KernelSp
       arrays, lists, table, function, function);
 }
 
-void leave_out_code(hone::KernelSpec& spec) {
-  spec.source.clear();
-  spec.includes.clear();
-  if (spec.judge != nullptr) {
-    hone::KernelSpec judge = *spec.judge;
-    leave_out_code(judge);
-    spec.judge = std::make_shared<const hone::KernelSpec>(std::move(judge));
-  }
-}
-
 }  // namespace
 
 namespace hone {
@@ -152,7 +141,8 @@ int main(int count, char** arguments) {
       // Where the file lay on the machine that built this binary says nothing to its user.
       spec->file = spec->name + ".cu";
       if (!with_code) {
-        leave_out_code(*spec);
+        spec->source.clear();
+        spec->includes.clear();
       }
       specs.push_back(std::move(spec).value());
     } else {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -89,6 +88,11 @@ class ShippedText {
   [[nodiscard]] bool has(std::string_view key, std::string_view value) const {
     return head_.find(fmt::format("\n \"{}\": \"{}\",\n", key, value)) != std::string::npos;
   }
+  [[nodiscard]] std::string product() const {
+    constexpr std::string_view kKey = "\n \"product\": \"";
+    const std::size_t at = head_.find(kKey);
+    return at == std::string::npos ? "" : head_.substr(at + kKey.size(), head_.find('"', at + kKey.size()) - at - kKey.size());
+  }
   const std::string& whole() {
     std::call_once(read_, [this] { whole_ = inflated(compressed_, std::string::npos); });
     return whole_;
@@ -115,25 +119,42 @@ std::deque<ShippedText>& shipped_texts() {
   return all;
 }
 
-/// Those of an operation whose first lines are as wanted. The others are not read.
-template <class IsWanted>
-std::vector<Loaded> load_shipped(std::string_view operation, std::string_view dtypes, IsWanted is_wanted) {
-  std::vector<Loaded> all;
+/// How many words the names of two products begin with in common: "NVIDIA H100 PCIe" is rather like "NVIDIA H100 80GB HBM3" than like
+/// "NVIDIA H200".
+std::size_t likeness(std::string_view a, std::string_view b) {
+  const auto ends = [](std::string_view name, std::size_t at) { return at == name.size() || name[at] == ' '; };
+  std::size_t words = 0, at = 0;
+  while (true) {
+    words += ends(a, at) && ends(b, at) ? 1 : 0;
+    if (at == a.size() || at == b.size() || a[at] != b[at]) {
+      return words;
+    }
+    ++at;
+  }
+}
+
+/// Those for an operation and dtypes (empty: any), that of the product named most like the device first, then by the products' names.
+std::vector<ShippedText*> shipped_by_likeness(std::string_view operation, std::string_view dtypes, std::string_view product) {
+  std::vector<ShippedText*> all;
   for (ShippedText& text : shipped_texts()) {
-    if (text.has("operation", operation) && text.has("dtypes", dtypes) && is_wanted(text)) {
-      if (Result<Loaded> loaded = load_portfolio(text.whole())) {
-        all.push_back(*std::move(loaded));
-      }
+    if ((operation.empty() || text.has("operation", operation)) && (dtypes.empty() || text.has("dtypes", dtypes))) {
+      all.push_back(&text);
     }
   }
+  std::ranges::stable_sort(all, [&](const ShippedText* one, const ShippedText* other) {
+    const std::string a = one->product(), b = other->product();
+    const std::size_t like_a = likeness(a, product), like_b = likeness(b, product);
+    return like_a != like_b ? like_a > like_b : a < b;
+  });
   return all;
 }
 
-/// By their names: "NVIDIA H100 PCIe" is rather like "NVIDIA H100 80GB HBM3" than like "NVIDIA H200".
-void most_alike_first(std::vector<Loaded>& all, const DeviceInfo& device) {
-  std::ranges::stable_sort(all, std::greater(), [&](const Loaded& one) {
-    return std::ranges::mismatch(one->portfolio.product, device.product).in1 - one->portfolio.product.begin();
-  });
+/// Of these what may serve the device: it was made on this product, or on another of its architecture.
+std::vector<ShippedText*> shipped_for(std::string_view operation, std::string_view dtypes, const DeviceInfo& device) {
+  const std::string own = portfolio_key("", DTypes(), device).device;
+  std::vector<ShippedText*> all = shipped_by_likeness(operation, dtypes, own);
+  std::erase_if(all, [&](const ShippedText* one) { return one->product() != own && !one->has("architecture", device.architecture); });
+  return all;
 }
 
 /// Of a kernel whose code has changed since; empty if there is none.
@@ -272,18 +293,20 @@ ReplacedShippedPortfolios::ReplacedShippedPortfolios(std::span<const std::span<c
 
 ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std::move(before_->texts); }
 
-std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
-                                                                       std::string_view product) {
-  return load_shipped(operation, dtypes, [&](const ShippedText& text) { return product.empty() || text.has("product", product); });
-}
-
-std::vector<std::shared_ptr<const LoadedPortfolio>> portfolios_of_relatives(std::string_view operation, std::string_view dtypes,
-                                                                            const DeviceInfo& device) {
-  const std::string own = portfolio_key({}, {}, device).device;
-  std::vector<Loaded> all = load_shipped(operation, dtypes, [&](const ShippedText& text) {
-    return text.has("architecture", device.architecture) && !text.has("product", own);
-  });
-  most_alike_first(all, device);
+std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device) {
+  std::vector<Loaded> all;
+  const auto is_covered = [&](const Portfolio& portfolio) {
+    return std::ranges::any_of(all, [&](const Loaded& one) {
+      const Portfolio& known = one->portfolio;
+      return known.operation == portfolio.operation && known.dtypes == portfolio.dtypes && text(known.range) == text(portfolio.range);
+    });
+  };
+  for (ShippedText* const text : shipped_for("", "", device)) {
+    const Result<Loaded> loaded = load_portfolio(text->whole());
+    if (loaded && !is_covered((*loaded)->portfolio)) {
+      all.push_back(*loaded);
+    }
+  }
   return all;
 }
 
@@ -305,18 +328,15 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     }
   }
   if (lookup.purpose == Purpose()) {
-    for (const Loaded& shipped : shipped_portfolios(operation, key.dtypes, key.device)) {
-      if (std::optional<PortfolioPick> picked = consult(shipped, question, why)) {
+    // Of this product, then of others. Each is read when it is asked: that takes longer than all else of a lookup.
+    for (ShippedText* const text : shipped_for(operation, key.dtypes, device)) {
+      const Result<Loaded> shipped = load_portfolio(text->whole());
+      std::optional<PortfolioPick> picked = shipped ? consult(*shipped, question, why) : std::nullopt;
+      if (picked) {
         picked->prediction.shipped = true;
-        return picked;
-      }
-    }
-    for (const Loaded& shipped : portfolios_of_relatives(operation, key.dtypes, device)) {
-      if (std::optional<PortfolioPick> picked = consult(shipped, question, why)) {
-        picked->prediction.shipped = true;
-        picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
-        why += fmt::format("{}no portfolio was made on {}: that of {}, which has the same architecture, serves", why.empty() ? "" : "; ",
-                           key.device, shipped->portfolio.product);
+        if (text->product() != key.device) {
+          picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
+        }
         return picked;
       }
     }
@@ -326,21 +346,22 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
 
 std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most) {
   std::vector<Configuration> all;
-  std::vector<Loaded> portfolios = shipped_portfolios(operation_of(spec), name(problem.dtype), "");
-  most_alike_first(portfolios, device);
-  for (const Loaded& shipped : portfolios) {
+  for (ShippedText* const text : shipped_by_likeness(operation_of(spec), name(problem.dtype), device.product)) {
+    const Result<Loaded> loaded = all.size() < most ? load_portfolio(text->whole()) : Result<Loaded>(Error{});
+    if (!loaded) {
+      continue;
+    }
+    const Loaded& shipped = *loaded;
     const Shape shape = ordered_as(shipped->portfolio.range, problem.shape);
     if (shipped->portfolio.points.empty() || std::isinf(distance(shipped->portfolio.range, shape))) {
       continue;
     }
-    std::size_t taken = 0;
     for (const Opinion& opinion : shipped->rule.rank(shape)) {
       const PortfolioMember& member = shipped->portfolio.members[opinion.member];
       const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
-      if (taken < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&
+      if (all.size() < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&
           std::ranges::find(all, *configuration) == all.end()) {
         all.push_back(*configuration);
-        ++taken;
       }
     }
   }

@@ -37,14 +37,9 @@ struct LoadedPortfolio {
 };
 Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text);
 
-/// The portfolios that came with Hone for an operation; for `product` alone, unless that is empty.
-std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(std::string_view operation, std::string_view dtypes,
-                                                                       std::string_view product);
-
-/// Those made on other products of the device's architecture; what is named most like the device first. They serve it where none of its
-/// own does.
-std::vector<std::shared_ptr<const LoadedPortfolio>> portfolios_of_relatives(std::string_view operation, std::string_view dtypes,
-                                                                            const DeviceInfo& device);
+/// The portfolios that came with Hone and may serve the device, one for an operation, dtypes and a range: that made on this product, else
+/// on another of its architecture, that whose name begins with most of the same words.
+std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device);
 
 struct PortfolioPick {
   std::size_t implementation = 0;  ///< of those that were given
@@ -53,9 +48,9 @@ struct PortfolioPick {
 };
 
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
-/// the problem lies, else of the nearest within a factor of 2; of those that came with Hone one for this product, else for another of its
-/// architecture, which `why` says then. Nothing where there is none, and `why` says why one that there is was passed over: it was made of
-/// another version of a kernel. `store` may be null. Errors: the store fails.
+/// the problem lies, else of the nearest within a factor of 2; of those that came with Hone one made on this product, else on another of
+/// its architecture, that whose name begins with most of the same words. Nothing where there is none, and `why` says why one that there is
+/// was passed over: it was made of another version of a kernel. `store` may be null. Errors: the store fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
 

@@ -92,7 +92,8 @@ AT(hone_kernel_info, doubt, 96);
 AT(hone_kernel_info, portfolio, 104);
 AT(hone_kernel_info, portfolio_shipped, 112);
 AT(hone_kernel_info, wants_tuning, 116);
-LEAST(hone_kernel_info, 120);
+AT(hone_kernel_info, portfolio_product, 120);
+LEAST(hone_kernel_info, 128);
 
 AT(hone_setting, size, 0);
 AT(hone_setting, name, 8);

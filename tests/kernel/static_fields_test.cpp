@@ -95,6 +95,9 @@ TEST_CASE("the source for a problem has its values in place, on the same lines")
   KernelSpec damaged = spec;
   damaged.problem[1].initializer->line = 3;
   CHECK(parse_kernel_spec(damaged.serialize()).error().message.find("no initializer of static field head in line 3") != std::string::npos);
+  damaged = spec;
+  damaged.source = "";
+  CHECK(parse_kernel_spec(damaged.serialize()).error().message.find("no initializer of static field head") != std::string::npos);
 }
 
 TEST_CASE("code of one value is not found for another") {
