@@ -29,15 +29,16 @@ constexpr std::size_t kFirstShapes = 5;  // explored before anything is surveyed
 constexpr double kShapes = 60.0;  // that a budget would be for, if all were explored
 constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr std::int64_t kLeastTrials = 6;
-constexpr double kExploreShare = 0.5;   // of a budget, for sessions that find configurations: the rest is for surveys of what was found
-constexpr std::size_t kProposals = 40;  // that an exploring session begins with, at most
-constexpr std::size_t kSurveyed = 28;   // configurations that are timed at a surveyed shape, at most
-constexpr std::size_t kNewShare = 4;    // one in so many of either may be one that came with Hone and was measured nowhere in the range,
-constexpr std::size_t kShipped = 64;    // of each of its portfolios the best so many
-constexpr double kSurveyShare = 0.3;    // of an exploring session's seconds, that a survey may take
-constexpr double kFirstReach = 4.0;     // of a rule, before it is fitted
-constexpr double kLearnAgain = 1.5;     // times as many shapes as when it was last asked what a portfolio of them is like
-constexpr int kPatienceWithShapes = 3;  // in a row that fail
+constexpr double kExploreShare = 0.5;    // of a budget, for sessions that find configurations: the rest is for surveys of what was found
+constexpr std::size_t kProposals = 40;   // that an exploring session begins with, at most
+constexpr std::size_t kSurveyed = 28;    // configurations that are timed at a surveyed shape, at most
+constexpr std::size_t kNewShare = 4;     // one in so many of either may be one that came with Hone and was measured nowhere in the range,
+constexpr std::size_t kMemberShare = 3;  // quarters of what is surveyed, that members may have before others
+constexpr std::size_t kShipped = 64;     // of each of its portfolios the best so many
+constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, that a survey may take
+constexpr double kFirstReach = 4.0;      // of a rule, before it is fitted
+constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
+constexpr int kPatienceWithShapes = 3;   // in a row that fail
 
 class PortfolioSession {
  public:
@@ -179,9 +180,10 @@ class PortfolioSession {
 
   using First = std::map<std::string, std::vector<Configuration>>;
 
-  /// What is worth a trial at a shape: what came with Hone, of whichever product, as long as that is new here; and what was fast near it.
+  /// What is worth a trial at a shape: what came with Hone, of whichever product, as long as that is new here; the members of the portfolio
+  /// as it is, up to `most_members` in all; and what was fast near it.
   /// Where little of that is legal, as with extents that no vector divides, also the legal configurations nearest to the rest.
-  [[nodiscard]] First proposals(const Shape& shape, const Problem& problem, std::size_t most) const {
+  [[nodiscard]] First proposals(const Shape& shape, const Problem& problem, std::size_t most, std::size_t most_members) const {
     First first;
     std::size_t taken = 0;
     const auto add = [&](const std::string& kernel, const std::optional<Configuration>& configuration) {
@@ -194,6 +196,12 @@ class PortfolioSession {
     const std::size_t most_new = table_.columns().empty() ? most : most / kNewShare;
     for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
       add(kernel, configuration);
+    }
+    for (const Opinion& opinion : most_members > 0 && rule_ ? rule_->rank(shape) : std::vector<Opinion>()) {
+      const PortfolioMember& member = portfolio_.members[opinion.member];
+      if (taken < most_members) {
+        add(member.kernel, legal(member, problem));
+      }
     }
     std::vector<PortfolioMember> illegal;
     for (const std::size_t column : table_.promising(shape, portfolio_.points.empty() ? about_ : portfolio_)) {
@@ -299,7 +307,7 @@ class PortfolioSession {
     }
     const double before = spent_here();
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(*shape));
-    const Result<void> done = measure(*shape, proposals(*shape, problem, kProposals), each());
+    const Result<void> done = measure(*shape, proposals(*shape, problem, kProposals, 0), each());
     explored_ += spent_here() - before;
     return done;
   }
@@ -312,7 +320,7 @@ class PortfolioSession {
     if (request_.budget.trials) {
       most = static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - about_.trials - trials_, 1, kSurveyed));
     }
-    const First all = proposals(shape, problem, most);
+    const First all = proposals(shape, problem, most, most * kMemberShare / 4);
     bool measured = false;
     for (const auto& [kernel, configurations] : all) {
       const KernelSpec& spec = *kernel_named(kernel);
