@@ -12,6 +12,7 @@
 #include "engine/space/search_space.hpp"
 #include "engine/tune/session.hpp"
 #include "tests/fuzz/mutate.hpp"
+#include "tests/hopper.hpp"
 
 namespace {
 
@@ -23,25 +24,7 @@ using hone::fuzz::require;
 constexpr std::uint64_t kMostCombinations = 256;  // of spaces that are built: larger ones take longer than all the rest
 constexpr std::size_t kMostText = 1000;           // of their constraints
 
-hone::DeviceInfo device() {
-  return {.id = "cuda:0",
-          .plugin = "cuda",
-          .product = "P",
-          .uuid = {},
-          .architecture = "sm_90a",
-          .mig_profile = {},
-          .properties = {{"compute_capability", 90},
-                         {"l2_bytes", 52428800},
-                         {"memory", 151'000'000'000},
-                         {"multiprocessors", 132},
-                         {"registers_per_multiprocessor", 65536},
-                         {"shared_memory_per_block", 232448},
-                         {"shared_memory_per_multiprocessor", 233472},
-                         {"threads_per_block", 1024},
-                         {"threads_per_multiprocessor", 2048},
-                         {"warp_size", 32}},
-          .environment = {}};
-}
+hone::DeviceInfo device() { return hone::test::hopper("P"); }
 
 bool is_small(const KernelSpec& spec) {
   std::uint64_t combinations = 1;

@@ -9,30 +9,9 @@
 #include "engine/runtime/launch_plan.hpp"
 #include "engine/store/lookup.hpp"
 #include "engine/store/portfolio_lookup.hpp"
+#include "tests/hopper.hpp"
 
 namespace hone {
-namespace {
-
-/// As far as lookups ask.
-DeviceInfo h200() {
-  DeviceInfo device;
-  device.product = "NVIDIA H200";
-  device.architecture = "sm_90a";
-  device.properties = {{"compute_capability", 90},
-                       {"l2_bytes", 62914560},
-                       {"memory", 150000000000},
-                       {"multiprocessors", 132},
-                       {"registers_per_multiprocessor", 65536},
-                       {"shared_memory_per_block", 232448},
-                       {"shared_memory_per_multiprocessor", 233472},
-                       {"threads_per_block", 1024},
-                       {"threads_per_multiprocessor", 2048},
-                       {"warp_size", 32}};
-  return device;
-}
-
-}  // namespace
-
 TEST_CASE("the runtime knows every built-in kernel, without its text") {
   std::set<std::string> files, known;
   for (const auto& entry : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/kernels_src")) {
@@ -56,7 +35,7 @@ TEST_CASE("the runtime serves a kernel whose code depends on the shape, and plan
   const auto problem = [&](std::int64_t layout) {
     return make_problem(gemm, DType::kF32, {{"m", 96}, {"n", 200}, {"k", 304}, {"layout", layout}}).value();
   };
-  const Choice choice = choose(gemm, problem(1), h200(), nullptr).value();
+  const Choice choice = choose(gemm, problem(1), test::hopper("NVIDIA H200"), nullptr).value();
   CHECK(choice.source == Source::kPredicted);
   CHECK(choice.prediction->product == "NVIDIA H200");
   CHECK(launch_arguments(gemm, problem(1), choice.configuration).value().size() == gemm.arguments.size());
