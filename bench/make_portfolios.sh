@@ -6,6 +6,10 @@
 # FOLDER gets the store and NAME.json for kernels_src/portfolios/DEVICE. SHARE of the budgets below (default 1), of about nineteen
 # minutes in all. NAME: only these (softmax.f32). An operation that fails does not end the run.
 set -u
+if [[ $# -lt 2 ]]; then
+  echo "usage: bench/make_portfolios.sh HONE FOLDER [SHARE [NAME...]]" >&2
+  exit 2
+fi
 hone=$1 folder=$2 share=${3:-1}
 names=" ${*:4} "
 mkdir -p "$folder"

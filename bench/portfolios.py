@@ -215,11 +215,11 @@ def measure(problem, hone, arguments, stopwatch, folder):
         case = problem.case
         function = problem.expression
         everybody = {"tuned": best, "predicted": predicted}
-        beside = {}
+        without = None
         if arguments.beside:
             everybody["without store"], _ = exported(hone, problem, own / "without", own / "none.db")
-            beside["without store"] = hone.call(["best", problem.operation, "--dtype", problem.dtype, "--shape", problem.shape_text,
-                                                 "--device", hone.device, "--store", str(own / "none.db")], 60.0)
+            without = hone.call(["best", problem.operation, "--dtype", problem.dtype, "--shape", problem.shape_text, "--device",
+                                 hone.device, "--store", str(own / "none.db")], 60.0)
             if problem.operation != "matmul":  # which has several kernels, and so no default
                 everybody["default"], _ = exported(hone, problem, own / "default", own / "none.db", config="default")
         if case.work == "gemm":
@@ -228,8 +228,7 @@ def measure(problem, hone, arguments, stopwatch, folder):
             everybody["torch eager"] = contenders.Expression(function)
         us = times_of(everybody, case, stopwatch, arguments)
     existing = min((us[name] for name in everybody if name in ("cuBLASLt", "torch eager")), default=None)
-    served = {name: {field: one.get(field) for field in ("source", "kernel", "config", "prediction")} for name, one in beside.items()}
-    return {"us": us, "served": served, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
+    return {"us": us, "without_store": without, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
             "tuned_config": command.config_text(config), "to_tuned": us["tuned"] / us["predicted"], "to_existing": existing / us["predicted"] if existing else None}
 
 

@@ -57,6 +57,9 @@ def main():
     parser.add_argument("--json", help="everything, as JSON")
     parser.add_argument("problems", nargs="*", metavar="KERNEL:DTYPE:SHAPE")
     options = parser.parse_args()
+    for problem in options.problems:
+        if problem.count(":") != 2:
+            parser.error(f"'{problem}' is not KERNEL:DTYPE:SHAPE, as {PROBLEMS[0]} is")
     sessions = [("ignore", budget) for budget in options.budgets.split(",")]
     judged = len(sessions)
     sessions += [tuple(known.split(":")) for known in options.known.split(",") if known]
