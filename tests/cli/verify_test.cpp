@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kKernel = R"(// Twice x.
 #include <hone/kernel.h>
 extern "C" char* getenv(const char*);
-struct Problem { long n = 4096; };
+struct Problem { long n = 64; };
 struct Config { TUNE(0, 1) int kind = 0; };
 constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, 64L)}, .block = {64}}; }
 template <class T> REFERENCE(p.n) void twice_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
@@ -148,7 +148,7 @@ TEST_CASE("verify --update withdraws a record that was right in its trial and wr
 extern "C" char* getenv(const char*);
 extern "C" int creat(const char*, unsigned);
 extern "C" int access(const char*, int);
-struct Problem { long n = 4096; };
+struct Problem { long n = 64; };
 struct Config { TUNE(0, 1) int kind = 0; };
 constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, 64L)}, .block = {64}}; }
 template <class T> REFERENCE(p.n) void late_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
@@ -157,8 +157,8 @@ template <class T, Config c> KERNEL void late(IN(p.n) const T* x, OUT(p.n) T* y,
   if (i >= p.n) return;
   const char* const tried = getenv("HONE_TEST_TRIED");
   const char* const over = getenv("HONE_TEST_OVER");
-  if (tried && i == 0 && p.n == 4096 && c.kind == 1) creat(tried, 0600);
-  if (tried && i == 0 && p.n == 4096 && c.kind == 0 && access(tried, 0) == 0) creat(over, 0600);
+  if (tried && i == 0 && p.n == 64 && c.kind == 1) creat(tried, 0600);
+  if (tried && i == 0 && p.n == 64 && c.kind == 0 && access(tried, 0) == 0) creat(over, 0600);
   volatile float wasted = 0.0f;
   for (int turn = 0; turn < (c.kind == 0 ? 1000 : 0); ++turn) wasted = wasted + 1.0f;
   y[i] = T((c.kind == 1 && tried && access(over, 0) == 0 ? 3.0f : 2.0f) * (float)x[i]);
