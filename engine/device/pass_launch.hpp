@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,10 @@ inline constexpr std::int64_t kMostRepeats = 4096;
 /// number of runs below 1 (of the grid below 0, of runs above kMostRepeats), a tensor map that the hardware does not have.
 Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Problem& problem, const Configuration& configuration,
                                             const DeviceInfo& info);
+
+/// The blocks of the pass that has most, under bindings of problem, configuration and device; nothing where an expression fails, or there
+/// is no block.
+std::optional<std::int64_t> most_blocks(const KernelSpec& spec, const Bindings& bound);
 
 /// What an AnswerCode launches, in its order.
 struct AnswerPlan {

@@ -19,8 +19,12 @@ constexpr double kMostNumber = 1e15;                          // microseconds, s
 /// One for each level of a slowdown, the best first.
 constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 constexpr char kUnmeasured = '.';
+constexpr double kBlockSteps = 2.0;  // levels for a factor of two
 
 double rounded(double value) { return std::round(value * kDigits) / kDigits; }
+
+/// Without a fraction where that is 0.
+Json short_number(double value) { return value == std::floor(value) ? Json(static_cast<std::int64_t>(value)) : Json(value); }
 
 Json axis_json(const RangeAxis& axis) {
   Json parts = Json::array();
@@ -36,6 +40,23 @@ std::string levels_of(const Portfolio& portfolio, std::size_t member) {
   for (const PortfolioPoint& point : portfolio.points) {
     const std::optional<double>& slowdown = point.slowdowns[member];
     levels += slowdown ? kLevels[slowdown_level(*slowdown)] : kUnmeasured;
+  }
+  return levels;
+}
+
+/// Its blocks at each point where it was measured; empty unless they are known at all of these, and mean something to the rule.
+std::string blocks_of(const Portfolio& portfolio, std::size_t member) {
+  std::string levels;
+  if (portfolio.rule.blocks == 0.0) {
+    return levels;
+  }
+  for (const PortfolioPoint& point : portfolio.points) {
+    if (point.slowdowns[member]) {
+      if (member >= point.blocks.size() || !point.blocks[member]) {
+        return "";
+      }
+      levels += kLevels[blocks_level(*point.blocks[member])];
+    }
   }
   return levels;
 }
@@ -84,32 +105,50 @@ RangeAxis read_axis(const Json& json) {
   return axis;
 }
 
-std::optional<double> read_level(char level) {
+std::optional<std::size_t> read_level(char level) {
   const std::size_t at = kLevels.find(level);
   if (at == std::string_view::npos && level != kUnmeasured) {
-    throw std::invalid_argument(fmt::format("'{}' is no slowdown", level));
+    throw std::invalid_argument(fmt::format("'{}' is no level of a slowdown or of blocks", level));
   }
-  return level == kUnmeasured ? std::nullopt : std::optional(std::exp(level_logarithm(at)));
+  return level == kUnmeasured ? std::nullopt : std::optional(at);
 }
 
 /// The points of a portfolio whose range and members were read.
 std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& range) {
   const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
   const auto has_all = [&](const Json& list) { return list.size() == best.size(); };
-  const bool complete = has_all(floor) && std::ranges::all_of(extents, has_all) && std::ranges::all_of(members, [&](const Json& member) {
-                          return member.at("slowdowns").get_ref<const std::string&>().size() == best.size();
-                        });
+  const auto slowdowns = [](const Json& member) -> const std::string& { return member.at("slowdowns").get_ref<const std::string&>(); };
+  static const Json kNone = "";
+  // Written by an earlier version, it knows nothing of them.
+  const auto blocks = [&](std::size_t i) -> const std::string& {
+    return (json.contains("blocks") ? json.at("blocks").at(i) : kNone).get_ref<const std::string&>();
+  };
+  bool complete = has_all(floor) && std::ranges::all_of(extents, has_all);
+  for (std::size_t i = 0; complete && i < members.size(); ++i) {
+    const std::string& all = slowdowns(members[i]);
+    const std::size_t measured = all.size() - static_cast<std::size_t>(std::ranges::count(all, kUnmeasured));
+    complete = all.size() == best.size() && (blocks(i).empty() || blocks(i).size() == measured);
+  }
   if (!complete) {
     throw std::invalid_argument("its lists of points differ in length");
   }
   std::vector<PortfolioPoint> points;
+  std::vector<std::size_t> read(members.size());  // of each member's blocks
   for (std::size_t i = 0; i < best.size(); ++i) {
     PortfolioPoint& point = points.emplace_back(PortfolioPoint{{}, best.at(i).get<double>(), floor.at(i).get<double>(), {}});
     for (const RangeAxis& axis : range.axes) {
       point.shape.emplace_back(axis.name, axis.varies() ? read_whole(extents.at(axis.name).at(i)) : axis.least());
     }
-    for (const Json& member : members) {
-      point.slowdowns.push_back(read_level(member.at("slowdowns").get_ref<const std::string&>().at(i)));
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      std::optional<double>& own = point.blocks.emplace_back();
+      if (const auto level = read_level(slowdowns(members[k]).at(i))) {
+        point.slowdowns.emplace_back(std::exp(level_logarithm(*level)));
+        if (const std::string& levels = blocks(k); !levels.empty()) {
+          own = std::exp2(blocks_logarithm(read_level(levels[read[k]++]).value_or(0)));
+        }
+      } else {
+        point.slowdowns.emplace_back();
+      }
     }
   }
   return points;
@@ -125,9 +164,15 @@ Portfolio read(const Json& json) {
   for (const Json& axis : json.at("range")) {
     read.range.axes.push_back(read_axis(axis));
   }
-  read.rule = {json.at("rule").at("reach").get<std::vector<double>>(), json.at("rule").at("alignment").get<double>(),
-               json.at("rule").at("noise").get<double>(), json.at("rule").at("spread").get<double>(),
-               json.at("rule").at("deviation").get<double>()};
+  const Json& rule = json.at("rule");
+  const RuleSettings usual;
+  read.rule = {.reach = rule.at("reach").get<std::vector<double>>(),
+               .alignment = rule.at("alignment").get<double>(),
+               .noise = rule.at("noise").get<double>(),
+               .unlike = rule.value("unlike", usual.unlike),
+               .blocks = rule.value("blocks", usual.blocks),
+               .spread = rule.at("spread").get<double>(),
+               .deviation = rule.at("deviation").get<double>()};
   read.expected = json.at("expected_slowdown").get<double>();
   read.worst = json.at("worst_slowdown").get<double>();
   read.seconds = json.at("seconds").get<double>();
@@ -160,6 +205,7 @@ std::string fault(const Portfolio& portfolio) {
   }
   if (portfolio.rule.reach.size() != varying || !std::ranges::all_of(portfolio.rule.reach, is_positive) ||
       !is_positive(portfolio.rule.noise) || !is_positive(portfolio.rule.spread) || !is_positive(portfolio.rule.deviation) ||
+      !is_positive(portfolio.rule.unlike) || !(portfolio.rule.blocks >= 0.0) || !std::isfinite(portfolio.rule.blocks) ||
       !std::isfinite(portfolio.rule.alignment)) {
     return "a rule that does not fit its range";
   }
@@ -190,6 +236,13 @@ double level_logarithm(std::size_t level) {
   return kMostSlowdown * share * share;
 }
 
+std::size_t blocks_level(double blocks) {
+  const double most = static_cast<double>(kLevels.size() - 1);
+  return static_cast<std::size_t>(std::lround(std::clamp(std::log2(blocks) * kBlockSteps, 0.0, most)));
+}
+
+double blocks_logarithm(std::size_t level) { return static_cast<double>(level) / kBlockSteps; }
+
 double kept_us(double us) {
   constexpr double kKept = 2.0;  // digits behind the first
   if (us <= 0.0) {
@@ -210,26 +263,26 @@ std::string text(const Portfolio& portfolio) {
   head["worst_slowdown"] = rounded(portfolio.worst);
   head["seconds"] = std::round(portfolio.seconds);
   head["trials"] = portfolio.trials;
-  head["rule"] = {{"reach", portfolio.rule.reach},
-                  {"alignment", portfolio.rule.alignment},
-                  {"noise", portfolio.rule.noise},
-                  {"spread", portfolio.rule.spread},
+  head["rule"] = {{"reach", portfolio.rule.reach},        {"alignment", portfolio.rule.alignment}, {"noise", portfolio.rule.noise},
+                  {"unlike", portfolio.rule.unlike},      {"blocks", portfolio.rule.blocks},       {"spread", portfolio.rule.spread},
                   {"deviation", portfolio.rule.deviation}};
   std::string all = "{\n";
   for (const auto& [key, value] : head.items()) {
     all += fmt::format(" \"{}\": {},\n", key, value.dump());
   }
   all += lines("range", portfolio.range.axes, axis_json) + ",\n";
-  Json members = Json::array(), best = Json::array(), floor = Json::array();
+  Json members = Json::array(), blocks = Json::array(), best = Json::array(), floor = Json::array();
   for (std::size_t i = 0; i < portfolio.members.size(); ++i) {
     const PortfolioMember& member = portfolio.members[i];
     members.push_back({{"kernel", member.kernel}, {"config", member.configuration}, {"slowdowns", levels_of(portfolio, i)}});
+    blocks.push_back(blocks_of(portfolio, i));
   }
   for (const PortfolioPoint& point : portfolio.points) {
-    best.push_back(kept_us(point.best_us));
-    floor.push_back(kept_us(point.floor_us));
+    best.push_back(short_number(kept_us(point.best_us)));
+    floor.push_back(short_number(kept_us(point.floor_us)));
   }
-  all += lines("members", members, [](const Json& member) { return member; }) + ",\n";
+  const auto as_it_is = [](const Json& element) { return element; };
+  all += lines("members", members, as_it_is) + ",\n" + lines("blocks", blocks, as_it_is) + ",\n";
   all += " \"extents\": {";
   std::string_view separator = "\n";
   for (const auto& [name, extents] : extents_of(portfolio)) {

@@ -20,16 +20,19 @@ struct PortfolioMember {
 /// A shape at which members were measured.
 struct PortfolioPoint {
   Shape shape;
-  double best_us = 0.0;                          ///< of all that was measured there, members or not
-  double floor_us = 0.0;                         ///< what its bytes and operations take at the best rates of all points: above 0
-  std::vector<std::optional<double>> slowdowns;  ///< of each member, in times the best; none: not measured, or not legal
+  double best_us = 0.0;                            ///< of all that was measured there, members or not
+  double floor_us = 0.0;                           ///< what its bytes and operations take at the best rates of all points: above 0
+  std::vector<std::optional<double>> slowdowns;    ///< of each member, in times the best; none: not measured, or not legal
+  std::vector<std::optional<double>> blocks = {};  ///< of each member: those of its largest pass there. Empty where nothing is known
 };
 
 /// How quickly what is known at one shape says less of another.
 struct RuleSettings {
   std::vector<double> reach;  ///< of each axis that varies: factors of the extent, as a logarithm to the base 2, over which times change
   double alignment = 0.25;    ///< how far apart an odd extent and a multiple of 32 are, in reaches
-  double noise = 0.02;        ///< share of the variance that the shape does not explain
+  double noise = 0.03;        ///< share of the variance that the shape does not explain
+  double unlike = 0.3;        ///< how far apart members are that differ in one value, as the square of a distance in reaches
+  double blocks = 0.14;       ///< how far apart launches are of which one has twice as many blocks, in reaches
   double spread = 0.15;       ///< standard deviation of a process far from what it knows,
   double deviation = 0.15;    ///< and of those that are chosen: what is fast somewhere near varies less
   friend bool operator==(const RuleSettings&, const RuleSettings&) = default;
@@ -53,6 +56,9 @@ struct Portfolio {
 inline constexpr double kMostSlowdown = 1.5;
 std::size_t slowdown_level(double slowdown);
 double level_logarithm(std::size_t level);
+/// And of a number of blocks: its logarithm to the base 2, in steps of 1/2; at most that of 2^30.
+std::size_t blocks_level(double blocks);
+double blocks_logarithm(std::size_t level);
 /// What it keeps of a time: three digits.
 double kept_us(double us);
 

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "engine/base/digest.hpp"
+#include "engine/device/pass_launch.hpp"
 #include "engine/kernel/operation.hpp"
 
 namespace hone {
@@ -194,7 +196,8 @@ struct Question {
 
 std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& question) {
   const Shape shape = ordered_as(from.portfolio.range, question.shape());
-  for (const Opinion& opinion : from.rule.rank(shape)) {
+  const MemberBlocks blocks = blocks_of(from.portfolio.members, question.implementations, question.device);
+  for (const Opinion& opinion : from.rule.rank(shape, blocks)) {
     const PortfolioMember& member = from.portfolio.members[opinion.member];
     for (std::size_t i = 0; i < question.implementations.size(); ++i) {
       const auto& [spec, problem] = question.implementations[i];
@@ -264,6 +267,33 @@ Shape ordered_as(const ShapeRange& range, const Shape& shape) {
     }
   }
   return ordered.size() == shape.size() ? ordered : Shape();
+}
+
+MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations,
+                       const DeviceInfo& device) {
+  std::vector<Bindings> bound;
+  for (const Implementation& one : implementations) {
+    bound.push_back(bindings(one.problem));
+    bound.back().merge(bindings(device));
+  }
+  MemberBlocks all(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto one = std::ranges::find(implementations, members[i].kernel, [](const Implementation& each) { return each.spec->name; });
+    if (one == implementations.end()) {
+      continue;
+    }
+    const std::vector<Parameter>& parameters = one->spec->parameters;
+    if (const Result<Configuration> configuration = parse_configuration(parameters, members[i].configuration)) {
+      Bindings& with = bound[static_cast<std::size_t>(one - implementations.begin())];
+      for (auto& [name, value] : bindings(parameters, *configuration)) {
+        with.insert_or_assign(name, value);
+      }
+      if (const std::optional<std::int64_t> most = most_blocks(*one->spec, with)) {
+        all[i] = static_cast<double>(*most);
+      }
+    }
+  }
+  return all;
 }
 
 Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text) {
@@ -361,7 +391,8 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
     if (shipped->portfolio.points.empty() || std::isinf(distance(shipped->portfolio.range, shape))) {
       continue;
     }
-    for (const Opinion& opinion : shipped->rule.rank(shape)) {
+    const std::array<Implementation, 1> only{Implementation{&spec, problem}};
+    for (const Opinion& opinion : shipped->rule.rank(shape, blocks_of(shipped->portfolio.members, only, device))) {
       const PortfolioMember& member = shipped->portfolio.members[opinion.member];
       const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
       if (all.size() < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&

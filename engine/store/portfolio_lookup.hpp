@@ -41,6 +41,9 @@ Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view t
 /// on another of its architecture, that whose name begins with most of the same words.
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device);
 
+/// What the rule asks of each member at a problem; none for one whose kernel is not among the implementations, or that cannot be launched.
+MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations, const DeviceInfo& device);
+
 struct PortfolioPick {
   std::size_t implementation = 0;  ///< of those that were given
   Configuration configuration;

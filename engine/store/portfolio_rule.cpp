@@ -2,7 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
 
 namespace hone {
 namespace {
@@ -13,10 +20,16 @@ constexpr int kAlignments = 5;            // factors of two that matter
 constexpr double kLeastDeviation = 0.01;  // no rule is surer than measurements are
 constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known of,
 constexpr double kPriorWeight = 4.0;      // as if so many predictions had been that far off
-constexpr std::size_t kNeighbours = 16;   // points of a process: those beyond them add next to nothing
-constexpr std::size_t kAround = 8;        // points, what their best takes is what to expect of the best before more is known
-constexpr double kNotMeasured = 1e9;
+constexpr std::size_t kNearPoints = 128;  // of which measurements are looked at, the nearest first,
+constexpr std::size_t kMeasured = 256;    // as many as predictions are made from: more gain little (docs/results/rule-2026-11-26.md),
+constexpr std::size_t kFewMembers = 64;   // but with more members than this a shape has more,
+constexpr std::size_t kMoreMeasured = 768;
+constexpr std::size_t kFitted = 128;     // and to tell settings apart takes fewer
+constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
+constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
+constexpr double kMostFactor = 3.0;      // values of a parameter are apart by powers of two, at most so many
 constexpr double kLn2 = 0.69314718055994530942;
+constexpr double kFar = std::numeric_limits<double>::infinity();
 
 /// The natural logarithm from basic operations: those of a C library differ between hosts in the last bit.
 double logarithm(double x) {
@@ -34,7 +47,36 @@ double logarithm(double x) {
   return 2.0 * t * sum + exponent * kLn2;
 }
 
-double covariance(double square) { return 1.0 / (1.0 + square); }
+constexpr int kExponentialSteps = 8, kMostExponent = 24;
+
+/// exp(-i / kExponentialSteps) for each i.
+constexpr auto kExponentials = [] {
+  std::array<double, kExponentialSteps * kMostExponent> all{};
+  const double step = -1.0 / kExponentialSteps;
+  double factor = 1.0;
+  for (int i = 12; i >= 1; --i) {
+    factor = 1.0 + factor * step / i;
+  }
+  double value = 1.0;
+  for (double& one : all) {
+    one = value;
+    value *= factor;
+  }
+  return all;
+}();
+
+/// Matern's of smoothness 3/2, of the square of a distance, from basic operations. 0 where that is large, infinite or no number.
+double covariance(double square) {
+  const double x = std::sqrt(3.0 * square);  // exact to the last bit on every host
+  if (!(x < kMostExponent)) {
+    return 0.0;
+  }
+  const auto at = static_cast<std::size_t>(x * kExponentialSteps);
+  const double rest = static_cast<double>(at) / kExponentialSteps - x;  // -1/8 at least
+  const double series =
+      1.0 + rest * (1.0 + rest * (1.0 / 2 + rest * (1.0 / 6 + rest * (1.0 / 24 + rest * (1.0 / 120 + rest * (1.0 / 720))))));
+  return (1.0 + x) * kExponentials[at] * series;
+}
 
 double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
   double square = 0.0;
@@ -44,35 +86,144 @@ double squared_distance(const std::vector<double>& a, const std::vector<double>&
   return square;
 }
 
-/// A symmetric positive definite matrix of few rows, decomposed by Cholesky: matrix = L L^T.
+using Four = float __attribute__((vector_size(16)));
+constexpr std::size_t kWidth = 4;
+
+Four four(const float* from) {
+  Four values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+float sum_of(const Four& values) { return (values[0] + values[2]) + (values[1] + values[3]); }
+
+/// The sum of a[i] b[i], in the same order on every host.
+float dot(const float* a, const float* b, std::size_t count) {
+  Four sums{};
+  std::size_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    sums += four(a + i) * four(b + i);
+  }
+  float sum = sum_of(sums);
+  for (; i < count; ++i) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+/// A symmetric positive definite matrix, decomposed by Cholesky: matrix = L L^T. The noise on its diagonal makes it well conditioned, so
+/// floats do.
 class Decomposed {
  public:
-  explicit Decomposed(std::vector<std::vector<double>> matrix) : lower_(std::move(matrix)) {
-    for (std::size_t i = 0; i < lower_.size(); ++i) {
-      for (std::size_t j = 0; j <= i; ++j) {
-        double sum = lower_[i][j];
-        for (std::size_t k = 0; k < j; ++k) {
-          sum -= lower_[i][k] * lower_[j][k];
+  /// Of element(i, k) for each k <= i.
+  template <class Element>
+  Decomposed(std::size_t rows, Element element) : rows_(rows), lower_(rows * rows), inverse_(rows) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t k = 0; k <= i; ++k) {
+        row(i)[k] = static_cast<float>(element(i, k));
+      }
+    }
+    for (std::size_t first = 0; first < rows; first += kWidth) {
+      const std::size_t end = std::min(first + kWidth, rows);
+      if (end - first == kWidth) {
+        advance(first);
+      }
+      const std::size_t done = end - first == kWidth ? first : 0;
+      for (std::size_t i = first; i < end; ++i) {
+        for (std::size_t k = done; k <= i; ++k) {
+          const float left = row(i)[k] - dot(row(i), row(k), k);
+          row(i)[k] = i == k ? std::sqrt(std::max(left, kLeastPivot)) : left * inverse_[k];
         }
-        lower_[i][j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / lower_[j][j];
+        inverse_[i] = 1.0F / row(i)[i];
       }
     }
   }
 
-  /// L^-1 x.
-  [[nodiscard]] std::vector<double> halfway(std::vector<double> x) const {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      for (std::size_t k = 0; k < i; ++k) {
-        x[i] -= lower_[i][k] * x[k];
-      }
-      x[i] /= lower_[i][i];
+  /// x becomes L^-1 x.
+  void halve(std::vector<float>& x) const {
+    for (std::size_t k = 0; k < rows_; ++k) {
+      x[k] = (x[k] - dot(lower_.data() + k * rows_, x.data(), k)) * inverse_[k];
     }
-    return x;
   }
 
  private:
-  std::vector<std::vector<double>> lower_;  ///< what is above the diagonal means nothing
+  static constexpr float kLeastPivot = 1e-6F;
+  float* row(std::size_t i) { return lower_.data() + i * rows_; }
+
+  /// Four rows at once, up to the first of them: what is read of a row serves all four.
+  void advance(std::size_t first) {
+    float *const a = row(first), *const b = row(first + 1), *const c = row(first + 2), *const d = row(first + 3);
+    for (std::size_t k = 0; k < first; ++k) {
+      const float* const other = row(k);
+      Four of_a{}, of_b{}, of_c{}, of_d{};
+      std::size_t i = 0;
+      for (; i + kWidth <= k; i += kWidth) {
+        const Four values = four(other + i);
+        of_a += values * four(a + i);
+        of_b += values * four(b + i);
+        of_c += values * four(c + i);
+        of_d += values * four(d + i);
+      }
+      const auto finish = [&](float* own, const Four& sums) {
+        own[k] = (own[k] - sum_of(sums) - dot(other + i, own + i, k - i)) * inverse_[k];
+      };
+      finish(a, of_a);
+      finish(b, of_b);
+      finish(c, of_c);
+      finish(d, of_d);
+    }
+  }
+
+  std::size_t rows_;
+  std::vector<float> lower_;    ///< row by row; what is above the diagonal means nothing
+  std::vector<float> inverse_;  ///< of the diagonal
 };
+
+/// a b, and 1 - b b, which is no less than 0.
+std::pair<double, double> dots(const std::vector<float>& a, const std::vector<float>& b) {
+  double mean = 0.0, left = 1.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    mean += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    left -= static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  return {mean, std::max(0.0, left)};
+}
+
+/// The values of a configuration, "bm=64,async=true", in its order. Words are told apart by their text.
+struct Values {
+  std::vector<std::string_view> texts;
+  std::vector<double> logarithms;  ///< to the base 2; not a number for a word
+};
+
+Values values_of(std::string_view configuration) {
+  Values values;
+  while (!configuration.empty()) {
+    std::string_view text = configuration.substr(0, configuration.find(','));
+    configuration.remove_prefix(std::min(configuration.size(), text.size() + 1));
+    text.remove_prefix(std::min(text.size(), text.find('=') + 1));  // npos + 1 is 0
+    double number = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = error == std::errc() && end == text.data() + text.size() && number > 0.0 && std::isfinite(number);
+    values.texts.push_back(text);
+    values.logarithms.push_back(is_number ? logarithm(number) / kLn2 : std::numeric_limits<double>::quiet_NaN());
+  }
+  return values;
+}
+
+/// How much two configurations of a kernel differ: for each value 1/2 and, of numbers, 1/6 for each power of two, else 1/6.
+double difference(const Values& a, const Values& b) {
+  if (a.texts.size() != b.texts.size()) {
+    return kFar;
+  }
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.texts.size(); ++i) {
+    if (a.texts[i] != b.texts[i]) {
+      const double factor = std::abs(a.logarithms[i] - b.logarithms[i]);
+      sum += 0.5 + (std::isnan(factor) ? 1.0 : std::min(kMostFactor, factor)) / (2.0 * kMostFactor);
+    }
+  }
+  return sum;
+}
 
 double deviation_of(double squares, std::size_t count) {
   squares += kPriorWeight * kPriorDeviation * kPriorDeviation;
@@ -91,11 +242,27 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
     points_.push_back(coordinates(point.shape));
     best_.push_back(logarithm(point.best_us / point.floor_us));
   }
-  for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
-    Row& values = values_.emplace_back();
-    for (std::size_t point = 0; point < points_.size(); ++point) {
-      const std::optional<double>& slowdown = portfolio.points[point].slowdowns[member];
-      values.push_back(slowdown ? best_[point] + level_logarithm(slowdown_level(*slowdown)) : kNotMeasured);
+  std::vector<Values> values;
+  for (const PortfolioMember& member : portfolio.members) {
+    values.push_back(values_of(member.configuration));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Row& row = unlike_.emplace_back();
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const bool is_same_kernel = portfolio.members[i].kernel == portfolio.members[k].kernel;
+      row.push_back(k < i ? unlike_[k][i] : is_same_kernel ? difference(values[i], values[k]) : kFar);
+    }
+  }
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const PortfolioPoint& point = portfolio.points[i];
+    std::vector<Cell>& cells = cells_.emplace_back();
+    for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
+      if (const std::optional<double>& slowdown = point.slowdowns[member]) {
+        Cell& cell = cells.emplace_back(Cell{i, member, best_[i] + level_logarithm(slowdown_level(*slowdown)), {}});
+        if (member < point.blocks.size() && point.blocks[member]) {
+          cell.blocks = blocks_logarithm(blocks_level(*point.blocks[member]));
+        }
+      }
     }
   }
 }
@@ -121,86 +288,149 @@ std::vector<PortfolioRule::Near> PortfolioRule::nearest(const Row& at, std::size
       near.push_back({squared_distance(at, points_[point]), point});
     }
   }
-  std::ranges::sort(near, {}, [](const Near& one) { return std::pair(one.square, one.point); });
+  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(kNearPoints, near.size()));
+  std::partial_sort(near.begin(), end, near.end(),
+                    [](const Near& a, const Near& b) { return a.square < b.square || (a.square == b.square && a.point < b.point); });
+  near.erase(end, near.end());
   return near;
 }
 
-/// Of a process that knows `values` and expects `otherwise` where it knows nothing.
-PortfolioRule::Expected PortfolioRule::expect(const Row& values, double otherwise, const std::vector<Near>& near) const {
-  Row covariances, known;
+std::vector<std::size_t> PortfolioRule::around(const Shape& shape) const {
   std::vector<std::size_t> points;
-  for (const Near& one : near) {
-    if (points.size() == kNeighbours) {
-      break;
-    }
-    if (const double value = values[one.point]; value != kNotMeasured) {
-      covariances.push_back(covariance(one.square));
-      known.push_back(value - otherwise);
-      points.push_back(one.point);
-    }
+  for (const Near& one : nearest(coordinates(shape), points_.size())) {
+    points.push_back(one.point);
   }
-  std::vector<Row> matrix(points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    for (std::size_t k = 0; k < i; ++k) {
-      matrix[i].push_back(covariance(squared_distance(points_[points[i]], points_[points[k]])));
-    }
-    matrix[i].push_back(1.0 + settings_.noise);
-  }
-  const Decomposed decomposed(std::move(matrix));
-  known = decomposed.halfway(std::move(known));
-  covariances = decomposed.halfway(std::move(covariances));
-  double mean = otherwise, left = 1.0;
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    mean += known[i] * covariances[i];
-    left -= covariances[i] * covariances[i];
-  }
-  return {mean, std::sqrt(std::max(0.0, left) + settings_.noise)};
+  return points;
 }
 
-/// The doubt is that of a process of deviation 1.
-std::vector<Opinion> PortfolioRule::opinions(const Row& at, std::size_t without) const {
-  const std::vector<Near> near = nearest(at, without);
-  const std::size_t around = std::min(kAround, near.size());
+/// Of the process that knows what the best takes at the points.
+PortfolioRule::Usual PortfolioRule::usual_at(const std::vector<Near>& near) const {
+  const std::size_t around = std::min(kAround, near.size()), count = std::min(kBestPoints, near.size());
   double usual = 0.0;
   for (std::size_t i = 0; i < around; ++i) {
     usual += best_[near[i].point] / static_cast<double>(around);
   }
-  const double best = expect(best_, usual, near).mean;
+  std::vector<float> known, covariances;
+  for (std::size_t i = 0; i < count; ++i) {
+    known.push_back(static_cast<float>(best_[near[i].point] - usual));
+    covariances.push_back(static_cast<float>(covariance(near[i].square)));
+  }
+  const Decomposed decomposed(count, [&](std::size_t i, std::size_t k) {
+    return i == k ? 1.0 + settings_.noise : covariance(squared_distance(points_[near[i].point], points_[near[k].point]));
+  });
+  decomposed.halve(known);
+  decomposed.halve(covariances);
+  return {usual + dots(known, covariances).first, usual + kUnknown};
+}
+
+double PortfolioRule::apart(const std::optional<double>& blocks, const std::optional<double>& other) const {
+  const double distance = blocks && other ? settings_.blocks * (*blocks - *other) : 0.0;
+  return distance * distance;
+}
+
+/// What is known of some measurements around a shape: of a process that expects `otherwise` where it knows nothing.
+class PortfolioRule::Neighbourhood {
+ public:
+  /// `squares`: of the distances of the measurements' shapes.
+  Neighbourhood(const PortfolioRule& rule, std::vector<const Cell*> cells, std::vector<double> squares, double otherwise)
+      : rule_(rule),
+        cells_(std::move(cells)),
+        squares_(std::move(squares)),
+        otherwise_(otherwise),
+        decomposed_(cells_.size(), [&](std::size_t i, std::size_t k) {
+          const Cell &one = *cells_[i], &other = *cells_[k];
+          return i == k ? 1.0 + rule.settings_.noise
+                        : covariance(squared_distance(rule.points_[one.point], rule.points_[other.point]) +
+                                     rule.settings_.unlike * rule.unlike_[one.member][other.member] + rule.apart(one.blocks, other.blocks));
+        }) {
+    for (const Cell* const cell : cells_) {
+      known_.push_back(static_cast<float>(cell->time - otherwise));
+    }
+    decomposed_.halve(known_);
+  }
+
+  /// Of a member that launches so many blocks at the shape.
+  [[nodiscard]] Expected expect(std::size_t member, const std::optional<double>& blocks) const {
+    std::vector<float> covariances;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      covariances.push_back(static_cast<float>(covariance(squares_[i] + rule_.settings_.unlike * rule_.unlike_[member][cells_[i]->member] +
+                                                          rule_.apart(blocks, cells_[i]->blocks))));
+    }
+    decomposed_.halve(covariances);
+    const auto [mean, left] = dots(known_, covariances);
+    return {otherwise_ + mean, std::sqrt(left + rule_.settings_.noise)};
+  }
+
+ private:
+  const PortfolioRule& rule_;
+  std::vector<const Cell*> cells_;
+  std::vector<double> squares_;
+  double otherwise_;
+  Decomposed decomposed_;
+  std::vector<float> known_;
+};
+
+std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
+                                             const MemberBlocks& logarithms, std::size_t most) const {
+  std::vector<const Cell*> cells;
+  std::vector<double> squares;
+  std::vector<bool> is_known(unlike_.size());
+  for (const Near& one : near) {
+    for (const Cell& cell : cells_[one.point]) {
+      if (cells.size() < most) {
+        cells.push_back(&cell);
+        squares.push_back(one.square);
+      }
+      is_known[cell.member] = true;
+    }
+  }
+  const Usual usual = usual_at(near);
+  const Neighbourhood known(*this, std::move(cells), std::move(squares), usual.member);
   std::vector<Opinion> all;
-  for (std::size_t member = 0; member < values_.size(); ++member) {
-    const Expected own = expect(values_[member], usual + kUnknown, near);
-    all.push_back({member, own.mean - best, own.deviation});
+  for (const std::size_t member : members) {
+    const Expected own =
+        is_known[member] ? known.expect(member, logarithms[member]) : Expected{usual.member, std::sqrt(1.0 + settings_.noise)};
+    all.push_back({member, own.mean - usual.best, own.deviation});
   }
   return all;
 }
 
-PortfolioRule::Score PortfolioRule::leave_one_out() const {
+PortfolioRule::Score PortfolioRule::leave_one_out() const { return leave_one_out(points_.size(), kMeasured); }
+
+PortfolioRule::Score PortfolioRule::leave_one_out(std::size_t most, std::size_t measured) const {
   Score score;
   double squares = 0.0, scaled = 0.0, chosen_squares = 0.0;
   std::size_t cells = 0, chosen_cells = 0;
-  for (std::size_t point = 0; point < points_.size() && !values_.empty(); ++point) {
-    const std::vector<Opinion> all = opinions(points_[point], point);
-    for (const Opinion& one : all) {
-      if (const double value = values_[one.member][point]; value != kNotMeasured) {
-        const double error = value - best_[point] - one.slowdown;
-        squares += error * error;
-        scaled += error * error / (one.doubt * one.doubt);
-        ++cells;
+  const std::size_t count = unlike_.empty() ? 0 : std::min(most, points_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t point = i * points_.size() / count;
+    // What was not measured there says nothing. Where nothing was, the best expected would have been the choice.
+    std::vector<std::size_t> members;
+    MemberBlocks logarithms(unlike_.size());
+    for (const Cell& cell : cells_[point]) {
+      members.push_back(cell.member);
+      logarithms[cell.member] = cell.blocks;
+    }
+    const bool is_measured = !members.empty();
+    if (!is_measured) {
+      members = everyone();
+    }
+    const std::vector<Opinion> all = opinions(nearest(points_[point], point), members, logarithms, measured);
+    const std::size_t choice =
+        static_cast<std::size_t>(std::ranges::min_element(all, {}, [&](const Opinion& one) { return wanted(one); }) - all.begin());
+    double slowdown = std::max(0.0, all[choice].slowdown);
+    for (std::size_t k = 0; k < all.size() && is_measured; ++k) {
+      const double actual = cells_[point][k].time - best_[point], error = actual - all[k].slowdown;
+      squares += error * error;
+      scaled += error * error / (all[k].doubt * all[k].doubt);
+      ++cells;
+      if (k == choice) {
+        slowdown = actual;
+        chosen_squares += error * error / (all[k].doubt * all[k].doubt);
+        ++chosen_cells;
       }
     }
-    // What was not measured there says nothing: the best expected of the others would have been the choice.
-    const auto is_before = [&](const Opinion& one, const Opinion& other) {
-      const bool measured = values_[one.member][point] != kNotMeasured, other_measured = values_[other.member][point] != kNotMeasured;
-      return measured != other_measured ? measured : wanted(one) < wanted(other);
-    };
-    const Opinion& choice = *std::ranges::min_element(all, is_before);
-    double slowdown = std::max(0.0, choice.slowdown);
-    if (const double value = values_[choice.member][point]; value != kNotMeasured) {
-      slowdown = value - best_[point];
-      chosen_squares += (slowdown - choice.slowdown) * (slowdown - choice.slowdown) / (choice.doubt * choice.doubt);
-      ++chosen_cells;
-    }
-    score.mean += slowdown / static_cast<double>(points_.size());
+    score.mean += slowdown / static_cast<double>(count);
     score.worst = std::max(score.worst, slowdown);
   }
   score.error = cells > 0 ? std::sqrt(squares / static_cast<double>(cells)) : 0.0;
@@ -209,13 +439,33 @@ PortfolioRule::Score PortfolioRule::leave_one_out() const {
   return score;
 }
 
-double PortfolioRule::wanted(const Opinion& opinion) const { return opinion.slowdown + kCaution * settings_.spread * opinion.doubt; }
+/// In steps, below which it says nothing.
+double PortfolioRule::wanted(const Opinion& opinion) const {
+  constexpr double kSteps = 1e4;
+  return std::round((opinion.slowdown + kCaution * settings_.spread * opinion.doubt) * kSteps) / kSteps;
+}
 
-double PortfolioRule::doubt(const Shape& shape) const { return rank(shape).front().doubt; }
+double PortfolioRule::doubt(const Shape& shape, const MemberBlocks& blocks) const { return rank(shape, blocks).front().doubt; }
 
-std::vector<Opinion> PortfolioRule::rank(const Shape& shape) const {
-  std::vector<Opinion> all = opinions(coordinates(shape), points_.size());
-  std::ranges::stable_sort(all, {}, [&](const Opinion& one) { return wanted(one); });
+std::vector<std::size_t> PortfolioRule::everyone() const {
+  std::vector<std::size_t> members(unlike_.size());
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  return members;
+}
+
+std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberBlocks& blocks) const {
+  MemberBlocks logarithms(unlike_.size());
+  for (std::size_t member = 0; member < std::min(blocks.size(), unlike_.size()); ++member) {
+    if (blocks[member]) {
+      logarithms[member] = logarithm(*blocks[member]) / kLn2;
+    }
+  }
+  const std::vector<Near> near = nearest(coordinates(shape), points_.size());
+  std::vector<Opinion> all = opinions(near, everyone(), logarithms, unlike_.size() > kFewMembers ? kMoreMeasured : kMeasured);
+  std::sort(all.begin(), all.end(), [&](const Opinion& a, const Opinion& b) {
+    const double wanted_a = wanted(a), wanted_b = wanted(b);
+    return wanted_a < wanted_b || (wanted_a == wanted_b && a.member < b.member);
+  });
   for (Opinion& one : all) {
     one.slowdown = std::max(0.0, one.slowdown);
     one.doubt *= settings_.deviation;
@@ -224,40 +474,59 @@ std::vector<Opinion> PortfolioRule::rank(const Shape& shape) const {
 }
 
 RuleSettings fit_settings(const Portfolio& portfolio) {
-  constexpr std::array kReaches{0.5, 1.0, 2.0, 4.0, 8.0, 16.0};
-  constexpr std::array kAlignmentWeights{0.0, 0.25, 0.5, 1.0, 2.0};
-  constexpr std::array kNoises{0.01, 0.05, 0.2};
+  constexpr std::array kReaches{1.0, 2.0, 4.0, 8.0, 16.0};
+  constexpr std::array kAlignmentWeights{0.0, 0.25, 0.5, 1.0};
+  constexpr std::array kNoises{0.01, 0.03, 0.1};
+  constexpr std::array kUnlike{0.1, 0.3, 1.0};
+  constexpr std::array kBlocks{0.0, 0.07, 0.14, 0.25};
+  constexpr std::size_t kPoints = 160;  // that are left out: enough to tell settings apart
   constexpr int kSweeps = 2;
   constexpr double kErrorShare = 0.25;  // the choices of a few points say little alone
-  Portfolio tried = portfolio;
+  constexpr double kRounding = 1e3;
+  constexpr double kGain = 0.03;  // share of the score that a setting must bring: less is chance
   const auto varying = static_cast<std::size_t>(std::ranges::count_if(portfolio.range.axes, &RangeAxis::varies));
-  tried.rule = {.reach = std::vector<double>(varying, 4.0), .alignment = 0.25, .noise = 0.05};
-  const auto score = [&] {
-    const PortfolioRule::Score all = PortfolioRule(tried).leave_one_out();
+  const RuleSettings usual{.reach = std::vector<double>(varying, 4.0)};
+  Portfolio tried = portfolio;
+  tried.rule = usual;
+  const auto score = [&](std::size_t points, std::size_t measured) {
+    const PortfolioRule::Score all = PortfolioRule(tried).leave_one_out(points, measured);
     return all.mean + kErrorShare * all.error;
   };
-  double best = score();
+  double best = score(kPoints, kFitted);
+  bool better = true;
   const auto improve = [&](double& setting, std::span<const double> values) {
     double kept = setting;
     for (const double value : values) {
       setting = value;
-      if (const double now = score(); now < best - 1e-9) {
+      if (const double now = value == kept ? best : score(kPoints, kFitted); now < best * (1.0 - kGain)) {
         best = now;
         kept = value;
+        better = true;
       }
     }
     setting = kept;
   };
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kSweeps && better; ++sweep) {
+    better = false;
     for (double& reach : tried.rule.reach) {
       improve(reach, kReaches);
     }
     improve(tried.rule.alignment, kAlignmentWeights);
     improve(tried.rule.noise, kNoises);
+    improve(tried.rule.unlike, kUnlike);
+    improve(tried.rule.blocks, kBlocks);
   }
-  const PortfolioRule::Score fitted = PortfolioRule(tried).leave_one_out();
-  tried.rule.spread = fitted.spread;
-  tried.rule.deviation = PortfolioRule(tried).leave_one_out().deviation;
+  if (tried.rule != usual) {  // what a part of the points seems to say, all of them may not
+    const RuleSettings fitted = tried.rule;
+    const double as_fitted = score(portfolio.points.size(), kMeasured);
+    tried.rule = usual;
+    if (as_fitted < score(portfolio.points.size(), kMeasured)) {
+      tried.rule = fitted;
+    }
+  }
+  const auto rounded = [](double value) { return std::round(value * kRounding) / kRounding; };
+  tried.rule.spread = rounded(PortfolioRule(tried).leave_one_out().spread);
+  tried.rule.deviation = rounded(PortfolioRule(tried).leave_one_out().deviation);
   return tried.rule;
 }
 

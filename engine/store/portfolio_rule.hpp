@@ -2,6 +2,8 @@
 // The rule that chooses among the members of a portfolio for any shape, and how sure it is.
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/store/portfolio.hpp"
@@ -15,20 +17,26 @@ struct Opinion {
   double doubt = 0.0;     ///< its standard deviation
 };
 
-/// A Gaussian process over the shapes' extents and alignments for each member, of the points nearest to the shape where it was measured. It
-/// is one of times (their logarithms, above those of the points' floors): what one configuration takes changes smoothly from shape to
-/// shape, and so does what the best takes, which has a process of its own; how far one is behind the other does not. Far from where it was
-/// measured a member is expected to be slow. All processes share their settings. The rule computes with basic arithmetic alone, in a fixed
-/// order, so the same portfolio gives the same choice on every host.
+/// Of each member at a shape: the blocks of its largest pass. None, or no list at all: not known.
+using MemberBlocks = std::vector<std::optional<double>>;
+
+/// A Gaussian process over shapes and members: its coordinates are the extents of a shape and their alignments, how many blocks a member's
+/// launch has there, and the values of the member's parameters, so that what one member took says something of members like it. It is one
+/// of times (their logarithms, above those of the points' floors): what one configuration takes changes smoothly from shape to shape, and
+/// so does what the best takes, which has a process of its own; how far one is behind the other does not. A prediction is made from the
+/// measurements nearest to it. Far from where it was measured a member is expected to be slow. The rule computes with basic arithmetic
+/// alone, in a fixed order, so the same portfolio gives the same choice on every host.
 class PortfolioRule {
  public:
   /// Of a portfolio with at least one point.
   explicit PortfolioRule(const Portfolio& portfolio);
 
   /// All members, the best first; ties by their order.
-  [[nodiscard]] std::vector<Opinion> rank(const Shape& shape) const;
+  [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberBlocks& blocks) const;
+  /// The points whose measurements it looks at there, the nearest first.
+  [[nodiscard]] std::vector<std::size_t> around(const Shape& shape) const;
   /// The standard deviation that it states for its choice there.
-  [[nodiscard]] double doubt(const Shape& shape) const;
+  [[nodiscard]] double doubt(const Shape& shape, const MemberBlocks& blocks) const;
 
   struct Score {
     double mean = 0.0, worst = 0.0;        ///< logarithm of the slowdown of the choices
@@ -39,26 +47,46 @@ class PortfolioRule {
   [[nodiscard]] Score leave_one_out() const;
 
  private:
+  friend RuleSettings fit_settings(const Portfolio& portfolio);
   using Row = std::vector<double>;
+  /// A measurement: a member at a point.
+  struct Cell {
+    std::size_t point = 0, member = 0;
+    double time = 0.0;             ///< as best_ has it
+    std::optional<double> blocks;  ///< their logarithm to the base 2
+  };
   /// A point and how far it is, the nearest first.
   struct Near {
     double square = 0.0;
     std::size_t point = 0;
   };
-  [[nodiscard]] Row coordinates(const Shape& shape) const;
-  [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
   struct Expected {
     double mean = 0.0, deviation = 1.0;  ///< of a process of deviation 1
   };
-  [[nodiscard]] Expected expect(const Row& values, double otherwise, const std::vector<Near>& near) const;
-  [[nodiscard]] std::vector<Opinion> opinions(const Row& at, std::size_t without) const;
+  [[nodiscard]] Row coordinates(const Shape& shape) const;
+  [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
+  [[nodiscard]] double apart(const std::optional<double>& blocks, const std::optional<double>& other) const;
+  /// What to expect at a shape, before more is known: of the best, and of any member.
+  struct Usual {
+    double best = 0.0, member = 0.0;
+  };
+  [[nodiscard]] Usual usual_at(const std::vector<Near>& near) const;
+  class Neighbourhood;
+  /// Of these members, from at most so many measurements; `logarithms`: of everyone's blocks. The doubt is that of a process of
+  /// deviation 1.
+  [[nodiscard]] std::vector<Opinion> opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
+                                              const MemberBlocks& logarithms, std::size_t most) const;
+  [[nodiscard]] std::vector<std::size_t> everyone() const;
+  /// Of at most `most` points, in even steps, each from at most so many measurements.
+  [[nodiscard]] Score leave_one_out(std::size_t most, std::size_t measured) const;
   [[nodiscard]] double wanted(const Opinion& opinion) const;
 
   std::vector<std::size_t> axes_;  ///< of the shape, those that vary
   RuleSettings settings_;
-  std::vector<Row> points_;  ///< coordinates
-  Row best_;                 ///< at each point, the logarithm of its best time over its floor
-  std::vector<Row> values_;  ///< of each member, at each point: its time as best_ has it, or kNotMeasured
+  std::vector<Row> unlike_;               ///< of each pair of members: how much they differ, see RuleSettings; infinite between kernels
+  std::vector<Row> points_;               ///< coordinates
+  Row best_;                              ///< at each point, the logarithm of its best time over its floor
+  std::vector<std::vector<Cell>> cells_;  ///< of each point, in the order of the members
 };
 
 /// The settings under which the rule, each point left out in turn, chooses best, with the spread and the deviation that it then has.

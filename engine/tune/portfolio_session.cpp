@@ -116,7 +116,8 @@ class PortfolioSession {
 
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
-    table_.add(shape, work_of(*request_.operation->definition, problem), spec, trials);
+    HONE_ASSIGN(const Problem own, problem_for(spec, problem));
+    table_.add(shape, work_of(*request_.operation->definition, problem), spec, own, request_.common.device.info, trials);
     return {};
   }
 
@@ -176,6 +177,22 @@ class PortfolioSession {
     return valid ? std::optional(*configuration) : std::nullopt;
   }
 
+  /// Of members at a problem.
+  [[nodiscard]] MemberBlocks blocks(std::span<const PortfolioMember> members, const Problem& problem) const {
+    std::vector<Implementation> able;
+    for (const KernelSpec* const spec : request_.operation->implementations) {
+      if (Result<Problem> own = problem_for(*spec, problem)) {
+        able.push_back({spec, *std::move(own)});
+      }
+    }
+    return blocks_of(members, able, request_.common.device.info);
+  }
+
+  /// The members, what the rule expects to be fastest first.
+  [[nodiscard]] std::vector<Opinion> ranked(const Shape& shape, const Problem& problem) const {
+    return rule_->rank(shape, blocks(portfolio_.members, problem));
+  }
+
   // ---- a shape ----
 
   using First = std::map<std::string, std::vector<Configuration>>;
@@ -197,14 +214,15 @@ class PortfolioSession {
     for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
       add(kernel, configuration);
     }
-    for (const Opinion& opinion : most_members > 0 && rule_ ? rule_->rank(shape) : std::vector<Opinion>()) {
+    for (const Opinion& opinion : most_members > 0 && rule_ ? ranked(shape, problem) : std::vector<Opinion>()) {
       const PortfolioMember& member = portfolio_.members[opinion.member];
       if (taken < most_members) {
         add(member.kernel, legal(member, problem));
       }
     }
     std::vector<PortfolioMember> illegal;
-    for (const std::size_t column : table_.promising(shape, portfolio_.points.empty() ? about_ : portfolio_)) {
+    const auto of_members = [&](std::span<const PortfolioMember> members) { return blocks(members, problem); };
+    for (const std::size_t column : table_.promising(shape, portfolio_.points.empty() ? about_ : portfolio_, of_members)) {
       const PortfolioMember& member = table_.columns()[column];
       const std::optional<Configuration> configuration = taken < most ? legal(member, problem) : std::nullopt;
       add(member.kernel, configuration);
@@ -279,7 +297,7 @@ class PortfolioSession {
     if (!rule_ || !problem) {
       return 0.0;
     }
-    for (const Opinion& opinion : rule_->rank(shape)) {
+    for (const Opinion& opinion : ranked(shape, *problem)) {
       if (legal(portfolio_.members[opinion.member], *problem)) {
         return opinion.slowdown + opinion.doubt;
       }
@@ -482,7 +500,7 @@ class PortfolioSession {
         continue;
       }
       ++probes;
-      for (const Opinion& opinion : rule_->rank(shape)) {
+      for (const Opinion& opinion : ranked(shape, *problem)) {
         if (!legal(portfolio_.members[opinion.member], *problem)) {
           continue;
         }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/device/pass_launch.hpp"
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/store/portfolio_rule.hpp"
 
@@ -53,17 +54,24 @@ std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
   return place->second;
 }
 
-void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec& spec, const std::vector<Trial>& trials) {
-  const auto [times, added] = times_.emplace(text(shape), std::map<std::size_t, std::optional<double>>());
+void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
+                         const std::vector<Trial>& trials) {
+  const auto [times, added] = times_.emplace(text(shape), std::map<std::size_t, Measured>());
   if (added) {
     shapes_.emplace_back(shape, work);
   }
+  Bindings fixed = bindings(problem);
+  fixed.merge(bindings(device));
   for (const Trial& trial : trials) {
     const std::size_t column = column_of({spec.name, text(spec.parameters, trial.configuration)});
     if (is_wrong(trial)) {
       wrong_.insert(column);
     }
-    times->second[column] = was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt;
+    Bindings bound = bindings(spec.parameters, trial.configuration);
+    bound.insert(fixed.begin(), fixed.end());
+    const std::optional<std::int64_t> blocks = most_blocks(spec, bound);
+    times->second[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt,
+                             blocks ? std::optional(static_cast<double>(*blocks)) : std::nullopt};
   }
 }
 
@@ -73,16 +81,19 @@ std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
   Work rates;  // in a microsecond
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [shape, work] : shapes_) {
-    Row row{shape, 0.0, 0.0, {}};
+    Row row{shape, 0.0, 0.0, {}, {}};
     const auto& times = times_.at(text(shape));
-    for (const auto& [column, time] : times) {
-      row.best_us = time && (row.best_us == 0.0 || *time < row.best_us) ? *time : row.best_us;
+    for (const auto& [column, measured] : times) {
+      row.best_us = measured.us && (row.best_us == 0.0 || *measured.us < row.best_us) ? *measured.us : row.best_us;
     }
     if (row.best_us == 0.0) {
       continue;
     }
-    for (const auto& [column, time] : times) {
-      row.slowdowns[column] = time ? *time / row.best_us : kFailed;
+    for (const auto& [column, measured] : times) {
+      row.slowdowns[column] = measured.us ? *measured.us / row.best_us : kFailed;
+      if (measured.blocks) {
+        row.blocks[column] = *measured.blocks;
+      }
     }
     least = std::min(least, row.best_us);
     rates = {std::max(rates.bytes, work.bytes / row.best_us), std::max(rates.flops, work.flops / row.best_us)};
@@ -140,16 +151,25 @@ std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std
   return chosen;
 }
 
-std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about) const {
+std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Portfolio& about,
+                                                   const std::function<MemberBlocks(std::span<const PortfolioMember>)>& blocks) const {
   const std::vector<Row> all = rows();
-  const std::vector<std::size_t> able = contenders(all, wrong_, columns_.size());
   Portfolio whole = about;
-  fill(whole, all, able);
-  std::vector<std::size_t> order;
-  if (!whole.points.empty()) {
-    for (const Opinion& opinion : PortfolioRule(whole).rank(shape)) {
-      order.push_back(able[opinion.member]);
+  fill(whole, all, {});
+  if (whole.points.empty()) {
+    return {};
+  }
+  std::set<std::size_t> measured;
+  for (const std::size_t row : PortfolioRule(whole).around(shape)) {
+    for (const auto& [column, slowdown] : all[row].slowdowns) {
+      measured.insert(column);
     }
+  }
+  std::vector<std::size_t> able = contenders(all, wrong_, columns_.size()), order;
+  std::erase_if(able, [&](std::size_t column) { return !measured.contains(column); });
+  fill(whole, all, able);
+  for (const Opinion& opinion : PortfolioRule(whole).rank(shape, blocks(whole.members))) {
+    order.push_back(able[opinion.member]);
   }
   return order;
 }
@@ -161,10 +181,14 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
     portfolio.members.push_back(columns_[column]);
   }
   for (const Row& row : all) {
-    PortfolioPoint point{row.shape, kept_us(row.best_us), kept_us(row.floor_us), {}};
+    PortfolioPoint point{row.shape, kept_us(row.best_us), kept_us(row.floor_us), {}, {}};
+    const auto of = [](const std::map<std::size_t, double>& cells, std::size_t column) {
+      const auto cell = cells.find(column);
+      return cell == cells.end() ? std::nullopt : std::optional(cell->second);
+    };
     for (const std::size_t column : chosen) {
-      const auto cell = row.slowdowns.find(column);
-      point.slowdowns.push_back(cell == row.slowdowns.end() ? std::nullopt : std::optional(cell->second));
+      point.slowdowns.push_back(of(row.slowdowns, column));
+      point.blocks.push_back(of(row.blocks, column));
     }
     portfolio.points.push_back(std::move(point));
   }
@@ -201,7 +225,12 @@ void PortfolioTable::judge(Portfolio& portfolio, std::size_t most) const {
       if (chosen.empty()) {
         continue;
       }
-      const std::vector<Opinion> ranked = rule.rank(row.shape);
+      MemberBlocks blocks;
+      for (const std::size_t column : chosen) {
+        const auto known = row.blocks.find(column);
+        blocks.push_back(known == row.blocks.end() ? std::nullopt : std::optional(known->second));
+      }
+      const std::vector<Opinion> ranked = rule.rank(row.shape, blocks);
       const auto choice = std::ranges::find_if(ranked, [&](const Opinion& one) { return row.slowdowns.contains(chosen[one.member]); });
       const double slowdown =
           choice == ranked.end() ? ranked.front().slowdown : std::min(kUncovered, std::log(row.slowdowns.at(chosen[choice->member])));

@@ -2,14 +2,17 @@
 // What configurations of an operation's kernels took at the shapes where they were measured, and the portfolio that follows from it.
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/device/trial.hpp"
 #include "engine/store/portfolio.hpp"
+#include "engine/store/portfolio_rule.hpp"
 
 namespace hone {
 
@@ -25,10 +28,13 @@ class PortfolioTable {
     double best_us = 0.0;                     ///< 0: nothing was right
     double floor_us = 0.0;                    ///< the least time of all rows, and what the work takes at the best rates of all rows
     std::map<std::size_t, double> slowdowns;  ///< by column; what failed counts as kFailed times the best
+    std::map<std::size_t, double> blocks;     ///< by column, of the largest pass; as far as it has any
   };
 
-  /// Measurements of a kernel at a shape, in the order of the range's axes; later ones take the place of earlier ones.
-  void add(const Shape& shape, const Work& work, const KernelSpec& spec, const std::vector<Trial>& trials);
+  /// Measurements of a kernel at a shape, in the order of the range's axes; later ones take the place of earlier ones. `problem` is the
+  /// kernel's own.
+  void add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
+           const std::vector<Trial>& trials);
 
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
   /// The shapes at which something was right, in the order in which they were measured.
@@ -38,8 +44,10 @@ class PortfolioTable {
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
   /// more than a member is worth. Ties go to what was measured more often, then by name.
   [[nodiscard]] std::vector<std::size_t> choose(std::size_t most) const { return choose(rows(), most); }
-  /// The columns that could be members, what a rule of all of them with these settings expects to be fast at the shape first.
-  [[nodiscard]] std::vector<std::size_t> promising(const Shape& shape, const Portfolio& about) const;
+  /// The columns that could be members and were measured at shapes near this one, what a rule of all of them with these settings expects to
+  /// be fast there first. `blocks`: of members there.
+  [[nodiscard]] std::vector<std::size_t> promising(const Shape& shape, const Portfolio& about,
+                                                   const std::function<MemberBlocks(std::span<const PortfolioMember>)>& blocks) const;
   /// The members, their slowdowns and the rule; `about` has all else.
   [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
   /// What is to be expected of such a portfolio at a new shape: each shape in turn (of many, a part of them) has no part in it, neither in
@@ -52,8 +60,12 @@ class PortfolioTable {
   void fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const;
 
   std::vector<PortfolioMember> columns_;
-  std::map<std::string, std::size_t> places_;                                  ///< of a column
-  std::map<std::string, std::map<std::size_t, std::optional<double>>> times_;  ///< by shape and column, in us; none: it failed
+  std::map<std::string, std::size_t> places_;  ///< of a column
+  struct Measured {
+    std::optional<double> us;  ///< none: it failed
+    std::optional<double> blocks;
+  };
+  std::map<std::string, std::map<std::size_t, Measured>> times_;  ///< by shape and column
   std::vector<std::pair<Shape, Work>> shapes_;
   std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
 };

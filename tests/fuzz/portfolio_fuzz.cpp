@@ -20,7 +20,7 @@ void check_rule(const hone::Portfolio& portfolio) {
   }
   const hone::PortfolioRule rule(portfolio);
   for (const hone::PortfolioPoint* point : {&portfolio.points.front(), &portfolio.points.back()}) {
-    std::vector<Opinion> opinions = rule.rank(point->shape);
+    std::vector<Opinion> opinions = rule.rank(point->shape, point->blocks);
     require(std::ranges::all_of(opinions, [](const Opinion& one) { return std::isfinite(one.slowdown) && one.doubt >= 0.0; }),
             "what is thought of a member is a number");
     std::ranges::sort(opinions, {}, &Opinion::member);
@@ -31,9 +31,10 @@ void check_rule(const hone::Portfolio& portfolio) {
   }
 }
 
-constexpr std::array<std::string_view, 24> kWords{
-    "operation", "dtypes", "product", "sources",   "range",   "name",    "parts", "exact", "rule",     "reach",  "noise",     "spread",
-    "members",   "kernel", "config",  "slowdowns", "best_us", "extents", "rows",  "toy",   "floor_us", "trials", "deviation", "alignment"};
+constexpr std::array<std::string_view, 26> kWords{"operation", "dtypes",    "product",   "sources", "range",  "name",    "parts",
+                                                  "exact",     "rule",      "reach",     "noise",   "spread", "members", "kernel",
+                                                  "config",    "slowdowns", "best_us",   "extents", "rows",   "toy",     "floor_us",
+                                                  "trials",    "deviation", "alignment", "unlike",  "blocks"};
 
 }  // namespace
 

@@ -36,10 +36,10 @@ Shape toy_shape(std::int64_t rows) { return {{"rows", rows}, {"cols", 64}}; }
 TEST_CASE("a rule chooses by shape, between the points, too") {
   const PortfolioRule rule(crossing_portfolio());
   for (const std::int64_t rows : {1, 3, 20, 50, 100}) {
-    CHECK(rule.rank(toy_shape(rows)).front().member == 0);
+    CHECK(rule.rank(toy_shape(rows), {}).front().member == 0);
   }
   for (const std::int64_t rows : {700, 2000, 5001, 30000}) {
-    CHECK(rule.rank(toy_shape(rows)).front().member == 1);
+    CHECK(rule.rank(toy_shape(rows), {}).front().member == 1);
   }
   CHECK(rule.leave_one_out().mean < 0.02);
 }
@@ -48,23 +48,28 @@ TEST_CASE("a rule's doubt grows away from what was measured") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.points.resize(4);  // up to 128 rows
   const PortfolioRule rule(portfolio);
-  double earlier = rule.doubt(toy_shape(128));
+  double earlier = rule.doubt(toy_shape(128), {});
   for (const std::int64_t rows : {256, 1024, 4096, 65536}) {
-    const double here = rule.doubt(toy_shape(rows));
+    const double here = rule.doubt(toy_shape(rows), {});
     CHECK(here > earlier);
     earlier = here;
   }
-  CHECK(rule.rank(toy_shape(65536)).front().doubt == earlier);
+  CHECK(rule.rank(toy_shape(65536), {}).front().doubt == earlier);
 }
 
 TEST_CASE("a rule is the same after its text was read again") {
-  const Portfolio portfolio = crossing_portfolio();
+  Portfolio portfolio = crossing_portfolio();
+  for (PortfolioPoint& point : portfolio.points) {
+    const auto rows = static_cast<double>(point.shape.front().second);
+    point.blocks = {rows, std::ceil(rows / 7.0)};
+  }
   const std::string written = text(portfolio);
   const Portfolio read = parse_portfolio(written).value();
   CHECK(text(read) == written);
   const PortfolioRule one(portfolio), two(read);
   for (std::int64_t rows = 1; rows < 70000; rows = rows * 2 + 1) {
-    const auto first = one.rank(toy_shape(rows)), second = two.rank(toy_shape(rows));
+    const MemberBlocks blocks{static_cast<double>(rows), 3.0};
+    const auto first = one.rank(toy_shape(rows), blocks), second = two.rank(toy_shape(rows), blocks);
     REQUIRE(first.size() == second.size());
     for (std::size_t i = 0; i < first.size(); ++i) {
       CHECK(first[i].member == second[i].member);
@@ -80,7 +85,7 @@ TEST_CASE("members that nothing tells apart come in their order") {
   }
   const PortfolioRule rule(portfolio);
   for (std::int64_t rows = 1; rows < 70000; rows = rows * 3 + 1) {
-    CHECK(rule.rank(toy_shape(rows)).front().member == 0);
+    CHECK(rule.rank(toy_shape(rows), {}).front().member == 0);
   }
 }
 
@@ -92,7 +97,7 @@ TEST_CASE("a member that was measured at few shapes is not trusted elsewhere") {
   }
   portfolio.points.front().slowdowns[2] = 1.0;
   const PortfolioRule rule(portfolio);
-  CHECK(rule.rank(toy_shape(8192)).front().member == 0);
+  CHECK(rule.rank(toy_shape(8192), {}).front().member == 0);
 }
 
 TEST_CASE("what was the best far away, and was measured nowhere else, is no choice here") {
@@ -103,9 +108,37 @@ TEST_CASE("what was the best far away, and was measured nowhere else, is no choi
     point.slowdowns = {1.3, 1.6, is_large ? std::optional(1.0) : std::nullopt};
   }
   const PortfolioRule rule(portfolio);
-  CHECK(rule.rank(toy_shape(8192)).front().member == 2);
-  CHECK(rule.rank(toy_shape(8)).front().member == 0);
-  CHECK(rule.rank(toy_shape(8)).back().member == 2);
+  CHECK(rule.rank(toy_shape(8192), {}).front().member == 2);
+  CHECK(rule.rank(toy_shape(8), {}).front().member == 0);
+}
+
+TEST_CASE("what a member took says something of members like it") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.members = {{"toy", "a=1,b=1,c=1"}, {"toy", "a=1,b=1,c=2"}, {"toy", "a=64,b=true,c=64"}, {"other", "a=1,b=1,c=1"}};
+  for (PortfolioPoint& point : portfolio.points) {
+    const bool is_far = point.shape.front().second > 64;
+    const std::optional<double> here = is_far ? std::optional(1.4) : std::nullopt;
+    point.slowdowns = {1.0, here, here, here};
+  }
+  portfolio.rule.reach = {8.0};
+  const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(16), {});
+  CHECK(ranked[0].member == 0);
+  CHECK(ranked[1].member == 1);
+  CHECK(ranked[1].doubt < ranked[2].doubt);
+}
+
+TEST_CASE("members are told apart by the blocks of their launches") {
+  // What takes many blocks is slow, at shapes of which nothing else says so.
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.rule = {.reach = {16.0}, .noise = 0.01, .blocks = 0.5};
+  for (PortfolioPoint& point : portfolio.points) {
+    const bool is_first = &point - portfolio.points.data() < 4;
+    point.slowdowns = is_first ? std::vector<std::optional<double>>{1.0, 1.5} : std::vector<std::optional<double>>{1.5, 1.0};
+    point.blocks = is_first ? MemberBlocks{1.0, 256.0} : MemberBlocks{256.0, 1.0};
+  }
+  const PortfolioRule rule(portfolio);
+  CHECK(rule.rank(toy_shape(256), {1.0, 256.0}).front().member == 0);
+  CHECK(rule.rank(toy_shape(256), {256.0, 1.0}).front().member == 1);
 }
 
 TEST_CASE("settings are chosen by leaving points out") {
@@ -118,7 +151,11 @@ TEST_CASE("settings are chosen by leaving points out") {
 }
 
 TEST_CASE("a text that contradicts itself is no portfolio") {
-  const std::string good = text(crossing_portfolio());
+  Portfolio portfolio = crossing_portfolio();
+  for (PortfolioPoint& point : portfolio.points) {
+    point.blocks = {1.0, 1.0};
+  }
+  const std::string good = text(portfolio);
   const auto refused = [&](std::string_view what, std::string_view with) {
     std::string bad = good;
     const std::size_t at = bad.find(what);
@@ -129,9 +166,14 @@ TEST_CASE("a text that contradicts itself is no portfolio") {
   CHECK(refused("\"config\"", "\"configuration\""));
   CHECK(refused("\"slowdowns\":\"A", "\"slowdowns\":\"AA"));
   CHECK(refused("\"slowdowns\":\"A", "\"slowdowns\":\"?"));
-  CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [0.0"));
-  CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [10.0,10.0"));
-  CHECK(refused("\"floor_us\": [10.0", "\"floor_us\": [1e300"));
+  CHECK(refused("\"floor_us\": [10", "\"floor_us\": [0"));
+  CHECK(refused("\"floor_us\": [10", "\"floor_us\": [10,10"));
+  CHECK(refused("\"floor_us\": [10", "\"floor_us\": [1e300"));
+  CHECK(refused("  \"AAAAAAAA\",\n", ""));
+  CHECK(refused("\"AAAAAAAA\",", "\"AAAAAAA\","));
+  CHECK(refused("\"AAAAAAAA\",", "\"AAAAAAA?\","));
+  CHECK(refused("\"unlike\":0.3", "\"unlike\":0"));
+  CHECK(refused("\"blocks\":0.14", "\"blocks\":-1"));
   CHECK(refused("\"expected_slowdown\":", "\"expected_slowdown\":1e300,\"was\":"));
   CHECK(refused("\"rows\": [1,", "\"rows\": ["));
   CHECK(refused("[[1,65536]]", "[[65536,1]]"));

@@ -49,10 +49,10 @@ TEST_CASE("a shape that was refused or measured is not proposed again, and a ran
   RangeOfSoftmax range("rows=1..3,cols=16");
   PortfolioShapes shapes(range.request);
   shapes.refuse({{"rows", 2}, {"cols", 16}});
-  range.measured.add({{"rows", 3}, {"cols", 16}}, {}, *range.operation.definition, {});
+  range.measured.add({{"rows", 3}, {"cols", 16}}, {}, *range.operation.definition, {}, {}, {});
   const auto indifferent = [](const Shape&) { return 0.0; };
   CHECK(rows_of(shapes.next_explored(kSession, range.measured, indifferent)) == 1);
-  range.measured.add({{"rows", 1}, {"cols", 16}}, {}, *range.operation.definition, {});
+  range.measured.add({{"rows", 1}, {"cols", 16}}, {}, *range.operation.definition, {}, {}, {});
   CHECK_FALSE(shapes.next_explored(kSession, range.measured, indifferent).has_value());
   CHECK_FALSE(shapes.next_surveyed(kSession, range.measured).has_value());
 }

@@ -37,7 +37,7 @@ void measure(PortfolioTable& table, std::int64_t rows, const std::vector<double>
     trial.outcome = times[i] < 0.0 ? Outcome::kWrongResult : Outcome::kOk;
     trial.measurement.median_us = std::max(0.0, times[i]);
   }
-  table.add({{"rows", rows}}, {}, spec, trials);
+  table.add({{"rows", rows}}, {}, spec, {}, {}, trials);
 }
 
 std::vector<std::string> chosen(const PortfolioTable& table, std::size_t most = 8) {

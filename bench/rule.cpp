@@ -1,0 +1,117 @@
+// How good are the choices of portfolios' rules, and how many measurements do they need?
+//   build/bin/rule [--share 0.5] [TEXT...]
+// Of each portfolio (those that came with Hone, or the texts given) an eighth of the points at a time is kept from the rule, which knows
+// that share of the other points' measurements. At each point kept from it with five measured members or more: the logarithm of the
+// slowdown of its choice among them, over that of the best of them. Prints one JSON object: for each portfolio the mean, the share of
+// choices that are more than 15 % slower, and microseconds to rank the members at a shape.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/store/portfolio_lookup.hpp"
+#include "engine/store/portfolio_rule.hpp"
+
+namespace {
+
+constexpr std::size_t kFolds = 8, kLeastMeasured = 5;
+constexpr double kSlow = 0.1625;  // logarithm of 1 / 0.85
+
+/// A number from 0 to 1 that seems random and is the same in each run.
+double drawn(std::size_t point, std::size_t member) {
+  std::uint64_t bits = point * 0x9e3779b97f4a7c15ULL + (member + 1) * 0xbf58476d1ce4e5b9ULL;
+  bits = (bits ^ (bits >> 31)) * 0x94d049bb133111ebULL;
+  return static_cast<double>((bits ^ (bits >> 29)) >> 11) * 0x1p-53;
+}
+
+nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
+  double sum = 0.0, seconds = 0.0;
+  std::size_t choices = 0, slow = 0, ranked = 0;
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    hone::Portfolio known = portfolio;
+    known.points.clear();
+    for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
+      if (i % kFolds != fold) {
+        hone::PortfolioPoint& point = known.points.emplace_back(portfolio.points[i]);
+        for (std::size_t member = 0; member < point.slowdowns.size(); ++member) {
+          if (drawn(i, member) >= share) {
+            point.slowdowns[member].reset();
+          }
+        }
+      }
+    }
+    const hone::PortfolioRule rule(known);
+    for (std::size_t i = fold; i < portfolio.points.size(); i += kFolds) {
+      const hone::PortfolioPoint& point = portfolio.points[i];
+      const auto is_measured = [&](std::size_t member) { return point.slowdowns[member].has_value(); };
+      double best = 0.0;
+      std::size_t measured = 0;
+      for (const std::optional<double>& slowdown : point.slowdowns) {
+        measured += slowdown ? 1 : 0;
+        best = slowdown && (best == 0.0 || *slowdown < best) ? *slowdown : best;
+      }
+      if (measured < kLeastMeasured) {
+        continue;
+      }
+      const auto start = std::chrono::steady_clock::now();
+      const std::vector<hone::Opinion> order = rule.rank(point.shape, point.blocks);
+      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      ++ranked;
+      const auto choice = std::ranges::find_if(order, [&](const hone::Opinion& one) { return is_measured(one.member); });
+      const double loss = std::log(*point.slowdowns[choice->member] / best);
+      sum += loss;
+      slow += loss > kSlow ? 1 : 0;
+      ++choices;
+    }
+  }
+  const auto each = [](double total, std::size_t count) { return count == 0 ? 0.0 : total / static_cast<double>(count); };
+  return {{"operation", portfolio.operation},
+          {"dtypes", portfolio.dtypes},
+          {"product", portfolio.product},
+          {"points", portfolio.points.size()},
+          {"members", portfolio.members.size()},
+          {"choices", choices},
+          {"loss", each(sum, choices)},
+          {"slow", each(static_cast<double>(slow), choices)},
+          {"rank_us", 1e6 * each(seconds, ranked)}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cxxopts::Options options("rule");
+  options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("texts", "", cxxopts::value<std::vector<std::string>>());
+  options.parse_positional("texts");
+  const auto parsed = options.parse(argc, argv);
+  std::vector<std::string> texts;
+  if (parsed.count("texts") == 0) {
+    texts = hone::shipped_portfolio_texts();
+  } else {
+    for (const std::string& file : parsed["texts"].as<std::vector<std::string>>()) {
+      std::ifstream in(file);
+      texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    }
+  }
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  double sum = 0.0;
+  for (const std::string& text : texts) {
+    const hone::Result<hone::Portfolio> portfolio = hone::parse_portfolio(text);
+    if (!portfolio) {
+      std::fprintf(stderr, "%s\n", portfolio.error().message.c_str());
+      return 1;
+    }
+    all.push_back(judged(*portfolio, parsed["share"].as<double>()));
+    sum += all.back()["loss"].get<double>();
+  }
+  const nlohmann::ordered_json out{{"share", parsed["share"].as<double>()},
+                                   {"loss", texts.empty() ? 0.0 : sum / static_cast<double>(texts.size())},
+                                   {"portfolios", all}};
+  std::printf("%s\n", out.dump(1).c_str());
+  return 0;
+}
