@@ -3,15 +3,18 @@
 // Of each portfolio (those that came with Hone, or the texts given) an eighth of the points at a time is kept from the rule, which knows
 // that share of the other points' measurements. At each point kept from it with five measured members or more: the logarithm of the
 // slowdown of its choice among them, over that of the best of them. Prints one JSON object: for each portfolio the mean, the share of
-// choices that are more than 15 % slower, and microseconds to rank the members at a shape.
+// choices below .85 of the best, and microseconds to rank the members at a shape.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cxxopts.hpp>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,12 +92,21 @@ int main(int argc, char** argv) {
   options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("texts", "", cxxopts::value<std::vector<std::string>>());
   options.parse_positional("texts");
   const auto parsed = options.parse(argc, argv);
+  const auto share = parsed["share"].as<double>();
+  if (!(share > 0.0 && share <= 1.0)) {
+    std::fprintf(stderr, "--share is above 0 and at most 1\n");
+    return 2;
+  }
   std::vector<std::string> texts;
   if (parsed.count("texts") == 0) {
     texts = hone::shipped_portfolio_texts();
   } else {
     for (const std::string& file : parsed["texts"].as<std::vector<std::string>>()) {
       std::ifstream in(file);
+      if (!in) {
+        std::fprintf(stderr, "%s cannot be read\n", file.c_str());
+        return 2;
+      }
       texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
     }
   }
@@ -106,12 +118,11 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s\n", portfolio.error().message.c_str());
       return 1;
     }
-    all.push_back(judged(*portfolio, parsed["share"].as<double>()));
+    all.push_back(judged(*portfolio, share));
     sum += all.back()["loss"].get<double>();
   }
-  const nlohmann::ordered_json out{{"share", parsed["share"].as<double>()},
-                                   {"loss", texts.empty() ? 0.0 : sum / static_cast<double>(texts.size())},
-                                   {"portfolios", all}};
+  const nlohmann::ordered_json out{
+      {"share", share}, {"loss", texts.empty() ? 0.0 : sum / static_cast<double>(texts.size())}, {"portfolios", all}};
   std::printf("%s\n", out.dump(1).c_str());
   return 0;
 }

@@ -249,7 +249,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
   return plan;
 }
 
-std::optional<std::int64_t> most_blocks(const KernelSpec& spec, const Bindings& bound) {
+std::optional<std::int64_t> largest_grid(const KernelSpec& spec, const Bindings& bound) {
   std::int64_t most = 0;
   for (const Pass& pass : spec.passes) {
     const Result<Value> enabled = pass.enabled.evaluate(bound);
@@ -261,7 +261,9 @@ std::optional<std::int64_t> most_blocks(const KernelSpec& spec, const Bindings& 
       if (!grid) {
         return std::nullopt;
       }
-      most = std::max(most, (*grid)[0] * (*grid)[1] * (*grid)[2]);
+      if (std::ranges::find(*grid, 0) == grid->end()) {
+        most = std::max(most, product(*grid));
+      }
     }
   }
   return most > 0 ? std::optional(most) : std::nullopt;

@@ -58,7 +58,7 @@ Result<std::vector<PassLaunch>> plan_launch(const KernelSpec& spec, const Proble
 
 /// The blocks of the pass that has most, under bindings of problem, configuration and device; nothing where an expression fails, or there
 /// is no block.
-std::optional<std::int64_t> most_blocks(const KernelSpec& spec, const Bindings& bound);
+std::optional<std::int64_t> largest_grid(const KernelSpec& spec, const Bindings& bound);
 
 /// What an AnswerCode launches, in its order.
 struct AnswerPlan {

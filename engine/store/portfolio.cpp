@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostMembers = 64, kMostPoints = 4096;  // of what is read
 constexpr double kDigits = 1e4;                               // of a slowdown: a hundredth of a percent
+constexpr double kLeastSetting = 1e-3, kMostSetting = 1e3;    // of a rule: beyond them it has no more digits
 constexpr double kMostNumber = 1e15;                          // microseconds, slowdowns: beyond it nothing can be rounded and written
 /// One for each level of a slowdown, the best first.
 constexpr std::string_view kLevels = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -44,21 +45,18 @@ std::string levels_of(const Portfolio& portfolio, std::size_t member) {
   return levels;
 }
 
-/// Its blocks at each point where it was measured; empty unless they are known at all of these, and mean something to the rule.
-std::string blocks_of(const Portfolio& portfolio, std::size_t member) {
+/// Its blocks at each point where it was measured; empty where they are not known at all, or mean nothing to the rule.
+std::string block_levels_of(const Portfolio& portfolio, std::size_t member) {
   std::string levels;
-  if (portfolio.rule.blocks == 0.0) {
-    return levels;
-  }
+  bool is_any_known = false;
   for (const PortfolioPoint& point : portfolio.points) {
     if (point.slowdowns[member]) {
-      if (member >= point.blocks.size() || !point.blocks[member]) {
-        return "";
-      }
-      levels += kLevels[blocks_level(*point.blocks[member])];
+      const bool is_known = member < point.blocks.size() && point.blocks[member];
+      levels += is_known ? kLevels[blocks_level(*point.blocks[member])] : kUnmeasured;
+      is_any_known = is_any_known || is_known;
     }
   }
-  return levels;
+  return is_any_known && portfolio.rule.blocks > 0.0 ? levels : "";
 }
 
 /// By the axis that varies: its extent at each point.
@@ -118,12 +116,14 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
   const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
   const auto has_all = [&](const Json& list) { return list.size() == best.size(); };
   const auto slowdowns = [](const Json& member) -> const std::string& { return member.at("slowdowns").get_ref<const std::string&>(); };
-  static const Json kNone = "";
   // Written by an earlier version, it knows nothing of them.
+  const auto found = json.find("blocks");
+  const Json* const known = found == json.end() ? nullptr : &*found;
+  const std::string none;
   const auto blocks = [&](std::size_t i) -> const std::string& {
-    return (json.contains("blocks") ? json.at("blocks").at(i) : kNone).get_ref<const std::string&>();
+    return known == nullptr ? none : known->at(i).get_ref<const std::string&>();
   };
-  bool complete = has_all(floor) && std::ranges::all_of(extents, has_all);
+  bool complete = has_all(floor) && std::ranges::all_of(extents, has_all) && (known == nullptr || known->size() == members.size());
   for (std::size_t i = 0; complete && i < members.size(); ++i) {
     const std::string& all = slowdowns(members[i]);
     const std::size_t measured = all.size() - static_cast<std::size_t>(std::ranges::count(all, kUnmeasured));
@@ -144,7 +144,9 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
       if (const auto level = read_level(slowdowns(members[k]).at(i))) {
         point.slowdowns.emplace_back(std::exp(level_logarithm(*level)));
         if (const std::string& levels = blocks(k); !levels.empty()) {
-          own = std::exp2(blocks_logarithm(read_level(levels[read[k]++]).value_or(0)));
+          if (const auto of_blocks = read_level(levels[read[k]++])) {
+            own = std::exp2(blocks_logarithm(*of_blocks));
+          }
         }
       } else {
         point.slowdowns.emplace_back();
@@ -165,14 +167,17 @@ Portfolio read(const Json& json) {
     read.range.axes.push_back(read_axis(axis));
   }
   const Json& rule = json.at("rule");
-  const RuleSettings usual;
   read.rule = {.reach = rule.at("reach").get<std::vector<double>>(),
-               .alignment = rule.at("alignment").get<double>(),
-               .noise = rule.at("noise").get<double>(),
-               .unlike = rule.value("unlike", usual.unlike),
-               .blocks = rule.value("blocks", usual.blocks),
                .spread = rule.at("spread").get<double>(),
                .deviation = rule.at("deviation").get<double>()};
+  if (rule.contains("unlike")) {
+    read.rule.alignment = rule.at("alignment").get<double>();
+    read.rule.noise = rule.at("noise").get<double>();
+    read.rule.unlike = rule.at("unlike").get<double>();
+    read.rule.blocks = rule.at("blocks").get<double>();
+  } else {  // settings of an earlier version's rule mean nothing to this one
+    std::ranges::fill(read.rule.reach, RuleSettings::kUsualReach);
+  }
   read.expected = json.at("expected_slowdown").get<double>();
   read.worst = json.at("worst_slowdown").get<double>();
   read.seconds = json.at("seconds").get<double>();
@@ -195,7 +200,6 @@ std::string fault(const Portfolio& portfolio) {
   if (portfolio.members.size() > kMostMembers || portfolio.points.size() > kMostPoints) {
     return fmt::format("more than {} members or {} points", kMostMembers, kMostPoints);
   }
-  const auto is_positive = [](double value) { return std::isfinite(value) && value > 0.0; };
   const auto can_be_written = [](double value) { return value >= 1.0 / kMostNumber && value <= kMostNumber; };
   for (const auto& [name, value] : {std::pair("expected_slowdown", portfolio.expected), std::pair("worst_slowdown", portfolio.worst),
                                     std::pair("seconds", portfolio.seconds)}) {
@@ -203,10 +207,11 @@ std::string fault(const Portfolio& portfolio) {
       return fmt::format("{}, {}, that is not from 0 to {}", name, value, kMostNumber);
     }
   }
-  if (portfolio.rule.reach.size() != varying || !std::ranges::all_of(portfolio.rule.reach, is_positive) ||
-      !is_positive(portfolio.rule.noise) || !is_positive(portfolio.rule.spread) || !is_positive(portfolio.rule.deviation) ||
-      !is_positive(portfolio.rule.unlike) || !(portfolio.rule.blocks >= 0.0) || !std::isfinite(portfolio.rule.blocks) ||
-      !std::isfinite(portfolio.rule.alignment)) {
+  const auto is_setting = [](double value) { return value >= kLeastSetting && value <= kMostSetting; };
+  const RuleSettings& rule = portfolio.rule;
+  if (rule.reach.size() != varying || !std::ranges::all_of(rule.reach, is_setting) || !is_setting(rule.noise) || !is_setting(rule.unlike) ||
+      !is_setting(rule.spread) || !is_setting(rule.deviation) || !(rule.blocks >= 0.0 && rule.blocks <= kMostSetting) ||
+      !(std::abs(rule.alignment) <= kMostSetting)) {
     return "a rule that does not fit its range";
   }
   for (const PortfolioMember& member : portfolio.members) {
@@ -275,7 +280,7 @@ std::string text(const Portfolio& portfolio) {
   for (std::size_t i = 0; i < portfolio.members.size(); ++i) {
     const PortfolioMember& member = portfolio.members[i];
     members.push_back({{"kernel", member.kernel}, {"config", member.configuration}, {"slowdowns", levels_of(portfolio, i)}});
-    blocks.push_back(blocks_of(portfolio, i));
+    blocks.push_back(block_levels_of(portfolio, i));
   }
   for (const PortfolioPoint& point : portfolio.points) {
     best.push_back(short_number(kept_us(point.best_us)));

@@ -28,13 +28,15 @@ struct PortfolioPoint {
 
 /// How quickly what is known at one shape says less of another.
 struct RuleSettings {
+  static constexpr double kUsualReach = 4.0;
   std::vector<double> reach;  ///< of each axis that varies: factors of the extent, as a logarithm to the base 2, over which times change
   double alignment = 0.25;    ///< how far apart an odd extent and a multiple of 32 are, in reaches
-  double noise = 0.03;        ///< share of the variance that the shape does not explain
-  double unlike = 0.3;        ///< how far apart members are that differ in one value, as the square of a distance in reaches
-  double blocks = 0.14;       ///< how far apart launches are of which one has twice as many blocks, in reaches
-  double spread = 0.15;       ///< standard deviation of a process far from what it knows,
-  double deviation = 0.15;    ///< and of those that are chosen: what is fast somewhere near varies less
+  double noise = 0.03;        ///< share of the variance that shape and member do not explain
+  double unlike = 0.3;  ///< how far apart members are that differ in one word and a factor of two (difference() of the rule), as the square
+                        ///< of a distance
+  double blocks = 0.14;     ///< how far apart launches are of which one has twice as many blocks, in reaches
+  double spread = 0.15;     ///< standard deviation of a process far from what it knows,
+  double deviation = 0.15;  ///< and of those that are chosen: what is fast somewhere near varies less
   friend bool operator==(const RuleSettings&, const RuleSettings&) = default;
 };
 
@@ -56,7 +58,7 @@ struct Portfolio {
 inline constexpr double kMostSlowdown = 1.5;
 std::size_t slowdown_level(double slowdown);
 double level_logarithm(std::size_t level);
-/// And of a number of blocks: its logarithm to the base 2, in steps of 1/2; at most that of 2^30.
+/// And of a number of blocks: its logarithm to the base 2, in steps of 1/2; at most 30.5.
 std::size_t blocks_level(double blocks);
 double blocks_logarithm(std::size_t level);
 /// What it keeps of a time: three digits.

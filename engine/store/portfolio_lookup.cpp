@@ -278,7 +278,8 @@ MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const
   }
   MemberBlocks all(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto one = std::ranges::find(implementations, members[i].kernel, [](const Implementation& each) { return each.spec->name; });
+    const auto one = std::ranges::find(implementations, members[i].kernel,
+                                       [](const Implementation& each) -> const std::string& { return each.spec->name; });
     if (one == implementations.end()) {
       continue;
     }
@@ -288,7 +289,7 @@ MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const
       for (auto& [name, value] : bindings(parameters, *configuration)) {
         with.insert_or_assign(name, value);
       }
-      if (const std::optional<std::int64_t> most = most_blocks(*one->spec, with)) {
+      if (const std::optional<std::int64_t> most = largest_grid(*one->spec, with)) {
         all[i] = static_cast<double>(*most);
       }
     }

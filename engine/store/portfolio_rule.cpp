@@ -4,12 +4,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
+
+#include "engine/store/gaussian_process.hpp"
 
 namespace hone {
 namespace {
@@ -23,7 +24,7 @@ constexpr double kPriorWeight = 4.0;      // as if so many predictions had been 
 constexpr std::size_t kNearPoints = 128;  // of which measurements are looked at, the nearest first,
 constexpr std::size_t kMeasured = 256;    // as many as predictions are made from: more gain little (docs/results/rule-2026-11-26.md),
 constexpr std::size_t kFewMembers = 64;   // but with more members than this a shape has more,
-constexpr std::size_t kMoreMeasured = 768;
+constexpr std::size_t kMoreMeasured = 512;
 constexpr std::size_t kFitted = 128;     // and to tell settings apart takes fewer
 constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
 constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
@@ -47,35 +48,16 @@ double logarithm(double x) {
   return 2.0 * t * sum + exponent * kLn2;
 }
 
-constexpr int kExponentialSteps = 8, kMostExponent = 24;
-
-/// exp(-i / kExponentialSteps) for each i.
-constexpr auto kExponentials = [] {
-  std::array<double, kExponentialSteps * kMostExponent> all{};
-  const double step = -1.0 / kExponentialSteps;
-  double factor = 1.0;
-  for (int i = 12; i >= 1; --i) {
-    factor = 1.0 + factor * step / i;
+/// The lower half of a matrix of element(i, k), for Decomposed.
+template <class Element>
+std::vector<float> lower_half(std::size_t rows, Element element) {
+  std::vector<float> lower(rows * rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t k = 0; k <= i; ++k) {
+      lower[i * rows + k] = static_cast<float>(element(i, k));
+    }
   }
-  double value = 1.0;
-  for (double& one : all) {
-    one = value;
-    value *= factor;
-  }
-  return all;
-}();
-
-/// Matern's of smoothness 3/2, of the square of a distance, from basic operations. 0 where that is large, infinite or no number.
-double covariance(double square) {
-  const double x = std::sqrt(3.0 * square);  // exact to the last bit on every host
-  if (!(x < kMostExponent)) {
-    return 0.0;
-  }
-  const auto at = static_cast<std::size_t>(x * kExponentialSteps);
-  const double rest = static_cast<double>(at) / kExponentialSteps - x;  // -1/8 at least
-  const double series =
-      1.0 + rest * (1.0 + rest * (1.0 / 2 + rest * (1.0 / 6 + rest * (1.0 / 24 + rest * (1.0 / 120 + rest * (1.0 / 720))))));
-  return (1.0 + x) * kExponentials[at] * series;
+  return lower;
 }
 
 double squared_distance(const std::vector<double>& a, const std::vector<double>& b) {
@@ -84,109 +66,6 @@ double squared_distance(const std::vector<double>& a, const std::vector<double>&
     square += (a[i] - b[i]) * (a[i] - b[i]);
   }
   return square;
-}
-
-using Four = float __attribute__((vector_size(16)));
-constexpr std::size_t kWidth = 4;
-
-Four four(const float* from) {
-  Four values;
-  std::memcpy(&values, from, sizeof values);
-  return values;
-}
-
-float sum_of(const Four& values) { return (values[0] + values[2]) + (values[1] + values[3]); }
-
-/// The sum of a[i] b[i], in the same order on every host.
-float dot(const float* a, const float* b, std::size_t count) {
-  Four sums{};
-  std::size_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) {
-    sums += four(a + i) * four(b + i);
-  }
-  float sum = sum_of(sums);
-  for (; i < count; ++i) {
-    sum += a[i] * b[i];
-  }
-  return sum;
-}
-
-/// A symmetric positive definite matrix, decomposed by Cholesky: matrix = L L^T. The noise on its diagonal makes it well conditioned, so
-/// floats do.
-class Decomposed {
- public:
-  /// Of element(i, k) for each k <= i.
-  template <class Element>
-  Decomposed(std::size_t rows, Element element) : rows_(rows), lower_(rows * rows), inverse_(rows) {
-    for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t k = 0; k <= i; ++k) {
-        row(i)[k] = static_cast<float>(element(i, k));
-      }
-    }
-    for (std::size_t first = 0; first < rows; first += kWidth) {
-      const std::size_t end = std::min(first + kWidth, rows);
-      if (end - first == kWidth) {
-        advance(first);
-      }
-      const std::size_t done = end - first == kWidth ? first : 0;
-      for (std::size_t i = first; i < end; ++i) {
-        for (std::size_t k = done; k <= i; ++k) {
-          const float left = row(i)[k] - dot(row(i), row(k), k);
-          row(i)[k] = i == k ? std::sqrt(std::max(left, kLeastPivot)) : left * inverse_[k];
-        }
-        inverse_[i] = 1.0F / row(i)[i];
-      }
-    }
-  }
-
-  /// x becomes L^-1 x.
-  void halve(std::vector<float>& x) const {
-    for (std::size_t k = 0; k < rows_; ++k) {
-      x[k] = (x[k] - dot(lower_.data() + k * rows_, x.data(), k)) * inverse_[k];
-    }
-  }
-
- private:
-  static constexpr float kLeastPivot = 1e-6F;
-  float* row(std::size_t i) { return lower_.data() + i * rows_; }
-
-  /// Four rows at once, up to the first of them: what is read of a row serves all four.
-  void advance(std::size_t first) {
-    float *const a = row(first), *const b = row(first + 1), *const c = row(first + 2), *const d = row(first + 3);
-    for (std::size_t k = 0; k < first; ++k) {
-      const float* const other = row(k);
-      Four of_a{}, of_b{}, of_c{}, of_d{};
-      std::size_t i = 0;
-      for (; i + kWidth <= k; i += kWidth) {
-        const Four values = four(other + i);
-        of_a += values * four(a + i);
-        of_b += values * four(b + i);
-        of_c += values * four(c + i);
-        of_d += values * four(d + i);
-      }
-      const auto finish = [&](float* own, const Four& sums) {
-        own[k] = (own[k] - sum_of(sums) - dot(other + i, own + i, k - i)) * inverse_[k];
-      };
-      finish(a, of_a);
-      finish(b, of_b);
-      finish(c, of_c);
-      finish(d, of_d);
-    }
-  }
-
-  std::size_t rows_;
-  std::vector<float> lower_;    ///< row by row; what is above the diagonal means nothing
-  std::vector<float> inverse_;  ///< of the diagonal
-};
-
-/// a b, and 1 - b b, which is no less than 0.
-std::pair<double, double> dots(const std::vector<float>& a, const std::vector<float>& b) {
-  double mean = 0.0, left = 1.0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    mean += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    left -= static_cast<double>(b[i]) * static_cast<double>(b[i]);
-  }
-  return {mean, std::max(0.0, left)};
 }
 
 /// The values of a configuration, "bm=64,async=true", in its order. Words are told apart by their text.
@@ -271,7 +150,7 @@ PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
   Row at;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const std::int64_t extent = shape[axes_[i]].second;
-    at.push_back(logarithm(static_cast<double>(extent)) / (kLn2 * settings_.reach[i]));
+    at.push_back(logarithm(static_cast<double>(std::max<std::int64_t>(1, extent))) / (kLn2 * settings_.reach[i]));
     int factors = 0;
     while (factors < kAlignments && extent % (std::int64_t{2} << factors) == 0) {
       ++factors;
@@ -315,9 +194,10 @@ PortfolioRule::Usual PortfolioRule::usual_at(const std::vector<Near>& near) cons
     known.push_back(static_cast<float>(best_[near[i].point] - usual));
     covariances.push_back(static_cast<float>(covariance(near[i].square)));
   }
-  const Decomposed decomposed(count, [&](std::size_t i, std::size_t k) {
-    return i == k ? 1.0 + settings_.noise : covariance(squared_distance(points_[near[i].point], points_[near[k].point]));
-  });
+  const Decomposed decomposed(count, lower_half(count, [&](std::size_t i, std::size_t k) {
+                                return i == k ? 1.0 + settings_.noise
+                                              : covariance(squared_distance(points_[near[i].point], points_[near[k].point]));
+                              }));
   decomposed.halve(known);
   decomposed.halve(covariances);
   return {usual + dots(known, covariances).first, usual + kUnknown};
@@ -337,12 +217,13 @@ class PortfolioRule::Neighbourhood {
         cells_(std::move(cells)),
         squares_(std::move(squares)),
         otherwise_(otherwise),
-        decomposed_(cells_.size(), [&](std::size_t i, std::size_t k) {
-          const Cell &one = *cells_[i], &other = *cells_[k];
-          return i == k ? 1.0 + rule.settings_.noise
-                        : covariance(squared_distance(rule.points_[one.point], rule.points_[other.point]) +
-                                     rule.settings_.unlike * rule.unlike_[one.member][other.member] + rule.apart(one.blocks, other.blocks));
-        }) {
+        decomposed_(cells_.size(), lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
+                      const Cell &one = *cells_[i], &other = *cells_[k];
+                      return i == k ? 1.0 + rule.settings_.noise
+                                    : covariance(squared_distance(rule.points_[one.point], rule.points_[other.point]) +
+                                                 rule.settings_.unlike * rule.unlike_[one.member][other.member] +
+                                                 rule.apart(one.blocks, other.blocks));
+                    })) {
     for (const Cell* const cell : cells_) {
       known_.push_back(static_cast<float>(cell->time - otherwise));
     }
@@ -445,8 +326,6 @@ double PortfolioRule::wanted(const Opinion& opinion) const {
   return std::round((opinion.slowdown + kCaution * settings_.spread * opinion.doubt) * kSteps) / kSteps;
 }
 
-double PortfolioRule::doubt(const Shape& shape, const MemberBlocks& blocks) const { return rank(shape, blocks).front().doubt; }
-
 std::vector<std::size_t> PortfolioRule::everyone() const {
   std::vector<std::size_t> members(unlike_.size());
   std::iota(members.begin(), members.end(), std::size_t{0});
@@ -457,7 +336,7 @@ std::vector<Opinion> PortfolioRule::rank(const Shape& shape, const MemberBlocks&
   MemberBlocks logarithms(unlike_.size());
   for (std::size_t member = 0; member < std::min(blocks.size(), unlike_.size()); ++member) {
     if (blocks[member]) {
-      logarithms[member] = logarithm(*blocks[member]) / kLn2;
+      logarithms[member] = blocks_logarithm(blocks_level(*blocks[member]));  // as measurements have it
     }
   }
   const std::vector<Near> near = nearest(coordinates(shape), points_.size());
@@ -485,7 +364,7 @@ RuleSettings fit_settings(const Portfolio& portfolio) {
   constexpr double kRounding = 1e3;
   constexpr double kGain = 0.03;  // share of the score that a setting must bring: less is chance
   const auto varying = static_cast<std::size_t>(std::ranges::count_if(portfolio.range.axes, &RangeAxis::varies));
-  const RuleSettings usual{.reach = std::vector<double>(varying, 4.0)};
+  const RuleSettings usual{.reach = std::vector<double>(varying, RuleSettings::kUsualReach)};
   Portfolio tried = portfolio;
   tried.rule = usual;
   const auto score = [&](std::size_t points, std::size_t measured) {

@@ -35,8 +35,6 @@ class PortfolioRule {
   [[nodiscard]] std::vector<Opinion> rank(const Shape& shape, const MemberBlocks& blocks) const;
   /// The points whose measurements it looks at there, the nearest first.
   [[nodiscard]] std::vector<std::size_t> around(const Shape& shape) const;
-  /// The standard deviation that it states for its choice there.
-  [[nodiscard]] double doubt(const Shape& shape, const MemberBlocks& blocks) const;
 
   struct Score {
     double mean = 0.0, worst = 0.0;        ///< logarithm of the slowdown of the choices

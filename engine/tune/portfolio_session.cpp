@@ -36,7 +36,6 @@ constexpr std::size_t kNewShare = 4;     // one in so many of either may be one 
 constexpr std::size_t kMemberShare = 3;  // quarters of what is surveyed, that members may have before others
 constexpr std::size_t kShipped = 64;     // that are looked at for it, of each kernel
 constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, that a survey may take
-constexpr double kFirstReach = 4.0;      // of a rule, before it is fitted
 constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
 
@@ -53,7 +52,8 @@ class PortfolioSession {
     key_.range = text(request.range);
     about_.product = key_.device;
     about_.architecture = request.common.device.info.architecture;
-    about_.rule.reach.assign(static_cast<std::size_t>(std::ranges::count_if(request.range.axes, &RangeAxis::varies)), kFirstReach);
+    about_.rule.reach.assign(static_cast<std::size_t>(std::ranges::count_if(request.range.axes, &RangeAxis::varies)),
+                             RuleSettings::kUsualReach);
     for (const KernelSpec* const spec : request.operation->implementations) {
       about_.sources.emplace(spec->name, spec->source_hash);
     }

@@ -14,6 +14,8 @@ constexpr double kSurveyLaunches = 1000.0;                    // and a survey fo
 constexpr double kSurveyFlops = 1e11;                         // and where the reference does
 constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // the most of a shape before anything was measured
 constexpr double kRangeMemoryShare = 0.1;                     // of the device's memory, for a shape's arguments
+constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where those begin that are used for no shape alone
+constexpr std::uint64_t kLargeShare = 3;    // one in so many is drawn from the range's large end
 
 /// Bytes and operations in a common measure.
 double amount_of(const Work& work) {
@@ -64,10 +66,25 @@ bool PortfolioShapes::is_new(const Shape& shape, const PortfolioTable& measured)
   return !measured.holds(shape) && !refused_.contains(text(shape));
 }
 
+/// Evenly in log space hardly a shape has three large extents, and applications spend their time at those: every
+/// third one has of each extent the larger one of two.
+Shape PortfolioShapes::next_of_sequence() {
+  Shape shape = draw(request_.range, drawn_++);
+  if (drawn_ % kLargeShare == 0) {
+    const Shape other = draw(request_.range, (drawn_ - 1) / kLargeShare + kOthers);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (!request_.range.axes[i].exact) {
+        shape[i].second = std::max(shape[i].second, other[i].second);
+      }
+    }
+  }
+  return shape;
+}
+
 /// The next one that a session has time for.
 std::optional<Shape> PortfolioShapes::drawn(double session_seconds, const PortfolioTable& measured) {
   for (std::uint64_t looked_at = 0; looked_at < kCandidates;) {
-    Shape shape = draw(request_.range, drawn_++);
+    Shape shape = next_of_sequence();
     const bool fresh = is_new(shape, measured) && std::ranges::find(waiting_, shape) == waiting_.end();
     looked_at += fresh || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
     const Result<Problem> problem = problem_at(shape);

@@ -22,8 +22,8 @@ class PortfolioShapes {
   explicit PortfolioShapes(const PortfolioRequest& request) : request_(request) {}
 
   [[nodiscard]] Result<Problem> problem_at(const Shape& shape) const;
-  /// The next shape of a sequence that fills the range evenly, without the measured and the refused ones, where a survey is worth its
-  /// while. `session_seconds` is the time of one session. Nothing if none is left.
+  /// The next shape of a sequence that fills the range evenly, its large end more, without the measured and the refused ones, where a
+  /// survey is worth its while. `session_seconds` is the time of one session. Nothing if none is left.
   [[nodiscard]] std::optional<Shape> next_surveyed(double session_seconds, const PortfolioTable& measured);
   /// Of the next few of that sequence which a session has time for, the one that needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
@@ -37,6 +37,7 @@ class PortfolioShapes {
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
   [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
+  [[nodiscard]] Shape next_of_sequence();
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);
 
   const PortfolioRequest& request_;

@@ -6,7 +6,6 @@
 
 #include "engine/device/pass_launch.hpp"
 #include "engine/kernel/configuration_text.hpp"
-#include "engine/store/portfolio_rule.hpp"
 
 namespace hone {
 namespace {
@@ -69,7 +68,7 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
     }
     Bindings bound = bindings(spec.parameters, trial.configuration);
     bound.insert(fixed.begin(), fixed.end());
-    const std::optional<std::int64_t> blocks = most_blocks(spec, bound);
+    const std::optional<std::int64_t> blocks = largest_grid(spec, bound);
     times->second[column] = {was_timed(trial) ? std::optional(trial.measurement.median_us) : std::nullopt,
                              blocks ? std::optional(static_cast<double>(*blocks)) : std::nullopt};
   }
@@ -160,14 +159,16 @@ std::vector<std::size_t> PortfolioTable::promising(const Shape& shape, const Por
     return {};
   }
   std::set<std::size_t> measured;
+  std::vector<Row> near;  // no other row says anything there
   for (const std::size_t row : PortfolioRule(whole).around(shape)) {
+    near.push_back(all[row]);
     for (const auto& [column, slowdown] : all[row].slowdowns) {
       measured.insert(column);
     }
   }
   std::vector<std::size_t> able = contenders(all, wrong_, columns_.size()), order;
   std::erase_if(able, [&](std::size_t column) { return !measured.contains(column); });
-  fill(whole, all, able);
+  fill(whole, near, able);
   for (const Opinion& opinion : PortfolioRule(whole).rank(shape, blocks(whole.members))) {
     order.push_back(able[opinion.member]);
   }

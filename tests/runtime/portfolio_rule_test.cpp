@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/store/portfolio.hpp"
@@ -48,9 +49,9 @@ TEST_CASE("a rule's doubt grows away from what was measured") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.points.resize(4);  // up to 128 rows
   const PortfolioRule rule(portfolio);
-  double earlier = rule.doubt(toy_shape(128), {});
+  double earlier = rule.rank(toy_shape(128), {}).front().doubt;
   for (const std::int64_t rows : {256, 1024, 4096, 65536}) {
-    const double here = rule.doubt(toy_shape(rows), {});
+    const double here = rule.rank(toy_shape(rows), {}).front().doubt;
     CHECK(here > earlier);
     earlier = here;
   }
@@ -61,7 +62,7 @@ TEST_CASE("a rule is the same after its text was read again") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
     const auto rows = static_cast<double>(point.shape.front().second);
-    point.blocks = {rows, std::ceil(rows / 7.0)};
+    point.blocks = {rows, rows > 100.0 ? std::optional(std::ceil(rows / 7.0)) : std::nullopt};
   }
   const std::string written = text(portfolio);
   const Portfolio read = parse_portfolio(written).value();
@@ -109,7 +110,51 @@ TEST_CASE("what was the best far away, and was measured nowhere else, is no choi
   }
   const PortfolioRule rule(portfolio);
   CHECK(rule.rank(toy_shape(8192), {}).front().member == 2);
-  CHECK(rule.rank(toy_shape(8), {}).front().member == 0);
+  const std::vector<Opinion> at_few = rule.rank(toy_shape(8), {});
+  CHECK(at_few.front().member == 0);
+  for (const Opinion& one : at_few) {
+    CHECK((one.member != 2 || one.slowdown > at_few.front().slowdown + 0.05));
+    CHECK(one.doubt <= std::ranges::max(at_few, {}, &Opinion::doubt).doubt);
+  }
+  CHECK(std::ranges::max(at_few, {}, &Opinion::doubt).member == 2);
+}
+
+TEST_CASE("settings of an earlier version's text mean nothing") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.rule = {.reach = {0.5}, .alignment = 2.0, .noise = 0.2};
+  std::string old = text(portfolio);
+  const std::string added = "\"unlike\":0.3,\"blocks\":0.14,";
+  REQUIRE(old.find(added) != std::string::npos);
+  old.erase(old.find(added), added.size());
+  const Portfolio read = parse_portfolio(old).value();
+  CHECK(read.rule.reach == std::vector<double>{RuleSettings::kUsualReach});
+  CHECK(read.rule.noise == RuleSettings().noise);
+  CHECK(PortfolioRule(read).rank(toy_shape(30000), {}).front().member == 1);
+}
+
+TEST_CASE("a rule of many measurements is a number everywhere") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.members.clear();
+  portfolio.points.clear();
+  constexpr std::size_t kMembers = 20;
+  for (std::size_t member = 0; member < kMembers; ++member) {
+    portfolio.members.push_back({"toy", "a=" + std::to_string(member) + ",b=" + std::to_string(member % 3)});
+  }
+  for (std::int64_t i = 0; i < 130; ++i) {
+    PortfolioPoint& point = portfolio.points.emplace_back();
+    point.shape = toy_shape(1 + 17 * i);
+    point.best_us = (i * 7919) % 3 == 0 ? 1e5 : 10.0;
+    point.floor_us = 10.0;
+    for (std::size_t member = 0; member < kMembers; ++member) {
+      const bool is_measured = (static_cast<std::size_t>(i) * 31 + member * 7) % 5 == 0;
+      point.slowdowns.push_back(is_measured ? std::optional(1.0 + 0.1 * static_cast<double>(member % 4)) : std::nullopt);
+    }
+  }
+  portfolio.rule = {.reach = {100.0}, .alignment = 0.0, .noise = 0.001};
+  for (const Opinion& one : PortfolioRule(parse_portfolio(text(portfolio)).value()).rank(toy_shape(777), {})) {
+    CHECK(std::isfinite(one.slowdown));
+    CHECK(one.doubt > 0.0);
+  }
 }
 
 TEST_CASE("what a member took says something of members like it") {
@@ -172,6 +217,11 @@ TEST_CASE("a text that contradicts itself is no portfolio") {
   CHECK(refused("  \"AAAAAAAA\",\n", ""));
   CHECK(refused("\"AAAAAAAA\",", "\"AAAAAAA\","));
   CHECK(refused("\"AAAAAAAA\",", "\"AAAAAAA?\","));
+  CHECK(refused("\"blocks\": [\n", "\"blocks\": [\n  \"\",\n"));
+  CHECK(refused("\"noise\":0.01", "\"noise\":1e-7"));  // the matrix would be as good as singular
+  CHECK(refused("\"noise\":0.01", "\"noise\":1e39"));
+  CHECK(refused("\"reach\":[2.0]", "\"reach\":[1e-308]"));
+  CHECK(refused("\"alignment\":0.0", "\"alignment\":1e308"));
   CHECK(refused("\"unlike\":0.3", "\"unlike\":0"));
   CHECK(refused("\"blocks\":0.14", "\"blocks\":-1"));
   CHECK(refused("\"expected_slowdown\":", "\"expected_slowdown\":1e300,\"was\":"));

@@ -45,6 +45,24 @@ TEST_CASE("a session gets the shape that needs it most of the next few, and surv
   }
 }
 
+TEST_CASE("more shapes are drawn from the large end of a range, and small ones still are") {
+  RangeOfSoftmax range("rows=1..4096,cols=1..4096");
+  range.request.most_bytes = 1e12;
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"rows", 4096}, {"cols", 4096}}, 1.0);  // so a session has time for all of them
+  int large = 0, small = 0;
+  constexpr int kShapes = 300;
+  for (int i = 0; i < kShapes; ++i) {
+    const Shape shape = shapes.next_surveyed(kSession, range.measured).value();
+    large += shape[0].second >= 256 && shape[1].second >= 256 ? 1 : 0;
+    small += shape[0].second <= 16 && shape[1].second <= 16 ? 1 : 0;
+  }
+  // Both in the upper third of the logarithms: 1/9 of even draws, 25/81 of the larger ones of two.
+  CHECK(large > kShapes / 9 * 5 / 4);
+  CHECK(large < kShapes / 3);
+  CHECK(small > kShapes / 20);
+}
+
 TEST_CASE("a shape that was refused or measured is not proposed again, and a range comes to its end") {
   RangeOfSoftmax range("rows=1..3,cols=16");
   PortfolioShapes shapes(range.request);

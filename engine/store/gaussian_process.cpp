@@ -1,0 +1,126 @@
+#include "engine/store/gaussian_process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace hone {
+namespace {
+
+constexpr int kExponentialSteps = 8, kMostExponent = 24;
+
+/// exp(-i / kExponentialSteps) for each i.
+constexpr auto kExponentials = [] {
+  std::array<double, kExponentialSteps * kMostExponent> all{};
+  const double step = -1.0 / kExponentialSteps;
+  double factor = 1.0;
+  for (int i = 12; i >= 1; --i) {
+    factor = 1.0 + factor * step / i;
+  }
+  double value = 1.0;
+  for (double& one : all) {
+    one = value;
+    value *= factor;
+  }
+  return all;
+}();
+
+constexpr float kLeastPivot = 1e-6F;
+
+using Four = float __attribute__((vector_size(16)));
+constexpr std::size_t kWidth = 4;
+
+Four four(const float* from) {
+  Four values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+float sum_of(const Four& values) { return (values[0] + values[2]) + (values[1] + values[3]); }
+
+/// The sum of a[i] b[i], in the same order on every host.
+float dot(const float* a, const float* b, std::size_t count) {
+  Four sums{};
+  std::size_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    sums += four(a + i) * four(b + i);
+  }
+  float sum = sum_of(sums);
+  for (; i < count; ++i) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+}  // namespace
+
+double covariance(double square) {
+  const double x = std::sqrt(3.0 * square);  // exact to the last bit on every host
+  if (!(x < kMostExponent)) {
+    return 0.0;
+  }
+  const auto at = static_cast<std::size_t>(x * kExponentialSteps);
+  const double rest = static_cast<double>(at) / kExponentialSteps - x;  // -1/8 at least
+  const double series =
+      1.0 + rest * (1.0 + rest * (1.0 / 2 + rest * (1.0 / 6 + rest * (1.0 / 24 + rest * (1.0 / 120 + rest * (1.0 / 720))))));
+  return (1.0 + x) * kExponentials[at] * series;
+}
+
+Decomposed::Decomposed(std::size_t rows, std::vector<float> lower) : rows_(rows), lower_(std::move(lower)), inverse_(rows) {
+  for (std::size_t first = 0; first < rows; first += kWidth) {
+    const std::size_t end = std::min(first + kWidth, rows);
+    if (end - first == kWidth) {
+      advance(first);
+    }
+    const std::size_t done = end - first == kWidth ? first : 0;
+    for (std::size_t i = first; i < end; ++i) {
+      for (std::size_t k = done; k <= i; ++k) {
+        const float left = row(i)[k] - dot(row(i), row(k), k);
+        row(i)[k] = i == k ? std::sqrt(std::max(left, kLeastPivot)) : left * inverse_[k];
+      }
+      inverse_[i] = 1.0F / row(i)[i];
+    }
+  }
+}
+
+void Decomposed::halve(std::vector<float>& x) const {
+  for (std::size_t k = 0; k < rows_; ++k) {
+    x[k] = (x[k] - dot(lower_.data() + k * rows_, x.data(), k)) * inverse_[k];
+  }
+}
+
+/// Four rows at once, up to the first of them: what is read of a row serves all four.
+void Decomposed::advance(std::size_t first) {
+  float *const a = row(first), *const b = row(first + 1), *const c = row(first + 2), *const d = row(first + 3);
+  for (std::size_t k = 0; k < first; ++k) {
+    const float* const other = row(k);
+    Four of_a{}, of_b{}, of_c{}, of_d{};
+    std::size_t i = 0;
+    for (; i + kWidth <= k; i += kWidth) {
+      const Four values = four(other + i);
+      of_a += values * four(a + i);
+      of_b += values * four(b + i);
+      of_c += values * four(c + i);
+      of_d += values * four(d + i);
+    }
+    const auto finish = [&](float* own, const Four& sums) {
+      own[k] = (own[k] - sum_of(sums) - dot(other + i, own + i, k - i)) * inverse_[k];
+    };
+    finish(a, of_a);
+    finish(b, of_b);
+    finish(c, of_c);
+    finish(d, of_d);
+  }
+}
+
+std::pair<double, double> dots(const std::vector<float>& a, const std::vector<float>& b) {
+  double mean = 0.0, left = 1.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    mean += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    left -= static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  return {mean, std::max(0.0, left)};
+}
+
+}  // namespace hone

@@ -1,0 +1,35 @@
+#pragma once
+// What a Gaussian process is computed from, the same way on every host.
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace hone {
+
+/// Matern's of smoothness 3/2, of the square of a distance, from basic operations. 0 where that is large, infinite or no number.
+double covariance(double square);
+
+/// A symmetric positive definite matrix, decomposed by Cholesky: matrix = L L^T. The noise on its diagonal makes it well conditioned, so
+/// floats do.
+class Decomposed {
+ public:
+  /// `lower`: row by row, all of each row; what is above the diagonal means nothing.
+  Decomposed(std::size_t rows, std::vector<float> lower);
+
+  /// x becomes L^-1 x.
+  void halve(std::vector<float>& x) const;
+
+ private:
+  float* row(std::size_t i) { return lower_.data() + i * rows_; }
+  void advance(std::size_t first);
+
+  std::size_t rows_;
+  std::vector<float> lower_;
+  std::vector<float> inverse_;  ///< of the diagonal
+};
+
+/// a b, and 1 - b b, which is no less than 0.
+std::pair<double, double> dots(const std::vector<float>& a, const std::vector<float>& b);
+
+}  // namespace hone
