@@ -24,6 +24,7 @@ struct PortfolioPoint {
   double floor_us = 0.0;                           ///< what its bytes and operations take at the best rates of all points: above 0
   std::vector<std::optional<double>> slowdowns;    ///< of each member, in times the best; none: not measured, or not legal
   std::vector<std::optional<double>> blocks = {};  ///< of each member: those of its largest pass there. Empty where nothing is known
+  bool elsewhere = false;                          ///< measured on another product of the architecture; not in a text: see merged()
 };
 
 /// How quickly what is known at one shape says less of another.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -101,13 +102,18 @@ class ShippedText {
     std::call_once(read_, [this] { whole_ = inflated(compressed_, std::string::npos); });
     return whole_;
   }
+  const Result<Loaded>& loaded() {
+    std::call_once(load_, [this] { loaded_.emplace(load_portfolio(whole())); });
+    return *loaded_;
+  }
 
  private:
   static constexpr std::size_t kHead = 512;  // bytes
 
   std::span<const unsigned char> compressed_;
   std::string head_, whole_;
-  std::once_flag read_;
+  std::optional<Result<Loaded>> loaded_;
+  std::once_flag read_, load_;
 };
 
 std::deque<ShippedText> texts_of(std::span<const std::span<const unsigned char>> compressed) {
@@ -178,6 +184,43 @@ double outside(const LoadedPortfolio& from, const Shape& shape) {
   return distance(from.portfolio.range, ordered_as(from.portfolio.range, shape));
 }
 
+/// The first one, with the members and the measurements of the others, which are for the same operation, dtypes and range on other
+/// products: what is fast there is fast here, more often than not.
+Portfolio merged(std::span<const Loaded> all) {
+  Portfolio one = all.front()->portfolio;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (const PortfolioMember& member : one.members) {
+    places.emplace(std::pair(member.kernel, member.configuration), places.size());
+  }
+  for (const Loaded& other : all.subspan(1)) {
+    one.sources.insert(other->portfolio.sources.begin(), other->portfolio.sources.end());
+    std::vector<std::size_t> place_of;
+    for (const PortfolioMember& member : other->portfolio.members) {
+      const auto [place, added] = places.emplace(std::pair(member.kernel, member.configuration), one.members.size());
+      if (added) {
+        one.members.push_back(member);
+      }
+      place_of.push_back(place->second);
+    }
+    for (PortfolioPoint point : other->portfolio.points) {
+      const PortfolioPoint measured = point;
+      point.slowdowns.assign(one.members.size(), std::nullopt);
+      point.blocks.assign(one.members.size(), std::nullopt);
+      for (std::size_t i = 0; i < place_of.size(); ++i) {
+        point.slowdowns[place_of[i]] = measured.slowdowns[i];
+        point.blocks[place_of[i]] = i < measured.blocks.size() ? measured.blocks[i] : std::nullopt;
+      }
+      point.elsewhere = true;
+      one.points.push_back(std::move(point));
+    }
+  }
+  for (PortfolioPoint& point : one.points) {
+    point.slowdowns.resize(one.members.size());
+    point.blocks.resize(one.members.size());
+  }
+  return one;
+}
+
 /// What portfolios are asked about. `withdrawn`: of each implementation, the texts of what the store says must not serve the problem.
 struct Question {
   std::span<const Implementation> implementations;
@@ -214,16 +257,44 @@ std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& q
   return std::nullopt;
 }
 
-/// Of one portfolio, if it is for the problem and today's kernels.
-std::optional<PortfolioPick> consult(const Loaded& from, const Question& question, std::string& why) {
+/// Whether a portfolio is for the problem and today's kernels.
+bool may_serve(const Loaded& from, const Question& question, std::string& why) {
   if (!(outside(*from, question.shape()) <= kNear) || from->portfolio.points.empty()) {
-    return std::nullopt;
+    return false;
   }
-  if (const std::string reason = changed(from->portfolio, question.implementations); !reason.empty()) {
-    why = why.empty() ? reason : why;
-    return std::nullopt;
+  const std::string reason = changed(from->portfolio, question.implementations);
+  why = why.empty() ? reason : why;
+  return reason.empty();
+}
+
+/// Of one portfolio, if it may serve.
+std::optional<PortfolioPick> consult(const Loaded& from, const Question& question, std::string& why) {
+  return may_serve(from, question, why) ? pick(*from, question) : std::nullopt;
+}
+
+/// Whether two are for the same operation, dtypes and range.
+bool is_alike(const LoadedPortfolio& a, const LoadedPortfolio& b) {
+  return a.portfolio.operation == b.portfolio.operation && a.portfolio.dtypes == b.portfolio.dtypes &&
+         a.portfolio.range == b.portfolio.range;
+}
+
+/// Several as one, made once in a process.
+Loaded together(std::span<const Loaded> all) {
+  if (all.size() == 1) {
+    return all.front();
   }
-  return pick(*from, question);
+  std::string key;
+  for (const Loaded& one : all) {
+    key += one->digest;
+  }
+  if (Loaded known = kept().find(key)) {
+    return known;
+  }
+  Portfolio one = merged(all);
+  PortfolioRule rule(one);
+  auto loaded = std::make_shared<const LoadedPortfolio>(LoadedPortfolio{std::move(one), std::move(rule), key});
+  kept().put(key, loaded);
+  return loaded;
 }
 
 /// The portfolios whose range is nearest to the problem come first, of several that hold it the newest.
@@ -304,7 +375,7 @@ Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view t
   }
   HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
   PortfolioRule rule(portfolio);
-  auto loaded = std::make_shared<const LoadedPortfolio>(LoadedPortfolio{std::move(portfolio), std::move(rule)});
+  auto loaded = std::make_shared<const LoadedPortfolio>(LoadedPortfolio{std::move(portfolio), std::move(rule), key});
   kept().put(key, loaded);
   return std::shared_ptr<const LoadedPortfolio>(std::move(loaded));
 }
@@ -327,19 +398,17 @@ ReplacedShippedPortfolios::ReplacedShippedPortfolios(std::span<const std::span<c
 ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std::move(before_->texts); }
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device) {
-  std::vector<Loaded> all;
-  const auto is_covered = [&](const Portfolio& portfolio) {
-    return std::ranges::any_of(all, [&](const Loaded& one) {
-      const Portfolio& known = one->portfolio;
-      return known.operation == portfolio.operation && known.dtypes == portfolio.dtypes && text(known.range) == text(portfolio.range);
-    });
-  };
+  std::vector<std::vector<Loaded>> groups;
   for (ShippedText* const text : shipped_for("", "", device)) {
-    const Result<Loaded> loaded = load_portfolio(text->whole());
-    if (loaded && !is_covered((*loaded)->portfolio)) {
-      all.push_back(*loaded);
+    const Result<Loaded>& loaded = text->loaded();
+    if (!loaded) {
+      continue;
     }
+    const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& all) { return is_alike(*all.front(), **loaded); });
+    (group == groups.end() ? groups.emplace_back() : *group).push_back(*loaded);
   }
+  std::vector<Loaded> all;
+  std::ranges::transform(groups, std::back_inserter(all), [](const std::vector<Loaded>& group) { return together(group); });
   return all;
 }
 
@@ -361,13 +430,19 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     }
   }
   if (lookup.purpose == Purpose()) {
-    // Of this product, then of others. Each is read when it is asked: that takes longer than all else of a lookup.
+    // Of this product, then of others.
+    std::vector<Loaded> able;
     for (ShippedText* const text : shipped_for(operation, key.dtypes, device)) {
-      const Result<Loaded> shipped = load_portfolio(text->whole());
-      std::optional<PortfolioPick> picked = shipped ? consult(*shipped, question, why) : std::nullopt;
+      const Result<Loaded>& shipped = text->loaded();
+      if (shipped && may_serve(*shipped, question, why) && (able.empty() || is_alike(*able.front(), **shipped))) {
+        able.push_back(*shipped);
+      }
+    }
+    if (!able.empty()) {
+      std::optional<PortfolioPick> picked = pick(*together(able), question);
       if (picked) {
         picked->prediction.shipped = true;
-        if (text->product() != key.device) {
+        if (able.front()->portfolio.product != key.device) {
           picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
         }
         return picked;
@@ -383,7 +458,7 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
     if (all.size() == most) {
       break;
     }
-    const Result<Loaded> loaded = load_portfolio(text->whole());
+    const Result<Loaded>& loaded = text->loaded();
     if (!loaded) {
       continue;
     }

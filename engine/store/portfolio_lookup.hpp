@@ -34,11 +34,12 @@ class ReplacedShippedPortfolios {
 struct LoadedPortfolio {
   Portfolio portfolio;
   PortfolioRule rule;
+  std::string digest;  ///< of the text, or of those that it was made of
 };
 Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text);
 
-/// The portfolios that came with Hone and may serve the device, one for an operation, dtypes and a range: that made on this product, else
-/// on another of its architecture, that whose name begins with most of the same words.
+/// The portfolios that came with Hone and may serve the device, one for an operation, dtypes and a range: that made on this product, or on
+/// the other of its architecture whose name begins with most of the same words, with the members and measurements of those made on others.
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device);
 
 /// What the rule asks of each member at a problem; none for one whose kernel is not among the implementations, or that cannot be launched.
@@ -52,8 +53,9 @@ struct PortfolioPick {
 
 /// The legal member that the rule expects to be fastest and that was not withdrawn from the problem; of the newest portfolio in whose range
 /// the problem lies, else of the nearest within a factor of 2; of those that came with Hone one made on this product, else on another of
-/// its architecture, that whose name begins with most of the same words. Nothing where there is none, and `why` says why one that there is
-/// was passed over: it was made of another version of a kernel. `store` may be null. Errors: the store fails.
+/// its architecture, that whose name begins with most of the same words, with what was measured on others of it. Nothing where there is
+/// none, and `why` says why one that there is was passed over: it was made of another version of a kernel. `store` may be null. Errors: the
+/// store fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
 

@@ -23,11 +23,12 @@ constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known 
 constexpr double kPriorWeight = 4.0;      // as if so many predictions had been that far off
 constexpr std::size_t kNearPoints = 128;  // of which measurements are looked at, the nearest first,
 constexpr std::size_t kMeasured = 256;    // as many as predictions are made from: more gain little (docs/results/rule-2026-11-26.md),
-constexpr std::size_t kFewMembers = 64;   // but with more members than this a shape has more,
+constexpr std::size_t kFewMembers = 160;  // but with more members than this a shape has more,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr std::size_t kFitted = 128;     // and to tell settings apart takes fewer
 constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
 constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
+constexpr double kOtherProduct = 0.25;   // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
 constexpr double kMostFactor = 3.0;      // values of a parameter are apart by powers of two, at most so many
 constexpr double kLn2 = 0.69314718055994530942;
 constexpr double kFar = std::numeric_limits<double>::infinity();
@@ -119,6 +120,7 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
   }
   for (const PortfolioPoint& point : portfolio.points) {
     points_.push_back(coordinates(point.shape));
+    points_.back().back() = point.elsewhere ? kOtherProduct : 0.0;
     best_.push_back(logarithm(point.best_us / point.floor_us));
   }
   std::vector<Values> values;
@@ -157,6 +159,7 @@ PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
     }
     at.push_back(settings_.alignment * factors / kAlignments);
   }
+  at.push_back(0.0);  // on the portfolio's product
   return at;
 }
 

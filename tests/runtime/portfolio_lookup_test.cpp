@@ -355,6 +355,34 @@ TEST_CASE("where none was made on the product, a portfolio of its architecture t
   CHECK(fixture.chosen(30).prediction->product == "Slide rule");
 }
 
+TEST_CASE("what was measured on other products of the architecture counts where the own portfolio knows less") {
+  PortfolioFixture fixture;
+  fixture.made.architecture = fixture.device.architecture;
+  Portfolio own = fixture.made;
+  own.members.resize(1);  // the one for few rows
+  for (PortfolioPoint& point : own.points) {
+    point.best_us *= *point.slowdowns.front();
+    point.slowdowns = {1.0};
+  }
+  const Shipped alone(own);
+  fixture.made.product = "Abacus 3000";
+  std::swap(fixture.made.members[0], fixture.made.members[1]);  // another order, and one that the own one has, too
+  for (PortfolioPoint& point : fixture.made.points) {
+    std::swap(point.slowdowns[0], point.slowdowns[1]);
+  }
+  const Shipped relative(fixture.made);
+  {
+    const ReplacedShippedPortfolios replaced(std::array{alone.span()});
+    CHECK(fixture.config(fixture.chosen(3000)) == fixture.few);
+  }
+  const ReplacedShippedPortfolios replaced(std::array{alone.span(), relative.span()});
+  CHECK(fixture.config(fixture.chosen(3000)) == fixture.many);
+  CHECK(fixture.config(fixture.chosen(3)) == fixture.few);
+  CHECK(fixture.chosen(3000).prediction->product == own.product);
+  REQUIRE(shipped_portfolios(fixture.device).size() == 1);
+  CHECK(shipped_portfolios(fixture.device).front()->portfolio.members.size() == 2);
+}
+
 TEST_CASE("a search begins with the members of portfolios that came with Hone, of whichever product, the most alike product's first") {
   PortfolioFixture fixture;
   fixture.made.product = "Abacus 3000";
