@@ -67,7 +67,7 @@ double covariance(double square) {
   return (1.0 + x) * kExponentials[at] * series;
 }
 
-Decomposed::Decomposed(std::size_t rows, std::vector<float> lower) : rows_(rows), lower_(std::move(lower)), inverse_(rows) {
+Cholesky::Cholesky(std::size_t rows, std::vector<float> lower) : rows_(rows), lower_(std::move(lower)), inverse_(rows) {
   for (std::size_t first = 0; first < rows; first += kWidth) {
     const std::size_t end = std::min(first + kWidth, rows);
     if (end - first == kWidth) {
@@ -84,14 +84,14 @@ Decomposed::Decomposed(std::size_t rows, std::vector<float> lower) : rows_(rows)
   }
 }
 
-void Decomposed::halve(std::vector<float>& x) const {
+void Cholesky::solve_lower(std::vector<float>& x) const {
   for (std::size_t k = 0; k < rows_; ++k) {
     x[k] = (x[k] - dot(lower_.data() + k * rows_, x.data(), k)) * inverse_[k];
   }
 }
 
 /// Four rows at once, up to the first of them: what is read of a row serves all four.
-void Decomposed::advance(std::size_t first) {
+void Cholesky::advance(std::size_t first) {
   float *const a = row(first), *const b = row(first + 1), *const c = row(first + 2), *const d = row(first + 3);
   for (std::size_t k = 0; k < first; ++k) {
     const float* const other = row(k);

@@ -10,15 +10,14 @@ namespace hone {
 /// Matern's of smoothness 3/2, of the square of a distance, from basic operations. 0 where that is large, infinite or no number.
 double covariance(double square);
 
-/// A symmetric positive definite matrix, decomposed by Cholesky: matrix = L L^T. The noise on its diagonal makes it well conditioned, so
-/// floats do.
-class Decomposed {
+/// The factor L of a symmetric positive definite matrix L L^T. The noise on its diagonal makes it well conditioned, so floats do.
+class Cholesky {
  public:
   /// `lower`: row by row, all of each row; what is above the diagonal means nothing.
-  Decomposed(std::size_t rows, std::vector<float> lower);
+  Cholesky(std::size_t rows, std::vector<float> lower);
 
-  /// x becomes L^-1 x.
-  void halve(std::vector<float>& x) const;
+  /// x becomes L^-1 x, by forward substitution.
+  void solve_lower(std::vector<float>& x) const;
 
  private:
   float* row(std::size_t i) { return lower_.data() + i * rows_; }

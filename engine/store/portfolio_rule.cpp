@@ -49,7 +49,7 @@ double logarithm(double x) {
   return 2.0 * t * sum + exponent * kLn2;
 }
 
-/// The lower half of a matrix of element(i, k), for Decomposed.
+/// The lower half of a matrix of element(i, k), for Cholesky.
 template <class Element>
 std::vector<float> lower_half(std::size_t rows, Element element) {
   std::vector<float> lower(rows * rows);
@@ -197,12 +197,12 @@ PortfolioRule::Usual PortfolioRule::usual_at(const std::vector<Near>& near) cons
     known.push_back(static_cast<float>(best_[near[i].point] - usual));
     covariances.push_back(static_cast<float>(covariance(near[i].square)));
   }
-  const Decomposed decomposed(count, lower_half(count, [&](std::size_t i, std::size_t k) {
-                                return i == k ? 1.0 + settings_.noise
-                                              : covariance(squared_distance(points_[near[i].point], points_[near[k].point]));
-                              }));
-  decomposed.halve(known);
-  decomposed.halve(covariances);
+  const Cholesky factor(count, lower_half(count, [&](std::size_t i, std::size_t k) {
+                          return i == k ? 1.0 + settings_.noise
+                                        : covariance(squared_distance(points_[near[i].point], points_[near[k].point]));
+                        }));
+  factor.solve_lower(known);
+  factor.solve_lower(covariances);
   return {usual + dots(known, covariances).first, usual + kUnknown};
 }
 
@@ -220,17 +220,17 @@ class PortfolioRule::Neighbourhood {
         cells_(std::move(cells)),
         squares_(std::move(squares)),
         otherwise_(otherwise),
-        decomposed_(cells_.size(), lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
-                      const Cell &one = *cells_[i], &other = *cells_[k];
-                      return i == k ? 1.0 + rule.settings_.noise
-                                    : covariance(squared_distance(rule.points_[one.point], rule.points_[other.point]) +
-                                                 rule.settings_.unlike * rule.unlike_[one.member][other.member] +
-                                                 rule.apart(one.blocks, other.blocks));
-                    })) {
+        factor_(cells_.size(), lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
+                  const Cell &one = *cells_[i], &other = *cells_[k];
+                  return i == k ? 1.0 + rule.settings_.noise
+                                : covariance(squared_distance(rule.points_[one.point], rule.points_[other.point]) +
+                                             rule.settings_.unlike * rule.unlike_[one.member][other.member] +
+                                             rule.apart(one.blocks, other.blocks));
+                })) {
     for (const Cell* const cell : cells_) {
       known_.push_back(static_cast<float>(cell->time - otherwise));
     }
-    decomposed_.halve(known_);
+    factor_.solve_lower(known_);
   }
 
   /// Of a member that launches so many blocks at the shape.
@@ -240,7 +240,7 @@ class PortfolioRule::Neighbourhood {
       covariances.push_back(static_cast<float>(covariance(squares_[i] + rule_.settings_.unlike * rule_.unlike_[member][cells_[i]->member] +
                                                           rule_.apart(blocks, cells_[i]->blocks))));
     }
-    decomposed_.halve(covariances);
+    factor_.solve_lower(covariances);
     const auto [mean, left] = dots(known_, covariances);
     return {otherwise_ + mean, std::sqrt(left + rule_.settings_.noise)};
   }
@@ -250,7 +250,7 @@ class PortfolioRule::Neighbourhood {
   std::vector<const Cell*> cells_;
   std::vector<double> squares_;
   double otherwise_;
-  Decomposed decomposed_;
+  Cholesky factor_;
   std::vector<float> known_;
 };
 
