@@ -98,6 +98,16 @@ class ShippedText {
     const std::size_t at = head_.find(kKey);
     return at == std::string::npos ? "" : head_.substr(at + kKey.size(), head_.find('"', at + kKey.size()) - at - kKey.size());
   }
+  /// Whether its range may hold the shape, as far as its first lines say: not where an axis has one value alone, and the shape another.
+  [[nodiscard]] bool may_hold(const Shape& shape) const {
+    return std::ranges::all_of(shape, [&](const auto& field) {
+      const std::string axis = fmt::format("{{\"name\":\"{}\",\"parts\":[[", field.first);
+      const std::size_t at = head_.find(axis), end = head_.find("}", at);
+      const std::string only = fmt::format("{}{},{}]],\"exact\":true", axis, field.second, field.second);
+      return at == std::string::npos || end == std::string::npos || head_.compare(at, end - at, only) == 0 ||
+             head_.compare(end - kExact.size(), kExact.size(), kExact) != 0 || head_.find("],[", at) < end;
+    });
+  }
   const std::string& whole() {
     std::call_once(read_, [this] { whole_ = inflated(compressed_, std::string::npos); });
     return whole_;
@@ -108,7 +118,8 @@ class ShippedText {
   }
 
  private:
-  static constexpr std::size_t kHead = 512;  // bytes
+  static constexpr std::size_t kHead = 768;  // bytes
+  static constexpr std::string_view kExact = "\"exact\":true";
 
   std::span<const unsigned char> compressed_;
   std::string head_, whole_;
@@ -202,16 +213,14 @@ Portfolio merged(std::span<const Loaded> all) {
       }
       place_of.push_back(place->second);
     }
-    for (PortfolioPoint point : other->portfolio.points) {
-      const PortfolioPoint measured = point;
-      point.slowdowns.assign(one.members.size(), std::nullopt);
-      point.blocks.assign(one.members.size(), std::nullopt);
+    for (const PortfolioPoint& measured : other->portfolio.points) {
+      PortfolioPoint& point = one.points.emplace_back(PortfolioPoint{measured.shape, measured.best_us, measured.floor_us, {}, {}, true});
+      point.slowdowns.resize(one.members.size());
+      point.blocks.resize(one.members.size());
       for (std::size_t i = 0; i < place_of.size(); ++i) {
         point.slowdowns[place_of[i]] = measured.slowdowns[i];
         point.blocks[place_of[i]] = i < measured.blocks.size() ? measured.blocks[i] : std::nullopt;
       }
-      point.elsewhere = true;
-      one.points.push_back(std::move(point));
     }
   }
   for (PortfolioPoint& point : one.points) {
@@ -276,6 +285,12 @@ std::optional<PortfolioPick> consult(const Loaded& from, const Question& questio
 bool is_alike(const LoadedPortfolio& a, const LoadedPortfolio& b) {
   return a.portfolio.operation == b.portfolio.operation && a.portfolio.dtypes == b.portfolio.dtypes &&
          a.portfolio.range == b.portfolio.range;
+}
+
+/// To those that it is alike.
+void add_to(std::vector<std::vector<Loaded>>& groups, const Loaded& one) {
+  const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& all) { return is_alike(*all.front(), *one); });
+  (group == groups.end() ? groups.emplace_back() : *group).push_back(one);
 }
 
 /// Several as one, made once in a process.
@@ -404,8 +419,7 @@ std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const Dev
     if (!loaded) {
       continue;
     }
-    const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& all) { return is_alike(*all.front(), **loaded); });
-    (group == groups.end() ? groups.emplace_back() : *group).push_back(*loaded);
+    add_to(groups, *loaded);
   }
   std::vector<Loaded> all;
   std::ranges::transform(groups, std::back_inserter(all), [](const std::vector<Loaded>& group) { return together(group); });
@@ -431,18 +445,18 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
   }
   if (lookup.purpose == Purpose()) {
     // Of this product, then of others.
-    std::vector<Loaded> able;
+    std::vector<std::vector<Loaded>> able;
     for (ShippedText* const text : shipped_for(operation, key.dtypes, device)) {
-      const Result<Loaded>& shipped = text->loaded();
-      if (shipped && may_serve(*shipped, question, why) && (able.empty() || is_alike(*able.front(), **shipped))) {
-        able.push_back(*shipped);
+      // To read one takes longer than all else of a lookup.
+      if (text->may_hold(question.shape()) && text->loaded() && may_serve(*text->loaded(), question, why)) {
+        add_to(able, *text->loaded());
       }
     }
-    if (!able.empty()) {
-      std::optional<PortfolioPick> picked = pick(*together(able), question);
+    for (const std::vector<Loaded>& group : able) {
+      std::optional<PortfolioPick> picked = pick(*together(group), question);
       if (picked) {
         picked->prediction.shipped = true;
-        if (able.front()->portfolio.product != key.device) {
+        if (group.front()->portfolio.product != key.device) {
           picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
         }
         return picked;
