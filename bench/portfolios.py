@@ -289,6 +289,7 @@ def main():
         torch.set_grad_enabled(False)
         torch.backends.cuda.matmul.allow_tf32 = False
         stopwatch = timing.Stopwatch(1)
+        arguments.out.mkdir(parents=True, exist_ok=True)
         file = arguments.out / "portfolios.json"
         document = json.loads(file.read_text()) if file.exists() else {"rows": {}, "failed": {}}
         document |= {"seed": arguments.seed, "gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "hone": hone.version(),

@@ -243,8 +243,8 @@ Result<Output> warm_all(const cxxopts::ParseResult& arguments) {
     }
   }
   for (const std::shared_ptr<const LoadedPortfolio>& one : shipped_portfolios(device.info)) {
-    if (is_wanted(arguments, {one->portfolio, 0, ""})) {
-      serving.push_back(one->portfolio);
+    if (is_wanted(arguments, {one->portfolio(), 0, ""})) {
+      serving.push_back(one->portfolio());
     }
   }
   for (const Portfolio& portfolio : serving) {

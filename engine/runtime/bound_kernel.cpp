@@ -107,6 +107,7 @@ Result<BoundKernel> Engine::bind(std::string_view kernel, const DTypes& dtypes, 
     }
     places.push_back(at);
   }
+  core_->read_portfolios(*known, problem);
   return BoundKernel(
       shared_in_process(std::make_unique<BoundKernel::Core>(core_, known, std::move(problem), std::move(places)), core_->origin()));
 }

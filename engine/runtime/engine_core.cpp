@@ -6,6 +6,7 @@
 
 #include "engine/kernel/static_fields.hpp"
 #include "engine/runtime/launch_range.hpp"
+#include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/store_server.hpp"
 
 namespace hone {
@@ -94,6 +95,12 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_choice(const NamedOperation& 
   }
   known.codes.push_back(std::move(loaded));
   return prepared;
+}
+
+void EngineCore::read_portfolios(const NamedOperation& known, const Problem& like) const {
+  if (purpose_within(max_error_, given_, objective_) == Purpose()) {
+    read_shipped_portfolios(*known.operation.definition, like, found_.info);
+  }
 }
 
 Result<std::shared_ptr<Prepared>> EngineCore::load_default(const NamedOperation& known, const Problem& problem, Store* from,

@@ -31,6 +31,8 @@ class EngineCore {
   /// What the name means now.
   Result<std::shared_ptr<const NamedOperation>> find(std::string_view name) const { return names_.find(name); }
   Result<void> add_kernel(KernelSpec read) { return names_.add(std::move(read)); }
+  /// So that the first lookup of such a problem does not read the portfolios that came with Hone.
+  void read_portfolios(const NamedOperation& known, const Problem& like) const;
   /// Where the problem is not loaded, or was tuned since, loads it in the calling thread.
   Result<Kernel> look_up(const std::shared_ptr<const NamedOperation>& known, const Problem& problem);
   /// Whatever is loaded and may serve, at once; `stands_in` says whether something else is being loaded meanwhile.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -103,53 +105,83 @@ RangeAxis read_axis(const Json& json) {
   return axis;
 }
 
+/// Of each character: its level plus one, 0 where it is none.
+constexpr std::array<std::uint8_t, 256> kLevelOf = [] {
+  std::array<std::uint8_t, 256> all{};
+  for (std::size_t level = 0; level < kLevels.size(); ++level) {
+    all[static_cast<unsigned char>(kLevels[level])] = static_cast<std::uint8_t>(level + 1);
+  }
+  return all;
+}();
+
 std::optional<std::size_t> read_level(char level) {
-  const std::size_t at = kLevels.find(level);
-  if (at == std::string_view::npos && level != kUnmeasured) {
+  const std::size_t at = kLevelOf[static_cast<unsigned char>(level)];
+  if (at == 0 && level != kUnmeasured) {
     throw std::invalid_argument(fmt::format("'{}' is no level of a slowdown or of blocks", level));
   }
-  return level == kUnmeasured ? std::nullopt : std::optional(at);
+  return at == 0 ? std::nullopt : std::optional(at - 1);
 }
+
+/// What a level stands for.
+std::vector<double> values_of_levels(double (*logarithm)(std::size_t), double (*power)(double)) {
+  std::vector<double> all;
+  for (std::size_t level = 0; level < kLevels.size(); ++level) {
+    all.push_back(power(logarithm(level)));
+  }
+  return all;
+}
+
+/// What a member took at each point, as its text has it.
+struct MemberLevels {
+  const std::string* slowdowns = nullptr;
+  const std::string* blocks = nullptr;  ///< at those points where it was measured; null: not known at all
+};
 
 /// The points of a portfolio whose range and members were read.
 std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& range) {
   const Json &best = json.at("best_us"), &floor = json.at("floor_us"), &extents = json.at("extents"), &members = json.at("members");
-  const auto has_all = [&](const Json& list) { return list.size() == best.size(); };
-  const auto slowdowns = [](const Json& member) -> const std::string& { return member.at("slowdowns").get_ref<const std::string&>(); };
-  // Written by an earlier version, it knows nothing of them.
+  // Written by an earlier version, it knows nothing of blocks.
   const auto found = json.find("blocks");
-  const Json* const known = found == json.end() ? nullptr : &*found;
-  const std::string none;
-  const auto blocks = [&](std::size_t i) -> const std::string& {
-    return known == nullptr ? none : known->at(i).get_ref<const std::string&>();
-  };
-  bool complete = has_all(floor) && std::ranges::all_of(extents, has_all) && (known == nullptr || known->size() == members.size());
+  bool complete = floor.size() == best.size() && (found == json.end() || found->size() == members.size());
+  std::vector<MemberLevels> levels;
   for (std::size_t i = 0; complete && i < members.size(); ++i) {
-    const std::string& all = slowdowns(members[i]);
-    const std::size_t measured = all.size() - static_cast<std::size_t>(std::ranges::count(all, kUnmeasured));
-    complete = all.size() == best.size() && (blocks(i).empty() || blocks(i).size() == measured);
+    MemberLevels& own = levels.emplace_back(MemberLevels{&members[i].at("slowdowns").get_ref<const std::string&>(), nullptr});
+    const std::size_t measured = own.slowdowns->size() - static_cast<std::size_t>(std::ranges::count(*own.slowdowns, kUnmeasured));
+    if (const std::string* const blocks = found == json.end() ? nullptr : &found->at(i).get_ref<const std::string&>();
+        blocks != nullptr && !blocks->empty()) {
+      own.blocks = blocks;
+    }
+    complete = own.slowdowns->size() == best.size() && (own.blocks == nullptr || own.blocks->size() == measured);
+  }
+  std::vector<const Json*> varying;  // of each axis, its extent at each point; null where it has one value
+  for (const RangeAxis& axis : range.axes) {
+    varying.push_back(axis.varies() ? &extents.at(axis.name) : nullptr);
+    complete = complete && (varying.back() == nullptr || varying.back()->size() == best.size());
   }
   if (!complete) {
     throw std::invalid_argument("its lists of points differ in length");
   }
-  std::vector<PortfolioPoint> points;
-  std::vector<std::size_t> read(members.size());  // of each member's blocks
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    PortfolioPoint& point = points.emplace_back(PortfolioPoint{{}, best.at(i).get<double>(), floor.at(i).get<double>(), {}});
-    for (const RangeAxis& axis : range.axes) {
-      point.shape.emplace_back(axis.name, axis.varies() ? read_whole(extents.at(axis.name).at(i)) : axis.least());
+  const std::vector<double> slowdown = values_of_levels(level_logarithm, std::exp), blocks = values_of_levels(blocks_logarithm, std::exp2);
+  std::vector<PortfolioPoint> points(best.size());
+  std::vector<std::size_t> read(levels.size());  // of each member's blocks
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    PortfolioPoint& point = points[i];
+    point.best_us = best[i].get<double>();
+    point.floor_us = floor[i].get<double>();
+    for (std::size_t axis = 0; axis < varying.size(); ++axis) {
+      point.shape.emplace_back(range.axes[axis].name,
+                               varying[axis] != nullptr ? read_whole((*varying[axis])[i]) : range.axes[axis].least());
     }
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      std::optional<double>& own = point.blocks.emplace_back();
-      if (const auto level = read_level(slowdowns(members[k]).at(i))) {
-        point.slowdowns.emplace_back(std::exp(level_logarithm(*level)));
-        if (const std::string& levels = blocks(k); !levels.empty()) {
-          if (const auto of_blocks = read_level(levels[read[k]++])) {
-            own = std::exp2(blocks_logarithm(*of_blocks));
+    point.slowdowns.resize(levels.size());
+    point.blocks.resize(levels.size());
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+      if (const auto level = read_level((*levels[k].slowdowns)[i])) {
+        point.slowdowns[k] = slowdown[*level];
+        if (levels[k].blocks != nullptr) {
+          if (const auto of_blocks = read_level((*levels[k].blocks)[read[k]++])) {
+            point.blocks[k] = blocks[*of_blocks];
           }
         }
-      } else {
-        point.slowdowns.emplace_back();
       }
     }
   }

@@ -192,28 +192,28 @@ std::string changed(const Portfolio& portfolio, std::span<const Implementation> 
 
 /// How far the problem lies outside of the range.
 double outside(const LoadedPortfolio& from, const Shape& shape) {
-  return distance(from.portfolio.range, ordered_as(from.portfolio.range, shape));
+  return distance(from.portfolio().range, ordered_as(from.portfolio().range, shape));
 }
 
 /// The first one, with the members and the measurements of the others, which are for the same operation, dtypes and range on other
 /// products: what is fast there is fast here, more often than not.
 Portfolio merged(std::span<const Loaded> all) {
-  Portfolio one = all.front()->portfolio;
+  Portfolio one = all.front()->portfolio();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (const PortfolioMember& member : one.members) {
     places.emplace(std::pair(member.kernel, member.configuration), places.size());
   }
   for (const Loaded& other : all.subspan(1)) {
-    one.sources.insert(other->portfolio.sources.begin(), other->portfolio.sources.end());
+    one.sources.insert(other->portfolio().sources.begin(), other->portfolio().sources.end());
     std::vector<std::size_t> place_of;
-    for (const PortfolioMember& member : other->portfolio.members) {
+    for (const PortfolioMember& member : other->portfolio().members) {
       const auto [place, added] = places.emplace(std::pair(member.kernel, member.configuration), one.members.size());
       if (added) {
         one.members.push_back(member);
       }
       place_of.push_back(place->second);
     }
-    for (const PortfolioPoint& measured : other->portfolio.points) {
+    for (const PortfolioPoint& measured : other->portfolio().points) {
       PortfolioPoint& point = one.points.emplace_back(PortfolioPoint{measured.shape, measured.best_us, measured.floor_us, {}, {}, true});
       point.slowdowns.resize(one.members.size());
       point.blocks.resize(one.members.size());
@@ -247,10 +247,10 @@ struct Question {
 };
 
 std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& question) {
-  const Shape shape = ordered_as(from.portfolio.range, question.shape());
-  const MemberBlocks blocks = blocks_of(from.portfolio.members, question.implementations, question.device);
-  for (const Opinion& opinion : from.rule.rank(shape, blocks)) {
-    const PortfolioMember& member = from.portfolio.members[opinion.member];
+  const Shape shape = ordered_as(from.portfolio().range, question.shape());
+  const MemberBlocks blocks = blocks_of(from.portfolio().members, question.implementations, question.device);
+  for (const Opinion& opinion : from.rule().rank(shape, blocks)) {
+    const PortfolioMember& member = from.portfolio().members[opinion.member];
     for (std::size_t i = 0; i < question.implementations.size(); ++i) {
       const auto& [spec, problem] = question.implementations[i];
       if (spec->name != member.kernel) {
@@ -259,7 +259,7 @@ std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& q
       Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
       if (configuration && valid_for(*spec, problem, question.device, *configuration) && !question.is_withdrawn(i, *configuration)) {
         return PortfolioPick{
-            i, *std::move(configuration), {std::exp(opinion.slowdown), std::expm1(opinion.doubt), 0, false, from.portfolio.product}};
+            i, *std::move(configuration), {std::exp(opinion.slowdown), std::expm1(opinion.doubt), 0, false, from.portfolio().product}};
       }
     }
   }
@@ -268,10 +268,10 @@ std::optional<PortfolioPick> pick(const LoadedPortfolio& from, const Question& q
 
 /// Whether a portfolio is for the problem and today's kernels.
 bool may_serve(const Loaded& from, const Question& question, std::string& why) {
-  if (!(outside(*from, question.shape()) <= kNear) || from->portfolio.points.empty()) {
+  if (!(outside(*from, question.shape()) <= kNear) || from->portfolio().points.empty()) {
     return false;
   }
-  const std::string reason = changed(from->portfolio, question.implementations);
+  const std::string reason = changed(from->portfolio(), question.implementations);
   why = why.empty() ? reason : why;
   return reason.empty();
 }
@@ -283,8 +283,8 @@ std::optional<PortfolioPick> consult(const Loaded& from, const Question& questio
 
 /// Whether two are for the same operation, dtypes and range.
 bool is_alike(const LoadedPortfolio& a, const LoadedPortfolio& b) {
-  return a.portfolio.operation == b.portfolio.operation && a.portfolio.dtypes == b.portfolio.dtypes &&
-         a.portfolio.range == b.portfolio.range;
+  return a.portfolio().operation == b.portfolio().operation && a.portfolio().dtypes == b.portfolio().dtypes &&
+         a.portfolio().range == b.portfolio().range;
 }
 
 /// To those that it is alike.
@@ -300,14 +300,13 @@ Loaded together(std::span<const Loaded> all) {
   }
   std::string key;
   for (const Loaded& one : all) {
-    key += one->digest;
+    key += one->digest();
   }
   if (Loaded known = kept().find(key)) {
     return known;
   }
   Portfolio one = merged(all);
-  PortfolioRule rule(one);
-  auto loaded = std::make_shared<const LoadedPortfolio>(LoadedPortfolio{std::move(one), std::move(rule), key});
+  auto loaded = std::make_shared<const LoadedPortfolio>(std::move(one), key);
   kept().put(key, loaded);
   return loaded;
 }
@@ -383,14 +382,18 @@ MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const
   return all;
 }
 
+const PortfolioRule& LoadedPortfolio::rule() const {
+  std::call_once(made_, [this] { rule_.emplace(portfolio_); });
+  return *rule_;
+}
+
 Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text) {
   const std::string key = digest(text);
   if (Loaded known = kept().find(key)) {
     return known;
   }
   HONE_ASSIGN(Portfolio portfolio, parse_portfolio(text));
-  PortfolioRule rule(portfolio);
-  auto loaded = std::make_shared<const LoadedPortfolio>(LoadedPortfolio{std::move(portfolio), std::move(rule), key});
+  auto loaded = std::make_shared<const LoadedPortfolio>(std::move(portfolio), key);
   kept().put(key, loaded);
   return std::shared_ptr<const LoadedPortfolio>(std::move(loaded));
 }
@@ -456,7 +459,7 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
       std::optional<PortfolioPick> picked = pick(*together(group), question);
       if (picked) {
         picked->prediction.shipped = true;
-        if (group.front()->portfolio.product != key.device) {
+        if (group.front()->portfolio().product != key.device) {
           picked->prediction.doubt = std::hypot(picked->prediction.doubt, kElsewhere);
         }
         return picked;
@@ -464,6 +467,18 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     }
   }
   return std::optional<PortfolioPick>();
+}
+
+void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device) {
+  std::vector<std::vector<Loaded>> groups;
+  for (ShippedText* const text : shipped_for(operation_of(spec), name(like.dtype), device)) {
+    if (text->may_hold(like.shape) && text->loaded()) {
+      add_to(groups, *text->loaded());
+    }
+  }
+  for (const std::vector<Loaded>& group : groups) {
+    (void)together(group)->rule();
+  }
 }
 
 std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Problem& problem, const DeviceInfo& device, std::size_t most) {
@@ -477,13 +492,13 @@ std::vector<Configuration> shipped_proposals(const KernelSpec& spec, const Probl
       continue;
     }
     const Loaded& shipped = *loaded;
-    const Shape shape = ordered_as(shipped->portfolio.range, problem.shape);
-    if (shipped->portfolio.points.empty() || std::isinf(distance(shipped->portfolio.range, shape))) {
+    const Shape shape = ordered_as(shipped->portfolio().range, problem.shape);
+    if (shipped->portfolio().points.empty() || std::isinf(distance(shipped->portfolio().range, shape))) {
       continue;
     }
     const std::array<Implementation, 1> only{Implementation{&spec, problem}};
-    for (const Opinion& opinion : shipped->rule.rank(shape, blocks_of(shipped->portfolio.members, only, device))) {
-      const PortfolioMember& member = shipped->portfolio.members[opinion.member];
+    for (const Opinion& opinion : shipped->rule().rank(shape, blocks_of(shipped->portfolio().members, only, device))) {
+      const PortfolioMember& member = shipped->portfolio().members[opinion.member];
       const Result<Configuration> configuration = parse_configuration(spec.parameters, member.configuration);
       if (all.size() < most && member.kernel == spec.name && configuration && valid_for(spec, problem, device, *configuration) &&
           std::ranges::find(all, *configuration) == all.end()) {

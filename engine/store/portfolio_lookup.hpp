@@ -2,10 +2,12 @@
 // What portfolios say of a problem: those of the store, then those that came with Hone.
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/store/lookup.hpp"
@@ -31,10 +33,21 @@ class ReplacedShippedPortfolios {
 };
 
 /// A portfolio with its rule. The same text is read once in a process.
-struct LoadedPortfolio {
-  Portfolio portfolio;
-  PortfolioRule rule;
-  std::string digest;  ///< of the text, or of those that it was made of
+class LoadedPortfolio {
+ public:
+  /// `digest`: of the text, or of those that it was made of.
+  LoadedPortfolio(Portfolio portfolio, std::string digest) : portfolio_(std::move(portfolio)), digest_(std::move(digest)) {}
+
+  [[nodiscard]] const Portfolio& portfolio() const { return portfolio_; }
+  [[nodiscard]] const std::string& digest() const { return digest_; }
+  /// Made when it is first asked for: one that serves together with others is not asked.
+  [[nodiscard]] const PortfolioRule& rule() const;
+
+ private:
+  Portfolio portfolio_;
+  std::string digest_;
+  mutable std::once_flag made_;
+  mutable std::optional<PortfolioRule> rule_;
 };
 Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view text);
 
@@ -58,6 +71,10 @@ struct PortfolioPick {
 /// store fails.
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why);
+
+/// Reads what came with Hone for the operation of a kernel and such problems: the first lookup would, for longer than a lookup should take.
+/// Of the problem's shape counts only what portfolios have one value of, as a layout.
+void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device);
 
 /// The shape in the order of the range's axes.
 Shape ordered_as(const ShapeRange& range, const Shape& shape);

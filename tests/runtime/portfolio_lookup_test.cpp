@@ -331,7 +331,7 @@ TEST_CASE("where none was made on the product, a portfolio of its architecture t
   const auto serving = [&] {
     std::vector<std::string> products;
     for (const auto& one : shipped_portfolios(fixture.device)) {
-      products.push_back(one->portfolio.product);
+      products.push_back(one->portfolio().product);
     }
     return products;
   };
@@ -380,7 +380,7 @@ TEST_CASE("what was measured on other products of the architecture counts where 
   CHECK(fixture.config(fixture.chosen(3)) == fixture.few);
   CHECK(fixture.chosen(3000).prediction->product == own.product);
   REQUIRE(shipped_portfolios(fixture.device).size() == 1);
-  CHECK(shipped_portfolios(fixture.device).front()->portfolio.members.size() == 2);
+  CHECK(shipped_portfolios(fixture.device).front()->portfolio().members.size() == 2);
 }
 
 TEST_CASE("a search begins with the members of portfolios that came with Hone, of whichever product, the most alike product's first") {
@@ -413,6 +413,19 @@ TEST_CASE("a portfolio that came with Hone and is damaged is found when it is re
   CHECK_THROWS_AS(static_cast<void>(fixture.chosen(30)), ContractError);
   CHECK(
       shipped_proposals(**find_builtin_kernel("softmax"), fixture.problem(30), fixture.device, 4).empty());  // it reads the whole one alone
+}
+
+TEST_CASE("what came with Hone is read when a kernel is bound, of that kernel alone and not at its first lookup") {
+  PortfolioFixture fixture;
+  fixture.made.architecture = fixture.device.architecture;
+  Shipped damaged(fixture.made);  // which whoever reads it finds
+  damaged.compressed.resize(damaged.compressed.size() - 12);
+  const ReplacedShippedPortfolios replaced(std::array{damaged.span()});
+  const Folder folder;
+  Engine engine = test::cpu_engine(folder / "S.db");
+  CHECK_THROWS_AS(static_cast<void>(engine.bind("row_sum", DType::kF32, {"rows"}, {{"cols", 64}})), ContractError);
+  CHECK(engine.bind("softmax", DType::kF32, {"rows"}, {{"cols", 64}}).ok());
+  CHECK(engine.bind("row_sum", DType::kBF16, {"rows"}, {{"cols", 64}}).ok());
 }
 
 TEST_CASE("portfolios that came with Hone fit its kernels") {
