@@ -1,9 +1,11 @@
 // How good are the choices of portfolios' rules, and how many measurements do they need?
-//   build/bin/rule [--share 0.5] [TEXT...]
+//   build/bin/rule [--share 0.5] [--together | TEXT...]
 // Of each portfolio (those that came with Hone, or the texts given) an eighth of the points at a time is kept from the rule, which knows
 // that share of the other points' measurements. At each point kept from it with five measured members or more: the logarithm of the
 // slowdown of its choice among them, over that of the best of them. Prints one JSON object: for each portfolio the mean, the share of
 // choices below .85 of the best, and microseconds to rank the members at a shape.
+// --together: those that came with Hone, each with what was measured on other products of its architecture, as a lookup asks it. What was
+// measured there at a shape that is kept from the rule is kept from it, too.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,6 +15,7 @@
 #include <cxxopts.hpp>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -33,14 +36,27 @@ double drawn(std::size_t point, std::size_t member) {
   return static_cast<double>((bits ^ (bits >> 29)) >> 11) * 0x1p-53;
 }
 
+/// Of each point, the part that is kept from the rule together with it: own points in turn, those of other products as the own point of the
+/// same shape. None: never.
+std::vector<std::optional<std::size_t>> folds_of(const hone::Portfolio& portfolio) {
+  std::map<hone::Shape, std::size_t> own;
+  std::vector<std::optional<std::size_t>> folds;
+  for (const hone::PortfolioPoint& point : portfolio.points) {
+    const auto at = point.elsewhere ? own.find(point.shape) : own.emplace(point.shape, own.size()).first;
+    folds.push_back(at == own.end() ? std::nullopt : std::optional(at->second % kFolds));
+  }
+  return folds;
+}
+
 nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
+  const std::vector<std::optional<std::size_t>> folds = folds_of(portfolio);
   double sum = 0.0, seconds = 0.0;
   std::size_t choices = 0, slow = 0, ranked = 0;
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     hone::Portfolio known = portfolio;
     known.points.clear();
     for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
-      if (i % kFolds != fold) {
+      if (folds[i] != fold) {
         hone::PortfolioPoint& point = known.points.emplace_back(portfolio.points[i]);
         for (std::size_t member = 0; member < point.slowdowns.size(); ++member) {
           if (drawn(i, member) >= share) {
@@ -50,7 +66,7 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
       }
     }
     const hone::PortfolioRule rule(known);
-    for (std::size_t i = fold; i < portfolio.points.size(); i += kFolds) {
+    for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
       const hone::PortfolioPoint& point = portfolio.points[i];
       const auto is_measured = [&](std::size_t member) { return point.slowdowns[member].has_value(); };
       double best = 0.0;
@@ -59,7 +75,7 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
         measured += slowdown ? 1 : 0;
         best = slowdown && (best == 0.0 || *slowdown < best) ? *slowdown : best;
       }
-      if (measured < kLeastMeasured) {
+      if (folds[i] != fold || point.elsewhere || measured < kLeastMeasured) {
         continue;
       }
       const auto start = std::chrono::steady_clock::now();
@@ -85,11 +101,26 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
           {"rank_us", 1e6 * each(seconds, ranked)}};
 }
 
+/// As a lookup on its product asks it.
+hone::Portfolio together(const hone::Portfolio& portfolio) {
+  hone::DeviceInfo device;
+  device.product = portfolio.product;
+  device.architecture = portfolio.architecture;
+  for (const auto& one : hone::shipped_portfolios(device)) {
+    const hone::Portfolio& other = one->portfolio();
+    if (other.operation == portfolio.operation && other.dtypes == portfolio.dtypes && other.range == portfolio.range) {
+      return other;
+    }
+  }
+  return portfolio;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   cxxopts::Options options("rule");
-  options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("texts", "", cxxopts::value<std::vector<std::string>>());
+  options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("together", "")(
+      "texts", "", cxxopts::value<std::vector<std::string>>());
   options.parse_positional("texts");
   const auto parsed = options.parse(argc, argv);
   const auto share = parsed["share"].as<double>();
@@ -118,7 +149,7 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s\n", portfolio.error().message.c_str());
       return 1;
     }
-    all.push_back(judged(*portfolio, share));
+    all.push_back(judged(parsed.count("together") > 0 ? together(*portfolio) : *portfolio, share));
     sum += all.back()["loss"].get<double>();
   }
   const nlohmann::ordered_json out{

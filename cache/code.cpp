@@ -82,9 +82,10 @@ std::string fingerprint(std::span<const std::byte> bytes) {
 
 std::string code_digest(const CodeIdentity& identity) {
   // As a list: no two identities have the same text. Driver's and compiler's texts may not be UTF-8.
-  const nlohmann::json list{identity.kernel,       identity.source_hash, identity.dtype,   identity.shape,    identity.configuration,
-                            identity.architecture, identity.compiler,    identity.symbols, identity.artifact, identity.content};
-  const std::string text = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const nlohmann::ordered_json list{identity.kernel,        identity.source_hash,  identity.dtype,    identity.shape,
+                                    identity.configuration, identity.architecture, identity.compiler, identity.symbols,
+                                    identity.artifact,      identity.content};
+  const std::string text = list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return fingerprint(std::as_bytes(std::span(text)));
 }
 

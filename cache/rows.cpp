@@ -20,14 +20,14 @@ constexpr std::size_t kSampleBytes = sizeof(double);
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 constexpr std::int64_t kMostGiB = std::numeric_limits<std::int64_t>::max() / kGiB;  // in a damaged store there may be any number
 
-std::string dump(const nlohmann::json& json) {
+std::string dump(const nlohmann::ordered_json& json) {
   // Environment values come from drivers and may not be UTF-8.
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 /// What is no JSON, or is nested deeper than the stack of dump() would bear, is read as nothing.
-nlohmann::json parse(std::string_view text) {
-  return json_depth(text) <= kDeepestJson ? nlohmann::json::parse(text, nullptr, false) : nlohmann::json();
+nlohmann::ordered_json parse(std::string_view text) {
+  return json_depth(text) <= kDeepestJson ? nlohmann::ordered_json::parse(text, nullptr, false) : nlohmann::ordered_json();
 }
 
 std::vector<std::byte> samples_to_bytes(const std::vector<double>& samples) {
@@ -57,7 +57,7 @@ std::string utc_now() {
 std::string json_text(const std::vector<std::string>& list) { return dump(list); }
 
 std::string json_text(const TextMap& map) {
-  nlohmann::json json = nlohmann::json::object();
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const auto& [name, value] : map) {
     json[name] = value;
   }
@@ -65,16 +65,16 @@ std::string json_text(const TextMap& map) {
 }
 
 std::vector<std::string> read_json_list(std::string_view text) {
-  const nlohmann::json json = parse(text);
+  const nlohmann::ordered_json json = parse(text);
   std::vector<std::string> list;
-  for (const auto& item : json.is_array() ? json : nlohmann::json::array()) {
+  for (const auto& item : json.is_array() ? json : nlohmann::ordered_json::array()) {
     list.push_back(item.is_string() ? item.get<std::string>() : item.dump());
   }
   return list;
 }
 
 TextMap read_json_map(std::string_view text) {
-  const nlohmann::json json = parse(text);
+  const nlohmann::ordered_json json = parse(text);
   TextMap map;
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {
@@ -85,12 +85,12 @@ TextMap read_json_map(std::string_view text) {
 }
 
 DeviceKey device_key(const DeviceInfo& info) {
-  nlohmann::json properties = nlohmann::json::object();
+  nlohmann::ordered_json properties = nlohmann::ordered_json::object();
   for (const auto& [name, value] : keyed_properties(info)) {
     properties[name] = value;
   }
   DeviceKey key{.digest = {}, .properties = dump(properties)};
-  nlohmann::json parts = nlohmann::json::array({info.product, info.architecture, info.mig_profile, key.properties});
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array({info.product, info.architecture, info.mig_profile, key.properties});
   if (!info.share.empty()) {
     parts.push_back(info.share);  // where there is none, the digest is that of stores from before there were shares
   }
@@ -99,7 +99,7 @@ DeviceKey device_key(const DeviceInfo& info) {
 }
 
 std::map<std::string, std::int64_t, std::less<>> read_device_properties(std::string_view text) {
-  const nlohmann::json json = parse(text);
+  const nlohmann::ordered_json json = parse(text);
   std::map<std::string, std::int64_t, std::less<>> properties;
   if (json.is_object()) {
     for (const auto& [name, value] : json.items()) {

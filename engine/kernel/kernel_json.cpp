@@ -21,7 +21,7 @@ namespace hone {
 namespace {
 
 using kernel_fields::visit;
-using nlohmann::json;
+using Json = nlohmann::ordered_json;  // as all of hone::runtime: a second kind of JSON is 40 kB of code
 
 /// Thrown inside this file only: nlohmann's own errors are exceptions too, so one catch turns both into an Error.
 struct BadSpec {
@@ -48,7 +48,7 @@ constexpr bool kIsArray<std::array<Expression, N>> = true;
 constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
 /// "@7" is the seventh of the shared ones.
-Expression read_expression(const json& j, const ExpressionTable& shared) {
+Expression read_expression(const Json& j, const ExpressionTable& shared) {
   const auto& written = j.get_ref<const std::string&>();
   auto parsed = written.starts_with('@') ? shared.find(written) : Expression::parse(written);
   if (!parsed) {
@@ -57,7 +57,7 @@ Expression read_expression(const json& j, const ExpressionTable& shared) {
   return *parsed;
 }
 
-Value read_value(const json& j) {
+Value read_value(const Json& j) {
   const Expression expression = read_expression(j, {});
   if (!expression.is_constant()) {
     throw BadSpec{fmt::format("'{}' is not a value", expression.text())};
@@ -65,7 +65,7 @@ Value read_value(const json& j) {
   return expression.node().value;
 }
 
-DTypes read_dtypes(const json& j) {
+DTypes read_dtypes(const Json& j) {
   auto parsed = parse_dtypes(j.get_ref<const std::string&>());
   if (!parsed) {
     throw BadSpec{parsed.error().message};
@@ -74,7 +74,7 @@ DTypes read_dtypes(const json& j) {
 }
 
 template <class Number>
-Number read_whole(const json& j) {
+Number read_whole(const Json& j) {
   const bool is_whole = j.is_number_integer() && !(j.is_number_unsigned() && j.get<std::uint64_t>() > kLargest);
   const std::int64_t value = is_whole ? j.get<std::int64_t>() : 0;
   if (!is_whole || value != static_cast<Number>(value)) {
@@ -84,7 +84,7 @@ Number read_whole(const json& j) {
 }
 
 template <class E>
-E read_enum(const json& j, E last) {
+E read_enum(const Json& j, E last) {
   const int value = read_whole<int>(j);
   if (value < 0 || value > static_cast<int>(last)) {
     throw BadSpec{fmt::format("{} names no enumerator", value)};
@@ -125,10 +125,10 @@ void check(const Argument& a) {
 }
 
 template <class T>
-void take(const json& from, T& value, const ExpressionTable& shared);
+void take(const Json& from, T& value, const ExpressionTable& shared);
 
 struct Reader {
-  const json& object;
+  const Json& object;
   const ExpressionTable& shared;
   template <class T>
   void operator()(const char* key, T& value) {
@@ -150,7 +150,7 @@ struct Reader {
 };
 
 template <class T>
-void take(const json& from, T& value, const ExpressionTable& shared) {
+void take(const Json& from, T& value, const ExpressionTable& shared) {
   if constexpr (std::same_as<T, Value>) {
     value = read_value(from);
   } else if constexpr (std::same_as<T, Expression>) {
@@ -162,7 +162,7 @@ void take(const json& from, T& value, const ExpressionTable& shared) {
   } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
     value = read_whole<T>(from);
   } else if constexpr (kIsList<T>) {
-    for (const json& item : from) {
+    for (const Json& item : from) {
       take(item, value.emplace_back(), shared);
     }
   } else if constexpr (kIsArray<T>) {
@@ -188,7 +188,7 @@ void check_static_fields(const KernelSpec& spec) {
 
 using ProblemValues = std::vector<std::pair<std::string, std::int64_t>>;
 
-ProblemValues read_shape(const json& j, const std::vector<ProblemField>& fields) {
+ProblemValues read_shape(const Json& j, const std::vector<ProblemField>& fields) {
   if (!j.is_array() || j.size() != fields.size()) {
     throw BadSpec{"a shape has one value for each field of the problem"};
   }
@@ -199,7 +199,7 @@ ProblemValues read_shape(const json& j, const std::vector<ProblemField>& fields)
   return shape;
 }
 
-void read_element(const json& j, const std::vector<std::string>& type_names, Argument& a) {
+void read_element(const Json& j, const std::vector<std::string>& type_names, Argument& a) {
   const auto& element = j.get_ref<const std::string&>();
   const auto named = std::ranges::find(type_names, element);
   a.element_is_t = type_names.empty() ? element == "T" : named != type_names.end();
@@ -277,7 +277,7 @@ void check_spec(const KernelSpec& spec) {
 /// order.
 class Texts {
  public:
-  Texts(const json& lengths, std::string_view texts) : lengths_(lengths), rest_(texts) {}
+  Texts(const Json& lengths, std::string_view texts) : lengths_(lengths), rest_(texts) {}
   std::string_view next() {
     const std::string_view text = rest_.substr(0, lengths_.at(next_++).get<std::size_t>());
     rest_.remove_prefix(text.size());
@@ -285,14 +285,14 @@ class Texts {
   }
 
  private:
-  const json& lengths_;
+  const Json& lengths_;
   std::string_view rest_;
   std::size_t next_ = 0;
 };
 
-KernelSpec finish_spec(const json& j, KernelSpec spec);
+KernelSpec finish_spec(const Json& j, KernelSpec spec);
 
-KernelSpec read_spec(const json& j) {
+KernelSpec read_spec(const Json& j) {
   KernelSpec spec;
   take(j, spec, ExpressionTable());
   spec = finish_spec(j, std::move(spec));
@@ -300,7 +300,7 @@ KernelSpec read_spec(const json& j) {
   return spec;
 }
 
-KernelSpec read_embedded(const json& j, std::string_view behind) {
+KernelSpec read_embedded(const Json& j, std::string_view behind) {
   Texts texts(j.at("texts"), behind);
   const Result<ExpressionTable> shared = ExpressionTable::parse(texts.next());
   if (!shared) {
@@ -320,14 +320,14 @@ KernelSpec read_embedded(const json& j, std::string_view behind) {
 }
 
 /// What has no field of its own in the JSON, and what the parts say of each other.
-KernelSpec finish_spec(const json& j, KernelSpec spec) {
+KernelSpec finish_spec(const Json& j, KernelSpec spec) {
   for (std::size_t i = 0; i < spec.arguments.size(); ++i) {
     read_element(j.at("arguments").at(i).at("element"), spec.type_names, spec.arguments[i]);
   }
   if (j.contains("judge")) {
     spec.judge = std::make_shared<const KernelSpec>(read_spec(j.at("judge")));
   }
-  for (const json& shape : j.contains("shapes") ? j.at("shapes") : json::array()) {
+  for (const Json& shape : j.contains("shapes") ? j.at("shapes") : Json::array()) {
     spec.shapes.push_back(read_shape(shape, spec.problem));
   }
   check_spec(spec);
@@ -341,8 +341,8 @@ KernelSpec parse_embedded(std::string_view text) {
   const char* const end = std::from_chars(text.data(), text.data() + text.size(), bytes).ptr;
   const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()) + 1);
   try {
-    return read_embedded(json::parse(rest.substr(0, bytes)), rest.substr(bytes));
-  } catch (const json::exception& e) {
+    return read_embedded(Json::parse(rest.substr(0, bytes)), rest.substr(bytes));
+  } catch (const Json::exception& e) {
     throw ContractError(fmt::format("an embedded kernel is damaged: {}", e.what()));
   } catch (const BadSpec& e) {
     throw ContractError(fmt::format("an embedded kernel is damaged: {}", e.why));
@@ -355,8 +355,8 @@ Result<KernelSpec> parse_kernel_spec(std::string_view text) {
     return bad(fmt::format("it is nested more deeply than {} levels", kDeepestJson));
   }
   try {
-    return read_spec(json::parse(text));
-  } catch (const json::exception& e) {
+    return read_spec(Json::parse(text));
+  } catch (const Json::exception& e) {
     return bad(e.what());
   } catch (const BadSpec& e) {
     return bad(e.why);

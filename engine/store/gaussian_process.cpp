@@ -53,6 +53,26 @@ float dot(const float* a, const float* b, std::size_t count) {
   return sum;
 }
 
+/// The same of four with one: each sum waits for its own last term alone.
+std::array<float, kWidth> dots_of_four(const std::array<float*, kWidth>& four_of, const float* b, std::size_t count) {
+  Four first{}, second{}, third{}, fourth{};
+  std::size_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Four values = four(b + i);
+    first += four(four_of[0] + i) * values;
+    second += four(four_of[1] + i) * values;
+    third += four(four_of[2] + i) * values;
+    fourth += four(four_of[3] + i) * values;
+  }
+  std::array<float, kWidth> sums{sum_of(first), sum_of(second), sum_of(third), sum_of(fourth)};
+  for (; i < count; ++i) {
+    for (std::size_t k = 0; k < kWidth; ++k) {
+      sums[k] += four_of[k][i] * b[i];
+    }
+  }
+  return sums;
+}
+
 }  // namespace
 
 double covariance(double square) {
@@ -70,10 +90,16 @@ double covariance(double square) {
 Cholesky::Cholesky(std::size_t rows, std::vector<float> lower) : rows_(rows), lower_(std::move(lower)), inverse_(rows) {
   for (std::size_t first = 0; first < rows; first += kWidth) {
     const std::size_t end = std::min(first + kWidth, rows);
-    if (end - first == kWidth) {
-      advance(first);
+    std::size_t done = 0;
+    if (end - first == kWidth) {  // four rows at once, up to the first of them
+      const std::array<float*, kWidth> own{row(first), row(first + 1), row(first + 2), row(first + 3)};
+      for (; done < first; ++done) {
+        const std::array<float, kWidth> known = dots_of_four(own, row(done), done);
+        for (std::size_t i = 0; i < kWidth; ++i) {
+          own[i][done] = (own[i][done] - known[i]) * inverse_[done];
+        }
+      }
     }
-    const std::size_t done = end - first == kWidth ? first : 0;
     for (std::size_t i = first; i < end; ++i) {
       for (std::size_t k = done; k <= i; ++k) {
         const float left = row(i)[k] - dot(row(i), row(k), k);
@@ -84,33 +110,20 @@ Cholesky::Cholesky(std::size_t rows, std::vector<float> lower) : rows_(rows), lo
   }
 }
 
-void Cholesky::solve_lower(std::vector<float>& x) const {
-  for (std::size_t k = 0; k < rows_; ++k) {
-    x[k] = (x[k] - dot(lower_.data() + k * rows_, x.data(), k)) * inverse_[k];
-  }
-}
-
-/// Four rows at once, up to the first of them: what is read of a row serves all four.
-void Cholesky::advance(std::size_t first) {
-  float *const a = row(first), *const b = row(first + 1), *const c = row(first + 2), *const d = row(first + 3);
-  for (std::size_t k = 0; k < first; ++k) {
-    const float* const other = row(k);
-    Four of_a{}, of_b{}, of_c{}, of_d{};
-    std::size_t i = 0;
-    for (; i + kWidth <= k; i += kWidth) {
-      const Four values = four(other + i);
-      of_a += values * four(a + i);
-      of_b += values * four(b + i);
-      of_c += values * four(c + i);
-      of_d += values * four(d + i);
+void Cholesky::solve_lower(std::span<std::vector<float>> all) const {
+  for (; all.size() >= kWidth; all = all.subspan(kWidth)) {
+    const std::array<float*, kWidth> x{all[0].data(), all[1].data(), all[2].data(), all[3].data()};
+    for (std::size_t k = 0; k < rows_; ++k) {
+      const std::array<float, kWidth> known = dots_of_four(x, row(k), k);
+      for (std::size_t i = 0; i < kWidth; ++i) {
+        x[i][k] = (x[i][k] - known[i]) * inverse_[k];
+      }
     }
-    const auto finish = [&](float* own, const Four& sums) {
-      own[k] = (own[k] - sum_of(sums) - dot(other + i, own + i, k - i)) * inverse_[k];
-    };
-    finish(a, of_a);
-    finish(b, of_b);
-    finish(c, of_c);
-    finish(d, of_d);
+  }
+  for (std::vector<float>& x : all) {
+    for (std::size_t k = 0; k < rows_; ++k) {
+      x[k] = (x[k] - dot(row(k), x.data(), k)) * inverse_[k];
+    }
   }
 }
 

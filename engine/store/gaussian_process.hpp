@@ -2,6 +2,7 @@
 // What a Gaussian process is computed from, the same way on every host.
 
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,12 +17,13 @@ class Cholesky {
   /// `lower`: row by row, all of each row; what is above the diagonal means nothing.
   Cholesky(std::size_t rows, std::vector<float> lower);
 
-  /// x becomes L^-1 x, by forward substitution.
-  void solve_lower(std::vector<float>& x) const;
+  /// Each x becomes L^-1 x, by forward substitution. Several at once take less: what is read of L serves four of them.
+  void solve_lower(std::span<std::vector<float>> all) const;
+  void solve_lower(std::vector<float>& x) const { solve_lower({&x, 1}); }
 
  private:
   float* row(std::size_t i) { return lower_.data() + i * rows_; }
-  void advance(std::size_t first);
+  [[nodiscard]] const float* row(std::size_t i) const { return lower_.data() + i * rows_; }
 
   std::size_t rows_;
   std::vector<float> lower_;

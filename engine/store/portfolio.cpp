@@ -47,7 +47,7 @@ std::string levels_of(const Portfolio& portfolio, std::size_t member) {
   return levels;
 }
 
-/// Its blocks at each point where it was measured; empty where they are not known at all, or mean nothing to the rule.
+/// Its blocks at each point where it was measured; empty where they are not known at all.
 std::string block_levels_of(const Portfolio& portfolio, std::size_t member) {
   std::string levels;
   bool is_any_known = false;
@@ -58,7 +58,7 @@ std::string block_levels_of(const Portfolio& portfolio, std::size_t member) {
       is_any_known = is_any_known || is_known;
     }
   }
-  return is_any_known && portfolio.rule.blocks > 0.0 ? levels : "";
+  return is_any_known ? levels : "";
 }
 
 /// By the axis that varies: its extent at each point.

@@ -429,6 +429,16 @@ std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const Dev
   return all;
 }
 
+std::shared_ptr<const LoadedPortfolio> shipped_portfolio(const PortfolioKey& key, const ShapeRange& range) {
+  for (ShippedText& text : shipped_texts()) {
+    if (text.has("operation", key.operation) && text.has("dtypes", key.dtypes) && text.product() == key.device && text.loaded() &&
+        (*text.loaded())->portfolio().range == range) {
+      return *text.loaded();
+    }
+  }
+  return nullptr;
+}
+
 Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& operation, std::span<const Implementation> implementations,
                                                           const DeviceInfo& device, Store* store, const Lookup& lookup, std::string& why) {
   if (!lookup.portfolios || implementations.empty()) {

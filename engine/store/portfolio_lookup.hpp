@@ -55,6 +55,9 @@ Result<std::shared_ptr<const LoadedPortfolio>> load_portfolio(std::string_view t
 /// the other of its architecture whose name begins with most of the same words, with the members and measurements of those made on others.
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device);
 
+/// The one that came with Hone and was made on this product for this range, without what was measured on others; null where there is none.
+std::shared_ptr<const LoadedPortfolio> shipped_portfolio(const PortfolioKey& key, const ShapeRange& range);
+
 /// What the rule asks of each member at a problem; none for one whose kernel is not among the implementations, or that cannot be launched.
 MemberBlocks blocks_of(std::span<const PortfolioMember> members, std::span<const Implementation> implementations, const DeviceInfo& device);
 

@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -22,7 +24,7 @@ constexpr double kLeastDeviation = 0.01;  // no rule is surer than measurements 
 constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known of,
 constexpr double kPriorWeight = 4.0;      // as if so many predictions had been that far off
 constexpr std::size_t kNearPoints = 128;  // of which measurements are looked at, the nearest first,
-constexpr std::size_t kMeasured = 256;    // as many as predictions are made from: more gain little (docs/results/rule-2026-11-26.md),
+constexpr std::size_t kMeasured = 320;    // as many as predictions are made from: more gain little (docs/results/rule-2026-11-26.md),
 constexpr std::size_t kFewMembers = 160;  // but with more members than this a shape has more,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr std::size_t kFitted = 128;     // and to tell settings apart takes fewer
@@ -30,6 +32,7 @@ constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicte
 constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
 constexpr double kOtherProduct = 0.25;   // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
 constexpr double kMostFactor = 3.0;      // values of a parameter are apart by powers of two, at most so many
+constexpr double kComparable = 1.4;      // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
 constexpr double kLn2 = 0.69314718055994530942;
 constexpr double kFar = std::numeric_limits<double>::infinity();
 
@@ -146,6 +149,58 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
       }
     }
   }
+  align_products(portfolio);
+  forget_blocks_known_in_part();
+}
+
+/// What a member takes at a shape on one product and on another differs by much the same factor everywhere, as it is told in times of each
+/// one's floors (docs/results/rule-2026-11-26.md): the times of other products become what they would be here.
+void PortfolioRule::align_products(const Portfolio& portfolio) {
+  std::map<Shape, std::size_t> here;
+  std::vector<double> factors;  // logarithms, of what was measured on both
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const PortfolioPoint& point = portfolio.points[i];
+    if (!point.elsewhere) {
+      here.emplace(point.shape, i);
+      continue;
+    }
+    const auto own = here.find(point.shape);
+    for (const Cell& cell : own == here.end() ? std::vector<Cell>() : cells_[i]) {
+      const auto same = std::ranges::find(cells_[own->second], cell.member, &Cell::member);
+      const bool is_known = same != cells_[own->second].end() && same->time < best_[own->second] + kComparable;
+      if (is_known && cell.time < best_[i] + kComparable) {
+        factors.push_back(cell.time - same->time);
+      }
+    }
+  }
+  if (factors.empty()) {
+    return;
+  }
+  const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
+  std::ranges::nth_element(factors, middle);
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    if (portfolio.points[i].elsewhere) {
+      best_[i] -= *middle;
+      std::ranges::for_each(cells_[i], [&](Cell& cell) { cell.time -= *middle; });
+    }
+  }
+}
+
+/// A distance between some measurements of a kernel that others do not have would be none: no process has such covariances.
+void PortfolioRule::forget_blocks_known_in_part() {
+  std::vector<bool> is_forgotten(unlike_.size());
+  for (const std::vector<Cell>& cells : cells_) {
+    for (const Cell& cell : cells) {
+      for (std::size_t other = 0; other < unlike_.size() && !cell.blocks && !is_forgotten[cell.member]; ++other) {
+        is_forgotten[other] = is_forgotten[other] || std::isfinite(unlike_[cell.member][other]);
+      }
+    }
+  }
+  for (std::vector<Cell>& cells : cells_) {
+    for (Cell& cell : cells) {
+      cell.blocks = is_forgotten[cell.member] ? std::nullopt : cell.blocks;
+    }
+  }
 }
 
 PortfolioRule::Row PortfolioRule::coordinates(const Shape& shape) const {
@@ -206,49 +261,79 @@ PortfolioRule::Usual PortfolioRule::usual_at(const std::vector<Near>& near) cons
   return {usual + dots(known, covariances).first, usual + kUnknown};
 }
 
-double PortfolioRule::apart(const std::optional<double>& blocks, const std::optional<double>& other) const {
-  const double distance = blocks && other ? settings_.blocks * (*blocks - *other) : 0.0;
-  return distance * distance;
+/// The square of the distance of two launches at one shape.
+double PortfolioRule::apart(std::size_t member, const std::optional<double>& blocks, const Cell& other) const {
+  const double distance = blocks && other.blocks ? settings_.blocks * (*blocks - *other.blocks) : 0.0;
+  return settings_.unlike * unlike_[member][other.member] + distance * distance;
 }
 
 /// What is known of some measurements around a shape: of a process that expects `otherwise` where it knows nothing.
 class PortfolioRule::Neighbourhood {
  public:
-  /// `squares`: of the distances of the measurements' shapes.
-  Neighbourhood(const PortfolioRule& rule, std::vector<const Cell*> cells, std::vector<double> squares, double otherwise)
-      : rule_(rule),
-        cells_(std::move(cells)),
-        squares_(std::move(squares)),
-        otherwise_(otherwise),
-        factor_(cells_.size(), lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
-                  const Cell &one = *cells_[i], &other = *cells_[k];
-                  return i == k ? 1.0 + rule.settings_.noise
-                                : covariance(squared_distance(rule.points_[one.point], rule.points_[other.point]) +
-                                             rule.settings_.unlike * rule.unlike_[one.member][other.member] +
-                                             rule.apart(one.blocks, other.blocks));
-                })) {
-    for (const Cell* const cell : cells_) {
-      known_.push_back(static_cast<float>(cell->time - otherwise));
+  /// Of the first `most` measurements at these points.
+  Neighbourhood(const PortfolioRule& rule, const std::vector<Near>& near, std::size_t most, double otherwise)
+      : rule_(rule), cells_(cells_at(rule, near, most)), otherwise_(otherwise), factor_(cells_.size(), covariances(near)) {
+    for (const Placed& one : cells_) {
+      known_.push_back(static_cast<float>(one.cell->time - otherwise));
     }
     factor_.solve_lower(known_);
   }
 
-  /// Of a member that launches so many blocks at the shape.
-  [[nodiscard]] Expected expect(std::size_t member, const std::optional<double>& blocks) const {
-    std::vector<float> covariances;
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-      covariances.push_back(static_cast<float>(covariance(squares_[i] + rule_.settings_.unlike * rule_.unlike_[member][cells_[i]->member] +
-                                                          rule_.apart(blocks, cells_[i]->blocks))));
+  /// Of members that launch so many blocks at the shape.
+  [[nodiscard]] std::vector<Expected> expect(const std::vector<std::size_t>& members, const MemberBlocks& logarithms) const {
+    std::vector<std::vector<float>> covariances(members.size(), std::vector<float>(cells_.size()));
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      for (std::size_t k = 0; k < cells_.size(); ++k) {
+        covariances[i][k] =
+            static_cast<float>(covariance(cells_[k].square + rule_.apart(members[i], logarithms[members[i]], *cells_[k].cell)));
+      }
     }
     factor_.solve_lower(covariances);
-    const auto [mean, left] = dots(known_, covariances);
-    return {otherwise_ + mean, std::sqrt(left + rule_.settings_.noise)};
+    std::vector<Expected> all;
+    for (const std::vector<float>& one : covariances) {
+      const auto [mean, left] = dots(known_, one);
+      all.push_back({otherwise_ + mean, std::sqrt(left + rule_.settings_.noise)});
+    }
+    return all;
   }
 
  private:
+  /// A measurement, where its point is among the nearest, and how far that is from the shape.
+  struct Placed {
+    const Cell* cell = nullptr;
+    std::size_t near = 0;
+    double square = 0.0;
+  };
+
+  static std::vector<Placed> cells_at(const PortfolioRule& rule, const std::vector<Near>& near, std::size_t most) {
+    std::vector<Placed> all;
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      for (const Cell& cell : rule.cells_[near[i].point]) {
+        if (all.size() == most) {
+          return all;
+        }
+        all.push_back({&cell, i, near[i].square});
+      }
+    }
+    return all;
+  }
+  [[nodiscard]] std::vector<float> covariances(const std::vector<Near>& near) const {
+    const std::size_t points = cells_.empty() ? 0 : cells_.back().near + 1;
+    std::vector<double> squares(points * points);
+    for (std::size_t i = 0; i < points; ++i) {
+      for (std::size_t k = 0; k < i; ++k) {
+        squares[i * points + k] = squared_distance(rule_.points_[near[i].point], rule_.points_[near[k].point]);
+      }
+    }
+    return lower_half(cells_.size(), [&](std::size_t i, std::size_t k) {
+      const Placed &one = cells_[i], &other = cells_[k];
+      return i == k ? 1.0 + rule_.settings_.noise
+                    : covariance(squares[one.near * points + other.near] + rule_.apart(one.cell->member, one.cell->blocks, *other.cell));
+    });
+  }
+
   const PortfolioRule& rule_;
-  std::vector<const Cell*> cells_;
-  std::vector<double> squares_;
+  std::vector<Placed> cells_;  ///< the nearest first
   double otherwise_;
   Cholesky factor_;
   std::vector<float> known_;
@@ -256,24 +341,20 @@ class PortfolioRule::Neighbourhood {
 
 std::vector<Opinion> PortfolioRule::opinions(const std::vector<Near>& near, const std::vector<std::size_t>& members,
                                              const MemberBlocks& logarithms, std::size_t most) const {
-  std::vector<const Cell*> cells;
-  std::vector<double> squares;
   std::vector<bool> is_known(unlike_.size());
   for (const Near& one : near) {
     for (const Cell& cell : cells_[one.point]) {
-      if (cells.size() < most) {
-        cells.push_back(&cell);
-        squares.push_back(one.square);
-      }
       is_known[cell.member] = true;
     }
   }
+  std::vector<std::size_t> known;
+  std::ranges::copy_if(members, std::back_inserter(known), [&](std::size_t member) { return is_known[member]; });
   const Usual usual = usual_at(near);
-  const Neighbourhood known(*this, std::move(cells), std::move(squares), usual.member);
+  const std::vector<Expected> expected = Neighbourhood(*this, near, most, usual.member).expect(known, logarithms);
   std::vector<Opinion> all;
+  auto next = expected.begin();
   for (const std::size_t member : members) {
-    const Expected own =
-        is_known[member] ? known.expect(member, logarithms[member]) : Expected{usual.member, std::sqrt(1.0 + settings_.noise)};
+    const Expected own = is_known[member] ? *next++ : Expected{usual.member, std::sqrt(1.0 + settings_.noise)};
     all.push_back({member, own.mean - usual.best, own.deviation});
   }
   return all;

@@ -60,9 +60,11 @@ class PortfolioRule {
   struct Expected {
     double mean = 0.0, deviation = 1.0;  ///< of a process of deviation 1
   };
+  void align_products(const Portfolio& portfolio);
+  void forget_blocks_known_in_part();
   [[nodiscard]] Row coordinates(const Shape& shape) const;
   [[nodiscard]] std::vector<Near> nearest(const Row& at, std::size_t without) const;
-  [[nodiscard]] double apart(const std::optional<double>& blocks, const std::optional<double>& other) const;
+  [[nodiscard]] double apart(std::size_t member, const std::optional<double>& blocks, const Cell& other) const;
   /// What to expect at a shape, before more is known: of the best, and of any member.
   struct Usual {
     double best = 0.0, member = 0.0;

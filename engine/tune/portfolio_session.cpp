@@ -81,7 +81,8 @@ class PortfolioSession {
     return session.product == device.product && session.mig_profile == device.mig_profile && session.share == device.share;
   }
 
-  /// Trials of every session in the range, whoever ran it, and what earlier runs have spent.
+  /// Trials of every session in the range, whoever ran it, what portfolios of it know that were made elsewhere, and what earlier runs have
+  /// spent.
   Result<void> load() {
     HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
     for (const KernelSpec* const spec : request_.operation->implementations) {
@@ -95,15 +96,8 @@ class PortfolioSession {
         }
       }
     }
-    HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
-    for (const StoredPortfolio& one : stored) {
-      const Result<Portfolio> earlier = parse_portfolio(one.text);
-      if (request_.resume && one.key.range == key_.range && earlier) {
-        about_.seconds = earlier->seconds;
-        about_.trials = earlier->trials;
-        portfolio_ = *earlier;  // to begin with: a rule takes seconds to fit
-        rule_.emplace(portfolio_);
-      }
+    if (request_.resume) {
+      HONE_TRY(load_portfolios());
     }
     if (portfolio_.points.empty()) {
       learn();
@@ -112,6 +106,43 @@ class PortfolioSession {
       shapes_.note_time(point.shape, point.best_us);
     }
     return {};
+  }
+
+  Result<void> load_portfolios() {
+    const auto shipped = key_.purpose == Purpose() ? shipped_portfolio(key_, request_.range) : nullptr;
+    if (shipped != nullptr && add(shipped->portfolio())) {
+      seconds_before_ = shipped->portfolio().seconds;
+      trials_before_ = shipped->portfolio().trials;
+    }
+    HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
+    for (const StoredPortfolio& one : stored) {
+      const Result<Portfolio> earlier = parse_portfolio(one.text);
+      if (one.key.range == key_.range && earlier && add(*earlier)) {
+        about_.seconds = std::max(0.0, earlier->seconds - seconds_before_);
+        about_.trials = std::max<std::int64_t>(0, earlier->trials - trials_before_);
+      }
+    }
+    return {};
+  }
+
+  /// What is left of the measurements of an earlier portfolio, unless a kernel has changed since. It stands in for this session's own, to
+  /// begin with: a rule takes seconds to fit.
+  bool add(const Portfolio& earlier) {
+    const bool is_current = std::ranges::all_of(earlier.sources, [&](const auto& source) {
+      const auto own = about_.sources.find(source.first);
+      return own != about_.sources.end() && own->second == source.second;
+    });
+    if (!is_current || earlier.points.empty() || earlier.members.empty()) {
+      return false;
+    }
+    table_.add(earlier, [&](const Shape& shape) -> std::optional<Work> {
+      const Result<Problem> problem = shapes_.problem_at(shape);
+      return problem ? std::optional(work_of(*request_.operation->definition, *problem)) : std::nullopt;
+    });
+    portfolio_ = earlier;
+    learnt_ = portfolio_.points.size();
+    rule_.emplace(portfolio_);
+    return true;
   }
 
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
@@ -123,6 +154,7 @@ class PortfolioSession {
 
   void learn() {
     portfolio_ = table_.portfolio(about_, request_.most_members);
+    learnt_ = portfolio_.points.size();
     rule_.reset();
     if (!portfolio_.points.empty() && !portfolio_.members.empty()) {
       rule_.emplace(portfolio_);
@@ -366,7 +398,7 @@ class PortfolioSession {
     if (measured) {
       ++report_.measured;
       failures_in_a_row_ = empty_turns_ = 0;
-      noted(shape);
+      noted(shape, false);
     }
     return measured;
   }
@@ -377,15 +409,18 @@ class PortfolioSession {
     }
   }
 
-  /// A shape was measured.
-  void noted(const Shape& shape) {
+  /// A shape was measured, by a session that looked for what is fast there or by a survey of what is known.
+  void noted(const Shape& shape, bool explored) {
     const std::vector<PortfolioTable::Row> rows = table_.rows();
     const auto row = std::ranges::find(rows, shape, &PortfolioTable::Row::shape);
     if (row != rows.end()) {
       shapes_.note_time(shape, row->best_us);
     }
-    if (static_cast<double>(rows.size()) >= kLearnAgain * static_cast<double>(portfolio_.points.size())) {
+    if (static_cast<double>(rows.size()) >= kLearnAgain * static_cast<double>(learnt_)) {
       learn();
+    } else if (explored && rule_) {
+      portfolio_ = table_.portfolio_as_set(portfolio_, request_.most_members);
+      rule_.emplace(portfolio_);
     }
   }
 
@@ -402,7 +437,7 @@ class PortfolioSession {
     if (done) {
       failures_in_a_row_ = empty_turns_ = 0;
       ++report_.measured;
-      noted(shape);
+      noted(shape, true);
       return {};
     }
     const ErrorCode code = done.error().code;
@@ -455,8 +490,8 @@ class PortfolioSession {
                                                                                 : ": " + report_.failures.front())};
     }
     table_.judge(portfolio_, request_.most_members);
-    portfolio_.seconds = elapsed();
-    portfolio_.trials = about_.trials + trials_;
+    portfolio_.seconds = seconds_before_ + elapsed();
+    portfolio_.trials = trials_before_ + about_.trials + trials_;
     std::map<std::string, std::string> sources;
     for (const PortfolioMember& member : portfolio_.members) {
       sources.emplace(member.kernel, about_.sources.at(member.kernel));
@@ -531,6 +566,9 @@ class PortfolioSession {
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0;                                   ///< of spent_here(): by sessions
   std::int64_t trials_ = 0;                                 ///< of this run
+  double seconds_before_ = 0.0;                             ///< that what came with Hone took: not of this budget,
+  std::int64_t trials_before_ = 0;                          ///< and its measurements
+  std::size_t learnt_ = 0;                                  ///< points, when the rule was fitted last
   int failures_in_a_row_ = 0, empty_turns_ = 0;
   bool exhausted_ = false;
   PortfolioClock::time_point start_ = PortfolioClock::now();

@@ -74,14 +74,43 @@ void PortfolioTable::add(const Shape& shape, const Work& work, const KernelSpec&
   }
 }
 
+void PortfolioTable::add(const Portfolio& earlier, const std::function<std::optional<Work>(const Shape&)>& work) {
+  const double slowest = std::exp(level_logarithm(slowdown_level(std::exp(kMostSlowdown))));
+  std::vector<std::size_t> columns;
+  for (const PortfolioMember& member : earlier.members) {
+    columns.push_back(column_of(member));
+  }
+  for (const PortfolioPoint& point : earlier.points) {
+    const std::optional<Work> here = work(point.shape);
+    if (!here) {
+      continue;
+    }
+    const auto [times, added] = times_.emplace(text(point.shape), std::map<std::size_t, Measured>());
+    if (added) {
+      shapes_.emplace_back(point.shape, *here);
+    }
+    const auto best = best_of_earlier_.emplace(times->first, point.best_us).first;
+    best->second = std::min(best->second, point.best_us);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (const std::optional<double>& slowdown = point.slowdowns[i]) {
+        const bool is_timed = *slowdown < slowest;  // else it failed, or was as slow
+        times->second.try_emplace(columns[i], Measured{is_timed ? std::optional(point.best_us * *slowdown) : std::nullopt,
+                                                       i < point.blocks.size() ? point.blocks[i] : std::nullopt});
+      }
+    }
+  }
+}
+
 std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
   std::vector<Row> all;
   std::vector<Work> works;
   Work rates;  // in a microsecond
   double least = std::numeric_limits<double>::infinity();
   for (const auto& [shape, work] : shapes_) {
-    Row row{shape, 0.0, 0.0, {}, {}};
-    const auto& times = times_.at(text(shape));
+    const std::string name = text(shape);
+    const auto earlier = best_of_earlier_.find(name);
+    Row row{shape, earlier == best_of_earlier_.end() ? 0.0 : earlier->second, 0.0, {}, {}};
+    const auto& times = times_.at(name);
     for (const auto& [column, measured] : times) {
       row.best_us = measured.us && (row.best_us == 0.0 || *measured.us < row.best_us) ? *measured.us : row.best_us;
     }
@@ -195,9 +224,14 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
   }
 }
 
-Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
+Portfolio PortfolioTable::portfolio_as_set(Portfolio about, std::size_t most) const {
   const std::vector<Row> all = rows();
   fill(about, all, choose(all, most));
+  return about;
+}
+
+Portfolio PortfolioTable::portfolio(Portfolio about, std::size_t most) const {
+  about = portfolio_as_set(std::move(about), most);
   if (about.points.empty()) {
     return about;
   }

@@ -36,6 +36,10 @@ class PortfolioTable {
   void add(const Shape& shape, const Work& work, const KernelSpec& spec, const Problem& problem, const DeviceInfo& device,
            const std::vector<Trial>& trials);
 
+  /// What a portfolio knows of its members, and of the best at its points: all that is left of the measurements it was made from. What was
+  /// added before stands. `work`: at a shape; where there is none, its point counts for nothing.
+  void add(const Portfolio& earlier, const std::function<std::optional<Work>(const Shape&)>& work);
+
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
   /// The shapes at which something was right, in the order in which they were measured.
   [[nodiscard]] std::vector<Row> rows() const;
@@ -50,6 +54,8 @@ class PortfolioTable {
                                                    const std::function<MemberBlocks(std::span<const PortfolioMember>)>& blocks) const;
   /// The members, their slowdowns and the rule; `about` has all else.
   [[nodiscard]] Portfolio portfolio(Portfolio about, std::size_t most) const;
+  /// The same with the rule's settings of `about`: to fit them takes seconds.
+  [[nodiscard]] Portfolio portfolio_as_set(Portfolio about, std::size_t most) const;
   /// What is to be expected of such a portfolio at a new shape: each shape in turn (of many, a part of them) has no part in it, neither in
   /// its rule nor in which configurations are members. The choice is among those that were measured there.
   void judge(Portfolio& portfolio, std::size_t most) const;
@@ -66,6 +72,7 @@ class PortfolioTable {
     std::optional<double> blocks;
   };
   std::map<std::string, std::map<std::size_t, Measured>> times_;  ///< by shape and column
+  std::map<std::string, double> best_of_earlier_;                 ///< microseconds by shape, of what may be no column
   std::vector<std::pair<Shape, Work>> shapes_;
   std::set<std::size_t> wrong_;  ///< columns that did something wrong at some shape: no members, however fast they are elsewhere
 };

@@ -119,6 +119,16 @@ TEST_CASE("a portfolio serves shapes that nobody tuned, also in another store, w
   REQUIRE_MESSAGE(copied.exit == 0, copied.err);
   CHECK(contents(directory / "Q.json") == contents(file));
 
+  // There it goes on from what the text knows, though no session of it is in that store.
+  const std::string third = directory / "U.db";
+  REQUIRE(run({"portfolios", "--add", file, "--store", third}).exit == 0);
+  const Ended continued = make_portfolio("row_sum", range, third, {"--budget", "20trials"});
+  REQUIRE_MESSAGE(continued.exit == 0, continued.err);
+  CHECK(continued.json()["points"] > made.json()["points"]);
+  CHECK(continued.json()["trials"] >= 20);
+  const std::int64_t sessions = run({"sessions", "--store", third, "--json"}).json()["sessions"].size();
+  CHECK(sessions < continued.json()["points"]);
+
   // A text of another version of Hone does not serve, and is not hidden.
   sqlite3* database = nullptr;
   REQUIRE(sqlite3_open(store.c_str(), &database) == SQLITE_OK);

@@ -186,6 +186,39 @@ TEST_CASE("members are told apart by the blocks of their launches") {
   CHECK(rule.rank(toy_shape(256), {256.0, 1.0}).front().member == 1);
 }
 
+TEST_CASE("blocks that some measurements of a kernel lack tell none of its members apart") {
+  Portfolio portfolio = crossing_portfolio();
+  portfolio.rule = {.reach = {16.0}, .noise = 0.01, .blocks = 0.5};
+  Portfolio without = portfolio;
+  for (std::size_t i = 0; i < portfolio.points.size(); i += 2) {
+    portfolio.points[i].blocks = {static_cast<double>(i + 1), 1000.0};
+  }
+  const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(300), {64.0, 64.0});
+  const std::vector<Opinion> expected = PortfolioRule(without).rank(toy_shape(300), {});
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    CHECK(ranked[i].member == expected[i].member);
+    CHECK(ranked[i].slowdown == expected[i].slowdown);
+    CHECK(ranked[i].doubt == expected[i].doubt);
+  }
+}
+
+TEST_CASE("times of another product count as what they would be on this one") {
+  Portfolio portfolio = crossing_portfolio();
+  std::vector<PortfolioPoint> there = portfolio.points;
+  for (PortfolioPoint& point : portfolio.points) {
+    point.slowdowns = {1.0, std::nullopt};  // the second member was not measured here
+  }
+  for (PortfolioPoint& point : there) {  // where both are four times as far from the floor, the second is faster
+    point.floor_us /= 4.0;
+    point.slowdowns = {1.25, 1.0};
+    point.elsewhere = true;
+  }
+  portfolio.points.insert(portfolio.points.end(), there.begin(), there.end());
+  const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(300), {});
+  CHECK(ranked.front().member == 1);
+  CHECK(std::exp(ranked[1].slowdown - ranked[0].slowdown) > 1.02);
+}
+
 TEST_CASE("settings are chosen by leaving points out") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.rule = {.reach = {0.5}, .alignment = 2.0, .noise = 0.2};

@@ -107,6 +107,36 @@ TEST_CASE("a portfolio has a cell for each member and point, empty where nothing
   CHECK(text(table.portfolio(about, 8)) == text(made));
 }
 
+TEST_CASE("what a portfolio knows is measured no second time") {
+  PortfolioTable table;
+  measure(table, 1, {1.0, 1.3, 8.0, 1.2});
+  measure(table, 1000, {3.0, 1.0, 2.0, 1.2});
+  measure(table, 2000, {2.0, 1.1, 1.0, 0.0});
+  Portfolio about;
+  about.range.axes = {{"rows", {{1, 4096}}, false}};
+  const Portfolio made = table.portfolio(about, 2);
+  REQUIRE(made.members.size() == 2);
+
+  const auto work = [](const Shape&) { return std::optional(Work{}); };
+  PortfolioTable continued;
+  continued.add(made, work);
+  CHECK(continued.columns().size() == 2);
+  CHECK(continued.holds({{"rows", 2000}}));
+  CHECK(text(continued.portfolio(about, 2)) == text(made));  // the best of all at a shape is known, too, though it is no member
+  measure(continued, 3000, {0.0, 1.0, 0.0, 0.0});
+  CHECK(continued.rows().size() == 4);
+  measure(continued, 1, {0.0, 1.5, 0.0, 0.0});  // a measurement comes before what is left of one
+  const auto column = static_cast<std::size_t>(std::ranges::find(continued.columns(), "a=1", &PortfolioMember::configuration) -
+                                               continued.columns().begin());
+  CHECK(continued.rows().front().slowdowns.at(column) == doctest::Approx(1.5));
+  CHECK(continued.rows().front().best_us == 1.0);
+  continued.add(made, work);
+  CHECK(continued.rows().front().slowdowns.at(column) == doctest::Approx(1.5));
+  PortfolioTable none;
+  none.add(made, [](const Shape&) { return std::optional<Work>(); });
+  CHECK(none.rows().empty());
+}
+
 TEST_CASE("what is to be expected of a portfolio is judged at shapes that have no part in it") {
   Portfolio about;
   about.range.axes = {{"rows", {{1, 4096}}, false}};
