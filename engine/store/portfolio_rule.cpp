@@ -31,6 +31,7 @@ constexpr std::size_t kFitted = 128;     // and to tell settings apart takes few
 constexpr std::size_t kBestPoints = 16;  // that the best at a shape is predicted from
 constexpr std::size_t kAround = 8;       // points, what their best takes is what to expect of the best before more is known
 constexpr double kOtherProduct = 0.25;   // how far other products' measurements are, in reaches (docs/results/rule-2026-11-26.md)
+constexpr std::size_t kOthersShare = 3;  // and one in so many of the measurements of a prediction may be theirs
 constexpr double kMostFactor = 3.0;      // values of a parameter are apart by powers of two, at most so many
 constexpr double kComparable = 1.4;      // logarithm of a slowdown: of larger ones a text may know no more than kMostSlowdown
 constexpr double kLn2 = 0.69314718055994530942;
@@ -270,7 +271,7 @@ double PortfolioRule::apart(std::size_t member, const std::optional<double>& blo
 /// What is known of some measurements around a shape: of a process that expects `otherwise` where it knows nothing.
 class PortfolioRule::Neighbourhood {
  public:
-  /// Of the first `most` measurements at these points.
+  /// Of the first `most` measurements at these points, not too many of them of other products.
   Neighbourhood(const PortfolioRule& rule, const std::vector<Near>& near, std::size_t most, double otherwise)
       : rule_(rule), cells_(cells_at(rule, near, most)), otherwise_(otherwise), factor_(cells_.size(), covariances(near)) {
     for (const Placed& one : cells_) {
@@ -307,12 +308,17 @@ class PortfolioRule::Neighbourhood {
 
   static std::vector<Placed> cells_at(const PortfolioRule& rule, const std::vector<Near>& near, std::size_t most) {
     std::vector<Placed> all;
+    std::size_t others = 0;
     for (std::size_t i = 0; i < near.size(); ++i) {
+      const bool is_other = rule.points_[near[i].point].back() != 0.0;
       for (const Cell& cell : rule.cells_[near[i].point]) {
         if (all.size() == most) {
           return all;
         }
-        all.push_back({&cell, i, near[i].square});
+        if (!is_other || others < most / kOthersShare) {
+          others += is_other ? 1 : 0;
+          all.push_back({&cell, i, near[i].square});
+        }
       }
     }
     return all;

@@ -381,6 +381,19 @@ TEST_CASE("what was measured on other products of the architecture counts where 
   CHECK(fixture.chosen(3000).prediction->product == own.product);
   REQUIRE(shipped_portfolios(fixture.device).size() == 1);
   CHECK(shipped_portfolios(fixture.device).front()->portfolio().members.size() == 2);
+
+  // And with a portfolio of the user's.
+  const ReplacedShippedPortfolios others(std::array{relative.span()});
+  const std::int64_t generation = fixture.store->put_portfolio(fixture.key(), text(own)).value();
+  CHECK(fixture.config(fixture.chosen(3000)) == fixture.many);
+  CHECK(fixture.chosen(3000).prediction->generation == generation);
+  CHECK_FALSE(fixture.chosen(3000).prediction->shipped);
+  CHECK(fixture.config(fixture.chosen(3)) == fixture.few);
+  own.range = parse_range(fixture.spec, "rows=1..8192,cols=64").value();  // of another range they are others' business
+  PortfolioKey wider = fixture.key();
+  wider.range = text(own.range);
+  REQUIRE(fixture.store->put_portfolio(wider, text(own)).ok());
+  CHECK(fixture.config(fixture.chosen(3000)) == fixture.few);
 }
 
 TEST_CASE("a search begins with the members of portfolios that came with Hone, of whichever product, the most alike product's first") {
