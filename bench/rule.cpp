@@ -58,32 +58,23 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
     for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
       if (folds[i] != fold) {
         hone::PortfolioPoint& point = known.points.emplace_back(portfolio.points[i]);
-        for (std::size_t member = 0; member < point.slowdowns.size(); ++member) {
-          if (drawn(i, member) >= share) {
-            point.slowdowns[member].reset();
-          }
-        }
+        std::erase_if(point.cells, [&](const hone::PortfolioCell& cell) { return drawn(i, cell.member) >= share; });
       }
     }
     const hone::PortfolioRule rule(known);
     for (std::size_t i = 0; i < portfolio.points.size(); ++i) {
       const hone::PortfolioPoint& point = portfolio.points[i];
-      const auto is_measured = [&](std::size_t member) { return point.slowdowns[member].has_value(); };
-      double best = 0.0;
-      std::size_t measured = 0;
-      for (const std::optional<double>& slowdown : point.slowdowns) {
-        measured += slowdown ? 1 : 0;
-        best = slowdown && (best == 0.0 || *slowdown < best) ? *slowdown : best;
-      }
-      if (folds[i] != fold || point.elsewhere || measured < kLeastMeasured) {
+      if (folds[i] != fold || point.elsewhere || point.cells.size() < kLeastMeasured) {
         continue;
       }
+      const hone::MemberBlocks blocks = hone::blocks_at(point, portfolio.members.size());
       const auto start = std::chrono::steady_clock::now();
-      const std::vector<hone::Opinion> order = rule.rank(point.shape, point.blocks);
+      const std::vector<hone::Opinion> order = rule.rank(point.shape, blocks);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       ++ranked;
-      const auto choice = std::ranges::find_if(order, [&](const hone::Opinion& one) { return is_measured(one.member); });
-      const double loss = std::log(*point.slowdowns[choice->member] / best);
+      const auto choice = std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; });
+      const double best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->slowdown;
+      const double loss = std::log(point.find(choice->member)->slowdown / best);
       sum += loss;
       slow += loss > kSlow ? 1 : 0;
       ++choices;

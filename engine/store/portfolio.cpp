@@ -41,8 +41,8 @@ Json axis_json(const RangeAxis& axis) {
 std::string levels_of(const Portfolio& portfolio, std::size_t member) {
   std::string levels;
   for (const PortfolioPoint& point : portfolio.points) {
-    const std::optional<double>& slowdown = point.slowdowns[member];
-    levels += slowdown ? kLevels[slowdown_level(*slowdown)] : kUnmeasured;
+    const PortfolioCell* const cell = point.find(member);
+    levels += cell != nullptr ? kLevels[slowdown_level(cell->slowdown)] : kUnmeasured;
   }
   return levels;
 }
@@ -52,10 +52,9 @@ std::string block_levels_of(const Portfolio& portfolio, std::size_t member) {
   std::string levels;
   bool is_any_known = false;
   for (const PortfolioPoint& point : portfolio.points) {
-    if (point.slowdowns[member]) {
-      const bool is_known = member < point.blocks.size() && point.blocks[member];
-      levels += is_known ? kLevels[blocks_level(*point.blocks[member])] : kUnmeasured;
-      is_any_known = is_any_known || is_known;
+    if (const PortfolioCell* const cell = point.find(member)) {
+      levels += cell->blocks ? kLevels[blocks_level(*cell->blocks)] : kUnmeasured;
+      is_any_known = is_any_known || cell->blocks;
     }
   }
   return is_any_known ? levels : "";
@@ -172,14 +171,12 @@ std::vector<PortfolioPoint> read_points(const Json& json, const ShapeRange& rang
       point.shape.emplace_back(range.axes[axis].name,
                                varying[axis] != nullptr ? read_whole((*varying[axis])[i]) : range.axes[axis].least());
     }
-    point.slowdowns.resize(levels.size());
-    point.blocks.resize(levels.size());
     for (std::size_t k = 0; k < levels.size(); ++k) {
       if (const auto level = read_level((*levels[k].slowdowns)[i])) {
-        point.slowdowns[k] = slowdown[*level];
+        PortfolioCell& cell = point.cells.emplace_back(PortfolioCell{k, slowdown[*level], {}});
         if (levels[k].blocks != nullptr) {
           if (const auto of_blocks = read_level((*levels[k].blocks)[read[k]++])) {
-            point.blocks[k] = blocks[*of_blocks];
+            cell.blocks = blocks[*of_blocks];
           }
         }
       }
@@ -252,8 +249,7 @@ std::string fault(const Portfolio& portfolio) {
     }
   }
   for (const PortfolioPoint& point : portfolio.points) {
-    const bool fits = point.slowdowns.size() == portfolio.members.size() && distance(portfolio.range, point.shape) < 64.0 &&
-                      can_be_written(point.best_us) && can_be_written(point.floor_us);
+    const bool fits = distance(portfolio.range, point.shape) < 64.0 && can_be_written(point.best_us) && can_be_written(point.floor_us);
     if (!fits) {
       return fmt::format("a point, {}, that does not fit its members or its range", text(point.shape));
     }

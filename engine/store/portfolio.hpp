@@ -2,6 +2,8 @@
 // A portfolio: a handful of configurations of an operation's kernels that cover a range of shapes, and what they took where they were
 // measured. PortfolioRule chooses among them for any shape.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,14 +19,26 @@ struct PortfolioMember {
   std::string kernel, configuration;  ///< "gemm", "bm=64,bn=256,..."
 };
 
+/// What a member took at a point.
+struct PortfolioCell {
+  std::size_t member = 0;
+  double slowdown = 1.0;              ///< in times the best
+  std::optional<double> blocks = {};  ///< of its largest pass there; none: not known
+};
+
 /// A shape at which members were measured.
 struct PortfolioPoint {
   Shape shape;
-  double best_us = 0.0;                            ///< of all that was measured there, members or not
-  double floor_us = 0.0;                           ///< what its bytes and operations take at the best rates of all points: above 0
-  std::vector<std::optional<double>> slowdowns;    ///< of each member, in times the best; none: not measured, or not legal
-  std::vector<std::optional<double>> blocks = {};  ///< of each member: those of its largest pass there. Empty where nothing is known
-  bool elsewhere = false;                          ///< measured on another product of the architecture; not in a text: see merged()
+  double best_us = 0.0;              ///< of all that was measured there, members or not
+  double floor_us = 0.0;             ///< what its bytes and operations take at the best rates of all points: above 0
+  std::vector<PortfolioCell> cells;  ///< in the order of the members, of which most were not measured there, or are not legal
+  bool elsewhere = false;            ///< measured on another product of the architecture; not in a text: see merged()
+
+  /// Null where the member was not measured.
+  [[nodiscard]] const PortfolioCell* find(std::size_t member) const {
+    const auto found = std::ranges::find(cells, member, &PortfolioCell::member);
+    return found == cells.end() ? nullptr : &*found;
+  }
 };
 
 /// How quickly what is known at one shape says less of another.

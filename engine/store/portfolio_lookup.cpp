@@ -214,18 +214,13 @@ Portfolio merged(std::span<const Loaded> all) {
       place_of.push_back(place->second);
     }
     for (const PortfolioPoint& measured : other->portfolio().points) {
-      PortfolioPoint& point = one.points.emplace_back(PortfolioPoint{measured.shape, measured.best_us, measured.floor_us, {}, {}, true});
-      point.slowdowns.resize(one.members.size());
-      point.blocks.resize(one.members.size());
-      for (std::size_t i = 0; i < place_of.size(); ++i) {
-        point.slowdowns[place_of[i]] = measured.slowdowns[i];
-        point.blocks[place_of[i]] = i < measured.blocks.size() ? measured.blocks[i] : std::nullopt;
+      PortfolioPoint& point = one.points.emplace_back(measured);
+      point.elsewhere = true;
+      for (PortfolioCell& cell : point.cells) {
+        cell.member = place_of[cell.member];
       }
+      std::ranges::sort(point.cells, {}, &PortfolioCell::member);
     }
-  }
-  for (PortfolioPoint& point : one.points) {
-    point.slowdowns.resize(one.members.size());
-    point.blocks.resize(one.members.size());
   }
   return one;
 }

@@ -116,6 +116,14 @@ double deviation_of(double squares, std::size_t count) {
 
 }  // namespace
 
+MemberBlocks blocks_at(const PortfolioPoint& point, std::size_t members) {
+  MemberBlocks blocks(members);
+  for (const PortfolioCell& cell : point.cells) {
+    blocks[cell.member] = cell.blocks;
+  }
+  return blocks;
+}
+
 PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.rule) {
   for (std::size_t i = 0; i < portfolio.range.axes.size(); ++i) {
     if (portfolio.range.axes[i].varies()) {
@@ -141,12 +149,10 @@ PortfolioRule::PortfolioRule(const Portfolio& portfolio) : settings_(portfolio.r
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const PortfolioPoint& point = portfolio.points[i];
     std::vector<Cell>& cells = cells_.emplace_back();
-    for (std::size_t member = 0; member < portfolio.members.size(); ++member) {
-      if (const std::optional<double>& slowdown = point.slowdowns[member]) {
-        Cell& cell = cells.emplace_back(Cell{i, member, best_[i] + level_logarithm(slowdown_level(*slowdown)), {}});
-        if (member < point.blocks.size() && point.blocks[member]) {
-          cell.blocks = blocks_logarithm(blocks_level(*point.blocks[member]));
-        }
+    for (const PortfolioCell& known : point.cells) {
+      Cell& cell = cells.emplace_back(Cell{i, known.member, best_[i] + level_logarithm(slowdown_level(known.slowdown)), {}});
+      if (known.blocks) {
+        cell.blocks = blocks_logarithm(blocks_level(*known.blocks));
       }
     }
   }

@@ -18,6 +18,8 @@ struct Opinion {
 
 /// Of each member at a shape: the blocks of its largest pass. None, or no list at all: not known.
 using MemberBlocks = std::vector<std::optional<double>>;
+/// As they were where a point's members were measured.
+MemberBlocks blocks_at(const PortfolioPoint& point, std::size_t members);
 
 /// A Gaussian process over shapes and members: its coordinates are the extents of a shape and their alignments, how many blocks a member's
 /// launch has there, and the values of the member's parameters, so that what one member took says something of members like it. It is one

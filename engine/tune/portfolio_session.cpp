@@ -510,7 +510,7 @@ class PortfolioSession {
   Result<void> weigh() {
     for (std::size_t i = 0; i < portfolio_.members.size(); ++i) {
       const PortfolioMember& member = portfolio_.members[i];
-      const auto measured = std::ranges::find_if(portfolio_.points, [&](const auto& point) { return point.slowdowns[i].has_value(); });
+      const auto measured = std::ranges::find_if(portfolio_.points, [&](const auto& point) { return point.find(i) != nullptr; });
       if (measured == portfolio_.points.end()) {
         continue;
       }

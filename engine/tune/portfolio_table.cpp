@@ -91,12 +91,10 @@ void PortfolioTable::add(const Portfolio& earlier, const std::function<std::opti
     }
     const auto best = best_of_earlier_.emplace(times->first, point.best_us).first;
     best->second = std::min(best->second, point.best_us);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (const std::optional<double>& slowdown = point.slowdowns[i]) {
-        const bool is_timed = *slowdown < slowest;  // else it failed, or was as slow
-        times->second.try_emplace(columns[i], Measured{is_timed ? std::optional(point.best_us * *slowdown) : std::nullopt,
-                                                       i < point.blocks.size() ? point.blocks[i] : std::nullopt});
-      }
+    for (const PortfolioCell& cell : point.cells) {
+      const bool is_timed = cell.slowdown < slowest;  // else it failed, or was as slow
+      times->second.try_emplace(columns[cell.member],
+                                Measured{is_timed ? std::optional(point.best_us * cell.slowdown) : std::nullopt, cell.blocks});
     }
   }
 }
@@ -211,14 +209,12 @@ void PortfolioTable::fill(Portfolio& portfolio, const std::vector<Row>& all, con
     portfolio.members.push_back(columns_[column]);
   }
   for (const Row& row : all) {
-    PortfolioPoint point{row.shape, kept_us(row.best_us), kept_us(row.floor_us), {}, {}};
-    const auto of = [](const std::map<std::size_t, double>& cells, std::size_t column) {
-      const auto cell = cells.find(column);
-      return cell == cells.end() ? std::nullopt : std::optional(cell->second);
-    };
-    for (const std::size_t column : chosen) {
-      point.slowdowns.push_back(of(row.slowdowns, column));
-      point.blocks.push_back(of(row.blocks, column));
+    PortfolioPoint point{row.shape, kept_us(row.best_us), kept_us(row.floor_us), {}};
+    for (std::size_t member = 0; member < chosen.size(); ++member) {
+      const auto slowdown = row.slowdowns.find(chosen[member]), blocks = row.blocks.find(chosen[member]);
+      if (slowdown != row.slowdowns.end()) {
+        point.cells.push_back({member, slowdown->second, blocks == row.blocks.end() ? std::nullopt : std::optional(blocks->second)});
+      }
     }
     portfolio.points.push_back(std::move(point));
   }

@@ -10,6 +10,7 @@
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/plugin/registry.hpp"
 #include "engine/store/operation_lookup.hpp"
+#include "tests/portfolio_cells.hpp"
 #include "tests/runtime/engine_fixture.hpp"
 
 namespace hone {
@@ -40,7 +41,7 @@ class PortfolioFixture {
     made.rule = {.reach = {4.0}, .alignment = 0.0, .noise = 0.01};
     for (const std::int64_t rows : {1, 16, 64, 256, 1024, 4096}) {
       const bool is_few = rows < 128;
-      made.points.push_back({{{"rows", rows}, {"cols", 64}}, 5.0, 5.0, {is_few ? 1.0 : 2.0, is_few ? 2.0 : 1.0}});
+      made.points.push_back({{{"rows", rows}, {"cols", 64}}, 5.0, 5.0, test::cells({is_few ? 1.0 : 2.0, is_few ? 2.0 : 1.0})});
     }
   }
 
@@ -361,14 +362,14 @@ TEST_CASE("what was measured on other products of the architecture counts where 
   Portfolio own = fixture.made;
   own.members.resize(1);  // the one for few rows
   for (PortfolioPoint& point : own.points) {
-    point.best_us *= *point.slowdowns.front();
-    point.slowdowns = {1.0};
+    point.best_us *= point.cells.front().slowdown;
+    point.cells = test::cells({1.0});
   }
   const Shipped alone(own);
   fixture.made.product = "Abacus 3000";
   std::swap(fixture.made.members[0], fixture.made.members[1]);  // another order, and one that the own one has, too
   for (PortfolioPoint& point : fixture.made.points) {
-    std::swap(point.slowdowns[0], point.slowdowns[1]);
+    std::swap(point.cells[0].slowdown, point.cells[1].slowdown);
   }
   const Shipped relative(fixture.made);
   {

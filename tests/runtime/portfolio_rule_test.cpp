@@ -7,9 +7,13 @@
 #include <cmath>
 
 #include "engine/store/portfolio.hpp"
+#include "tests/portfolio_cells.hpp"
 
 namespace hone {
 namespace {
+
+using test::cells;
+using test::set_blocks;
 
 /// Two members: the first is fast for few rows, the second for many. They cross at 256.
 Portfolio crossing_portfolio() {
@@ -24,7 +28,7 @@ Portfolio crossing_portfolio() {
     const double ahead = std::abs(std::log2(static_cast<double>(rows) / 256.0)) * 0.1;
     const std::vector<std::optional<double>> slowdowns =
         rows < 256 ? std::vector<std::optional<double>>{1.0, 1.0 + ahead} : std::vector<std::optional<double>>{1.0 + ahead, 1.0};
-    made.points.push_back({{{"rows", rows}, {"cols", 64}}, 10.0, 10.0, slowdowns});
+    made.points.push_back({{{"rows", rows}, {"cols", 64}}, 10.0, 10.0, cells(slowdowns)});
   }
   made.rule = {.reach = {2.0}, .alignment = 0.0, .noise = 0.01};
   return made;
@@ -62,7 +66,7 @@ TEST_CASE("a rule is the same after its text was read again") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
     const auto rows = static_cast<double>(point.shape.front().second);
-    point.blocks = {rows, rows > 100.0 ? std::optional(std::ceil(rows / 7.0)) : std::nullopt};
+    set_blocks(point, {rows, rows > 100.0 ? std::optional(std::ceil(rows / 7.0)) : std::nullopt});
   }
   const std::string written = text(portfolio);
   const Portfolio read = parse_portfolio(written).value();
@@ -82,7 +86,7 @@ TEST_CASE("a rule is the same after its text was read again") {
 TEST_CASE("members that nothing tells apart come in their order") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
-    point.slowdowns = {1.0, 1.0};
+    point.cells = cells({1.0, 1.0});
   }
   const PortfolioRule rule(portfolio);
   for (std::int64_t rows = 1; rows < 70000; rows = rows * 3 + 1) {
@@ -94,9 +98,9 @@ TEST_CASE("a member that was measured at few shapes is not trusted elsewhere") {
   Portfolio portfolio = crossing_portfolio();
   portfolio.members.push_back({"toy", "a=3"});
   for (PortfolioPoint& point : portfolio.points) {
-    point.slowdowns = {1.05, 1.6, std::nullopt};
+    point.cells = cells({1.05, 1.6, std::nullopt});
   }
-  portfolio.points.front().slowdowns[2] = 1.0;
+  portfolio.points.front().cells = cells({1.05, 1.6, 1.0});
   const PortfolioRule rule(portfolio);
   CHECK(rule.rank(toy_shape(8192), {}).front().member == 0);
 }
@@ -106,7 +110,7 @@ TEST_CASE("what was the best far away, and was measured nowhere else, is no choi
   portfolio.members.push_back({"toy", "a=3"});
   for (PortfolioPoint& point : portfolio.points) {
     const bool is_large = point.shape.front().second > 1000;
-    point.slowdowns = {1.3, 1.6, is_large ? std::optional(1.0) : std::nullopt};
+    point.cells = cells({1.3, 1.6, is_large ? std::optional(1.0) : std::nullopt});
   }
   const PortfolioRule rule(portfolio);
   CHECK(rule.rank(toy_shape(8192), {}).front().member == 2);
@@ -146,8 +150,9 @@ TEST_CASE("a rule of many measurements is a number everywhere") {
     point.best_us = (i * 7919) % 3 == 0 ? 1e5 : 10.0;
     point.floor_us = 10.0;
     for (std::size_t member = 0; member < kMembers; ++member) {
-      const bool is_measured = (static_cast<std::size_t>(i) * 31 + member * 7) % 5 == 0;
-      point.slowdowns.push_back(is_measured ? std::optional(1.0 + 0.1 * static_cast<double>(member % 4)) : std::nullopt);
+      if ((static_cast<std::size_t>(i) * 31 + member * 7) % 5 == 0) {
+        point.cells.push_back({member, 1.0 + 0.1 * static_cast<double>(member % 4), {}});
+      }
     }
   }
   portfolio.rule = {.reach = {100.0}, .alignment = 0.0, .noise = 0.001};
@@ -163,7 +168,7 @@ TEST_CASE("what a member took says something of members like it") {
   for (PortfolioPoint& point : portfolio.points) {
     const bool is_far = point.shape.front().second > 64;
     const std::optional<double> here = is_far ? std::optional(1.4) : std::nullopt;
-    point.slowdowns = {1.0, here, here, here};
+    point.cells = cells({1.0, here, here, here});
   }
   portfolio.rule.reach = {8.0};
   const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(16), {});
@@ -178,8 +183,8 @@ TEST_CASE("members are told apart by the blocks of their launches") {
   portfolio.rule = {.reach = {16.0}, .noise = 0.01, .blocks = 0.5};
   for (PortfolioPoint& point : portfolio.points) {
     const bool is_first = &point - portfolio.points.data() < 4;
-    point.slowdowns = is_first ? std::vector<std::optional<double>>{1.0, 1.5} : std::vector<std::optional<double>>{1.5, 1.0};
-    point.blocks = is_first ? MemberBlocks{1.0, 256.0} : MemberBlocks{256.0, 1.0};
+    point.cells = is_first ? cells({1.0, 1.5}) : cells({1.5, 1.0});
+    set_blocks(point, is_first ? MemberBlocks{1.0, 256.0} : MemberBlocks{256.0, 1.0});
   }
   const PortfolioRule rule(portfolio);
   CHECK(rule.rank(toy_shape(256), {1.0, 256.0}).front().member == 0);
@@ -191,7 +196,7 @@ TEST_CASE("blocks that some measurements of a kernel lack tell none of its membe
   portfolio.rule = {.reach = {16.0}, .noise = 0.01, .blocks = 0.5};
   Portfolio without = portfolio;
   for (std::size_t i = 0; i < portfolio.points.size(); i += 2) {
-    portfolio.points[i].blocks = {static_cast<double>(i + 1), 1000.0};
+    set_blocks(portfolio.points[i], {static_cast<double>(i + 1), 1000.0});
   }
   const std::vector<Opinion> ranked = PortfolioRule(portfolio).rank(toy_shape(300), {64.0, 64.0});
   const std::vector<Opinion> expected = PortfolioRule(without).rank(toy_shape(300), {});
@@ -206,11 +211,11 @@ TEST_CASE("times of another product count as what they would be on this one") {
   Portfolio portfolio = crossing_portfolio();
   std::vector<PortfolioPoint> there = portfolio.points;
   for (PortfolioPoint& point : portfolio.points) {
-    point.slowdowns = {1.0, std::nullopt};  // the second member was not measured here
+    point.cells = cells({1.0, std::nullopt});  // the second member was not measured here
   }
   for (PortfolioPoint& point : there) {  // where both are four times as far from the floor, the second is faster
     point.floor_us /= 4.0;
-    point.slowdowns = {1.25, 1.0};
+    point.cells = cells({1.25, 1.0});
     point.elsewhere = true;
   }
   portfolio.points.insert(portfolio.points.end(), there.begin(), there.end());
@@ -231,7 +236,7 @@ TEST_CASE("settings are chosen by leaving points out") {
 TEST_CASE("a text that contradicts itself is no portfolio") {
   Portfolio portfolio = crossing_portfolio();
   for (PortfolioPoint& point : portfolio.points) {
-    point.blocks = {1.0, 1.0};
+    set_blocks(point, {1.0, 1.0});
   }
   const std::string good = text(portfolio);
   const auto refused = [&](std::string_view what, std::string_view with) {

@@ -101,8 +101,8 @@ TEST_CASE("a portfolio has a cell for each member and point, empty where nothing
   const auto at = [&](const std::string& configuration) {
     return static_cast<std::size_t>(std::ranges::find(made.members, configuration, &PortfolioMember::configuration) - made.members.begin());
   };
-  CHECK_FALSE(made.points[1].slowdowns[at("a=0")]);
-  CHECK(*made.points[0].slowdowns[at("a=1")] == 1.3);
+  CHECK(made.points[1].find(at("a=0")) == nullptr);
+  CHECK(made.points[0].find(at("a=1"))->slowdown == 1.3);
   CHECK(made.rule.reach.size() == 1);
   CHECK(text(table.portfolio(about, 8)) == text(made));
 }
