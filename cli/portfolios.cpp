@@ -210,6 +210,7 @@ Result<Output> remake(const cxxopts::ParseResult& arguments) {
     HONE_ASSIGN(request.range, parse_range(*operation.definition, one.key.range));
     HONE_ASSIGN(request.dtypes, choose_dtypes(*operation.definition, one.key.dtypes));
     request.common.device.info = *device;
+    request.common.transfer = false;  // of the store alone
     request.budget = {.seconds = std::nullopt, .trials = 0};
     HONE_ASSIGN(const PortfolioReport report, tune(request, *store, registry()));
     output.json["portfolios"].push_back({{"operation", one.key.operation},

@@ -98,7 +98,7 @@ Result<std::shared_ptr<Prepared>> EngineCore::load_choice(const NamedOperation& 
 }
 
 void EngineCore::read_portfolios(const NamedOperation& known, const Problem& like) const {
-  if (purpose_within(max_error_, given_, objective_) == Purpose()) {
+  if (!known.tuned.implementations.empty() && purpose_within(max_error_, given_, objective_) == Purpose()) {
     read_shipped_portfolios(*known.operation.definition, like, found_.info);
   }
 }

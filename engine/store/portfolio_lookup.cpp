@@ -301,30 +301,6 @@ Loaded together(std::span<const Loaded> all) {
   return loaded;
 }
 
-/// What came with Hone for the device, as far as it may serve, in groups of what is alike: of this product first, then of others.
-std::vector<std::vector<Loaded>> shipped_able(const PortfolioKey& key, const Question& question, std::string& why) {
-  std::vector<std::vector<Loaded>> able;
-  for (ShippedText* const text : shipped_for(key.operation, key.dtypes, question.device)) {
-    // To read one takes longer than all else of a lookup.
-    if (text->may_hold(question.shape()) && text->loaded() && may_serve(*text->loaded(), question, why)) {
-      add_to(able, *text->loaded());
-    }
-  }
-  return able;
-}
-
-/// One of the store, with what was measured on other products and came with Hone.
-Loaded with_others(const Loaded& own, const PortfolioKey& key, const Question& question) {
-  std::vector<Loaded> all{own};
-  std::string why;  // of what came with Hone, that is not asked about
-  for (const std::vector<Loaded>& group : shipped_able(key, question, why)) {
-    if (is_alike(*group.front(), *own)) {
-      std::ranges::copy_if(group, std::back_inserter(all), [&](const Loaded& one) { return one->portfolio().product != key.device; });
-    }
-  }
-  return together(all);
-}
-
 /// The portfolios whose range is nearest to the problem come first, of several that hold it the newest.
 Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, const Question& question, Store& store, std::string& why) {
   HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store.find_portfolios(key));
@@ -339,11 +315,8 @@ Result<std::optional<PortfolioPick>> pick_of_store(const PortfolioKey& key, cons
   }
   std::ranges::sort(all, {}, [&](const auto& one) { return std::pair(outside(*one.first, question.shape()), -one.second); });
   for (const auto& [loaded, generation] : all) {
-    if (!may_serve(loaded, question, why)) {
-      continue;
-    }
-    const bool is_usual = key.purpose == Purpose();
-    if (std::optional<PortfolioPick> picked = pick(is_usual ? *with_others(loaded, key, question) : *loaded, question)) {
+    std::optional<PortfolioPick> picked = may_serve(loaded, question, why) ? pick(*loaded, question) : std::nullopt;
+    if (picked) {
       picked->prediction.generation = generation;
       return picked;
     }
@@ -475,7 +448,15 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
     }
   }
   if (lookup.purpose == Purpose()) {
-    for (const std::vector<Loaded>& group : shipped_able(key, question, why)) {
+    // Of this product, then of others.
+    std::vector<std::vector<Loaded>> able;
+    for (ShippedText* const text : shipped_for(operation, key.dtypes, device)) {
+      // To read one takes longer than all else of a lookup.
+      if (text->may_hold(question.shape()) && text->loaded() && may_serve(*text->loaded(), question, why)) {
+        add_to(able, *text->loaded());
+      }
+    }
+    for (const std::vector<Loaded>& group : able) {
       std::optional<PortfolioPick> picked = pick(*together(group), question);
       if (picked) {
         picked->prediction.shipped = true;

@@ -198,7 +198,10 @@ void PortfolioRule::forget_blocks_known_in_part() {
   std::vector<bool> is_forgotten(unlike_.size());
   for (const std::vector<Cell>& cells : cells_) {
     for (const Cell& cell : cells) {
-      for (std::size_t other = 0; other < unlike_.size() && !cell.blocks && !is_forgotten[cell.member]; ++other) {
+      if (cell.blocks || is_forgotten[cell.member]) {
+        continue;
+      }
+      for (std::size_t other = 0; other < unlike_.size(); ++other) {  // of its kernel, itself too
         is_forgotten[other] = is_forgotten[other] || std::isfinite(unlike_[cell.member][other]);
       }
     }

@@ -108,25 +108,27 @@ class PortfolioSession {
     return {};
   }
 
+  /// Those of the store count first, with what they took of the budget: the last one by the same command.
   Result<void> load_portfolios() {
-    const auto shipped = key_.purpose == Purpose() ? shipped_portfolio(key_, request_.range) : nullptr;
-    if (shipped != nullptr && add(shipped->portfolio())) {
-      seconds_before_ = shipped->portfolio().seconds;
-      trials_before_ = shipped->portfolio().trials;
-    }
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
     for (const StoredPortfolio& one : stored) {
       const Result<Portfolio> earlier = parse_portfolio(one.text);
-      if (one.key.range == key_.range && earlier && add(*earlier)) {
-        about_.seconds = std::max(0.0, earlier->seconds - seconds_before_);
-        about_.trials = std::max<std::int64_t>(0, earlier->trials - trials_before_);
+      if (one.key.range == key_.range && earlier) {
+        about_.seconds = earlier->seconds;
+        about_.trials = earlier->trials;
+        is_of_store_ = add(*earlier) || is_of_store_;
+      }
+    }
+    if (request_.common.transfer && key_.purpose == Purpose()) {
+      if (const auto shipped = shipped_portfolio(key_, request_.range)) {
+        add(shipped->portfolio());
       }
     }
     return {};
   }
 
-  /// What is left of the measurements of an earlier portfolio, unless a kernel has changed since. It stands in for this session's own, to
-  /// begin with: a rule takes seconds to fit.
+  /// What is left of the measurements of an earlier portfolio, unless a kernel has changed since. The first one stands in for this
+  /// session's own, to begin with: a rule takes seconds to fit.
   bool add(const Portfolio& earlier) {
     const bool is_current = std::ranges::all_of(earlier.sources, [&](const auto& source) {
       const auto own = about_.sources.find(source.first);
@@ -139,15 +141,18 @@ class PortfolioSession {
       const Result<Problem> problem = shapes_.problem_at(shape);
       return problem ? std::optional(work_of(*request_.operation->definition, *problem)) : std::nullopt;
     });
-    portfolio_ = earlier;
-    learnt_ = portfolio_.points.size();
-    rule_.emplace(portfolio_);
+    if (portfolio_.points.empty()) {
+      portfolio_ = earlier;
+      learnt_ = portfolio_.points.size();
+      rule_.emplace(portfolio_);
+    }
     return true;
   }
 
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
     HONE_ASSIGN(const Problem own, problem_for(spec, problem));
+    is_of_store_ = true;
     table_.add(shape, work_of(*request_.operation->definition, problem), spec, own, request_.common.device.info, trials);
     return {};
   }
@@ -242,7 +247,7 @@ class PortfolioSession {
         ++taken;
       }
     };
-    const std::size_t most_new = table_.columns().empty() ? most : most / kNewShare;
+    const std::size_t most_new = !request_.common.transfer ? 0 : table_.columns().empty() ? most : most / kNewShare;
     for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
       add(kernel, configuration);
     }
@@ -449,7 +454,7 @@ class PortfolioSession {
     // An empty space says something about the shape; what else fails again and again is no matter of shapes.
     failures_in_a_row_ += code == ErrorCode::kEmptySpace ? 0 : 1;
     exhausted_ = failures_in_a_row_ >= kPatienceWithShapes;
-    return exhausted_ && portfolio_.members.empty() ? done : Result<void>();
+    return exhausted_ && !is_of_store_ ? done : Result<void>();
   }
 
   Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session) {
@@ -480,8 +485,10 @@ class PortfolioSession {
   // ---- the end ----
 
   Result<PortfolioReport> finish() {
-    learn();
-    if (portfolio_.members.empty()) {
+    if (is_of_store_) {
+      learn();
+    }
+    if (!is_of_store_ || portfolio_.members.empty()) {
       if (stopped()) {
         return cancelled_early();
       }
@@ -490,8 +497,8 @@ class PortfolioSession {
                                                                                 : ": " + report_.failures.front())};
     }
     table_.judge(portfolio_, request_.most_members);
-    portfolio_.seconds = seconds_before_ + elapsed();
-    portfolio_.trials = trials_before_ + about_.trials + trials_;
+    portfolio_.seconds = elapsed();
+    portfolio_.trials = about_.trials + trials_;
     std::map<std::string, std::string> sources;
     for (const PortfolioMember& member : portfolio_.members) {
       sources.emplace(member.kernel, about_.sources.at(member.kernel));
@@ -506,21 +513,31 @@ class PortfolioSession {
 
   [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured"}; }
 
-  /// The bytes of the members' code: each is compiled for some shape at which it was measured.
+  /// The bytes of the members' code: each is compiled for some shape at which it was measured here.
   Result<void> weigh() {
     for (std::size_t i = 0; i < portfolio_.members.size(); ++i) {
-      const PortfolioMember& member = portfolio_.members[i];
-      const auto measured = std::ranges::find_if(portfolio_.points, [&](const auto& point) { return point.find(i) != nullptr; });
-      if (measured == portfolio_.points.end()) {
-        continue;
-      }
-      const KernelSpec& spec = *kernel_named(member.kernel);
-      HONE_ASSIGN(const Problem problem, shapes_.problem_at(measured->shape));
-      HONE_ASSIGN(const Problem own, problem_for(spec, problem));
-      HONE_ASSIGN(const auto compiled, store_.find_compiled(compiled_key(spec, own, member.configuration, request_.common.device.info)));
-      report_.code_bytes += compiled ? static_cast<double>(compiled->artifact->bytes.size()) : 0.0;
+      HONE_ASSIGN(const double bytes, code_bytes_of(i));
+      report_.code_bytes += bytes;
     }
     return {};
+  }
+
+  /// 0 of one that was measured elsewhere alone.
+  Result<double> code_bytes_of(std::size_t member) {
+    const auto& [kernel, configuration] = portfolio_.members[member];
+    const KernelSpec& spec = *kernel_named(kernel);
+    for (const PortfolioPoint& point : portfolio_.points) {
+      const Result<Problem> problem = point.find(member) == nullptr ? Result<Problem>(Error{}) : shapes_.problem_at(point.shape);
+      const Result<Problem> own = problem ? problem_for(spec, *problem) : problem;
+      if (!own) {
+        continue;
+      }
+      HONE_ASSIGN(const auto compiled, store_.find_compiled(compiled_key(spec, *own, configuration, request_.common.device.info)));
+      if (compiled) {
+        return static_cast<double>(compiled->artifact->bytes.size());
+      }
+    }
+    return 0.0;
   }
 
   /// Where the rule would like to know more.
@@ -566,8 +583,7 @@ class PortfolioSession {
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0;                                   ///< of spent_here(): by sessions
   std::int64_t trials_ = 0;                                 ///< of this run
-  double seconds_before_ = 0.0;                             ///< that what came with Hone took: not of this budget,
-  std::int64_t trials_before_ = 0;                          ///< and its measurements
+  bool is_of_store_ = false;                                ///< something of the table: what came with Hone is not stored as it is
   std::size_t learnt_ = 0;                                  ///< points, when the rule was fitted last
   int failures_in_a_row_ = 0, empty_turns_ = 0;
   bool exhausted_ = false;

@@ -2,7 +2,6 @@
 #include "engine/store/portfolio_lookup.hpp"
 
 #include <doctest/doctest.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -12,12 +11,14 @@
 #include "engine/store/operation_lookup.hpp"
 #include "tests/portfolio_cells.hpp"
 #include "tests/runtime/engine_fixture.hpp"
+#include "tests/shipped_portfolio.hpp"
 
 namespace hone {
 namespace {
 
 using test::contains;
 using test::Folder;
+using test::Shipped;
 
 /// row_sum on the cpu device: one member is fast for few rows, the other for many.
 class PortfolioFixture {
@@ -85,26 +86,6 @@ class PortfolioFixture {
                  .rule = {}};
   std::string few, many;
   std::unique_ptr<Store> store;
-};
-
-/// A portfolio as the build embeds it.
-struct Shipped {
-  std::string source;
-  std::vector<unsigned char> compressed;
-  explicit Shipped(const Portfolio& portfolio) : source(text(portfolio)) {
-    constexpr int kGzip = 15 + 16;
-    z_stream stream{};
-    REQUIRE(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-    compressed.resize(deflateBound(&stream, source.size()));
-    stream.next_in = reinterpret_cast<Bytef*>(source.data());
-    stream.avail_in = static_cast<uInt>(source.size());
-    stream.next_out = compressed.data();
-    stream.avail_out = static_cast<uInt>(compressed.size());
-    REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-    compressed.resize(stream.total_out);
-    deflateEnd(&stream);
-  }
-  [[nodiscard]] std::span<const unsigned char> span() const { return compressed; }
 };
 
 }  // namespace
@@ -382,19 +363,6 @@ TEST_CASE("what was measured on other products of the architecture counts where 
   CHECK(fixture.chosen(3000).prediction->product == own.product);
   REQUIRE(shipped_portfolios(fixture.device).size() == 1);
   CHECK(shipped_portfolios(fixture.device).front()->portfolio().members.size() == 2);
-
-  // And with a portfolio of the user's.
-  const ReplacedShippedPortfolios others(std::array{relative.span()});
-  const std::int64_t generation = fixture.store->put_portfolio(fixture.key(), text(own)).value();
-  CHECK(fixture.config(fixture.chosen(3000)) == fixture.many);
-  CHECK(fixture.chosen(3000).prediction->generation == generation);
-  CHECK_FALSE(fixture.chosen(3000).prediction->shipped);
-  CHECK(fixture.config(fixture.chosen(3)) == fixture.few);
-  own.range = parse_range(fixture.spec, "rows=1..8192,cols=64").value();  // of another range they are others' business
-  PortfolioKey wider = fixture.key();
-  wider.range = text(own.range);
-  REQUIRE(fixture.store->put_portfolio(wider, text(own)).ok());
-  CHECK(fixture.config(fixture.chosen(3000)) == fixture.few);
 }
 
 TEST_CASE("a search begins with the members of portfolios that came with Hone, of whichever product, the most alike product's first") {

@@ -114,8 +114,9 @@ class HONE_API Engine {
   /// The same for a kernel with only one dtype.
   Result<Kernel> kernel(std::string_view kernel, const Shape& shape);
   /// Fixes everything except the extents named in `extents`, which lookups pass in this order. The others are those of `fixed`, or the
-  /// kernel's defaults. Kernels that are added later do not change what `kernel` means here. Reads what a first lookup needs, portfolios
-  /// too: some milliseconds. Errors: an unknown kernel, dtype or shape name; more than 16 extents.
+  /// kernel's defaults. Kernels that are added later do not change what `kernel` means here. Reads the portfolios that
+  /// came with Hone, some milliseconds, so that the first lookup need not. Errors: an unknown kernel, dtype or shape name; more than 16
+  /// extents.
   Result<BoundKernel> bind(std::string_view kernel, const DTypes& dtypes, std::vector<std::string> extents, const Shape& fixed = {});
   /// Allocates spare workspaces for `count` captured launches (EngineOptions::graph_workspaces) of any kernel looked up so far. Not under
   /// capture.

@@ -1,0 +1,100 @@
+// What a range goes on from, on the cpu device.
+#include "engine/tune/portfolio_session.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/reader/kernel_file.hpp"
+#include "engine/store/portfolio_lookup.hpp"
+#include "tests/shipped_portfolio.hpp"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTwice = R"cuda(#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(32, 64, 128) int block = 64; TUNE(1, 2, 4) int items = 1; };
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block * c.items)}, .block = {c.block}}; }
+template <class T> constexpr Cost cost(Problem p) { return {.flops = 1.0 * p.n, .bytes = 2.0 * p.n * sizeof(T)}; }
+template <class T> REFERENCE(p.n) void twice_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
+template <class T, Config c> KERNEL void twice(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  for (int k = 0; k < c.items; ++k) {
+    const long i = ((long)blockIdx.x * c.items + k) * c.block + threadIdx.x;
+    if (i < p.n) y[i] = T(2.0f * (float)x[i]);
+  }
+}
+)cuda";
+
+class RangeFixture {
+ public:
+  RangeFixture() : folder_(fs::temp_directory_path() / ("hone_range_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "twice.cu") << kTwice;
+    spec_ = read_kernel_file(folder_ / "twice.cu").value();
+    operation_ = {spec_.name, {&spec_}, &spec_};
+    request.operation = &operation_;
+    request.range = parse_range(spec_, "n=1..4096").value();
+    request.dtypes = DType::kF32;
+    request.common.device = builtin_registry().device("cpu").value();
+  }
+  ~RangeFixture() { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::unique_ptr<Store> store(const std::string& name) const {
+    return open_store(folder_ / name, StoreMode::kReadWrite).value();
+  }
+  Result<PortfolioReport> run(Store& store, std::int64_t trials) {
+    request.budget = {.seconds = std::nullopt, .trials = trials};
+    return tune(request, store, builtin_registry());
+  }
+  [[nodiscard]] std::size_t portfolios_in(Store& store) const { return store.portfolios().value().size(); }
+
+  PortfolioRequest request;
+
+ private:
+  fs::path folder_;
+  KernelSpec spec_;
+  Operation operation_;
+};
+
+}  // namespace
+
+TEST_CASE("a range goes on from what came with Hone for the product, and spends its own budget") {
+  RangeFixture fixture;
+  const auto first = fixture.store("first.db"), second = fixture.store("second.db"), third = fixture.store("third.db");
+  const Portfolio made = fixture.run(*first, 24).value().portfolio;
+  REQUIRE(made.points.size() > 2);
+  const test::Shipped shipped(made);
+  const ReplacedShippedPortfolios replaced(std::array{shipped.span()});
+
+  const PortfolioReport report = fixture.run(*second, 12).value();
+  CHECK(report.measured > 0);
+  CHECK(report.portfolio.points.size() == made.points.size() + report.measured);
+  CHECK(report.portfolio.trials >= 12);
+  CHECK(report.portfolio.trials < 24);
+  CHECK(fixture.run(*second, 12).value().measured == 0);  // the budget is spent
+  CHECK(fixture.run(*second, 20).value().measured > 0);
+
+  fixture.request.common.transfer = false;
+  const PortfolioReport alone = fixture.run(*third, 12).value();
+  CHECK(alone.portfolio.points.size() == alone.measured);
+}
+
+TEST_CASE("what came with Hone is not stored where nothing was measured") {
+  RangeFixture fixture;
+  const auto first = fixture.store("first.db"), second = fixture.store("second.db");
+  const test::Shipped shipped(fixture.run(*first, 12).value().portfolio);
+  const ReplacedShippedPortfolios replaced(std::array{shipped.span()});
+  std::stop_source stop;
+  stop.request_stop();
+  fixture.request.common.stop = stop.get_token();
+  CHECK(fixture.run(*second, 12).error().code == ErrorCode::kCancelled);
+  CHECK(fixture.portfolios_in(*second) == 0);
+}
+
+}  // namespace hone
