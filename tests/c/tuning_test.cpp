@@ -102,7 +102,7 @@ TEST_CASE("c: an operation is tuned over its kernels") {
   const std::vector<hone_extent> shape{{"m", 1}, {"n", 16}, {"k", 16}};
   CTuning tuning;
   Failure failure;
-  REQUIRE_MESSAGE(tune(engine.get(), "matmul", shape, trials(4), tuning, failure) == HONE_SUCCESS, failure.message());
+  REQUIRE_MESSAGE(tune(engine.get(), "matmul", shape, trials(8), tuning, failure) == HONE_SUCCESS, failure.message());
   const hone_tuning_info info = told(tuning.get());
   CHECK(info.found == 1);
   CHECK((std::string(info.kernel) == "gemm" || std::string(info.kernel) == "gemv"));
