@@ -299,8 +299,8 @@ def main():
                 continue
             try:
                 row = document["rows"][problem.name] = measure(problem, hone, arguments, stopwatch, folder)
-                print(f"[{deadline.left():4.0f} s] {problem.name}: {row['to_tuned']:.3f} of tuned, {row['to_existing'] or 0.0:.3f} of existing",
-                      file=sys.stderr, flush=True)
+                existing = f"{row['to_existing']:.3f} of existing" if row["to_existing"] else "nothing existing was timed"
+                print(f"[{deadline.left():4.0f} s] {problem.name}: {row['to_tuned']:.3f} of tuned, {existing}", file=sys.stderr, flush=True)
             except TimeoutError:
                 break
             except Exception as error:  # a shape that fails is a note, and not the end
