@@ -18,6 +18,7 @@
 #include "engine/tune/portfolio_shapes.hpp"
 #include "engine/tune/portfolio_table.hpp"
 #include "engine/tune/survey.hpp"
+#include "engine/tune/warm.hpp"
 
 namespace hone {
 namespace {
@@ -108,7 +109,7 @@ class PortfolioSession {
     return {};
   }
 
-  /// Those of the store count first, with what they took of the budget: the last one by the same command.
+  /// The store's own comes before what came with Hone, and what it took is of the budget.
   Result<void> load_portfolios() {
     HONE_ASSIGN(const std::vector<StoredPortfolio> stored, store_.find_portfolios(key_));
     for (const StoredPortfolio& one : stored) {
@@ -116,12 +117,12 @@ class PortfolioSession {
       if (one.key.range == key_.range && earlier) {
         about_.seconds = earlier->seconds;
         about_.trials = earlier->trials;
-        is_of_store_ = add(*earlier) || is_of_store_;
+        has_own_ = go_on_from(*earlier) || has_own_;
       }
     }
     if (request_.common.transfer && key_.purpose == Purpose()) {
       if (const auto shipped = shipped_portfolio(key_, request_.range)) {
-        add(shipped->portfolio());
+        go_on_from(shipped->portfolio());
       }
     }
     return {};
@@ -129,7 +130,7 @@ class PortfolioSession {
 
   /// What is left of the measurements of an earlier portfolio, unless a kernel has changed since. The first one stands in for this
   /// session's own, to begin with: a rule takes seconds to fit.
-  bool add(const Portfolio& earlier) {
+  bool go_on_from(const Portfolio& earlier) {
     const bool is_current = std::ranges::all_of(earlier.sources, [&](const auto& source) {
       const auto own = about_.sources.find(source.first);
       return own != about_.sources.end() && own->second == source.second;
@@ -152,7 +153,7 @@ class PortfolioSession {
   Result<void> note(const Shape& shape, const KernelSpec& spec, const std::vector<Trial>& trials) {
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
     HONE_ASSIGN(const Problem own, problem_for(spec, problem));
-    is_of_store_ = true;
+    has_own_ = true;
     table_.add(shape, work_of(*request_.operation->definition, problem), spec, own, request_.common.device.info, trials);
     return {};
   }
@@ -454,7 +455,7 @@ class PortfolioSession {
     // An empty space says something about the shape; what else fails again and again is no matter of shapes.
     failures_in_a_row_ += code == ErrorCode::kEmptySpace ? 0 : 1;
     exhausted_ = failures_in_a_row_ >= kPatienceWithShapes;
-    return exhausted_ && !is_of_store_ ? done : Result<void>();
+    return exhausted_ && !has_own_ ? done : Result<void>();
   }
 
   Result<void> add(const Shape& shape, const KernelSpec& spec, std::int64_t session) {
@@ -485,10 +486,10 @@ class PortfolioSession {
   // ---- the end ----
 
   Result<PortfolioReport> finish() {
-    if (is_of_store_) {
+    if (has_own_) {
       learn();
     }
-    if (!is_of_store_ || portfolio_.members.empty()) {
+    if (!has_own_ || portfolio_.members.empty()) {
       if (stopped()) {
         return cancelled_early();
       }
@@ -505,40 +506,13 @@ class PortfolioSession {
     }
     portfolio_.sources = std::move(sources);
     HONE_ASSIGN(report_.generation, store_.put_portfolio(key_, text(portfolio_)));
-    HONE_TRY(weigh());
+    HONE_ASSIGN(report_.code_bytes, code_bytes(portfolio_, *request_.operation, request_.common.device.info, store_));
     ask();
     report_.portfolio = std::move(portfolio_);
     return std::move(report_);
   }
 
   [[nodiscard]] static Error cancelled_early() { return {ErrorCode::kCancelled, "asked to stop before anything was measured"}; }
-
-  /// The bytes of the members' code: each is compiled for some shape at which it was measured here.
-  Result<void> weigh() {
-    for (std::size_t i = 0; i < portfolio_.members.size(); ++i) {
-      HONE_ASSIGN(const double bytes, code_bytes_of(i));
-      report_.code_bytes += bytes;
-    }
-    return {};
-  }
-
-  /// 0 of one that was measured elsewhere alone.
-  Result<double> code_bytes_of(std::size_t member) {
-    const auto& [kernel, configuration] = portfolio_.members[member];
-    const KernelSpec& spec = *kernel_named(kernel);
-    for (const PortfolioPoint& point : portfolio_.points) {
-      const Result<Problem> problem = point.find(member) == nullptr ? Result<Problem>(Error{}) : shapes_.problem_at(point.shape);
-      const Result<Problem> own = problem ? problem_for(spec, *problem) : problem;
-      if (!own) {
-        continue;
-      }
-      HONE_ASSIGN(const auto compiled, store_.find_compiled(compiled_key(spec, *own, configuration, request_.common.device.info)));
-      if (compiled) {
-        return static_cast<double>(compiled->artifact->bytes.size());
-      }
-    }
-    return 0.0;
-  }
 
   /// Where the rule would like to know more.
   void ask() {
@@ -583,8 +557,8 @@ class PortfolioSession {
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0;                                   ///< of spent_here(): by sessions
   std::int64_t trials_ = 0;                                 ///< of this run
-  bool is_of_store_ = false;                                ///< something of the table: what came with Hone is not stored as it is
-  std::size_t learnt_ = 0;                                  ///< points, when the rule was fitted last
+  bool has_own_ = false;    ///< something of the table is not what came with Hone: that is not stored as it is
+  std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
   int failures_in_a_row_ = 0, empty_turns_ = 0;
   bool exhausted_ = false;
   PortfolioClock::time_point start_ = PortfolioClock::now();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/store/lookup.hpp"
 #include "engine/tune/compile_missing.hpp"
@@ -16,7 +18,38 @@ Result<Problem> any_problem(const Portfolio& portfolio, const KernelSpec& defini
   return make_problem(definition, dtypes, shape);
 }
 
+/// 0 where the store has none.
+Result<double> code_bytes_of(const Portfolio& portfolio, std::size_t member, const KernelSpec& definition, const KernelSpec& spec,
+                             const DeviceInfo& device, Store& store) {
+  HONE_ASSIGN(const DTypes dtypes, choose_dtypes(definition, portfolio.dtypes));
+  for (const PortfolioPoint& point : portfolio.points) {
+    if (point.find(member) == nullptr) {
+      continue;
+    }
+    HONE_ASSIGN(const Problem problem, make_problem(definition, dtypes, point.shape));
+    HONE_ASSIGN(const Problem own, problem_for(spec, problem));
+    HONE_ASSIGN(const auto compiled, store.find_compiled(compiled_key(spec, own, portfolio.members[member].configuration, device)));
+    if (compiled) {
+      return static_cast<double>(compiled->artifact->bytes.size());
+    }
+  }
+  return 0.0;
+}
+
 }  // namespace
+
+Result<double> code_bytes(const Portfolio& portfolio, const Operation& operation, const DeviceInfo& device, Store& store) {
+  double all = 0.0;
+  for (std::size_t i = 0; i < portfolio.members.size(); ++i) {
+    const auto spec = std::ranges::find(operation.implementations, portfolio.members[i].kernel,
+                                        [](const KernelSpec* one) -> const std::string& { return one->name; });
+    if (spec != operation.implementations.end()) {
+      HONE_ASSIGN(const double bytes, code_bytes_of(portfolio, i, *operation.definition, **spec, device, store));
+      all += bytes;
+    }
+  }
+  return all;
+}
 
 Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Registry::Found& device, Store& store, int workers) {
   WarmReport report;

@@ -1,5 +1,5 @@
 #pragma once
-// Compiles the members of a portfolio ahead of time, so that no application waits for a compiler.
+// The code of a portfolio's members: compiled ahead of time, so that no application waits for a compiler.
 
 #include <functional>
 #include <string>
@@ -20,5 +20,8 @@ struct WarmReport {
 /// Puts the code of every member into the store, where it is missing: in worker processes, `workers` of them (0: one for each core).
 /// Errors: the store or the workers fail.
 Result<WarmReport> warm(const Portfolio& portfolio, const Operation& operation, const Registry::Found& device, Store& store, int workers);
+
+/// Of the members' code, as far as the store has it: each is compiled for some shape at which it was measured. Errors: the store fails.
+Result<double> code_bytes(const Portfolio& portfolio, const Operation& operation, const DeviceInfo& device, Store& store);
 
 }  // namespace hone
