@@ -277,10 +277,20 @@ bool is_alike(const LoadedPortfolio& a, const LoadedPortfolio& b) {
          a.portfolio().range == b.portfolio().range;
 }
 
-/// To those that it is alike.
-void add_to(std::vector<std::vector<Loaded>>& groups, const Loaded& one) {
-  const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& all) { return is_alike(*all.front(), *one); });
-  (group == groups.end() ? groups.emplace_back() : *group).push_back(one);
+/// What came with Hone for the device and may hold the shape (an empty one: any), together what is alike: of this product first, then of
+/// others. Reads no other text: that takes longer than all else of a lookup.
+std::vector<std::vector<Loaded>> shipped_groups(std::string_view operation, std::string_view dtypes, const DeviceInfo& device,
+                                                const Shape& shape) {
+  std::vector<std::vector<Loaded>> groups;
+  for (ShippedText* const text : shipped_for(operation, dtypes, device)) {
+    if (!text->may_hold(shape) || !text->loaded()) {
+      continue;
+    }
+    const Loaded& one = *text->loaded();
+    const auto group = std::ranges::find_if(groups, [&](const std::vector<Loaded>& all) { return is_alike(*all.front(), *one); });
+    (group == groups.end() ? groups.emplace_back() : *group).push_back(one);
+  }
+  return groups;
 }
 
 /// Several as one, made once in a process.
@@ -407,14 +417,7 @@ ReplacedShippedPortfolios::ReplacedShippedPortfolios(std::span<const std::span<c
 ReplacedShippedPortfolios::~ReplacedShippedPortfolios() { shipped_texts() = std::move(before_->texts); }
 
 std::vector<std::shared_ptr<const LoadedPortfolio>> shipped_portfolios(const DeviceInfo& device) {
-  std::vector<std::vector<Loaded>> groups;
-  for (ShippedText* const text : shipped_for("", "", device)) {
-    const Result<Loaded>& loaded = text->loaded();
-    if (!loaded) {
-      continue;
-    }
-    add_to(groups, *loaded);
-  }
+  const std::vector<std::vector<Loaded>> groups = shipped_groups("", "", device, Shape());
   std::vector<Loaded> all;
   std::ranges::transform(groups, std::back_inserter(all), [](const std::vector<Loaded>& group) { return together(group); });
   return all;
@@ -449,15 +452,9 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
   }
   if (lookup.purpose == Purpose()) {
     // Of this product, then of others.
-    std::vector<std::vector<Loaded>> able;
-    for (ShippedText* const text : shipped_for(operation, key.dtypes, device)) {
-      // To read one takes longer than all else of a lookup.
-      if (text->may_hold(question.shape()) && text->loaded() && may_serve(*text->loaded(), question, why)) {
-        add_to(able, *text->loaded());
-      }
-    }
-    for (const std::vector<Loaded>& group : able) {
-      std::optional<PortfolioPick> picked = pick(*together(group), question);
+    for (std::vector<Loaded>& group : shipped_groups(operation, key.dtypes, device, question.shape())) {
+      std::erase_if(group, [&](const Loaded& one) { return !may_serve(one, question, why); });
+      std::optional<PortfolioPick> picked = group.empty() ? std::nullopt : pick(*together(group), question);
       if (picked) {
         picked->prediction.shipped = true;
         if (group.front()->portfolio().product != key.device) {
@@ -471,13 +468,7 @@ Result<std::optional<PortfolioPick>> pick_from_portfolios(const std::string& ope
 }
 
 void read_shipped_portfolios(const KernelSpec& spec, const Problem& like, const DeviceInfo& device) {
-  std::vector<std::vector<Loaded>> groups;
-  for (ShippedText* const text : shipped_for(operation_of(spec), name(like.dtype), device)) {
-    if (text->may_hold(like.shape) && text->loaded()) {
-      add_to(groups, *text->loaded());
-    }
-  }
-  for (const std::vector<Loaded>& group : groups) {
+  for (const std::vector<Loaded>& group : shipped_groups(operation_of(spec), name(like.dtype), device, like.shape)) {
     (void)together(group)->rule();
   }
 }

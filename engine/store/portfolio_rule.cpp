@@ -24,7 +24,7 @@ constexpr double kLeastDeviation = 0.01;  // no rule is surer than measurements 
 constexpr double kPriorDeviation = 0.15;  // of a process that nothing is known of,
 constexpr double kPriorWeight = 4.0;      // as if so many predictions had been that far off
 constexpr std::size_t kNearPoints = 128;  // of which measurements are looked at, the nearest first,
-constexpr std::size_t kMeasured = 320;    // as many as predictions are made from: more gain little (docs/results/rule-2026-11-26.md),
+constexpr std::size_t kMeasured = 320;  // as many as predictions are made from: more gain little (docs/results/untuned-h100-2026-11-27.md),
 constexpr std::size_t kFewMembers = 160;  // but with more members than this a shape has more,
 constexpr std::size_t kMoreMeasured = 512;
 constexpr std::size_t kFitted = 128;     // and to tell settings apart takes fewer
@@ -319,7 +319,7 @@ class PortfolioRule::Neighbourhood {
     std::vector<Placed> all;
     std::size_t others = 0;
     for (std::size_t i = 0; i < near.size(); ++i) {
-      const bool is_other = rule.points_[near[i].point].back() != 0.0;
+      const bool is_other = rule.is_of_other_product(near[i].point);
       for (const Cell& cell : rule.cells_[near[i].point]) {
         if (all.size() == most) {
           return all;

@@ -62,6 +62,7 @@ class PortfolioRule {
   struct Expected {
     double mean = 0.0, deviation = 1.0;  ///< of a process of deviation 1
   };
+  [[nodiscard]] bool is_of_other_product(std::size_t point) const { return points_[point].back() != 0.0; }
   void align_products(const Portfolio& portfolio);
   void forget_blocks_known_in_part();
   [[nodiscard]] Row coordinates(const Shape& shape) const;
