@@ -51,7 +51,7 @@ std::vector<std::optional<std::size_t>> folds_of(const hone::Portfolio& portfoli
 nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
   const std::vector<std::optional<std::size_t>> folds = folds_of(portfolio);
   double sum = 0.0, seconds = 0.0;
-  std::size_t choices = 0, slow = 0, ranked = 0;
+  std::size_t choices = 0, slow = 0;
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     hone::Portfolio known = portfolio;
     known.points.clear();
@@ -71,7 +71,6 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
       const auto start = std::chrono::steady_clock::now();
       const std::vector<hone::Opinion> order = rule.rank(point.shape, blocks);
       seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      ++ranked;
       const auto choice = std::ranges::find_if(order, [&](const hone::Opinion& one) { return point.find(one.member) != nullptr; });
       const double best = std::ranges::min_element(point.cells, {}, &hone::PortfolioCell::slowdown)->slowdown;
       const double loss = std::log(point.find(choice->member)->slowdown / best);
@@ -89,7 +88,7 @@ nlohmann::ordered_json judged(const hone::Portfolio& portfolio, double share) {
           {"choices", choices},
           {"loss", each(sum, choices)},
           {"slow", each(static_cast<double>(slow), choices)},
-          {"rank_us", 1e6 * each(seconds, ranked)}};
+          {"rank_us", 1e6 * each(seconds, choices)}};
 }
 
 /// As a lookup on its product asks it.
@@ -106,9 +105,7 @@ hone::Portfolio together(const hone::Portfolio& portfolio) {
   return portfolio;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   cxxopts::Options options("rule");
   options.add_options()("share", "", cxxopts::value<double>()->default_value("1"))("together", "")(
       "texts", "", cxxopts::value<std::vector<std::string>>());
@@ -117,6 +114,11 @@ int main(int argc, char** argv) {
   const auto share = parsed["share"].as<double>();
   if (!(share > 0.0 && share <= 1.0)) {
     std::fprintf(stderr, "--share is above 0 and at most 1\n");
+    return 2;
+  }
+  const bool is_together = parsed.count("together") > 0;
+  if (is_together && parsed.count("texts") > 0) {
+    std::fprintf(stderr, "--together judges what came with Hone; a text is judged alone\n");
     return 2;
   }
   std::vector<std::string> texts;
@@ -140,11 +142,22 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s\n", portfolio.error().message.c_str());
       return 1;
     }
-    all.push_back(judged(parsed.count("together") > 0 ? together(*portfolio) : *portfolio, share));
+    all.push_back(judged(is_together ? together(*portfolio) : *portfolio, share));
     sum += all.back()["loss"].get<double>();
   }
   const nlohmann::ordered_json out{
       {"share", share}, {"loss", texts.empty() ? 0.0 : sum / static_cast<double>(texts.size())}, {"portfolios", all}};
   std::printf("%s\n", out.dump(1).c_str());
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const cxxopts::exceptions::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
 }
