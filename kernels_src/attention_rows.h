@@ -46,14 +46,11 @@ struct TwoRows {
   /// eight powers, `by_fma` are computed by multiply-adds. Weights, and so totals, are 2^raise times as large.
   template <int lazy, int by_fma, int raise = 0, int n>
   HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
-    float offset[2];
+    float offset[2], tops[2];
+    largest(tops, scores);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float top = most[r];
-#pragma unroll
-      for (int i = 0; i < n / 4; ++i) top = fmaxf(top, fmaxf(scores[4 * i + 2 * r], scores[4 * i + 2 * r + 1]));
-      top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
-      top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
+      float top = tops[r];
       if (lazy > 0 && (top - most[r]) * scale <= (float)lazy) top = most[r];
       offset[r] = top == -INFINITY ? 0.0f : top * scale;  // no key seen yet: the differences would not be numbers
       factor[r] = power_of_two(most[r] * scale - offset[r]);
@@ -68,6 +65,38 @@ struct TwoRows {
       scores[i] = i / 4 * 2 % 8 + i % 2 < by_fma ? power_by_fma(x) : power_of_two(x);
       total[r] += scores[i];
     }
+  }
+
+  /// The largest score of each row, those of earlier blocks among them. Hopper has an instruction for the largest of three integers and
+  /// none for three floats: bits of floats are in the same order, but for those of two negative ones (-0 is one). Where the largest before
+  /// is not negative, that does not matter.
+  template <int n>
+  HONE_DEVICE void largest(float (&top)[2], const float (&scores)[n]) const {
+    top[0] = most[0], top[1] = most[1];
+    if (__any_sync(0xffffffffu, (__float_as_int(most[0]) | __float_as_int(most[1])) < 0)) {
+#pragma unroll
+      for (int i = 0; i < n / 2; ++i) top[i % 2] = fmaxf(top[i % 2], fmaxf(scores[2 * i], scores[2 * i + 1]));
+    } else {
+#pragma unroll
+      for (int i = 0; i < n / 2; ++i) top[i % 2] = largest_of(top[i % 2], scores[2 * i], scores[2 * i + 1]);
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      top[r] = fmaxf(top[r], __shfl_xor_sync(0xffffffffu, top[r], 1));
+      top[r] = fmaxf(top[r], __shfl_xor_sync(0xffffffffu, top[r], 2));
+    }
+  }
+  /// The largest of three numbers, of which `top` is not negative. As one piece of assembly: where the compiler saw that scores are taken
+  /// for integers, ptxas serialized all products.
+  static HONE_DEVICE float largest_of(float top, float a, float b) {
+#if defined(__CUDACC__)
+    asm("{ .reg .b32 x, y, z; mov.b32 x, %0; mov.b32 y, %1; mov.b32 z, %2; max.s32 y, y, z; max.s32 x, x, y; mov.b32 %0, x; }"
+        : "+f"(top)
+        : "f"(a), "f"(b));
+    return top;
+#else
+    return fmaxf(top, fmaxf(a, b));
+#endif
   }
 
   template <int lazy, int n>

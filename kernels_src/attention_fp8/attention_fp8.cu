@@ -27,7 +27,7 @@ struct Config {
   TUNE(false, true) bool pingpong = false;        // consumers take turns: one multiplies while others weigh
   TUNE(0, 1, 2) int schedule = 2;                 // as attention_wgmma
   TUNE(1, 2, 4, 8, 16, 32) int raster = 16;       // heads that run side by side, so that their keys and values stay in L2
-  TUNE(0, 1, 2, 3, 4) int by_fma = 1;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
+  TUNE(0, 1, 2, 3, 4) int by_fma = 0;  // of eight exponentials, those that multiply-adds compute instead of the special-function unit
   static constexpr int cluster = 1;
 };
 #include "../attention_problem.h"
@@ -72,13 +72,16 @@ constexpr bool valid(Problem p, Config c, Device d) {
   return c.schedule == 0 || tiles_of(p, c) > d.multiprocessors;      // duplicate: each block has one tile
 }
 
+// Learned on an H100 in November 2026, at heads of 128.
 template <class T>
 constexpr bool likely(Problem p, Config c, Device d) {
-  if (held_registers(p, c) + 40 > registers_of(c)) return false;                  // spills: addresses and the state of rows need some, too
+  if (held_registers(p, c) + 36 > registers_of(c)) return false;                  // spills: addresses and the state of rows need some, too
   if (c.consumers == 1 && queries_of_sequence(p) > 64) return false;              // nothing shares what is loaded
   if (rows_of(c) > 64 && rows_of(c) >= 2 * queries_of_sequence(p)) return false;  // more than half of every tile is outside
   if (c.bn > 64 && c.bn >= 2 * keys_of_sequence(p)) return false;                 // more than half of the block is outside
-  return c.raster == 1 || c.raster < 2 * lines_of(p) * query_heads(p);            // the same order as with a smaller one
+  if (c.pingpong && p.head == 128) return false;                        // 3 to 9 % behind: three consumers come apart by themselves
+  if (c.by_fma > 0 && p.head == 128) return false;                      // 5 to 8 % behind: what limits is how many instructions are issued
+  return c.raster == 1 || c.raster < 2 * lines_of(p) * query_heads(p);  // the same order as with a smaller one
 }
 
 constexpr Launch launch(Problem p, Config c, Device d) {

@@ -4,53 +4,65 @@
 #include "../gemm_mma/instructions.h"
 
 #if defined(HONE_HOPPER)
-/// A unit of the transposition, which a warp does at once: 32 keys of 16 elements. Matrices of 8 keys and 16 elements come transposed in
-/// units of two elements; a permutation of bytes parts these into even and odd elements, and joins two keys each of two matrices. Of 16
-/// keys the order in a line is 0, 1, 8, 9, 2, 3, 10, 11 and so on; lines are of elements 0, 2, 4, ... 14, then 1, 3, ... 15.
+/// Units of the transposition, each of which a warp does at once: 32 keys of 16 elements. Matrices of 8 keys and 16 elements come
+/// transposed in units of two elements; a permutation of bytes parts these into even and odd elements, and joins two keys each of two
+/// matrices. Of 16 keys the order in a line is 0, 1, 8, 9, 2, 3, 10, 11 and so on; lines are of elements 0, 2, 4, ... 14, then 1, 3,
+/// ... 15.
 template <Config c>
-struct Unit {
+struct Units {
   static constexpr unsigned kElements = (unsigned)Problem::head / 16, kCount = c.bn / 32 * kElements, kWords = kLine / 16;
-  unsigned keys, elements;
-  HONE_DEVICE explicit Unit(unsigned number) : keys(number / kElements), elements(number % kElements) {}
+  hopper::u32 from, to;  // of the lane, in unit 0
 
-  HONE_DEVICE void read(hopper::u32 (&pair)[4], hopper::u32 from) const {
-    const unsigned lane = threadIdx.x % 32, key = keys * 32 + lane, word = elements % kWords;
-    const unsigned place = kLine == 128 ? word ^ lane % 8 : word ^ lane / 2 % 4;  // swizzled as the copy left it
-    ldmatrix_trans(pair, from + (elements / kWords * c.bn + key) * kLine + place * 16);
+  HONE_DEVICE Units(hopper::u32 values, hopper::u32 turned) {
+    const unsigned lane = threadIdx.x % 32;
+    from = values + lane * kLine + (kLine == 128 ? lane % 8 : lane / 2 % 4) * 16;  // swizzled as the copy left it
+    to = turned + lane % 16 * 128 + (lane / 16 ^ lane % 8) * 16;
   }
-  HONE_DEVICE void write(const hopper::u32 (&pair)[4], hopper::u32 to) const {
-    const unsigned lane = threadIdx.x % 32, line = elements * 16 + lane % 16, run = keys * 2 + lane / 16;  // of 16 keys
-    hopper::stmatrix(to + (run / 8 * (unsigned)Problem::head + line) * 128 + (run % 8 ^ lane % 8) * 16,
+  HONE_DEVICE void read(hopper::u32 (&pair)[4], unsigned number) const {
+    const unsigned keys = number / kElements, elements = number % kElements;
+    ldmatrix_trans(pair, (from ^ elements % kWords * 16) + (elements / kWords * c.bn + keys * 32) * kLine);
+  }
+  HONE_DEVICE void write(const hopper::u32 (&pair)[4], unsigned number) const {
+    const unsigned keys = number / kElements, elements = number % kElements;
+    hopper::stmatrix((to ^ keys % 4 * 32) + (keys / 4 * (unsigned)Problem::head + elements * 16) * 128,
                      __byte_perm(pair[0], pair[1], 0x6420), __byte_perm(pair[0], pair[1], 0x7531), __byte_perm(pair[2], pair[3], 0x6420),
                      __byte_perm(pair[2], pair[3], 0x7531));
+  }
+
+  /// The share of one of the warps. It is known to the compiler, so that addresses are sums of the lane's and a constant: computed in the
+  /// loop they took longer than the products of the block.
+  template <unsigned warp>
+  HONE_DEVICE void turn() const {
+    constexpr unsigned kAtOnce = 2;  // units whose reads share a latency: as many as registers are there for
+#pragma unroll
+    for (unsigned first = warp; first < kCount; first += kAtOnce * kTurners) {
+      hopper::u32 pair[kAtOnce][4];
+#pragma unroll
+      for (unsigned i = 0; i < kAtOnce; ++i) {
+        if (first + i * kTurners < kCount) read(pair[i], first + i * kTurners);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtOnce; ++i) {
+        if (first + i * kTurners < kCount) write(pair[i], first + i * kTurners);
+      }
+    }
   }
 };
 
 /// What the warps behind the first one do: they transpose block after block, as long as the producer loads some.
 template <Config c>
 HONE_DEVICE void turn_blocks(const SharedLayout<c>& layout) {
-  constexpr unsigned kAtOnce = c.consumers == 3 ? 2 : 4;  // units whose reads share a latency: as many as registers are there for
-  constexpr unsigned kCount = Unit<c>::kCount;
+  static_assert(kTurners == 3);
   const unsigned warp = __shfl_sync(0xffffffffu, threadIdx.x / 32 - 1, 0);
   PipelineState<c.stages> state;
   for (int block = 0;; ++block) {
     hopper::mbarrier_wait(layout.v_full(state.stage), state.parity);
     if (block == take(layout.blocks())) return;
     hopper::mbarrier_wait(layout.turned_empty(state.stage), state.parity ^ 1);
-#pragma unroll 1
-    for (unsigned first = warp; first < kCount; first += kAtOnce * kTurners) {
-      hopper::u32 pair[kAtOnce][4];
-#pragma unroll
-      for (unsigned i = 0; i < kAtOnce; ++i) {
-        const unsigned unit = first + i * kTurners;
-        if (unit < kCount) Unit<c>(unit).read(pair[i], layout.v(state.stage));
-      }
-#pragma unroll
-      for (unsigned i = 0; i < kAtOnce; ++i) {
-        const unsigned unit = first + i * kTurners;
-        if (unit < kCount) Unit<c>(unit).write(pair[i], layout.turned(state.stage));
-      }
-    }
+    const Units<c> units(layout.v(state.stage), layout.turned(state.stage));
+    if (warp == 0) units.template turn<0>();
+    if (warp == 1) units.template turn<1>();
+    if (warp == 2) units.template turn<2>();
     hopper::fence_proxy_async();
     __syncwarp();
     if (threadIdx.x % 32 == 0) {

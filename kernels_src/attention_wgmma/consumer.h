@@ -91,6 +91,15 @@ struct Consumer {
       if (thread < c.cluster) hopper::mbarrier_arrive_remote(barrier, thread);
     }
   }
+  /// Releases a block of values. What a copy overwrites takes longer to come than warps are apart at the end of a product; what
+  /// transposes the next block writes at once: each warp says that it has read the last one.
+  HONE_DEVICE void release_values(int stage) const {
+    if constexpr (kTurned) {
+      if (thread % 32 == 0) hopper::mbarrier_arrive(layout.turned_empty(stage));
+    } else {
+      release(layout.v_empty(stage));
+    }
+  }
   HONE_DEVICE void take_turn() const {
     if constexpr (c.pingpong) hopper::named_barrier_sync(1 + group, 256);
   }
@@ -114,7 +123,7 @@ struct Consumer {
     }
     hopper::mbarrier_wait(layout.values_full(v_state.stage), v_state.parity);
     hopper::named_barrier_sync(8 + group, 128);
-    release(layout.values_empty(v_state.stage));
+    release_values(v_state.stage);
     v_state.advance();
   }
 
@@ -152,7 +161,7 @@ struct Consumer {
     hopper::wgmma_wait_group<0>();
     settle(sums);
     settle(weights);
-    release(layout.values_empty(v_state.stage));
+    release_values(v_state.stage);
     v_state.advance();
     TwoRows::rescale<lazy_of(c)>(sums, factor);
     Operands<In>::round(weights, scores);
@@ -166,7 +175,7 @@ struct Consumer {
     hopper::wgmma_wait_group<0>();
     settle(sums);
     settle(weights);
-    release(layout.values_empty(v_state.stage));
+    release_values(v_state.stage);
     v_state.advance();
   }
 

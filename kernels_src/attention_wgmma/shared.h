@@ -36,7 +36,6 @@ struct SharedLayout {
   // What products read.
   HONE_DEVICE hopper::u32 values(int stage) const { return kTurned ? turned(stage) : v(stage); }
   HONE_DEVICE hopper::u32 values_full(int stage) const { return kTurned ? turned_full(stage) : v_full(stage); }
-  HONE_DEVICE hopper::u32 values_empty(int stage) const { return kTurned ? turned_empty(stage) : v_empty(stage); }
 };
 
 /// Numbers in shared memory that threads pass on behind a barrier.
@@ -74,7 +73,7 @@ HONE_DEVICE void init_barriers(const SharedLayout<c>& layout) {
     hopper::mbarrier_init(layout.v_empty(stage), kTurned ? kTurners : c.consumers * c.cluster);
     if constexpr (kTurned) {
       hopper::mbarrier_init(layout.turned_full(stage), kTurners);
-      hopper::mbarrier_init(layout.turned_empty(stage), c.consumers);
+      hopper::mbarrier_init(layout.turned_empty(stage), 4 * c.consumers);
     }
   }
   if constexpr (kTurned) put(layout.blocks(), 0x7fffffff);
