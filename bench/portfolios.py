@@ -42,6 +42,9 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=0.6, metavar="S", help="that the rounds of a shape may take")
     parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS", help="of the whole run")
     parser.add_argument("--table", action="store_true", help="the cases of the vendor table instead of drawn shapes")
+    parser.add_argument("--max-autotune", type=int, default=0, metavar="N", help="also time torch.compile's best at N of the shapes, spread over all")
+    parser.add_argument("--compile-limit", type=float, default=30.0, metavar="SECONDS", help="of one torch.compile (default: 30)")
+    parser.add_argument("--longer", metavar="BUDGET", help="of every tenth session, instead of --budget")
     parser.add_argument("--beside", action="store_true", help="also time what serves without --store, and the default")
     parser.add_argument("--only", nargs="+", default=[], metavar="OPERATION:DTYPE")
     parser.add_argument("--list", action="store_true", help="print the shapes")
@@ -202,15 +205,28 @@ def times_of(everybody, case, stopwatch, arguments):
     return {name: timing.summary(samples)["us"] for name, samples in stopwatch.replays(graphs, arguments.rounds, arguments.seconds).items()}
 
 
-def measure(problem, hone, arguments, stopwatch, folder):
-    from vendor import contenders
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """What a shape is worth: its tuning budget, and whether torch.compile looks for its best."""
+    budget: str
+    max_autotune: bool
+
+
+def efforts(count, arguments):
+    """Of all shapes, in their order."""
+    autotuned = {(2 * i + 1) * count // (2 * arguments.max_autotune) for i in range(min(count, arguments.max_autotune))}
+    return [Effort(arguments.longer if arguments.longer and i % 10 == 9 else arguments.budget, i in autotuned) for i in range(count)]
+
+
+def measure(problem, effort, hone, arguments, stopwatch, folder):
+    from vendor import contenders, works
 
     with tempfile.TemporaryDirectory(dir=folder) as own:
         own = pathlib.Path(own)
         predicted, answer = exported(hone, problem, own / "predicted", hone.store)
         if answer["source"] != "predicted":
             raise RuntimeError(f"the portfolio did not serve: {answer['source']}")
-        kernel, config = tuned(hone, problem, arguments.budget, own / "tuned.db")
+        kernel, config = tuned(hone, problem, effort.budget, own / "tuned.db")
         best, _ = exported(hone, problem, own / "tuned", own / "tuned.db", kernel, config)
         case = problem.case
         function = problem.expression
@@ -226,9 +242,15 @@ def measure(problem, hone, arguments, stopwatch, folder):
             everybody["cuBLASLt"] = contenders.WithLibrary("cublaslt", function)
         if case.work != "transpose" or 1 not in dict(problem.shape).values():  # PyTorch makes a view of a single row or column
             everybody["torch eager"] = contenders.Expression(function)
+        notes = []
+        if effort.max_autotune:
+            try:
+                everybody["torch.compile max-autotune"], _ = contenders.compiled(function, works.make_inputs(case), arguments.compile_limit)
+            except Exception as error:  # whatever the compiler throws is a note, not the end
+                notes.append(f"torch.compile: {contenders.describe(error)}")
         us = times_of(everybody, case, stopwatch, arguments)
-    existing = min((us[name] for name in everybody if name in ("cuBLASLt", "torch eager")), default=None)
-    return {"us": us, "without_store": without, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
+    existing = min((us[name] for name in everybody if name == "cuBLASLt" or name.startswith("torch")), default=None)
+    return {"us": us, "budget": effort.budget, "notes": notes, "without_store": without, "kernel": answer["kernel"], "config": command.config_text(answer["config"]), "tuned_kernel": kernel,
             "tuned_config": command.config_text(config), "to_tuned": us["tuned"] / us["predicted"], "to_existing": existing / us["predicted"] if existing else None}
 
 
@@ -294,11 +316,11 @@ def main():
         document = json.loads(file.read_text()) if file.exists() else {"rows": {}, "failed": {}}
         document |= {"seed": arguments.seed, "gpu": torch.cuda.get_device_name(0), "torch": torch.__version__, "hone": hone.version(),
                      "budget": arguments.budget, "portfolios": chosen}
-        for problem in todo:
+        for problem, effort in zip(todo, efforts(len(todo), arguments)):
             if problem.name in document["rows"] or deadline.left() < RESERVE_S:
                 continue
             try:
-                row = document["rows"][problem.name] = measure(problem, hone, arguments, stopwatch, folder)
+                row = document["rows"][problem.name] = measure(problem, effort, hone, arguments, stopwatch, folder)
                 existing = f"{row['to_existing']:.3f} of existing" if row["to_existing"] else "nothing existing was timed"
                 print(f"[{deadline.left():4.0f} s] {problem.name}: {row['to_tuned']:.3f} of tuned, {existing}", file=sys.stderr, flush=True)
             except TimeoutError:

@@ -1,5 +1,6 @@
 """The hone command as the benchmark uses it: tune, export, and what kernels there are."""
 
+import csv
 import json
 import os
 import pathlib
@@ -7,8 +8,9 @@ import re
 import shlex
 import signal
 import subprocess
-import time
 import sys
+import tempfile
+import time
 
 GRACE_S = 120.0  # what a session may take beyond its budget: the last compile, the final round
 
@@ -93,6 +95,15 @@ class Hone:
     def tune(self, kernel, case, budget, seed):
         command = ["tune", *self._problem(kernel, case), "--device", self.device, "--budget", budget, "--seed", str(seed)]
         return self.call(command, budget_seconds(budget) + GRACE_S)
+
+    def failed_trials(self, session):
+        """Of a session, the trials that failed otherwise than by being slow: outcome, configuration and what was said."""
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder) / "trials.csv"
+            self.call(["report", str(session), "--store", self.store, "--csv", str(table)], 60.0)
+            with table.open(newline="") as rows:
+                return [{"outcome": row["outcome"], "detail": row["detail"], "config": {name[2:]: value for name, value in row.items() if name.startswith("c.")}}
+                        for row in csv.DictReader(rows) if row["outcome"] not in ("ok", "too_slow")]
 
     def export(self, kernel, case, config, folder, arch=None):
         """Path of the plan. `config` is a dict, "default", or None for what the store has."""
