@@ -416,8 +416,9 @@ Result<void> TuningSession::search() {
 
 bool TuningSession::likely_share_is_spent() const {
   const auto trials = static_cast<double>(trials_.size() + evaluator_->in_flight());
-  const double of_seconds = request_.budget.seconds ? elapsed() / *request_.budget.seconds : 0.0;
-  const double of_trials = request_.budget.trials ? trials / static_cast<double>(*request_.budget.trials) : 0.0;
+  const Budget &part = request_.budget, &all = request_.in_all;
+  const double of_seconds = part.seconds ? elapsed() / std::max(*part.seconds, all.seconds.value_or(0.0)) : 0.0;
+  const double of_trials = part.trials ? trials / static_cast<double>(std::max(*part.trials, all.trials.value_or(0))) : 0.0;
   const double spent = std::max(of_seconds, of_trials);
   const bool levelled_off = trials >= 2.0 * static_cast<double>(improved_at_);
   return spent >= (levelled_off ? kLikelyShare : kMostLikelyShare);

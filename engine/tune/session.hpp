@@ -80,6 +80,9 @@ struct TuneRequest {
   /// False: a part of a session. It ends with the budget, without a final round; its best so far is kept as with keep_best, and a later
   /// request with a larger budget goes on.
   bool finish = true;
+  /// Of a part: what the session is expected to get in all, where that is more. A search that has had most of its budget looks beyond the
+  /// likely configurations, and a part is not yet most of it.
+  Budget in_all{.seconds = std::nullopt, .trials = std::nullopt};
   bool resume = true;       ///< go on with an unfinished session of the same key
   bool transfer = true;     ///< give the strategy what the store knows of the kernel elsewhere
   int compile_workers = 0;  ///< 0: as many as the host has cores, less one for each of several devices

@@ -286,6 +286,7 @@ class WorkloadSession {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       taking_part += contenders_[i].can_go_on || items_[i].finished ? 1 : 0;
     }
+    even_share_ = search_budget(taking_part) / static_cast<double>(std::max<std::size_t>(1, taking_part));
     const WorkloadSchedule schedule(request_.split, taking_part, search_budget(taking_part));
     while (!stopped() && !is_out_of_trials()) {
       const std::optional<Slice> slice = schedule.next(contenders_);
@@ -366,6 +367,7 @@ class WorkloadSession {
     tell_progress(i, finishing);
     TuneRequest common = request_.common;
     common.budget = budget;
+    common.in_all = expected_in_all(budget);
     common.first = first_of(i);
     common.workload = mark_;
     common.finish = whole;
@@ -390,6 +392,18 @@ class WorkloadSession {
       fail(i, "no configuration was right");
     }
     return {};
+  }
+
+  /// Of a session that has had so much when its part ends: an even split's share at least, and some more as long as it gains.
+  [[nodiscard]] Budget expected_in_all(const Budget& part) const {
+    constexpr double kMore = 4.0 / 3.0;
+    Budget all = part;
+    if (in_seconds() && part.seconds) {
+      all.seconds = std::max(even_share_, kMore * *part.seconds);
+    } else if (part.trials) {
+      all.trials = static_cast<std::int64_t>(std::max(even_share_, kMore * static_cast<double>(*part.trials)));
+    }
+    return all;
   }
 
   /// Whether something was right.
@@ -465,6 +479,7 @@ class WorkloadSession {
   std::vector<Contender> contenders_;  ///< in the same order
   WorkloadReport report_;
   double earlier_seconds_ = 0.0;  ///< of an interrupted run
+  double even_share_ = 0.0;       ///< of the search: what each item would get of an even split, in seconds or in trials, as the budget is
   WorkloadClock::time_point start_ = WorkloadClock::now();
 };
 

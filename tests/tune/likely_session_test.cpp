@@ -109,6 +109,23 @@ TEST_CASE("after its share of the budget the search goes on in the whole space")
   CHECK(likely == 13);  // and the default: 14 of 20
 }
 
+TEST_CASE("a part of a session looks beyond what is likely once that is most of what it is expected to get in all") {
+  Fixture fixture;
+  TuneRequest request = expecting(fixture, {"a > 3"}, Likely::kFirst, "16trials");
+  request.finish = false;
+  request.in_all.trials = 40;
+  const auto likely = [&](const TuneReport& report) {
+    const auto all = trials_of(report, request, fixture);
+    return std::ranges::count_if(all, [](const Trial& trial) { return trial.configuration.values[0].integer() > 3; });
+  };
+  const TuneReport part = tuned(request, fixture);
+  CHECK(total(part) == 16);
+  CHECK(likely(part) == 16);
+  request.in_all.trials.reset();
+  request.seed = 1;  // another session
+  CHECK(likely(tuned(request, fixture)) < 16);
+}
+
 TEST_CASE("only: the likely configurations and the default; ignore: as if there were no expectations") {
   Fixture fixture;
   const TuneRequest only = expecting(fixture, {"a > 3", "b != 2"}, Likely::kOnly);
