@@ -9,12 +9,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "engine/kernel/static_fields.hpp"
-#include "engine/space/default_position.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
+#include "engine/tune/portfolio_proposals.hpp"
 #include "engine/tune/portfolio_shapes.hpp"
 #include "engine/tune/portfolio_table.hpp"
 #include "engine/tune/survey.hpp"
@@ -33,9 +32,7 @@ constexpr std::int64_t kLeastTrials = 6;
 constexpr double kExploreShare = 0.5;    // of a budget, for sessions that find configurations: the rest is for surveys of what was found
 constexpr std::size_t kProposals = 40;   // that an exploring session begins with, at most
 constexpr std::size_t kSurveyed = 28;    // configurations that are timed at a surveyed shape, at most
-constexpr std::size_t kNewShare = 4;     // one in so many of either may be one that came with Hone and was measured nowhere in the range,
 constexpr std::size_t kMemberShare = 3;  // quarters of what is surveyed, that members may have before others
-constexpr std::size_t kShipped = 64;     // that are looked at for it, of each kernel
 constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, that a survey may take
 constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
@@ -197,136 +194,16 @@ class PortfolioSession {
     return one;
   }
 
-  [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const {
-    const auto& all = request_.operation->implementations;
-    const auto found = std::ranges::find_if(all, [&](const KernelSpec* spec) { return spec->name == kernel; });
-    return found == all.end() ? nullptr : *found;
-  }
-
-  /// The configuration, where it is legal for the problem.
-  [[nodiscard]] std::optional<Configuration> legal(const PortfolioMember& member, const Problem& problem) const {
-    const KernelSpec* const spec = kernel_named(member.kernel);
-    const Result<Problem> own = spec == nullptr ? Result<Problem>(problem) : problem_for(*spec, problem);
-    if (spec == nullptr || !own) {
-      return std::nullopt;
-    }
-    const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
-    const bool valid = configuration && valid_for(*spec, *own, request_.common.device.info, *configuration);
-    return valid ? std::optional(*configuration) : std::nullopt;
-  }
-
-  /// Of members at a problem.
-  [[nodiscard]] MemberBlocks blocks(std::span<const PortfolioMember> members, const Problem& problem) const {
-    std::vector<Implementation> able;
-    for (const KernelSpec* const spec : request_.operation->implementations) {
-      if (Result<Problem> own = problem_for(*spec, problem)) {
-        able.push_back({spec, *std::move(own)});
-      }
-    }
-    return blocks_of(members, able, request_.common.device.info);
-  }
-
   /// The members, what the rule expects to be fastest first.
   [[nodiscard]] std::vector<Opinion> ranked(const Shape& shape, const Problem& problem) const {
-    return rule_->rank(shape, blocks(portfolio_.members, problem));
+    return rule_->rank(shape, proposals_.blocks(portfolio_.members, problem));
   }
 
   // ---- a shape ----
 
-  using First = std::map<std::string, std::vector<Configuration>>;
-
-  /// What is worth a trial at a shape: what came with Hone, of whichever product, as long as that is new here; the members of the portfolio
-  /// as it is, up to `most_members` in all; and what was fast near it.
-  /// Where little of that is legal, as with extents that no vector divides, also the legal configurations nearest to the rest.
-  [[nodiscard]] First proposals(const Shape& shape, const Problem& problem, std::size_t most, std::size_t most_members) const {
-    First first;
-    std::size_t taken = 0;
-    const auto add = [&](const std::string& kernel, const std::optional<Configuration>& configuration) {
-      std::vector<Configuration>& all = first[kernel];
-      if (taken < most && configuration && std::ranges::find(all, *configuration) == all.end()) {
-        all.push_back(*configuration);
-        ++taken;
-      }
-    };
-    const std::size_t most_new = !request_.common.transfer ? 0 : table_.columns().empty() ? most : most / kNewShare;
-    for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
-      add(kernel, configuration);
-    }
-    for (const Opinion& opinion : most_members > 0 && rule_ ? ranked(shape, problem) : std::vector<Opinion>()) {
-      const PortfolioMember& member = portfolio_.members[opinion.member];
-      if (taken < most_members) {
-        add(member.kernel, legal(member, problem));
-      }
-    }
-    std::vector<PortfolioMember> illegal;
-    const auto of_members = [&](std::span<const PortfolioMember> members) { return blocks(members, problem); };
-    for (const std::size_t column : table_.promising(shape, portfolio_.points.empty() ? about_ : portfolio_, of_members)) {
-      const PortfolioMember& member = table_.columns()[column];
-      const std::optional<Configuration> configuration = taken < most ? legal(member, problem) : std::nullopt;
-      add(member.kernel, configuration);
-      if (!configuration) {
-        illegal.push_back(member);
-      }
-    }
-    std::map<std::string, std::optional<SearchSpace>> spaces;
-    for (std::size_t i = 0; i < illegal.size() && taken < most; ++i) {
-      add(illegal[i].kernel, nearest_legal(illegal[i], problem, spaces));
-    }
-    std::erase_if(first, [](const auto& one) { return one.second.empty(); });
-    return first;
-  }
-
-  /// Of what came with Hone the best expected at a problem, of every kernel in turn, at most `most` that were measured at no shape of the
-  /// range.
-  [[nodiscard]] std::vector<std::pair<std::string, Configuration>> new_here(const Problem& problem, std::size_t most) const {
-    std::set<std::pair<std::string, std::string>> known;
-    for (const PortfolioMember& member : table_.columns()) {
-      known.emplace(member.kernel, member.configuration);
-    }
-    std::vector<std::vector<std::pair<std::string, Configuration>>> by_kernel;
-    std::size_t longest = 0;
-    for (const KernelSpec* const spec : request_.operation->implementations) {
-      std::vector<std::pair<std::string, Configuration>>& all = by_kernel.emplace_back();
-      const Result<Problem> own = problem_for(*spec, problem);
-      for (Configuration& one :
-           own ? shipped_proposals(*spec, *own, request_.common.device.info, kShipped) : std::vector<Configuration>()) {
-        if (!known.contains({spec->name, hone::text(spec->parameters, one)})) {
-          all.emplace_back(spec->name, std::move(one));
-        }
-      }
-      longest = std::max(longest, all.size());
-    }
-    std::vector<std::pair<std::string, Configuration>> all;
-    for (std::size_t i = 0; i < longest; ++i) {
-      for (auto& of_one : by_kernel) {
-        if (i < of_one.size() && all.size() < most) {
-          all.push_back(std::move(of_one[i]));
-        }
-      }
-    }
-    return all;
-  }
-
-  /// `spaces`: of the kernels at this problem, as far as they were needed; nothing for a kernel that cannot solve it.
-  [[nodiscard]] std::optional<Configuration> nearest_legal(const PortfolioMember& member, const Problem& problem,
-                                                           std::map<std::string, std::optional<SearchSpace>>& spaces) const {
-    const KernelSpec* const spec = kernel_named(member.kernel);
-    const Result<Configuration> wanted =
-        spec == nullptr ? Result<Configuration>(Error{}) : parse_configuration(spec->parameters, member.configuration);
-    if (!wanted) {
-      return std::nullopt;
-    }
-    const auto [space, is_new] = spaces.try_emplace(member.kernel);
-    const Result<Problem> own = is_new ? problem_for(*spec, problem) : Result<Problem>(problem);
-    if (is_new && own) {
-      Bindings fixed = bindings(*own);
-      fixed.merge(bindings(request_.common.device.info));
-      Result<SearchSpace> built = SearchSpace::build(spec->parameters, spec->constraints, fixed);
-      if (built) {
-        space->second.emplace(*std::move(built));
-      }
-    }
-    return space->second ? std::optional(space->second->at(default_position(*space->second, *wanted))) : std::nullopt;
+  [[nodiscard]] PortfolioProposals::First proposed(const Shape& shape, const Problem& problem, std::size_t most,
+                                                   std::size_t most_members) const {
+    return proposals_.at(shape, problem, portfolio_.points.empty() ? about_ : portfolio_, rule_ ? &*rule_ : nullptr, most, most_members);
   }
 
   /// How much a session at the shape could bring: what the rule expects of the best that is legal there, and its doubt, as logarithms.
@@ -336,7 +213,7 @@ class PortfolioSession {
       return 0.0;
     }
     for (const Opinion& opinion : ranked(shape, *problem)) {
-      if (legal(portfolio_.members[opinion.member], *problem)) {
+      if (proposals_.legal(portfolio_.members[opinion.member], *problem)) {
         return opinion.slowdown + opinion.doubt;
       }
     }
@@ -363,7 +240,7 @@ class PortfolioSession {
     }
     const double before = spent_here();
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(*shape));
-    const Result<void> done = measure(*shape, proposals(*shape, problem, kProposals, 0), each());
+    const Result<void> done = measure(*shape, proposed(*shape, problem, kProposals, 0), each());
     explored_ += spent_here() - before;
     return done;
   }
@@ -376,10 +253,10 @@ class PortfolioSession {
     if (request_.budget.trials) {
       most = static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - about_.trials - trials_, 1, kSurveyed));
     }
-    const First all = proposals(shape, problem, most, most * kMemberShare / 4);
+    const PortfolioProposals::First all = proposed(shape, problem, most, most * kMemberShare / 4);
     bool measured = false;
     for (const auto& [kernel, configurations] : all) {
-      const KernelSpec& spec = *kernel_named(kernel);
+      const KernelSpec& spec = *proposals_.kernel_named(kernel);
       HONE_ASSIGN(const Problem own, problem_for(spec, problem));
       auto [one, is_new] = surveys_.try_emplace(kernel);
       if (is_new) {
@@ -430,7 +307,7 @@ class PortfolioSession {
     }
   }
 
-  Result<void> measure(const Shape& shape, First first, const Budget& budget) {
+  Result<void> measure(const Shape& shape, PortfolioProposals::First first, const Budget& budget) {
     tell(shape, false);
     TuneRequest common = request_.common;
     common.budget = budget;
@@ -527,7 +404,7 @@ class PortfolioSession {
       }
       ++probes;
       for (const Opinion& opinion : ranked(shape, *problem)) {
-        if (!legal(portfolio_.members[opinion.member], *problem)) {
+        if (!proposals_.legal(portfolio_.members[opinion.member], *problem)) {
           continue;
         }
         const Prediction prediction{std::exp(opinion.slowdown), std::expm1(opinion.doubt), report_.generation, false, about_.product};
@@ -554,6 +431,7 @@ class PortfolioSession {
   std::optional<PortfolioRule> rule_;
   PortfolioReport report_;
   PortfolioShapes shapes_{request_};
+  PortfolioProposals proposals_{request_, table_, shapes_};
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0;                                   ///< of spent_here(): by sessions
   std::int64_t trials_ = 0;                                 ///< of this run

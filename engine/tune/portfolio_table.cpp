@@ -46,7 +46,7 @@ std::vector<std::size_t> contenders(const std::vector<PortfolioTable::Row>& rows
 }  // namespace
 
 std::size_t PortfolioTable::column_of(const PortfolioMember& member) {
-  const auto [place, added] = places_.emplace(member.kernel + "\n" + member.configuration, columns_.size());
+  const auto [place, added] = places_.emplace(place_name(member), columns_.size());
   if (added) {
     columns_.push_back(member);
   }
@@ -131,6 +131,20 @@ std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
         least + (rates.bytes > 0.0 ? works[i].bytes / rates.bytes : 0.0) + (rates.flops > 0.0 ? works[i].flops / rates.flops : 0.0);
   }
   return all;
+}
+
+std::vector<std::optional<Shape>> PortfolioTable::fastest_at() const {
+  std::vector<std::optional<Shape>> shapes(columns_.size());
+  std::vector<double> least(columns_.size(), kFailed);
+  for (const Row& row : rows()) {
+    for (const auto& [column, slowdown] : row.slowdowns) {
+      if (slowdown < least[column]) {
+        least[column] = slowdown;
+        shapes[column] = row.shape;
+      }
+    }
+  }
+  return shapes;
 }
 
 std::vector<std::size_t> PortfolioTable::choose(const std::vector<Row>& all, std::size_t most) const {

@@ -43,6 +43,9 @@ class PortfolioTable {
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
   /// The shapes at which something was right, in the order in which they were measured.
   [[nodiscard]] std::vector<Row> rows() const;
+  /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was right nowhere.
+  [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
+  [[nodiscard]] bool has_column(const PortfolioMember& member) const { return places_.contains(place_name(member)); }
   [[nodiscard]] bool holds(const Shape& shape) const { return times_.contains(text(shape)); }
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is
@@ -62,6 +65,7 @@ class PortfolioTable {
 
  private:
   std::size_t column_of(const PortfolioMember& member);
+  static std::string place_name(const PortfolioMember& member) { return member.kernel + "\n" + member.configuration; }
   [[nodiscard]] std::vector<std::size_t> choose(const std::vector<Row>& all, std::size_t most) const;
   void fill(Portfolio& portfolio, const std::vector<Row>& all, const std::vector<std::size_t>& chosen) const;
 

@@ -7,7 +7,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
+#include "engine/kernel/configuration_text.hpp"
 #include "engine/reader/kernel_file.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "tests/shipped_portfolio.hpp"
@@ -31,11 +33,24 @@ template <class T, Config c> KERNEL void twice(IN(p.n) const T* x, OUT(p.n) T* y
 }
 )cuda";
 
+/// The same with more parameters, of which one must divide n.
+std::string wide_source() {
+  std::string source = kTwice;
+  const auto put = [&source](std::string_view before, std::string_view after) {
+    source.replace(source.find(before), before.size(), after);
+  };
+  put("TUNE(32, 64, 128) int block = 64;", "TUNE(32, 64, 96, 128, 160, 192, 224, 256) int block = 64; TUNE(1, 2, 4) int wide = 1;");
+  put("constexpr Launch",
+      "template <class T> constexpr bool valid(Problem p, Config c, Device d) { return p.n % c.wide == 0; }\nconstexpr Launch");
+  return source;
+}
+
 class RangeFixture {
  public:
-  RangeFixture() : folder_(fs::temp_directory_path() / ("hone_range_" + std::to_string(::getpid()))) {
+  explicit RangeFixture(const std::string& source = kTwice)
+      : folder_(fs::temp_directory_path() / ("hone_range_" + std::to_string(::getpid()))) {
     fs::create_directories(folder_);
-    std::ofstream(folder_ / "twice.cu") << kTwice;
+    std::ofstream(folder_ / "twice.cu") << source;
     spec_ = read_kernel_file(folder_ / "twice.cu").value();
     operation_ = {spec_.name, {&spec_}, &spec_};
     request.operation = &operation_;
@@ -52,6 +67,7 @@ class RangeFixture {
     request.budget = {.seconds = std::nullopt, .trials = trials};
     return tune(request, store, builtin_registry());
   }
+  [[nodiscard]] const KernelSpec& spec() const { return spec_; }
   [[nodiscard]] std::size_t portfolios_in(Store& store) const { return store.portfolios().value().size(); }
 
   PortfolioRequest request;
@@ -95,6 +111,26 @@ TEST_CASE("what came with Hone is not stored where nothing was measured") {
   fixture.request.common.stop = stop.get_token();
   CHECK(fixture.run(*second, 12).error().code == ErrorCode::kCancelled);
   CHECK(fixture.portfolios_in(*second) == 0);
+}
+
+TEST_CASE("what could not be tried where a configuration won is tried where it can be") {
+  RangeFixture fixture(wide_source());
+  const auto store = fixture.store("wide.db");
+  REQUIRE(fixture.run(*store, 200).ok());
+  const std::vector<Parameter>& parameters = fixture.spec().parameters;
+  const auto wide = std::ranges::find(parameters, "wide", &Parameter::name) - parameters.begin();
+  std::set<std::string> known;
+  int tried = 0;
+  for (const SessionInfo& session : store->sessions().value()) {
+    for (const Trial& trial : store->trials(session.id, parameters).value()) {
+      Configuration narrower = trial.configuration;
+      const bool is_widest = narrower.values[wide] == Value(4);
+      narrower.values[wide] = Value(1);
+      const bool is_new = known.insert(text(parameters, trial.configuration)).second;
+      tried += session.strategy == "survey" && is_new && is_widest && known.contains(text(parameters, narrower)) ? 1 : 0;
+    }
+  }
+  CHECK(tried > 0);
 }
 
 }  // namespace hone

@@ -1,0 +1,165 @@
+#include "engine/tune/portfolio_proposals.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/kernel/configuration_text.hpp"
+#include "engine/space/default_position.hpp"
+#include "engine/store/portfolio_lookup.hpp"
+#include "engine/tune/newly_legal.hpp"
+
+namespace hone {
+namespace {
+
+constexpr std::size_t kNewShare = 4;  // one in so many may be one that came with Hone and was measured nowhere in the range, and one in so
+                                      // many one that could not be tried where another won
+constexpr std::size_t kShipped = 64;  // of what came with Hone: that are looked at, of each kernel
+
+}  // namespace
+
+const KernelSpec* PortfolioProposals::kernel_named(const std::string& kernel) const {
+  const auto& all = request_.operation->implementations;
+  const auto found = std::ranges::find_if(all, [&](const KernelSpec* spec) { return spec->name == kernel; });
+  return found == all.end() ? nullptr : *found;
+}
+
+std::optional<Configuration> PortfolioProposals::legal(const PortfolioMember& member, const Problem& problem) const {
+  const KernelSpec* const spec = kernel_named(member.kernel);
+  const Result<Problem> own = spec == nullptr ? Result<Problem>(problem) : problem_for(*spec, problem);
+  if (spec == nullptr || !own) {
+    return std::nullopt;
+  }
+  const Result<Configuration> configuration = parse_configuration(spec->parameters, member.configuration);
+  const bool valid = configuration && valid_for(*spec, *own, request_.common.device.info, *configuration);
+  return valid ? std::optional(*configuration) : std::nullopt;
+}
+
+MemberBlocks PortfolioProposals::blocks(std::span<const PortfolioMember> members, const Problem& problem) const {
+  std::vector<Implementation> able;
+  for (const KernelSpec* const spec : request_.operation->implementations) {
+    if (Result<Problem> own = problem_for(*spec, problem)) {
+      able.push_back({spec, *std::move(own)});
+    }
+  }
+  return blocks_of(members, able, request_.common.device.info);
+}
+
+PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Problem& problem, const Portfolio& so_far,
+                                                 const PortfolioRule* rule, std::size_t most, std::size_t most_members) const {
+  First first;
+  std::size_t taken = 0;
+  const auto add = [&](const std::string& kernel, const std::optional<Configuration>& configuration) {
+    std::vector<Configuration>& all = first[kernel];
+    if (taken < most && configuration && std::ranges::find(all, *configuration) == all.end()) {
+      all.push_back(*configuration);
+      ++taken;
+    }
+  };
+  const std::size_t most_new = !request_.common.transfer ? 0 : table_.columns().empty() ? most : most / kNewShare;
+  for (const auto& [kernel, configuration] : new_here(problem, most_new)) {
+    add(kernel, configuration);
+  }
+  for (const Opinion& opinion :
+       most_members > 0 && rule != nullptr ? rule->rank(shape, blocks(so_far.members, problem)) : std::vector<Opinion>()) {
+    const PortfolioMember& member = so_far.members[opinion.member];
+    if (taken < most_members) {
+      add(member.kernel, legal(member, problem));
+    }
+  }
+  std::vector<PortfolioMember> illegal;
+  const auto of_members = [&](std::span<const PortfolioMember> members) { return blocks(members, problem); };
+  const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
+  std::size_t untried = most / kNewShare;
+  for (const std::size_t column : table_.promising(shape, so_far, of_members)) {
+    const PortfolioMember& member = table_.columns()[column];
+    const std::optional<Configuration> configuration = taken < most ? legal(member, problem) : std::nullopt;
+    add(member.kernel, configuration);
+    if (!configuration) {
+      illegal.push_back(member);
+    } else if (fastest[column]) {
+      for (const Configuration& other : not_tried(member.kernel, *configuration, problem, *fastest[column], untried)) {
+        add(member.kernel, other);
+        --untried;
+      }
+    }
+  }
+  Spaces spaces;
+  for (std::size_t i = 0; i < illegal.size() && taken < most; ++i) {
+    add(illegal[i].kernel, nearest_legal(illegal[i], problem, spaces));
+  }
+  std::erase_if(first, [](const auto& one) { return one.second.empty(); });
+  return first;
+}
+
+/// At most so many configurations that are legal here and one parameter away from one that won at `where`, where they were not: measured
+/// at no shape of the range.
+std::vector<Configuration> PortfolioProposals::not_tried(const std::string& kernel, const Configuration& configuration, const Problem& here,
+                                                         const Shape& where, std::size_t most) const {
+  const KernelSpec& spec = *kernel_named(kernel);
+  const Result<Problem> there = shapes_.problem_at(where);
+  const Result<Problem> own_here = problem_for(spec, here), own_there = there ? problem_for(spec, *there) : Result<Problem>(there.error());
+  std::vector<Configuration> all;
+  if (most == 0 || !own_here || !own_there) {
+    return all;
+  }
+  for (Configuration& other : newly_legal(spec, configuration, *own_here, *own_there, request_.common.device.info)) {
+    if (all.size() < most && !table_.has_column({kernel, hone::text(spec.parameters, other)})) {
+      all.push_back(std::move(other));
+    }
+  }
+  return all;
+}
+
+/// Of what came with Hone the best expected at a problem, of every kernel in turn, at most `most` that were measured at no shape of the
+/// range.
+std::vector<std::pair<std::string, Configuration>> PortfolioProposals::new_here(const Problem& problem, std::size_t most) const {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const PortfolioMember& member : table_.columns()) {
+    known.emplace(member.kernel, member.configuration);
+  }
+  std::vector<std::vector<std::pair<std::string, Configuration>>> by_kernel;
+  std::size_t longest = 0;
+  for (const KernelSpec* const spec : request_.operation->implementations) {
+    std::vector<std::pair<std::string, Configuration>>& all = by_kernel.emplace_back();
+    const Result<Problem> own = problem_for(*spec, problem);
+    for (Configuration& one : own ? shipped_proposals(*spec, *own, request_.common.device.info, kShipped) : std::vector<Configuration>()) {
+      if (!known.contains({spec->name, hone::text(spec->parameters, one)})) {
+        all.emplace_back(spec->name, std::move(one));
+      }
+    }
+    longest = std::max(longest, all.size());
+  }
+  std::vector<std::pair<std::string, Configuration>> all;
+  for (std::size_t i = 0; i < longest; ++i) {
+    for (auto& of_one : by_kernel) {
+      if (i < of_one.size() && all.size() < most) {
+        all.push_back(std::move(of_one[i]));
+      }
+    }
+  }
+  return all;
+}
+
+/// `spaces`: of the kernels at this problem, as far as they were needed; nothing for a kernel that cannot solve it.
+std::optional<Configuration> PortfolioProposals::nearest_legal(const PortfolioMember& member, const Problem& problem,
+                                                               Spaces& spaces) const {
+  const KernelSpec* const spec = kernel_named(member.kernel);
+  const Result<Configuration> wanted =
+      spec == nullptr ? Result<Configuration>(Error{}) : parse_configuration(spec->parameters, member.configuration);
+  if (!wanted) {
+    return std::nullopt;
+  }
+  const auto [space, is_new] = spaces.try_emplace(member.kernel);
+  const Result<Problem> own = is_new ? problem_for(*spec, problem) : Result<Problem>(problem);
+  if (is_new && own) {
+    Bindings fixed = bindings(*own);
+    fixed.merge(bindings(request_.common.device.info));
+    Result<SearchSpace> built = SearchSpace::build(spec->parameters, spec->constraints, fixed);
+    if (built) {
+      space->second.emplace(*std::move(built));
+    }
+  }
+  return space->second ? std::optional(space->second->at(default_position(*space->second, *wanted))) : std::nullopt;
+}
+
+}  // namespace hone

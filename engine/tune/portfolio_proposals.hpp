@@ -1,0 +1,53 @@
+#pragma once
+// What is worth a trial at a shape of a range: members, what was fast near it, what came with Hone, and what could not be tried before.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/space/search_space.hpp"
+#include "engine/tune/portfolio_session.hpp"
+#include "engine/tune/portfolio_shapes.hpp"
+#include "engine/tune/portfolio_table.hpp"
+
+namespace hone {
+
+class PortfolioProposals {
+ public:
+  using First = std::map<std::string, std::vector<Configuration>>;  ///< by kernel
+
+  /// All are kept.
+  PortfolioProposals(const PortfolioRequest& request, const PortfolioTable& table, const PortfolioShapes& shapes)
+      : request_(request), table_(table), shapes_(shapes) {}
+
+  /// At most `most` configurations: what came with Hone, of whichever product, as long as that is new here; the members of the portfolio as
+  /// it is, up to `most_members` in all; and what was fast near it, each followed by what could not be tried where it won. Where little of
+  /// that is legal, as with extents that no vector divides, also the legal configurations nearest to the rest. `so_far` has no points
+  /// before anything was measured, and then there is no rule.
+  [[nodiscard]] First at(const Shape& shape, const Problem& problem, const Portfolio& so_far, const PortfolioRule* rule, std::size_t most,
+                         std::size_t most_members) const;
+
+  /// Of the operation; null for what is not one of its kernels.
+  [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const;
+  /// The configuration, where it is legal for the problem.
+  [[nodiscard]] std::optional<Configuration> legal(const PortfolioMember& member, const Problem& problem) const;
+  /// Of members at a problem.
+  [[nodiscard]] MemberBlocks blocks(std::span<const PortfolioMember> members, const Problem& problem) const;
+
+ private:
+  using Spaces = std::map<std::string, std::optional<SearchSpace>>;
+
+  [[nodiscard]] std::vector<Configuration> not_tried(const std::string& kernel, const Configuration& configuration, const Problem& here,
+                                                     const Shape& where, std::size_t most) const;
+  [[nodiscard]] std::vector<std::pair<std::string, Configuration>> new_here(const Problem& problem, std::size_t most) const;
+  [[nodiscard]] std::optional<Configuration> nearest_legal(const PortfolioMember& member, const Problem& problem, Spaces& spaces) const;
+
+  const PortfolioRequest& request_;
+  const PortfolioTable& table_;
+  const PortfolioShapes& shapes_;
+};
+
+}  // namespace hone
