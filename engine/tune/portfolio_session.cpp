@@ -315,9 +315,12 @@ class PortfolioSession {
     common.keep_best = false;
     common.on_progress = nullptr;
     HONE_ASSIGN(common.problem, shapes_.problem_at(shape));
+    const auto begin = PortfolioClock::now();
+    const std::int64_t trials_before = trials_;
     Result<void> done =
         request_.operation->implementations.size() == 1 ? measure_one(shape, std::move(common)) : measure_all(shape, std::move(common));
     if (done) {
+      shapes_.note_session(shape, std::chrono::duration<double>(PortfolioClock::now() - begin).count(), trials_ - trials_before);
       failures_in_a_row_ = empty_turns_ = 0;
       ++report_.measured;
       noted(shape, true);

@@ -10,8 +10,10 @@ namespace {
 constexpr std::uint64_t kCandidates = 192;                    // new shapes that are looked at for one that can be had
 constexpr std::size_t kChoices = 8;                           // shapes, of which a session has the one that needs it most
 constexpr double kLaunches = 100.0;                           // a shape's session must have time for so many of its best configuration
+constexpr double kEnoughTrials = 24.0;                        // that a session is worth its seconds for
+constexpr double kLongTrial = 2.0;                            // times the shortest: its work is what it takes
 constexpr double kSurveyLaunches = 1000.0;                    // and a survey for these: it pays where launches cost next to nothing
-constexpr double kSurveyFlops = 1e11;                         // and where the reference does
+constexpr double kSurveyFlops = 3e11;                         // and where the reference does
 constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // the most of a shape before anything was measured
 constexpr double kRangeMemoryShare = 0.1;                     // of the device's memory, for a shape's arguments
 constexpr std::uint64_t kOthers = 1 << 20;  // of the sequence of shapes, where those begin that are used for no shape alone
@@ -39,6 +41,35 @@ void PortfolioShapes::note_time(const Shape& shape, double best_us) {
   if (const Result<Problem> problem = problem_at(shape)) {
     rate_ = std::max(rate_, amount_of(work_of(*request_.operation->definition, *problem)) / best_us);
   }
+}
+
+void PortfolioShapes::note_session(const Shape& shape, double seconds, std::int64_t trials) {
+  const Result<Problem> problem = problem_at(shape);
+  if (problem && trials > 0) {
+    efforts_.push_back({amount_of(work_of(*request_.operation->definition, *problem)), seconds / static_cast<double>(trials)});
+  }
+}
+
+/// As sessions so far had it: the shortest, or what the median of the long ones takes for as much work. 0 before the first session.
+double PortfolioShapes::seconds_of_trial(const Problem& problem) const {
+  const auto shortest = std::ranges::min_element(efforts_, {}, &Effort::seconds);
+  if (shortest == efforts_.end()) {
+    return 0.0;
+  }
+  std::vector<double> rates;
+  for (const Effort& effort : efforts_) {
+    if (effort.seconds >= kLongTrial * shortest->seconds) {
+      rates.push_back(effort.seconds / effort.amount);
+    }
+  }
+  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+  std::ranges::nth_element(rates, middle);
+  return std::max(shortest->seconds, rates.empty() ? 0.0 : *middle * amount_of(work_of(*request_.operation->definition, problem)));
+}
+
+/// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had.
+bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_seconds) const {
+  return affordable(problem, kLaunches, session_seconds) && seconds_of_trial(problem) * kEnoughTrials <= session_seconds;
 }
 
 void PortfolioShapes::refuse(const Shape& shape) { refused_.insert(text(shape)); }
@@ -110,7 +141,9 @@ std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, cons
     if (!shape || suits(*shape)) {
       return shape;
     }
-    if (waiting_.size() < kChoices) {
+    // All that wait are too much for a survey: sessions shall have others to choose among, too.
+    const Result<Problem> problem = problem_at(*shape);
+    if (waiting_.size() < kChoices / 2 && problem && is_worth_a_session(*problem, session_seconds)) {
       waiting_.push_back(*std::move(shape));
     }
   }
@@ -119,17 +152,20 @@ std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, cons
 
 std::optional<Shape> PortfolioShapes::next_explored(double session_seconds, const PortfolioTable& measured,
                                                     const std::function<double(const Shape&)>& need) {
-  // What a session has time for is known better since they were drawn.
-  std::erase_if(waiting_, [&](const Shape& shape) {
+  const auto is_wanted = [&](const Shape& shape) {
     const Result<Problem> problem = problem_at(shape);
-    return !is_new(shape, measured) || !problem || !affordable(*problem, kLaunches, session_seconds);
-  });
-  while (waiting_.size() < kChoices) {
+    return is_new(shape, measured) && problem && is_worth_a_session(*problem, session_seconds);
+  };
+  // What a session has time for is known better since they were drawn.
+  std::erase_if(waiting_, [&](const Shape& shape) { return !is_wanted(shape); });
+  for (std::uint64_t i = 0; i < kCandidates && waiting_.size() < kChoices; ++i) {
     std::optional<Shape> shape = drawn(session_seconds, measured);
     if (!shape) {
       break;
     }
-    waiting_.push_back(*std::move(shape));
+    if (is_wanted(*shape)) {
+      waiting_.push_back(*std::move(shape));
+    }
   }
   std::vector<double> needs;
   std::ranges::transform(waiting_, std::back_inserter(needs), need);

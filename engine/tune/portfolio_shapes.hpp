@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/store/portfolio.hpp"
 #include "engine/tune/portfolio_session.hpp"
@@ -25,16 +26,20 @@ class PortfolioShapes {
   /// The next shape of a sequence that fills the range evenly, its large end more, without the measured and the refused ones, where a
   /// survey is worth its while. `session_seconds` is the time of one session. Nothing if none is left.
   [[nodiscard]] std::optional<Shape> next_surveyed(double session_seconds, const PortfolioTable& measured);
-  /// Of the next few of that sequence which a session has time for, the one that needs it most. The others stay next.
+  /// Of the next few of that sequence which a session has time for, and trials enough, the one that needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
                                                    const std::function<double(const Shape&)>& need);
   /// The best configuration of a shape takes `best_us`: what larger shapes will take follows.
   void note_time(const Shape& shape, double best_us);
+  /// A session there made so many trials in so many seconds: how many it would make elsewhere follows.
+  void note_session(const Shape& shape, double seconds, std::int64_t trials);
   /// A session there failed: the shape is not proposed again.
   void refuse(const Shape& shape);
 
  private:
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
+  [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
+  [[nodiscard]] double seconds_of_trial(const Problem& problem) const;
   [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
   [[nodiscard]] Shape next_of_sequence();
@@ -44,7 +49,11 @@ class PortfolioShapes {
   std::set<std::string> refused_;
   std::deque<Shape> waiting_;  ///< drawn, and measured by no session yet
   std::uint64_t drawn_ = 0;
-  double rate_ = 0.0;  ///< the most work in a microsecond of all measured shapes; 0 before the first
+  struct Effort {
+    double amount = 0.0, seconds = 0.0;  ///< of work; of a trial
+  };
+  std::vector<Effort> efforts_;  ///< of sessions
+  double rate_ = 0.0;            ///< the most work in a microsecond of all measured shapes; 0 before the first
 };
 
 }  // namespace hone

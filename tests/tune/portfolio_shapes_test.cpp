@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kSession = 5.0;  // seconds
 
-struct RangeOfSoftmax {
-  Operation operation = find_operation("softmax").value();
+struct RangeOf {
+  Operation operation;
   PortfolioRequest request;
   PortfolioTable measured;
 
-  explicit RangeOfSoftmax(const char* text) {
+  explicit RangeOf(const char* text, const char* name = "softmax") : operation(find_operation(name).value()) {
     request.operation = &operation;
     request.range = parse_range(*operation.definition, text).value();
     request.dtypes = DType::kF32;
@@ -30,7 +30,7 @@ std::int64_t rows_of(const std::optional<Shape>& shape) { return shape->front().
 }  // namespace
 
 TEST_CASE("a session gets the shape that needs it most of the next few, and surveys get the others") {
-  const RangeOfSoftmax range("rows=1..4096,cols=16");
+  const RangeOf range("rows=1..4096,cols=16");
   PortfolioShapes plain(range.request), shapes(range.request);
   std::set<std::int64_t> first;
   while (first.size() < 8) {  // nothing is measured meanwhile, so a shape may come twice
@@ -46,7 +46,7 @@ TEST_CASE("a session gets the shape that needs it most of the next few, and surv
 }
 
 TEST_CASE("more shapes are drawn from the large end of a range, and small ones still are") {
-  RangeOfSoftmax range("rows=1..4096,cols=1..4096");
+  RangeOf range("rows=1..4096,cols=1..4096");
   range.request.most_bytes = 1e12;
   PortfolioShapes shapes(range.request);
   shapes.note_time({{"rows", 4096}, {"cols", 4096}}, 1.0);  // so a session has time for all of them
@@ -63,8 +63,38 @@ TEST_CASE("more shapes are drawn from the large end of a range, and small ones s
   CHECK(small > kShapes / 20);
 }
 
+TEST_CASE("a session goes nowhere where sessions like it made a handful of trials") {
+  RangeOf range("rows=1..65536,cols=1024");
+  PortfolioShapes shapes(range.request);
+  const auto by_rows = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
+  shapes.note_time({{"rows", 65536}, {"cols", 1024}}, 100.0);
+  shapes.note_session({{"rows", 16}, {"cols", 1024}}, kSession, 100);
+  CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) > 4096);
+  shapes.note_session({{"rows", 8192}, {"cols", 1024}}, kSession, 10);  // 24 are as much as 3413 rows are worth
+  for (int i = 0; i < 8; ++i) {
+    CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) <= 3413);
+  }
+  CHECK(rows_of(shapes.next_surveyed(kSession, range.measured)) > 0);
+}
+
+TEST_CASE("sessions do not get only what surveys leave") {
+  RangeOf range("m=1..16384,n=16..16384,k=16..16384", "matmul");
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 8192}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 2e4);
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(shapes.next_surveyed(kSession, range.measured));
+  }
+  int large = 0;
+  for (int i = 0; i < 8; ++i) {
+    const Shape shape = shapes.next_explored(kSession, range.measured, [](const Shape&) { return 0.0; }).value();
+    large += 2.0 * static_cast<double>(shape[0].second * shape[1].second * shape[2].second) > 3e11 ? 1 : 0;
+  }
+  CHECK(large > 0);
+  CHECK(large <= 5);
+}
+
 TEST_CASE("a shape that was refused or measured is not proposed again, and a range comes to its end") {
-  RangeOfSoftmax range("rows=1..3,cols=16");
+  RangeOf range("rows=1..3,cols=16");
   PortfolioShapes shapes(range.request);
   shapes.refuse({{"rows", 2}, {"cols", 16}});
   range.measured.add({{"rows", 3}, {"cols", 16}}, {}, *range.operation.definition, {}, {}, {});
@@ -76,7 +106,7 @@ TEST_CASE("a shape that was refused or measured is not proposed again, and a ran
 }
 
 TEST_CASE("a shape that is too large for a session waits for neither") {
-  RangeOfSoftmax range("rows=1..65536,cols=131072");
+  RangeOf range("rows=1..65536,cols=131072");
   range.request.most_bytes = 8 << 20;
   PortfolioShapes shapes(range.request);
   for (int i = 0; i < 4; ++i) {
