@@ -42,7 +42,12 @@ std::string answers(const Asked& asked) {
     return engine.error().message;
   }
   const hone::Result<hone::Operation> operation = hone::find_operation(asked.kernel, {});
-  const hone::KernelSpec& definition = operation ? *operation->definition : *hone::find_builtin_kernel(asked.kernel).value();
+  const auto kernel_alone =
+      operation ? hone::Result<const hone::KernelSpec*>(operation->definition) : hone::find_builtin_kernel(asked.kernel);
+  if (!kernel_alone) {
+    return kernel_alone.error().message;
+  }
+  const hone::KernelSpec& definition = **kernel_alone;
   const hone::Result<hone::ShapeRange> range = hone::parse_range(definition, asked.range);
   if (!range) {
     return range.error().message;
@@ -99,9 +104,7 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   cxxopts::Options options("choices");
   options.add_options()("store", "", cxxopts::value<std::string>())("devices", "", cxxopts::value<std::string>()->default_value("cpu"))(
       "kernel", "", cxxopts::value<std::string>()->default_value("softmax:f32"))(
@@ -110,13 +113,18 @@ int main(int argc, char** argv) {
       "also", "", cxxopts::value<std::string>()->default_value(""))("generation", "", cxxopts::value<std::int64_t>());
   const auto parsed = options.parse(argc, argv);
   const std::vector<std::string> kernel = split(parsed["kernel"].as<std::string>(), ':');
+  const hone::Result<hone::DTypes> dtypes = kernel.empty() ? hone::parse_dtypes("") : hone::parse_dtypes(kernel.back());
+  if (!dtypes) {
+    std::fprintf(stderr, "--kernel: %s\n", dtypes.error().message.c_str());
+    return 2;
+  }
   const std::vector<std::string> devices = split(parsed["devices"].as<std::string>(), ',');
   Asked asked;
   asked.store = parsed["store"].as<std::string>();
   asked.kernel = kernel.front();
   asked.range = parsed["range"].as<std::string>();
   asked.also = parsed["also"].as<std::string>();
-  asked.dtypes = hone::parse_dtypes(kernel.back()).value();
+  asked.dtypes = *dtypes;
   if (parsed.count("generation") != 0) {
     asked.generation = parsed["generation"].as<std::int64_t>();
   }
@@ -140,4 +148,15 @@ int main(int argc, char** argv) {
   out["sources"] = counts.is_object() ? counts : json();
   std::puts(out.dump().c_str());
   return different.size() == 1 && counts.is_object() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const cxxopts::exceptions::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  }
 }
