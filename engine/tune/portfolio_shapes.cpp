@@ -1,6 +1,7 @@
 #include "engine/tune/portfolio_shapes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/store/portfolio_lookup.hpp"
 
@@ -11,7 +12,7 @@ constexpr std::uint64_t kCandidates = 192;                    // new shapes that
 constexpr std::size_t kChoices = 8;                           // shapes, of which a session has the one that needs it most
 constexpr double kLaunches = 100.0;                           // a shape's session must have time for so many of its best configuration
 constexpr double kEnoughTrials = 24.0;                        // that a session is worth its seconds for
-constexpr double kLongTrial = 2.0;                            // times the shortest: its work is what it takes
+constexpr double kLongTrial = 2.0;                            // times the shortest: work is what it takes
 constexpr double kSurveyLaunches = 1000.0;                    // and a survey for these: it pays where launches cost next to nothing
 constexpr double kSurveyFlops = 3e11;                         // and where the reference does
 constexpr double kFirstBytes = 64 << 20, kFirstFlops = 1e10;  // the most of a shape before anything was measured
@@ -50,26 +51,20 @@ void PortfolioShapes::note_session(const Shape& shape, double seconds, std::int6
   }
 }
 
-/// As sessions so far had it: the shortest, or what the median of the long ones takes for as much work. 0 before the first session.
-double PortfolioShapes::seconds_of_trial(const Problem& problem) const {
-  const auto shortest = std::ranges::min_element(efforts_, {}, &Effort::seconds);
-  if (shortest == efforts_.end()) {
-    return 0.0;
-  }
-  std::vector<double> rates;
-  for (const Effort& effort : efforts_) {
-    if (effort.seconds >= kLongTrial * shortest->seconds) {
-      rates.push_back(effort.seconds / effort.amount);
-    }
-  }
-  const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
-  std::ranges::nth_element(rates, middle);
-  return std::max(shortest->seconds, rates.empty() ? 0.0 : *middle * amount_of(work_of(*request_.operation->definition, problem)));
-}
-
-/// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had.
+/// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had. A trial is
+/// expected to take what it did in the session whose work was nearest, where that was long, in proportion to the work. What makes trials
+/// about as fast as any session is worth one, however slow the machine.
 bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_seconds) const {
-  return affordable(problem, kLaunches, session_seconds) && seconds_of_trial(problem) * kEnoughTrials <= session_seconds;
+  const bool has_time = affordable(problem, kLaunches, session_seconds);
+  if (!has_time || efforts_.empty()) {
+    return has_time;
+  }
+  const double amount = amount_of(work_of(*request_.operation->definition, problem));
+  const auto distance = [amount](const Effort& effort) { return std::abs(std::log(effort.amount / amount)); };
+  const Effort& nearest = *std::ranges::min_element(efforts_, {}, distance);
+  const double shortest = std::ranges::min_element(efforts_, {}, &Effort::seconds)->seconds;
+  const double seconds = nearest.seconds > kLongTrial * shortest ? nearest.seconds * amount / nearest.amount : nearest.seconds;
+  return seconds <= std::max(session_seconds / kEnoughTrials, kLongTrial * shortest);
 }
 
 void PortfolioShapes::refuse(const Shape& shape) { refused_.insert(text(shape)); }

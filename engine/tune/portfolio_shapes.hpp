@@ -39,7 +39,6 @@ class PortfolioShapes {
  private:
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
-  [[nodiscard]] double seconds_of_trial(const Problem& problem) const;
   [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
   [[nodiscard]] Shape next_of_sequence();

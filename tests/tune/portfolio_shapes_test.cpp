@@ -77,6 +77,17 @@ TEST_CASE("a session goes nowhere where sessions like it made a handful of trial
   CHECK(rows_of(shapes.next_surveyed(kSession, range.measured)) > 0);
 }
 
+TEST_CASE("where no session makes many trials, none is refused for it") {
+  RangeOf range("rows=1..4096,cols=1024");
+  PortfolioShapes shapes(range.request);
+  shapes.note_time({{"rows", 4096}, {"cols", 1024}}, 100.0);
+  for (const std::int64_t rows : {1, 64, 4096}) {
+    shapes.note_session({{"rows", rows}, {"cols", 1024}}, kSession, 6);
+  }
+  const auto by_rows = [](const Shape& shape) { return static_cast<double>(shape.front().second); };
+  CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) > 1024);
+}
+
 TEST_CASE("sessions do not get only what surveys leave") {
   RangeOf range("m=1..16384,n=16..16384,k=16..16384", "matmul");
   PortfolioShapes shapes(range.request);
