@@ -243,7 +243,7 @@ def measure(problem, effort, hone, arguments, stopwatch, folder):
         if case.work != "transpose" or 1 not in dict(problem.shape).values():  # PyTorch makes a view of a single row or column
             everybody["torch eager"] = contenders.Expression(function)
         notes = []
-        if effort.max_autotune:
+        if effort.max_autotune and "torch eager" in everybody:
             try:
                 everybody["torch.compile max-autotune"], _ = contenders.compiled(function, works.make_inputs(case), arguments.compile_limit)
             except Exception as error:  # whatever the compiler throws is a note, not the end

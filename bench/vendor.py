@@ -125,9 +125,14 @@ def tune(case, kernels, hone, arguments, notes):
             outcomes = {name: count for name, count in answer["outcomes"].items() if count}
             reports[kernel] = {"config": answer["best"]["config"], "default_config": (answer["default"] or answer["best"])["config"],
                                "tuned_us": answer["best"]["time_us"], "valid": answer["space"]["valid"], "trials": sum(outcomes.values()),
-                               "outcomes": outcomes, "failed": hone.failed_trials(answer["session"]), "seconds": answer["seconds"], "stages": answer["stages"]}
+                               "outcomes": outcomes, "seconds": answer["seconds"], "stages": answer["stages"]}
         except RuntimeError as error:
             notes.append(f"tune {kernel}: {error}")
+            continue
+        try:
+            reports[kernel]["failed"] = hone.failed_trials(answer["session"])
+        except RuntimeError as error:  # the winner stands
+            notes.append(f"report {kernel}: {error}")
     return reports
 
 

@@ -44,10 +44,11 @@ struct TwoRows {
   /// Replaces scores by weights, 2^(scale * (score - most)), with `scale` above 0: where it is not, scores change their sign (hide).
   /// `factor` is what is to be multiplied to sums of earlier weights: with `lazy`, `most` stays as long as weights are not above 2^lazy. Of
   /// eight powers, `by_fma` are computed by multiply-adds. Weights, and so totals, are 2^raise times as large.
-  template <int lazy, int by_fma, int raise = 0, int n>
+  /// `by_integers`: see largest.
+  template <int lazy, int by_fma, int raise = 0, bool by_integers = false, int n>
   HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
     float offset[2], tops[2];
-    largest(tops, scores);
+    largest<by_integers>(tops, scores);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float top = tops[r];
@@ -69,11 +70,11 @@ struct TwoRows {
 
   /// The largest score of each row, those of earlier blocks among them. Hopper has an instruction for the largest of three integers and
   /// none for three floats: bits of floats are in the same order, but for those of two negative ones (-0 is one). Where the largest before
-  /// is not negative, that does not matter.
-  template <int n>
+  /// is not negative, that does not matter. It pays where instructions are the limit: by warps alone (mma) it costs 1 %.
+  template <bool by_integers, int n>
   HONE_DEVICE void largest(float (&top)[2], const float (&scores)[n]) const {
     top[0] = most[0], top[1] = most[1];
-    if (__any_sync(0xffffffffu, (__float_as_int(most[0]) | __float_as_int(most[1])) < 0)) {
+    if (!by_integers || __any_sync(0xffffffffu, (__float_as_int(most[0]) | __float_as_int(most[1])) < 0)) {
 #pragma unroll
       for (int i = 0; i < n / 2; ++i) top[i % 2] = fmaxf(top[i % 2], fmaxf(scores[2 * i], scores[2 * i + 1]));
     } else {

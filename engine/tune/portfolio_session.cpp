@@ -83,6 +83,7 @@ class PortfolioSession {
   /// spent.
   Result<void> load() {
     HONE_ASSIGN(const std::vector<SessionInfo> sessions, store_.sessions());
+    std::map<Shape, std::pair<double, std::int64_t>> efforts;  // seconds and trials of all kernels
     for (const KernelSpec* const spec : request_.operation->implementations) {
       for (const SessionInfo& session : sessions) {
         const Shape shape = ordered_as(request_.range, session.problem.shape);
@@ -91,8 +92,16 @@ class PortfolioSession {
         if (fits) {
           HONE_ASSIGN(const std::vector<Trial> trials, store_.trials(session.id, spec->parameters));
           HONE_TRY(note(shape, *spec, trials));
+          if (session.strategy != kSurveyStrategy) {
+            auto& [seconds, count] = efforts[shape];
+            seconds = std::max(seconds, session.elapsed_seconds);
+            count += static_cast<std::int64_t>(trials.size());
+          }
         }
       }
+    }
+    for (const auto& [shape, effort] : efforts) {
+      shapes_.note_session(shape, effort.first, effort.second);
     }
     if (request_.resume) {
       HONE_TRY(load_portfolios());
@@ -221,12 +230,16 @@ class PortfolioSession {
   }
 
   Result<void> step() {
-    const bool explores = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
+    bool explores = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
     const double session_seconds = each().seconds.value_or(kMostEach);
-    const auto to_explore = [&] { return shapes_.next_explored(session_seconds, table_, [&](const Shape& shape) { return need(shape); }); };
-    std::optional<Shape> shape = explores ? to_explore() : shapes_.next_surveyed(session_seconds, table_);
-    if (!shape && !explores) {
-      shape = to_explore();
+    const auto next = [&] {
+      return explores ? shapes_.next_explored(session_seconds, table_, [&](const Shape& shape) { return need(shape); })
+                      : shapes_.next_surveyed(session_seconds, table_);
+    };
+    std::optional<Shape> shape = next();
+    if (!shape) {  // what sessions have no time for may be had by surveys, and the other way round
+      explores = !explores;
+      shape = next();
     }
     if (!shape) {
       exhausted_ = ++empty_turns_ >= kPatienceWithShapes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/store/portfolio_lookup.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kCandidates = 192;                    // new shapes that are looked at for one that can be had
 constexpr std::size_t kChoices = 8;                           // shapes, of which a session has the one that needs it most
+constexpr std::size_t kMostForSurveys = 64;                   // of those that no session is worth, that are kept for a survey
 constexpr double kLaunches = 100.0;                           // a shape's session must have time for so many of its best configuration
 constexpr double kEnoughTrials = 24.0;                        // that a session is worth its seconds for
 constexpr double kLongTrial = 2.0;                            // times the shortest: work is what it takes
@@ -111,7 +113,8 @@ Shape PortfolioShapes::next_of_sequence() {
 std::optional<Shape> PortfolioShapes::drawn(double session_seconds, const PortfolioTable& measured) {
   for (std::uint64_t looked_at = 0; looked_at < kCandidates;) {
     Shape shape = next_of_sequence();
-    const bool fresh = is_new(shape, measured) && std::ranges::find(waiting_, shape) == waiting_.end();
+    const bool fresh = is_new(shape, measured) && std::ranges::find(waiting_, shape) == waiting_.end() &&
+                       std::ranges::find(for_surveys_, shape) == for_surveys_.end();
     looked_at += fresh || drawn_ % kCandidates == 0 ? 1 : 0;  // a range may hold fewer shapes than were measured
     const Result<Problem> problem = problem_at(shape);
     if (fresh && problem && affordable(*problem, kLaunches, session_seconds)) {
@@ -126,10 +129,12 @@ std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, cons
     const Result<Problem> problem = problem_at(shape);
     return is_new(shape, measured) && problem && is_cheap(*problem, session_seconds);
   };
-  if (const auto found = std::ranges::find_if(waiting_, suits); found != waiting_.end()) {
-    const Shape shape = *found;
-    waiting_.erase(found);
-    return shape;
+  for (std::deque<Shape>* const waiting : {&for_surveys_, &waiting_}) {
+    if (const auto found = std::ranges::find_if(*waiting, suits); found != waiting->end()) {
+      const Shape shape = *found;
+      waiting->erase(found);
+      return shape;
+    }
   }
   for (std::uint64_t i = 0; i < kCandidates; ++i) {
     std::optional<Shape> shape = drawn(session_seconds, measured);
@@ -147,20 +152,27 @@ std::optional<Shape> PortfolioShapes::next_surveyed(double session_seconds, cons
 
 std::optional<Shape> PortfolioShapes::next_explored(double session_seconds, const PortfolioTable& measured,
                                                     const std::function<double(const Shape&)>& need) {
-  const auto is_wanted = [&](const Shape& shape) {
+  const auto keep = [&](Shape shape) {
     const Result<Problem> problem = problem_at(shape);
-    return is_new(shape, measured) && problem && is_worth_a_session(*problem, session_seconds);
+    if (!problem || !is_new(shape, measured)) {
+      return;
+    }
+    if (is_worth_a_session(*problem, session_seconds)) {
+      waiting_.push_back(std::move(shape));
+    } else if (is_cheap(*problem, session_seconds) && for_surveys_.size() < kMostForSurveys) {
+      for_surveys_.push_back(std::move(shape));
+    }
   };
   // What a session has time for is known better since they were drawn.
-  std::erase_if(waiting_, [&](const Shape& shape) { return !is_wanted(shape); });
+  for (Shape& shape : std::exchange(waiting_, {})) {
+    keep(std::move(shape));
+  }
   for (std::uint64_t i = 0; i < kCandidates && waiting_.size() < kChoices; ++i) {
     std::optional<Shape> shape = drawn(session_seconds, measured);
     if (!shape) {
       break;
     }
-    if (is_wanted(*shape)) {
-      waiting_.push_back(*std::move(shape));
-    }
+    keep(*std::move(shape));
   }
   std::vector<double> needs;
   std::ranges::transform(waiting_, std::back_inserter(needs), need);

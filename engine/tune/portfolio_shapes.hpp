@@ -46,7 +46,8 @@ class PortfolioShapes {
 
   const PortfolioRequest& request_;
   std::set<std::string> refused_;
-  std::deque<Shape> waiting_;  ///< drawn, and measured by no session yet
+  std::deque<Shape> waiting_;      ///< drawn, and measured by no session yet
+  std::deque<Shape> for_surveys_;  ///< drawn, and not worth a session
   std::uint64_t drawn_ = 0;
   struct Effort {
     double amount = 0.0, seconds = 0.0;  ///< of work; of a trial

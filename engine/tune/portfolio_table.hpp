@@ -43,7 +43,7 @@ class PortfolioTable {
   [[nodiscard]] const std::vector<PortfolioMember>& columns() const { return columns_; }
   /// The shapes at which something was right, in the order in which they were measured.
   [[nodiscard]] std::vector<Row> rows() const;
-  /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was right nowhere.
+  /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was nowhere right, or nowhere near.
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
   [[nodiscard]] bool has_column(const PortfolioMember& member) const { return places_.contains(place_name(member)); }
   [[nodiscard]] bool holds(const Shape& shape) const { return times_.contains(text(shape)); }

@@ -144,7 +144,8 @@ Result<std::vector<Trial>> Survey::measure(const Problem& problem, const std::ve
 
 Result<void> Survey::keep(const Problem& problem, std::vector<Trial>& trials, double seconds) {
   const RecordKey key = record_key(spec_, problem, common_.device.info, purpose_within(common_.measure.max_error));
-  HONE_ASSIGN(const std::int64_t session, store_.begin_session({key, "survey", "", common_.seed}, text(common_.budget)));
+  HONE_ASSIGN(const std::int64_t session,
+              store_.begin_session({key, std::string(kSurveyStrategy), "", common_.seed}, text(common_.budget)));
   for (std::size_t i = 0; i < trials.size(); ++i) {
     trials[i].position = i;
     HONE_TRY(store_.add_trial(session, spec_.parameters, trials[i], seconds));

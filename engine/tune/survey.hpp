@@ -6,12 +6,15 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "engine/tune/session.hpp"
 #include "engine/worker/worker_process.hpp"
 
 namespace hone {
+
+inline constexpr std::string_view kSurveyStrategy = "survey";  // of the sessions that surveys are kept as
 
 class Survey {
  public:

@@ -367,7 +367,9 @@ class WorkloadSession {
     tell_progress(i, finishing);
     TuneRequest common = request_.common;
     common.budget = budget;
-    common.in_all = expected_in_all(budget);
+    if (!whole) {
+      common.in_all = expected_in_all(budget);
+    }
     common.first = first_of(i);
     common.workload = mark_;
     common.finish = whole;
@@ -394,7 +396,8 @@ class WorkloadSession {
     return {};
   }
 
-  /// Of a session that has had so much when its part ends: an even split's share at least, and some more as long as it gains.
+  /// Of a session that has had so much when its part ends: an even split's share at least, and some more as long as it gains. So a part
+  /// ends short of the share after which a search looks beyond the likely configurations, unless it has levelled off.
   [[nodiscard]] Budget expected_in_all(const Budget& part) const {
     constexpr double kMore = 4.0 / 3.0;
     Budget all = part;

@@ -79,7 +79,7 @@ constexpr bool likely(Problem p, Config c, Device d) {
   if (c.consumers == 1 && queries_of_sequence(p) > 64) return false;              // nothing shares what is loaded
   if (rows_of(c) > 64 && rows_of(c) >= 2 * queries_of_sequence(p)) return false;  // more than half of every tile is outside
   if (c.bn > 64 && c.bn >= 2 * keys_of_sequence(p)) return false;                 // more than half of the block is outside
-  if (c.pingpong && p.head == 128) return false;                        // 3 to 9 % behind: three consumers come apart by themselves
+  if (c.pingpong && p.head == 128) return false;                                  // 2 to 9 % behind: consumers come apart by themselves
   if (c.by_fma > 0 && p.head == 128) return false;                      // 5 to 8 % behind: what limits is how many instructions are issued
   return c.raster == 1 || c.raster < 2 * lines_of(p) * query_heads(p);  // the same order as with a smaller one
 }

@@ -80,7 +80,7 @@ struct Consumer {
   /// From scores to weights, not yet rounded; sums so far are to be multiplied by `factor`.
   HONE_DEVICE void weigh(const Work& work, int block, float (&factor)[2]) {
     if (!work.is_clear(block)) hide_unseen(scores, sign, p, work.sequence, work.first + first_row(), (long)block * c.bn);
-    rows.template weigh<lazy_of(c), c.by_fma, Operands<In>::kRaise>(scores, scale, factor);
+    rows.template weigh<lazy_of(c), c.by_fma, Operands<In>::kRaise, true>(scores, scale, factor);
   }
 
   /// Releases a stage that the warpgroup has read, to every block that loads into it.
