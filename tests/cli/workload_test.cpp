@@ -1,8 +1,11 @@
 // hone tune --workload: from what an application launches to records of all of it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <sstream>
 #include <thread>
+#include <vector>
 
 #include "tests/cli/command.hpp"
 
@@ -76,6 +79,47 @@ TEST_CASE("the problems of a workload share a budget, and each has a record afte
   for (const nlohmann::json& problem : untouched) {
     CHECK(problem["state"] == "skipped");
     CHECK(problem["before"] == problem["after"]);
+  }
+}
+
+TEST_CASE("a first slice is no whole session: it stays among the likely configurations") {
+  const TemporaryDirectory directory;
+  const std::string kernel = directory / "twice.cu", file = directory / "calls.jsonl", store = directory / "S.db";
+  write(kernel, R"cuda(#include <hone/kernel.h>
+struct Problem { long n = 64; };
+struct Config { TUNE(32, 64, 96, 128, 160, 192, 224, 256) int block = 128; TUNE(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16) int items = 1; };
+template <class T> constexpr bool likely(Problem p, Config c, Device d) { return c.block >= 128; }
+constexpr Launch launch(Problem p, Config c) { return {.grid = {ceil_div(p.n, (long)c.block * c.items)}, .block = {c.block}}; }
+template <class T> REFERENCE(p.n) void twice_reference(long i, const T* x, double* y, Problem p) { y[i] = 2.0 * (double)(float)x[i]; }
+template <class T, Config c> KERNEL void twice(IN(p.n) const T* x, OUT(p.n) T* y, Problem p) {
+  for (int k = 0; k < c.items; ++k) {
+    const long i = ((long)blockIdx.x * c.items + k) * c.block + threadIdx.x;
+    if (i < p.n) y[i] = T(2.0f * (float)x[i]);
+  }
+}
+)cuda");
+  write(file, kFirstLine + R"({"kernel": ")" + kernel + R"(", "dtype": "f32", "shape": {"n": 640}, "count": 1})" + "\n");
+  const Ended ended = run(tune_workload(file, store, {"--budget", "180trials", "--strategy", "exhaustive"}));
+  REQUIRE_MESSAGE(ended.exit == 0, ended.err);
+  const std::string table = directory / "trials.csv";
+  REQUIRE(run({"report", "1", "--store", store, "--kernel", kernel, "--csv", table}).exit == 0);
+  std::istringstream rows(contents(table));
+  std::string row;
+  std::getline(rows, row);
+  const auto cells_of = [](const std::string& line) {
+    std::vector<std::string> cells;
+    std::istringstream in(line);
+    for (std::string cell; std::getline(in, cell, ',');) {
+      cells.push_back(cell);
+    }
+    return cells;
+  };
+  const std::vector<std::string> names = cells_of(row);
+  const auto block = static_cast<std::size_t>(std::ranges::find(names, "c.block") - names.begin());
+  REQUIRE(block < names.size());
+  for (int trial = 0; trial < 60 && std::getline(rows, row); ++trial) {  // a third of what the problem would have evenly
+    CAPTURE(row);
+    CHECK(std::stoi(cells_of(row).at(block)) >= 128);
   }
 }
 
