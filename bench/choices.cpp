@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/command_line.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/kernel/builtin_kernels.hpp"
 #include "engine/kernel/operation.hpp"
@@ -152,11 +153,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const cxxopts::exceptions::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return refuse_wrong_options(run, argc, argv); }

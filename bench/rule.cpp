@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/command_line.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/store/portfolio_rule.hpp"
 
@@ -153,11 +154,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const cxxopts::exceptions::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
-}
+int main(int argc, char** argv) { return refuse_wrong_options(run, argc, argv); }
