@@ -44,11 +44,11 @@ struct TwoRows {
   /// Replaces scores by weights, 2^(scale * (score - most)), with `scale` above 0: where it is not, scores change their sign (hide).
   /// `factor` is what is to be multiplied to sums of earlier weights: with `lazy`, `most` stays as long as weights are not above 2^lazy. Of
   /// eight powers, `by_fma` are computed by multiply-adds. Weights, and so totals, are 2^raise times as large.
-  /// `by_integers`: see largest.
+  /// `by_integers`: see row_maxima.
   template <int lazy, int by_fma, int raise = 0, bool by_integers = false, int n>
   HONE_DEVICE void weigh(float (&scores)[n], float scale, float (&factor)[2]) {
     float offset[2], tops[2];
-    largest<by_integers>(tops, scores);
+    row_maxima<by_integers>(tops, scores);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float top = tops[r];
@@ -72,14 +72,14 @@ struct TwoRows {
   /// none for three floats: bits of floats are in the same order, but for those of two negative ones (-0 is one). Where the largest before
   /// is not negative, that does not matter. It pays where instructions are the limit: by warps alone (mma) it costs 1 %.
   template <bool by_integers, int n>
-  HONE_DEVICE void largest(float (&top)[2], const float (&scores)[n]) const {
+  HONE_DEVICE void row_maxima(float (&top)[2], const float (&scores)[n]) const {
     top[0] = most[0], top[1] = most[1];
     if (!by_integers || __any_sync(0xffffffffu, (__float_as_int(most[0]) | __float_as_int(most[1])) < 0)) {
 #pragma unroll
       for (int i = 0; i < n / 2; ++i) top[i % 2] = fmaxf(top[i % 2], fmaxf(scores[2 * i], scores[2 * i + 1]));
     } else {
 #pragma unroll
-      for (int i = 0; i < n / 2; ++i) top[i % 2] = largest_of(top[i % 2], scores[2 * i], scores[2 * i + 1]);
+      for (int i = 0; i < n / 2; ++i) top[i % 2] = max3(top[i % 2], scores[2 * i], scores[2 * i + 1]);
     }
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -89,7 +89,7 @@ struct TwoRows {
   }
   /// The largest of three numbers, of which `top` is not negative. As one piece of assembly: where the compiler saw that scores are taken
   /// for integers, ptxas serialized all products.
-  static HONE_DEVICE float largest_of(float top, float a, float b) {
+  static HONE_DEVICE float max3(float top, float a, float b) {
 #if defined(__CUDACC__)
     asm("{ .reg .b32 x, y, z; mov.b32 x, %0; mov.b32 y, %1; mov.b32 z, %2; max.s32 y, y, z; max.s32 x, x, y; mov.b32 %0, x; }"
         : "+f"(top)

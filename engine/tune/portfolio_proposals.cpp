@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kNewShare = 4;  // one in so many may be one that came with Hone and was measured nowhere in the range, and one in so
                                       // many one that could not be tried where another won
-constexpr std::size_t kOfWinner = 2;  // of these, one parameter away from the same one
-constexpr std::size_t kShipped = 64;  // of what came with Hone: that are looked at, of each kernel
+constexpr std::size_t kNeighbours = 2;  // of these, one parameter away from the same one
+constexpr std::size_t kShipped = 64;    // of what came with Hone: that are looked at, of each kernel
 
 }  // namespace
 
@@ -78,7 +78,8 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
     if (!configuration) {
       illegal.push_back(member);
     } else if (fastest[column]) {
-      for (const Configuration& other : not_tried(member.kernel, *configuration, problem, *fastest[column], std::min(untried, kOfWinner))) {
+      for (const Configuration& other :
+           not_tried(member.kernel, *configuration, problem, *fastest[column], std::min(untried, kNeighbours))) {
         add(member.kernel, other);
         --untried;
       }

@@ -416,7 +416,7 @@ Result<void> TuningSession::search() {
 
 bool TuningSession::likely_share_is_spent() const {
   const auto trials = static_cast<double>(trials_.size() + evaluator_->in_flight());
-  const Budget &part = request_.budget, &all = request_.in_all;
+  const Budget &part = request_.budget, &all = request_.expected_budget;
   const double of_seconds = part.seconds ? elapsed() / std::max(*part.seconds, all.seconds.value_or(0.0)) : 0.0;
   const double of_trials = part.trials ? trials / static_cast<double>(std::max(*part.trials, all.trials.value_or(0))) : 0.0;
   const double spent = std::max(of_seconds, of_trials);

@@ -82,7 +82,7 @@ struct TuneRequest {
   bool finish = true;
   /// Of a part: what the session is expected to get in all, where that is more. A search that has had most of its budget looks beyond the
   /// likely configurations, and a part is not yet most of it.
-  Budget in_all{.seconds = std::nullopt, .trials = std::nullopt};
+  Budget expected_budget{.seconds = std::nullopt, .trials = std::nullopt};
   bool resume = true;       ///< go on with an unfinished session of the same key
   bool transfer = true;     ///< give the strategy what the store knows of the kernel elsewhere
   int compile_workers = 0;  ///< 0: as many as the host has cores, less one for each of several devices

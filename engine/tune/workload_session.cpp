@@ -368,7 +368,7 @@ class WorkloadSession {
     TuneRequest common = request_.common;
     common.budget = budget;
     if (!whole) {
-      common.in_all = expected_in_all(budget);
+      common.expected_budget = expected_budget(budget);
     }
     common.first = first_of(i);
     common.workload = mark_;
@@ -398,7 +398,7 @@ class WorkloadSession {
 
   /// Of a session that has had so much when its part ends: an even split's share at least, and some more as long as it gains. So a part
   /// ends short of the share after which a search looks beyond the likely configurations, unless it has levelled off.
-  [[nodiscard]] Budget expected_in_all(const Budget& part) const {
+  [[nodiscard]] Budget expected_budget(const Budget& part) const {
     constexpr double kMore = 4.0 / 3.0;
     Budget all = part;
     if (in_seconds() && part.seconds) {

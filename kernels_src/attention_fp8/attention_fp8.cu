@@ -46,7 +46,7 @@ HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers 
 HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * Problem::head; }
 HONE_BOTH constexpr long stage_bytes(const Config& c) { return c.bn * Problem::head; }
 /// Lines of 128 keys.
-HONE_BOTH constexpr long turned_bytes(const Config& c) { return round_up((long)c.bn, 128L) * Problem::head; }
+HONE_BOTH constexpr long transposed_bytes(const Config& c) { return round_up((long)c.bn, 128L) * Problem::head; }
 constexpr long shared_bytes(Problem p, Config c) {
   return 1024 + (rows_of(c) * c.q_stages + c.stages * (2 * c.bn + round_up((long)c.bn, 128L))) * p.head + 8 + 24 * c.q_stages +
          48 * c.stages;
@@ -122,7 +122,7 @@ SHAPES({.batch = 1, .heads = 1, .group = 2, .queries = 129, .keys = 193}, {.batc
 #include "../attention_wgmma/consumer.h"
 #include "../attention_wgmma/producer.h"
 #include "operands.h"
-#include "turn.h"
+#include "transpose_values.h"
 
 template <class T, Config c>
 KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_fp8(
@@ -154,7 +154,7 @@ KERNEL DTYPES(bf16, f16) LAUNCH_BOUNDS(threads_of(c), 1) void attention_fp8(
   if (threadIdx.x < 128) {
     if constexpr (c.consumers == 3) hopper::setmaxnreg_dec<32>();
     if constexpr (c.consumers == 2) hopper::setmaxnreg_dec<40>();
-    if (threadIdx.x >= 32) turn_blocks(layout);
+    if (threadIdx.x >= 32) transpose_blocks(layout);
     if (threadIdx.x == 0) Producer<c>{q_map, k_map, v_map, next, q_starts, k_starts, p, layout, 0}.run();
   } else {
     if constexpr (c.consumers > 1) hopper::setmaxnreg_inc<registers_of(c)>();

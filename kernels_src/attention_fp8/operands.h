@@ -1,7 +1,7 @@
 #pragma once
 // How weights and values of 8 bits become operands, and sums results. Products of 8 bits take both operands along what is summed, 32 keys
 // in a step. A thread's weights are of other keys than those that the instruction expects of it: they stay where they are, and the keys of
-// the transposed values are in their order (turn.h). So are the columns, such that each thread has four that are neighbours.
+// the transposed values are in their order (transpose_values.h). So are the columns, such that each thread has four that are neighbours.
 #include "../attention_wgmma/consumer.h"
 #include "../packet.h"
 

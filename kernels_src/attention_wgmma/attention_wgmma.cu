@@ -34,7 +34,7 @@ struct Config {
 
 constexpr int kOperandBytes = 2;  // of an element of q, k and v
 HONE_BOTH constexpr int lazy_of(const Config& c) { return c.lazy; }
-HONE_BOTH constexpr long turned_bytes(const Config&) { return 0; }
+HONE_BOTH constexpr long transposed_bytes(const Config&) { return 0; }
 HONE_BOTH constexpr int rows_of(const Config& c) { return 64 * c.consumers; }
 HONE_BOTH constexpr int threads_of(const Config& c) { return 128 * (c.consumers + 1); }
 HONE_BOTH constexpr long q_bytes(const Config& c) { return rows_of(c) * Problem::head * 2; }

@@ -94,8 +94,8 @@ struct Consumer {
   /// Releases a block of values. What a copy overwrites takes longer to come than warps are apart at the end of a product; what
   /// transposes the next block writes at once: each warp says that it has read the last one.
   HONE_DEVICE void release_values(int stage) const {
-    if constexpr (kTurned) {
-      if (thread % 32 == 0) hopper::mbarrier_arrive(layout.turned_empty(stage));
+    if constexpr (kTransposed) {
+      if (thread % 32 == 0) hopper::mbarrier_arrive(layout.transposed_empty(stage));
     } else {
       release(layout.v_empty(stage));
     }

@@ -92,7 +92,7 @@ struct Producer {
       set_index(q_state.stage, -1, 0);
       hopper::mbarrier_arrive(layout.q_full(q_state.stage));
     }
-    if constexpr (kTurned) {
+    if constexpr (kTransposed) {
       hopper::mbarrier_wait(layout.v_empty(v_state.stage), v_state.parity ^ 1);
       put(layout.blocks(), blocks);
       hopper::mbarrier_arrive(layout.v_full(v_state.stage));

@@ -113,7 +113,7 @@ TEST_CASE("a part of a session looks beyond what is likely once that is most of 
   Fixture fixture;
   TuneRequest request = expecting(fixture, {"a > 3"}, Likely::kFirst, "16trials");
   request.finish = false;
-  request.in_all.trials = 40;
+  request.expected_budget.trials = 40;
   const auto likely = [&](const TuneReport& report) {
     const auto all = trials_of(report, request, fixture);
     return std::ranges::count_if(all, [](const Trial& trial) { return trial.configuration.values[0].integer() > 3; });
@@ -121,7 +121,7 @@ TEST_CASE("a part of a session looks beyond what is likely once that is most of 
   const TuneReport part = tuned(request, fixture);
   CHECK(total(part) == 16);
   CHECK(likely(part) == 16);
-  request.in_all.trials.reset();
+  request.expected_budget.trials.reset();
   request.seed = 1;  // another session
   CHECK(likely(tuned(request, fixture)) < 16);
 }

@@ -13,10 +13,10 @@ struct Units {
   static constexpr unsigned kElements = (unsigned)Problem::head / 16, kCount = c.bn / 32 * kElements, kWords = kLine / 16;
   hopper::u32 from, to;  // of the lane, in unit 0
 
-  HONE_DEVICE Units(hopper::u32 values, hopper::u32 turned) {
+  HONE_DEVICE Units(hopper::u32 values, hopper::u32 transposed) {
     const unsigned lane = threadIdx.x % 32;
     from = values + lane * kLine + (kLine == 128 ? lane % 8 : lane / 2 % 4) * 16;  // swizzled as the copy left it
-    to = turned + lane % 16 * 128 + (lane / 16 ^ lane % 8) * 16;
+    to = transposed + lane % 16 * 128 + (lane / 16 ^ lane % 8) * 16;
   }
   HONE_DEVICE void read(hopper::u32 (&pair)[4], unsigned number) const {
     const unsigned keys = number / kElements, elements = number % kElements;
@@ -32,18 +32,18 @@ struct Units {
   /// The share of one of the warps. It is known to the compiler, so that addresses are sums of the lane's and a constant: computed in the
   /// loop they took longer than the products of the block.
   template <unsigned warp>
-  HONE_DEVICE void turn() const {
+  HONE_DEVICE void transpose() const {
     constexpr unsigned kAtOnce = 2;  // units whose reads share a latency: as many as registers are there for
 #pragma unroll
-    for (unsigned first = warp; first < kCount; first += kAtOnce * kTurners) {
+    for (unsigned first = warp; first < kCount; first += kAtOnce * kTransposingWarps) {
       hopper::u32 pair[kAtOnce][4];
 #pragma unroll
       for (unsigned i = 0; i < kAtOnce; ++i) {
-        if (first + i * kTurners < kCount) read(pair[i], first + i * kTurners);
+        if (first + i * kTransposingWarps < kCount) read(pair[i], first + i * kTransposingWarps);
       }
 #pragma unroll
       for (unsigned i = 0; i < kAtOnce; ++i) {
-        if (first + i * kTurners < kCount) write(pair[i], first + i * kTurners);
+        if (first + i * kTransposingWarps < kCount) write(pair[i], first + i * kTransposingWarps);
       }
     }
   }
@@ -51,22 +51,22 @@ struct Units {
 
 /// What the warps behind the first one do: they transpose block after block, as long as the producer loads some.
 template <Config c>
-HONE_DEVICE void turn_blocks(const SharedLayout<c>& layout) {
-  static_assert(kTurners == 3);
+HONE_DEVICE void transpose_blocks(const SharedLayout<c>& layout) {
+  static_assert(kTransposingWarps == 3);
   const unsigned warp = __shfl_sync(0xffffffffu, threadIdx.x / 32 - 1, 0);
   PipelineState<c.stages> state;
   for (int block = 0;; ++block) {
     hopper::mbarrier_wait(layout.v_full(state.stage), state.parity);
     if (block == take(layout.blocks())) return;
-    hopper::mbarrier_wait(layout.turned_empty(state.stage), state.parity ^ 1);
-    const Units<c> units(layout.v(state.stage), layout.turned(state.stage));
-    if (warp == 0) units.template turn<0>();
-    if (warp == 1) units.template turn<1>();
-    if (warp == 2) units.template turn<2>();
+    hopper::mbarrier_wait(layout.transposed_empty(state.stage), state.parity ^ 1);
+    const Units<c> units(layout.v(state.stage), layout.transposed(state.stage));
+    if (warp == 0) units.template transpose<0>();
+    if (warp == 1) units.template transpose<1>();
+    if (warp == 2) units.template transpose<2>();
     hopper::fence_proxy_async();
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
-      hopper::mbarrier_arrive(layout.turned_full(state.stage));
+      hopper::mbarrier_arrive(layout.transposed_full(state.stage));
       hopper::mbarrier_arrive(layout.v_empty(state.stage));
     }
     state.advance();
