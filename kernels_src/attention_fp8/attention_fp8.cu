@@ -90,10 +90,11 @@ constexpr Launch launch(Problem p, Config c, Device d) {
           .shared = shared_bytes(p, c)};
 }
 
-// Sums of products of 8 bits keep about 13 bits.
+// Hopper's sums of 8-bit products are cut off 13 binary places behind the largest of 32 products and the sum before them. Where all have
+// one sign, scores lose up to .5 % of their magnitude at heads of 256, .15 % at heads of 128.
 template <class T>
 REFERENCE(query_rows(p))
-TOLERANCE(lse, .absolute = 0.02, .relative = 1e-3) void attention_fp8_reference_lse(long row, const e4m3* q, const e4m3* k,
+TOLERANCE(lse, .absolute = 0.02, .relative = 8e-3) void attention_fp8_reference_lse(long row, const e4m3* q, const e4m3* k,
                                                                                     const i32* q_starts, const i32* k_starts,
                                                                                     const float* q_scale, const float* k_scale, double* lse,
                                                                                     float scale, Problem p) {

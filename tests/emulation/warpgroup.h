@@ -112,6 +112,21 @@ inline void tma_load(hopper::u32 to, const EmulatedMap& map, int x, int y, int z
   hopper::barrier_at(barrier).end_phase();
 }
 
+/// A sum as the instruction adds it. Products of 8 bits and the sum before them are aligned to the largest of all, cut off behind 13 binary
+/// places and added; wider ones are summed in float (DeepSeek-V3, arXiv 2412.19437, 3.3.2; its 14 bits have the leading one).
+template <class T, int n>
+float summed(float before, const float (&products)[n]) {
+  float sum = before, largest = __builtin_fabsf(before);
+  for (const float product : products) {
+    sum += product;
+    if (largest < __builtin_fabsf(product)) largest = __builtin_fabsf(product);
+  }
+  if (sizeof(T) > 1 || !(largest > 1e-30f && largest < 1e30f)) return sum;
+  const float quantum = __builtin_ldexpf(1.0f, __builtin_ilogbf(largest) - 13);
+  sum = __builtin_truncf(before / quantum);
+  for (const float product : products) sum += __builtin_truncf(product / quantum);
+  return sum * quantum;
+}
 template <class T>
 float number_at(hopper::u32 address) {
   return (float)*(const T*)hopper::shared_at(address);
@@ -129,9 +144,9 @@ float along_k(hopper::u64 operand, int line, int k) {
 template <class T, int n>
 void scores_product(float (&sums)[n / 2], hopper::u64 a, hopper::u64 b, bool accumulate) {
   for (int i = 0; i < n / 2; ++i) {
-    float sum = accumulate ? sums[i] : 0;
-    for (int k = 0; k < 32 / (int)sizeof(T); ++k) sum += along_k<T>(a, row_of_sum(i), k) * along_k<T>(b, column_of_sum(i), k);
-    sums[i] = sum;
+    float products[32 / sizeof(T)];
+    for (int k = 0; k < 32 / (int)sizeof(T); ++k) products[k] = along_k<T>(a, row_of_sum(i), k) * along_k<T>(b, column_of_sum(i), k);
+    sums[i] = summed<T>(accumulate ? sums[i] : 0, products);
   }
 }
 
@@ -151,13 +166,13 @@ void weighted_sum(float (&sums)[n / 2], const hopper::u32* a, hopper::u64 b, boo
   const hopper::u32 begin = (hopper::u32)b << 4, panel = (hopper::u32)(b >> 32);
   for (int i = 0; i < n / 2; ++i) {
     const int column = column_of_sum(i);
-    float sum = accumulate ? sums[i] : 0;
+    float products[kDepth];
     for (int k = 0; k < kDepth; ++k) {
       const float value = sizeof(T) == 1 ? along_k<T>(b, column, k)  // lines along k, or along columns
                                          : number_at<T>(begin + column / 64 * panel + swizzled(128, k, column % 64 * 2));
-      sum += weights[i / 2 % 2][k] * value;
+      products[k] = weights[i / 2 % 2][k] * value;
     }
-    sums[i] = sum;
+    sums[i] = summed<T>(accumulate ? sums[i] : 0, products);
   }
 }
 #endif
