@@ -17,6 +17,8 @@ namespace hone {
 
 struct PortfolioMember {
   std::string kernel, configuration;  ///< "gemm", "bm=64,bn=256,..."
+
+  bool operator==(const PortfolioMember&) const = default;
 };
 
 /// What a member took at a point.

@@ -13,6 +13,7 @@
 #include "engine/kernel/static_fields.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "engine/tune/operation_session.hpp"
+#include "engine/tune/portfolio_comparisons.hpp"
 #include "engine/tune/portfolio_proposals.hpp"
 #include "engine/tune/portfolio_shapes.hpp"
 #include "engine/tune/portfolio_table.hpp"
@@ -30,9 +31,12 @@ constexpr double kShapes = 60.0;  // that a budget would be for, if all were exp
 constexpr double kLeastEach = 0.9, kMostEach = 10.0;
 constexpr std::int64_t kLeastTrials = 6;
 constexpr double kExploreShare = 0.5;    // of a budget, for sessions that find configurations: the rest is for surveys of what was found
-constexpr std::size_t kProposals = 40;   // that an exploring session begins with, at most
+constexpr double kProposalShare = 0.25;  // of an exploring session's trials, that what is known may have: what is not shall be found, too
+constexpr double kLeastProposals = 4.0, kMostProposals = 40.0;
 constexpr std::size_t kSurveyed = 28;    // configurations that are timed at a surveyed shape, at most
-constexpr std::size_t kMemberShare = 3;  // quarters of what is surveyed, that members may have before others
+constexpr std::size_t kLeastTime = 8;    // configurations: fewer have as much time as these
+constexpr std::size_t kMemberShare = 2;  // quarters of what is surveyed, that members may have before others
+constexpr double kCompareShare = 0.25;   // of a budget, for comparisons of members with what a search could not try
 constexpr double kSurveyShare = 0.3;     // of an exploring session's seconds, that a survey may take
 constexpr double kLearnAgain = 1.5;      // times as many shapes as when it was last asked what a portfolio of them is like
 constexpr int kPatienceWithShapes = 3;   // in a row that fail
@@ -236,6 +240,12 @@ class PortfolioSession {
       return explores ? shapes_.next_explored(session_seconds, table_, [&](const Shape& shape) { return need(shape); })
                       : shapes_.next_surveyed(session_seconds, table_);
     };
+    if (!explores && rule_ && compared_ <= kCompareShare * spent_here()) {
+      HONE_ASSIGN(const bool done, compare(session_seconds));
+      if (done) {
+        return {};
+      }
+    }
     std::optional<Shape> shape = next();
     if (!shape) {  // what sessions have no time for may be had by surveys, and the other way round
       explores = !explores;
@@ -253,20 +263,55 @@ class PortfolioSession {
     }
     const double before = spent_here();
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(*shape));
-    const Result<void> done = measure(*shape, proposed(*shape, problem, kProposals, 0), each());
+    const Result<void> done = measure(*shape, proposed(*shape, problem, proposals_for(*shape), 0), each());
     explored_ += spent_here() - before;
     return done;
+  }
+
+  /// That a session there begins with.
+  [[nodiscard]] std::size_t proposals_for(const Shape& shape) const {
+    const Budget budget = each();
+    std::optional<double> trials = shapes_.expected_trials(shape, budget.seconds.value_or(kMostEach));
+    if (budget.trials) {
+      trials = std::min(static_cast<double>(*budget.trials), trials.value_or(kMostProposals / kProposalShare));
+    }
+    return static_cast<std::size_t>(
+        std::clamp(kProposalShare * trials.value_or(kMostProposals / kProposalShare), kLeastProposals, kMostProposals));
   }
 
   /// Times what is promising at a shape. False where that cannot be had, and nothing is known of the shape.
   Result<bool> survey(const Shape& shape) {
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
-    tell(shape, true);
-    std::size_t most = kSurveyed;
-    if (request_.budget.trials) {
-      most = static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - about_.trials - trials_, 1, kSurveyed));
+    const std::size_t most = most_surveyed();
+    return survey(shape, proposed(shape, problem, most, most * kMemberShare / 4));
+  }
+
+  [[nodiscard]] std::size_t most_surveyed() const {
+    return !request_.budget.trials
+               ? kSurveyed
+               : static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - about_.trials - trials_, 1, kSurveyed));
+  }
+
+  /// At a shape that was measured before. False where nothing is left to compare.
+  Result<bool> compare(double session_seconds) {
+    const double before = spent_here();
+    std::optional<PortfolioComparisons::Next> next = comparisons_.next(most_surveyed());
+    if (!next && planned_ != portfolio_.members) {
+      planned_ = portfolio_.members;
+      comparisons_.plan(planned_, session_seconds);
+      next = comparisons_.next(most_surveyed());
     }
-    const PortfolioProposals::First all = proposed(shape, problem, most, most * kMemberShare / 4);
+    if (next) {
+      HONE_TRY(survey(next->shape, next->first));
+    }
+    compared_ += spent_here() - before;
+    return next.has_value();
+  }
+
+  Result<bool> survey(const Shape& shape, const PortfolioProposals::First& all) {
+    HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
+    tell(shape, true);
+    const bool is_measured = table_.holds(shape);
     bool measured = false;
     for (const auto& [kernel, configurations] : all) {
       const KernelSpec& spec = *proposals_.kernel_named(kernel);
@@ -275,7 +320,8 @@ class PortfolioSession {
       if (is_new) {
         one->second = std::make_unique<Survey>(request_.common, spec, store_);
       }
-      const double seconds = kSurveyShare * each().seconds.value_or(kMostEach) * static_cast<double>(configurations.size()) / kSurveyed;
+      const double seconds =
+          kSurveyShare * each().seconds.value_or(kMostEach) * static_cast<double>(std::max(configurations.size(), kLeastTime)) / kSurveyed;
       const Result<std::vector<Trial>> trials = one->second->measure(own, configurations, seconds);
       if (!trials) {
         const ErrorCode code = trials.error().code;
@@ -292,7 +338,7 @@ class PortfolioSession {
       measured = true;
     }
     if (measured) {
-      ++report_.measured;
+      report_.measured += is_measured ? 0 : 1;
       failures_in_a_row_ = empty_turns_ = 0;
       noted(shape, false);
     }
@@ -448,8 +494,10 @@ class PortfolioSession {
   PortfolioReport report_;
   PortfolioShapes shapes_{request_};
   PortfolioProposals proposals_{request_, table_, shapes_};
+  PortfolioComparisons comparisons_{request_, table_, shapes_, proposals_};
+  std::vector<PortfolioMember> planned_;                    ///< members that comparisons were planned for
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
-  double explored_ = 0.0;                                   ///< of spent_here(): by sessions
+  double explored_ = 0.0, compared_ = 0.0;                  ///< of spent_here(): by sessions, by comparisons
   std::int64_t trials_ = 0;                                 ///< of this run
   bool has_own_ = false;    ///< something of the table is not what came with Hone: that is not stored as it is
   std::size_t learnt_ = 0;  ///< points, when the rule was fitted last

@@ -13,7 +13,7 @@ constexpr std::uint64_t kCandidates = 192;                    // new shapes that
 constexpr std::size_t kChoices = 8;                           // shapes, of which a session has the one that needs it most
 constexpr std::size_t kMostForSurveys = 64;                   // of those that no session is worth, that are kept for a survey
 constexpr double kLaunches = 100.0;                           // a shape's session must have time for so many of its best configuration
-constexpr double kEnoughTrials = 24.0;                        // that a session is worth its seconds for
+constexpr double kEnoughTrials = 32.0;                        // that a session is worth its seconds for
 constexpr double kLongTrial = 2.0;                            // times the shortest: work is what it takes
 constexpr double kSurveyLaunches = 1000.0;                    // and a survey for these: it pays where launches cost next to nothing
 constexpr double kSurveyFlops = 3e11;                         // and where the reference does
@@ -53,20 +53,29 @@ void PortfolioShapes::note_session(const Shape& shape, double seconds, std::int6
   }
 }
 
-/// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had. A trial is
-/// expected to take what it did in the session whose work was nearest, where that was long, in proportion to the work. What makes trials
-/// about as fast as any session is worth one, however slow the machine.
-bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_seconds) const {
-  const bool has_time = affordable(problem, kLaunches, session_seconds);
-  if (!has_time || efforts_.empty()) {
-    return has_time;
-  }
+/// A trial is expected to take what it did in the session whose work was nearest, where that was long, in proportion to the work.
+double PortfolioShapes::seconds_of_trial(const Problem& problem) const {
   const double amount = amount_of(work_of(*request_.operation->definition, problem));
   const auto distance = [amount](const Effort& effort) { return std::abs(std::log(effort.amount / amount)); };
   const Effort& nearest = *std::ranges::min_element(efforts_, {}, distance);
-  const double shortest = std::ranges::min_element(efforts_, {}, &Effort::seconds)->seconds;
-  const double seconds = nearest.seconds > kLongTrial * shortest ? nearest.seconds * amount / nearest.amount : nearest.seconds;
-  return seconds <= std::max(session_seconds / kEnoughTrials, kLongTrial * shortest);
+  return nearest.seconds > kLongTrial * shortest_trial() ? nearest.seconds * amount / nearest.amount : nearest.seconds;
+}
+
+double PortfolioShapes::shortest_trial() const { return std::ranges::min_element(efforts_, {}, &Effort::seconds)->seconds; }
+
+std::optional<double> PortfolioShapes::expected_trials(const Shape& shape, double session_seconds) const {
+  const Result<Problem> problem = problem_at(shape);
+  return problem && !efforts_.empty() ? std::optional(session_seconds / seconds_of_trial(*problem)) : std::nullopt;
+}
+
+/// Large shapes take a session's seconds for a handful of trials: what is known is surveyed there, as far as that can be had. What makes
+/// trials about as fast as any session is worth one, however slow the machine. The first session is at a shape that costs little.
+bool PortfolioShapes::is_worth_a_session(const Problem& problem, double session_seconds) const {
+  if (efforts_.empty()) {
+    return is_cheap(problem, session_seconds);
+  }
+  return affordable(problem, kLaunches, session_seconds) &&
+         seconds_of_trial(problem) <= std::max(session_seconds / kEnoughTrials, kLongTrial * shortest_trial());
 }
 
 void PortfolioShapes::refuse(const Shape& shape) { refused_.insert(text(shape)); }

@@ -29,17 +29,22 @@ class PortfolioShapes {
   /// Of the next few of that sequence which a session has time for, and trials enough, the one that needs it most. The others stay next.
   [[nodiscard]] std::optional<Shape> next_explored(double session_seconds, const PortfolioTable& measured,
                                                    const std::function<double(const Shape&)>& need);
+  /// Whether a survey there is worth its while.
+  [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   /// The best configuration of a shape takes `best_us`: what larger shapes will take follows.
   void note_time(const Shape& shape, double best_us);
   /// A session there made so many trials in so many seconds: how many it would make elsewhere follows.
   void note_session(const Shape& shape, double seconds, std::int64_t trials);
+  /// Of a session there; nothing before the first session.
+  [[nodiscard]] std::optional<double> expected_trials(const Shape& shape, double session_seconds) const;
   /// A session there failed: the shape is not proposed again.
   void refuse(const Shape& shape);
 
  private:
   [[nodiscard]] bool affordable(const Problem& problem, double launches, double session_seconds) const;
+  [[nodiscard]] double seconds_of_trial(const Problem& problem) const;
+  [[nodiscard]] double shortest_trial() const;
   [[nodiscard]] bool is_worth_a_session(const Problem& problem, double session_seconds) const;
-  [[nodiscard]] bool is_cheap(const Problem& problem, double session_seconds) const;
   [[nodiscard]] bool is_new(const Shape& shape, const PortfolioTable& measured) const;
   [[nodiscard]] Shape next_of_sequence();
   [[nodiscard]] std::optional<Shape> drawn(double session_seconds, const PortfolioTable& measured);

@@ -70,11 +70,21 @@ TEST_CASE("a session goes nowhere where sessions like it made a handful of trial
   shapes.note_time({{"rows", 65536}, {"cols", 1024}}, 100.0);
   shapes.note_session({{"rows", 16}, {"cols", 1024}}, kSession, 100);
   CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) > 4096);
-  shapes.note_session({{"rows", 8192}, {"cols", 1024}}, kSession, 10);  // 24 are as much as 3413 rows are worth
+  shapes.note_session({{"rows", 8192}, {"cols", 1024}}, kSession, 10);  // 32 are as much as 2560 rows are worth
+  CHECK(shapes.expected_trials({{"rows", 4096}, {"cols", 1024}}, kSession) == doctest::Approx(20.0));
   for (int i = 0; i < 8; ++i) {
-    CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) <= 3413);
+    CHECK(rows_of(shapes.next_explored(kSession, range.measured, by_rows)) <= 2560);
   }
-  CHECK(rows_of(shapes.next_surveyed(kSession, range.measured)) > 3413);  // those that were passed over come first
+  CHECK(rows_of(shapes.next_surveyed(kSession, range.measured)) > 2560);  // those that were passed over come first
+}
+
+TEST_CASE("the first session goes where a survey would, too: nobody knows yet what trials take") {
+  RangeOf range("m=1..16384,n=16..16384,k=16..16384", "matmul");
+  PortfolioShapes shapes(range.request);
+  CHECK_FALSE(shapes.expected_trials(draw(range.request.range, 0), kSession).has_value());
+  shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 8192}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 2e4);
+  const auto by_work = [](const Shape& shape) { return static_cast<double>(shape[0].second * shape[1].second * shape[2].second); };
+  CHECK(by_work(shapes.next_explored(kSession, range.measured, by_work).value()) <= 1.5e11);
 }
 
 TEST_CASE("where no session makes many trials, none is refused for it") {
@@ -92,6 +102,7 @@ TEST_CASE("sessions do not get only what surveys leave") {
   RangeOf range("m=1..16384,n=16..16384,k=16..16384", "matmul");
   PortfolioShapes shapes(range.request);
   shapes.note_time({{"m", 8192}, {"n", 8192}, {"k", 8192}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, 2e4);
+  shapes.note_session({{"m", 64}, {"n", 64}, {"k", 64}, {"layout", 1}, {"terms", 1}, {"activation", 1}}, kSession, 100);
   for (int i = 0; i < 100; ++i) {
     REQUIRE(shapes.next_surveyed(kSession, range.measured));
   }

@@ -1,0 +1,120 @@
+// What is timed beside the members of a portfolio.
+#include "engine/tune/portfolio_comparisons.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "engine/kernel/configuration_text.hpp"
+#include "tests/tune/copy_kernel.hpp"
+
+namespace hone {
+namespace {
+
+constexpr double kSeconds = 5.0;  // of a session
+
+/// wide=1 wins at 63, and was measured at even shapes.
+class Compared {
+ public:
+  Compared() {
+    request.operation = &operation_;
+    request.range = parse_range(spec_, "n=1..4096").value();
+    request.dtypes = DType::kF32;
+    measure(63, 1, 10.0);
+    for (std::int64_t n = 64; n <= 64 * 12; n += 64) {
+      measure(n, 1, 10.0);
+    }
+  }
+  void measure(std::int64_t n, std::int64_t wide, double us) {
+    Trial trial;
+    trial.configuration = {{Value(wide), Value(32)}};
+    trial.outcome = Outcome::kOk;
+    trial.measurement.median_us = us;
+    table.add({{"n", n}}, {}, spec_, {DType::kF32, {{"n", n}}}, {}, {trial});
+  }
+  /// The shape, and by how much wide=1 is ahead of each other one there.
+  std::optional<std::int64_t> next(std::map<std::int64_t, double> ahead, std::size_t most = 28) {
+    const auto found = comparisons.next(most);
+    if (!found) {
+      return std::nullopt;
+    }
+    const std::int64_t n = found->shape.front().second;
+    for (const Configuration& configuration : found->first.at("copy")) {
+      const std::int64_t wide = configuration.values.front().integer();
+      timed.insert(wide);
+      measure(n, wide, 10.0 * ahead[wide]);
+    }
+    return n;
+  }
+
+ private:
+  KernelSpec spec_ = test::copy_kernel();
+  Operation operation_{spec_.name, {&spec_}, &spec_};
+
+ public:
+  PortfolioRequest request;
+  PortfolioTable table;
+  PortfolioShapes shapes{request};
+  PortfolioProposals proposals{request, table, shapes};
+  PortfolioComparisons comparisons{request, table, shapes, proposals};
+  const std::vector<PortfolioMember> members{{"copy", "wide=1,block=32"}};
+  std::set<std::int64_t> timed;
+};
+
+}  // namespace
+
+TEST_CASE("a member is timed beside what could not be tried where it won, at as many shapes as tell") {
+  Compared compared;
+  compared.comparisons.plan(compared.members, kSeconds);
+  std::set<std::int64_t> at;
+  while (const auto n = compared.next({{1, 1.0}, {2, 1.0}, {4, 0.9}})) {
+    CHECK(*n % 64 == 0);
+    CHECK(at.insert(*n).second);
+  }
+  CHECK(at.size() == 8);
+  CHECK(compared.timed == std::set<std::int64_t>{1, 2, 4});
+}
+
+TEST_CASE("what is behind at the first few shapes is compared no longer") {
+  Compared compared;
+  compared.comparisons.plan(compared.members, kSeconds);
+  int shapes = 0;
+  while (compared.next({{1, 1.0}, {2, 1.1}, {4, 1.2}})) {
+    ++shapes;
+  }
+  CHECK(shapes == 3);
+  compared.comparisons.plan(compared.members, kSeconds);
+  CHECK_FALSE(compared.next({{1, 1.0}}).has_value());
+}
+
+TEST_CASE("a comparison that a device failed to time is not planned again") {
+  Compared compared;
+  compared.comparisons.plan(compared.members, kSeconds);
+  std::set<std::string> at;
+  while (const auto next = compared.comparisons.next(28)) {
+    CHECK(at.insert(text(next->shape)).second);
+  }
+  CHECK(at.size() == 12);
+  compared.comparisons.plan(compared.members, kSeconds);
+  CHECK_FALSE(compared.comparisons.next(28).has_value());
+}
+
+TEST_CASE("as many are timed at a shape as may be, the member among them") {
+  Compared compared;
+  compared.comparisons.plan(compared.members, kSeconds);
+  const auto next = compared.comparisons.next(2);
+  REQUIRE(next);
+  CHECK(next->first.at("copy") == std::vector<Configuration>{{{Value(1), Value(32)}}, {{Value(2), Value(32)}}});
+}
+
+TEST_CASE("where a member is far from the fastest nothing is compared with it") {
+  Compared compared;
+  compared.measure(64, 4, 5.0);
+  compared.measure(128, 4, 5.0);
+  compared.comparisons.plan(compared.members, kSeconds);
+  while (const auto next = compared.comparisons.next(28)) {
+    CHECK(next->shape.front().second > 128);
+  }
+}
+
+}  // namespace hone
