@@ -207,13 +207,19 @@ TEST_CASE_FIXTURE(Gpu, "a kernel that overlaps meets a late writer: it must wait
     const auto loaded = load(source, pass);
     REQUIRE_MESSAGE(loaded.ok(), loaded.error().message);
     CHECK((*loaded)->overlaps(0));
-    require(device->fill(y->address(), y->bytes(), 0));
-    require(device->invert(region, false));
-    CHECK(download<int>(*y) == std::vector<int>(kCount, -1));
-    require(device->invert(region, true));
-    require((*loaded)->launch(nullptr, std::array<void*, 1>{&to}));
-    require(device->synchronize());
-    CHECK((download<int>(*y) == std::vector<int>(kCount, 1)) == waits);
+    require((*loaded)->launch(nullptr, std::array<void*, 1>{&to}));  // the first launch loads its code, and comes too late
+    constexpr int kAttempts = 10;                                    // so may another, where the host is busy
+    int right = 0;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      require(device->fill(y->address(), y->bytes(), 0));
+      require(device->invert(region, false));
+      CHECK(download<int>(*y) == std::vector<int>(kCount, -1));
+      require(device->invert(region, true));
+      require((*loaded)->launch(nullptr, std::array<void*, 1>{&to}));
+      require(device->synchronize());
+      right += download<int>(*y) == std::vector<int>(kCount, 1) ? 1 : 0;
+    }
+    CHECK((right == kAttempts) == waits);
   }
 }
 
