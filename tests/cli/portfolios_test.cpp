@@ -67,8 +67,9 @@ TEST_CASE("a range begins with what came with Hone for other products") {
     }
   }
   const nlohmann::ordered_json session = nlohmann::ordered_json::parse(run({"sessions", "1", "--store", store, "--json"}).out);
-  REQUIRE(session["results"].size() > 1);
-  for (std::size_t i = 1; i < session["results"].size(); ++i) {  // the default comes first
+  constexpr std::size_t kProposed = 4;  // of so few trials; the default comes before them, what a search finds after
+  REQUIRE(session["results"].size() > kProposed);
+  for (std::size_t i = 1; i <= kProposed; ++i) {
     std::string name;
     for (const auto& [parameter, value] : session["results"][i]["config"].items()) {
       name += (name.empty() ? "" : ",") + parameter + "=" + value.dump();
