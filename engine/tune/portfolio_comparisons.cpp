@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "engine/kernel/configuration_text.hpp"
 #include "engine/tune/newly_legal.hpp"
@@ -11,12 +10,23 @@ namespace hone {
 namespace {
 
 constexpr double kNear = 1.2;            // times the fastest: what is slower is not chosen there, and neither is what is somewhat better
-constexpr std::size_t kShapesEach = 24;  // that are looked at for a member, spread over those where it is near
+constexpr std::size_t kShapesEach = 24;  // that are planned for a member, spread over those where it is near
 constexpr std::size_t kEnough = 8;       // shapes at which something is compared
 constexpr std::size_t kFirstFew = 3;     // shapes after which it is given up, if it is behind
 constexpr double kBehind = 0.03;         // in the mean of the logarithms
+constexpr int kMostProposals = 2;        // at one shape: a survey's time may end before it
 
-std::pair<std::string, std::string> name_of(const PortfolioMember& member) { return {member.kernel, member.configuration}; }
+/// 0, 24, 48, ..., 1, 25, ...: so that the first ones are spread over all.
+std::vector<std::size_t> spread(std::size_t count, std::size_t first) {
+  const std::size_t step = std::max<std::size_t>(1, (count + first - 1) / first);
+  std::vector<std::size_t> all;
+  for (std::size_t offset = 0; offset < step; ++offset) {
+    for (std::size_t i = offset; i < count; i += step) {
+      all.push_back(i);
+    }
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -34,7 +44,8 @@ std::vector<PortfolioComparisons::Pair> PortfolioComparisons::pairs_at(const Por
     return pairs;
   }
   for (Configuration& other : newly_legal(*spec, *configuration, *own_here, *own_there, request_.common.device.info)) {
-    pairs.push_back({member, {member.kernel, text(spec->parameters, other)}, *configuration, std::move(other), slowdown});
+    const std::string name = text(spec->parameters, other);
+    pairs.push_back({{member.kernel, member.configuration}, {member.kernel, name}, *configuration, std::move(other), slowdown, 0});
   }
   return pairs;
 }
@@ -42,8 +53,13 @@ std::vector<PortfolioComparisons::Pair> PortfolioComparisons::pairs_at(const Por
 void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, double session_seconds) {
   const std::vector<PortfolioTable::Row> rows = table_.rows();
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
-  std::vector<Place> places;
-  std::ranges::transform(rows, std::back_inserter(places), [](const PortfolioTable::Row& row) { return Place{row.shape, {}}; });
+  std::vector<bool> is_cheap;
+  places_.clear();
+  for (const PortfolioTable::Row& row : rows) {
+    const Result<Problem> problem = shapes_.problem_at(row.shape);
+    is_cheap.push_back(problem && shapes_.is_cheap(*problem, session_seconds));
+    places_.push_back({row.shape, {}});
+  }
   for (const PortfolioMember& member : members) {
     const auto column = static_cast<std::size_t>(std::ranges::find(table_.columns(), member) - table_.columns().begin());
     if (column == table_.columns().size() || !fastest[column]) {
@@ -52,87 +68,117 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
     std::vector<std::pair<std::size_t, double>> near;  // rows, slowdowns
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto slowdown = rows[i].slowdowns.find(column);
-      const bool is_near = slowdown != rows[i].slowdowns.end() && slowdown->second <= kNear;
-      const Result<Problem> problem = is_near ? shapes_.problem_at(rows[i].shape) : Result<Problem>(Error{});
-      if (problem && shapes_.is_cheap(*problem, session_seconds)) {
+      if (is_cheap[i] && slowdown != rows[i].slowdowns.end() && slowdown->second <= kNear) {
         near.emplace_back(i, slowdown->second);
       }
     }
-    const std::size_t step = std::max<std::size_t>(1, near.size() / kShapesEach);
-    for (std::size_t i = 0; i < near.size(); i += step) {
+    std::size_t planned = 0;
+    for (const std::size_t i : spread(near.size(), kShapesEach)) {
       const auto [row, slowdown] = near[i];
-      std::ranges::move(pairs_at(member, *fastest[column], rows[row], slowdown), std::back_inserter(places[row].pairs));
-    }
-  }
-  std::erase_if(places, [](const Place& place) { return place.pairs.empty(); });
-  places_ = std::move(places);
-}
-
-std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t most) {
-  std::map<Name, std::size_t> columns;
-  for (std::size_t i = 0; i < table_.columns().size(); ++i) {
-    columns.emplace(name_of(table_.columns()[i]), i);
-  }
-  struct Compared {
-    std::size_t shapes = 0;
-    double sum = 0.0;  ///< of the logarithms of its time over the member's
-  };
-  const std::vector<PortfolioTable::Row> rows = table_.rows();
-  std::map<std::pair<Name, Name>, Compared> all;
-  const auto compared = [&](const Pair& pair) -> const Compared& {
-    const auto [at, is_new] = all.try_emplace({name_of(pair.member), name_of(pair.other)});
-    const auto member = columns.find(name_of(pair.member)), other = columns.find(name_of(pair.other));
-    if (is_new && member != columns.end() && other != columns.end()) {
-      for (const PortfolioTable::Row& row : rows) {
-        const auto of_member = row.slowdowns.find(member->second), of_other = row.slowdowns.find(other->second);
-        if (of_member != row.slowdowns.end() && of_other != row.slowdowns.end()) {
-          ++at->second.shapes;
-          at->second.sum += std::log(of_other->second / of_member->second);
-        }
+      std::vector<Pair> pairs = pairs_at(member, *fastest[column], rows[row], slowdown);
+      planned += pairs.empty() ? 0 : 1;
+      std::ranges::move(pairs, std::back_inserter(places_[row].pairs));
+      if (planned == kShapesEach) {
+        break;
       }
     }
-    return at->second;
+  }
+  std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });
+}
+
+/// Of a member and another, the shapes count at which the member is near the fastest and both were measured.
+void PortfolioComparisons::leave_out_what_is_known() {
+  struct Compared {
+    std::size_t shapes = 0;
+    double sum = 0.0;  ///< of the logarithms of the other's time over the member's
+  };
+  const std::vector<PortfolioTable::Row> rows = table_.rows();
+  std::map<std::string, const PortfolioTable::Row*> row_of;
+  std::map<Name, std::size_t> columns;
+  std::map<std::pair<Name, Name>, Compared> all;
+  for (const PortfolioTable::Row& row : rows) {
+    row_of.emplace(text(row.shape), &row);
+  }
+  for (std::size_t i = 0; i < table_.columns().size(); ++i) {
+    columns.emplace(Name{table_.columns()[i].kernel, table_.columns()[i].configuration}, i);
+  }
+  const auto compared = [&](const Pair& pair, std::size_t member, std::size_t other) {
+    const auto [known, is_new] = all.try_emplace({pair.member, pair.other});
+    for (std::size_t i = 0; is_new && i < rows.size(); ++i) {
+      const auto of_member = rows[i].slowdowns.find(member), of_other = rows[i].slowdowns.find(other);
+      if (of_member != rows[i].slowdowns.end() && of_member->second <= kNear && of_other != rows[i].slowdowns.end()) {
+        ++known->second.shapes;
+        known->second.sum += std::log(of_other->second / of_member->second);
+      }
+    }
+    return known->second;
   };
   for (Place& place : places_) {
-    std::erase_if(place.pairs, [&](const Pair& pair) {
-      const Compared& known = compared(pair);
+    const std::string shape = text(place.shape);
+    const auto row = row_of.find(shape);
+    std::erase_if(place.pairs, [&](Pair& pair) {
+      const auto member = columns.find(pair.member), other = columns.find(pair.other);
+      if (member == columns.end() || other == columns.end()) {
+        const auto times = proposed_.find({pair.other, shape});
+        return times != proposed_.end() && times->second >= kMostProposals;
+      }
+      const Compared known = compared(pair, member->second, other->second);
+      pair.compared = known.shapes;
       const bool is_behind = known.shapes >= kFirstFew && known.sum > kBehind * static_cast<double>(known.shapes);
-      return known.shapes >= kEnough || is_behind || done_.contains({name_of(pair.other), text(place.shape)});
+      const bool is_measured = row != row_of.end() && row->second->slowdowns.contains(other->second);
+      const auto times = proposed_.find({pair.other, shape});
+      return is_behind || is_measured || known.shapes >= kEnough || (times != proposed_.end() && times->second >= kMostProposals);
     });
   }
   std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });
+}
+
+std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t most) {
+  if (places_.empty() || most < 2) {  // a member and another
+    return std::nullopt;
+  }
+  leave_out_what_is_known();
   const auto richest = std::ranges::max_element(places_, {}, [](const Place& place) { return place.pairs.size(); });
   if (richest == places_.end()) {
     return std::nullopt;
   }
-  Next next{richest->shape, {}};
-  std::vector<Pair> pairs = std::move(richest->pairs);
-  places_.erase(richest);
-  std::ranges::stable_sort(pairs, {}, &Pair::slowdown);
+  std::ranges::stable_sort(richest->pairs, [](const Pair& a, const Pair& b) {
+    return a.compared != b.compared ? a.compared < b.compared : a.slowdown < b.slowdown;
+  });
+  struct Group {
+    Configuration member;
+    std::vector<Configuration> others;
+  };
+  std::map<std::string, std::vector<Group>> chosen;  // by kernel
+  const std::string shape = text(richest->shape);
   std::size_t taken = 0;
-  std::map<std::string, std::vector<Configuration>> others;
-  for (Pair& pair : pairs) {
-    std::vector<Configuration>& first = next.first[pair.member.kernel];
-    const bool is_known = std::ranges::find(first, pair.configuration) != first.end();
-    if (taken + (is_known ? 1 : 2) > most) {
+  for (const Pair& pair : richest->pairs) {
+    std::vector<Group>& of_kernel = chosen[pair.member.first];
+    auto group = std::ranges::find(of_kernel, pair.configuration, &Group::member);
+    const std::size_t more = group == of_kernel.end() ? 2 : 1;
+    if (taken + more > most) {
       break;
     }
-    taken += is_known ? 1 : 2;
-    done_.emplace(name_of(pair.other), text(next.shape));
-    if (!is_known) {
-      first.push_back(std::move(pair.configuration));
+    taken += more;
+    if (group == of_kernel.end()) {
+      group = of_kernel.insert(group, {pair.configuration, {}});
     }
-    others[pair.member.kernel].push_back(std::move(pair.other_configuration));
+    group->others.push_back(pair.other_configuration);
+    ++proposed_[{pair.other, shape}];
   }
-  for (auto& [kernel, configurations] : others) {
-    for (Configuration& configuration : configurations) {
+  Next next{richest->shape, {}};
+  for (const auto& [kernel, of_kernel] : chosen) {
+    for (const Group& group : of_kernel) {
       std::vector<Configuration>& first = next.first[kernel];
-      if (std::ranges::find(first, configuration) == first.end()) {  // two members may have it in common
-        first.push_back(std::move(configuration));
-      }
+      const auto add = [&first](const Configuration& one) {
+        if (std::ranges::find(first, one) == first.end()) {  // what is compared with one may be a member, or be compared with two
+          first.push_back(one);
+        }
+      };
+      add(group.member);
+      std::ranges::for_each(group.others, add);
     }
   }
-  std::erase_if(next.first, [](const auto& one) { return one.second.empty(); });
   return next;
 }
 

@@ -2,8 +2,8 @@
 // Members of a portfolio beside what a search could not try where they won, at measured shapes that allow it. A configuration is chosen as
 // a member for what it gains over many shapes: one that a survey tries at a shape or two never is, however much better it would be.
 
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,18 +25,20 @@ class PortfolioComparisons {
 
   struct Next {
     Shape shape;
-    PortfolioProposals::First first;  ///< by kernel: the members, the fastest first, then what they are compared with
+    PortfolioProposals::First first;  ///< by kernel: each member, followed by what it is compared with
   };
-  /// The planned shape at which most can be compared; at most `most` configurations. What was timed at enough shapes, or is behind at the
-  /// first few, is no longer. Nothing if nothing is left.
+  /// The planned shape at which most can be compared; at most `most` configurations, those first that were compared least. What was timed
+  /// at enough shapes, or is behind at the first few, is no longer; what was proposed twice at a shape and not timed is not there again.
+  /// Nothing if nothing is left.
   [[nodiscard]] std::optional<Next> next(std::size_t most);
 
  private:
   using Name = std::pair<std::string, std::string>;  ///< kernel, configuration
   struct Pair {
-    PortfolioMember member, other;
+    Name member, other;
     Configuration configuration, other_configuration;
-    double slowdown = 0.0;  ///< of the member
+    double slowdown = 0.0;     ///< of the member
+    std::size_t compared = 0;  ///< at so many shapes
   };
   struct Place {
     Shape shape;
@@ -45,13 +47,14 @@ class PortfolioComparisons {
 
   [[nodiscard]] std::vector<Pair> pairs_at(const PortfolioMember& member, const Shape& won_at, const PortfolioTable::Row& row,
                                            double slowdown) const;
+  void leave_out_what_is_known();
 
   const PortfolioRequest& request_;
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
   std::vector<Place> places_;
-  std::set<std::pair<Name, std::string>> done_;  ///< what was compared, and the shape: no plan has it again
+  std::map<std::pair<Name, std::string>, int> proposed_;  ///< how often, by what is compared and the shape
 };
 
 }  // namespace hone

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "engine/kernel/static_fields.hpp"
 #include "engine/store/portfolio_lookup.hpp"
@@ -234,25 +235,29 @@ class PortfolioSession {
   }
 
   Result<void> step() {
-    bool explores = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
     const double session_seconds = each().seconds.value_or(kMostEach);
-    const auto next = [&] {
-      return explores ? shapes_.next_explored(session_seconds, table_, [&](const Shape& shape) { return need(shape); })
-                      : shapes_.next_surveyed(session_seconds, table_);
+    const auto next_explored = [&] {
+      return shapes_.next_explored(session_seconds, table_, [&](const Shape& shape) { return need(shape); });
     };
-    if (!explores && rule_ && compared_ <= kCompareShare * spent_here()) {
+    const bool is_turn_of_sessions = table_.rows().size() < kFirstShapes || explored_ <= kExploreShare * spent_here();
+    std::optional<Shape> shape = is_turn_of_sessions ? next_explored() : std::nullopt;
+    bool explores = shape.has_value();
+    if (!shape && compared_ <= kCompareShare * spent_here()) {
       HONE_ASSIGN(const bool done, compare(session_seconds));
       if (done) {
         return {};
       }
     }
-    std::optional<Shape> shape = next();
     if (!shape) {  // what sessions have no time for may be had by surveys, and the other way round
-      explores = !explores;
-      shape = next();
+      shape = shapes_.next_surveyed(session_seconds, table_);
+    }
+    if (!shape && !is_turn_of_sessions) {
+      shape = next_explored();
+      explores = shape.has_value();
     }
     if (!shape) {
-      exhausted_ = ++empty_turns_ >= kPatienceWithShapes;
+      HONE_ASSIGN(const bool done, compare(session_seconds));
+      exhausted_ = !done && ++empty_turns_ >= kPatienceWithShapes;
       return {};
     }
     if (!explores) {
@@ -271,12 +276,14 @@ class PortfolioSession {
   /// That a session there begins with.
   [[nodiscard]] std::size_t proposals_for(const Shape& shape) const {
     const Budget budget = each();
-    std::optional<double> trials = shapes_.expected_trials(shape, budget.seconds.value_or(kMostEach));
-    if (budget.trials) {
-      trials = std::min(static_cast<double>(*budget.trials), trials.value_or(kMostProposals / kProposalShare));
+    double trials = kMostProposals / kProposalShare;
+    if (budget.seconds) {
+      trials = shapes_.expected_trials(shape, *budget.seconds).value_or(trials);
     }
-    return static_cast<std::size_t>(
-        std::clamp(kProposalShare * trials.value_or(kMostProposals / kProposalShare), kLeastProposals, kMostProposals));
+    if (budget.trials) {
+      trials = std::min(trials, static_cast<double>(*budget.trials));
+    }
+    return static_cast<std::size_t>(std::clamp(kProposalShare * trials, kLeastProposals, kMostProposals));
   }
 
   /// Times what is promising at a shape. False where that cannot be had, and nothing is known of the shape.
@@ -292,26 +299,41 @@ class PortfolioSession {
                : static_cast<std::size_t>(std::clamp<std::int64_t>(*request_.budget.trials - about_.trials - trials_, 1, kSurveyed));
   }
 
-  /// At a shape that was measured before. False where nothing is left to compare.
+  /// At a shape that was measured before. False where nothing is left to compare, or nothing can be timed.
   Result<bool> compare(double session_seconds) {
-    const double before = spent_here();
-    std::optional<PortfolioComparisons::Next> next = comparisons_.next(most_surveyed());
-    if (!next && planned_ != portfolio_.members) {
-      planned_ = portfolio_.members;
-      comparisons_.plan(planned_, session_seconds);
-      next = comparisons_.next(most_surveyed());
+    if (!rule_ || failed_comparisons_ >= kPatienceWithShapes) {
+      return false;
     }
+    const double before = spent_here();
+    std::set<std::pair<std::string, std::string>> members;
+    for (const PortfolioMember& member : portfolio_.members) {
+      members.emplace(member.kernel, member.configuration);
+    }
+    if (members != planned_) {
+      planned_ = std::move(members);
+      comparisons_.plan(portfolio_.members, session_seconds);
+    }
+    const std::optional<PortfolioComparisons::Next> next = comparisons_.next(most_surveyed());
     if (next) {
-      HONE_TRY(survey(next->shape, next->first));
+      HONE_ASSIGN(const bool measured, survey(next->shape, next->first));
+      failed_comparisons_ = measured ? 0 : failed_comparisons_ + 1;
     }
     compared_ += spent_here() - before;
     return next.has_value();
   }
 
+  /// False where nothing was right.
   Result<bool> survey(const Shape& shape, const PortfolioProposals::First& all) {
     HONE_ASSIGN(const Problem problem, shapes_.problem_at(shape));
     tell(shape, true);
     const bool is_measured = table_.holds(shape);
+    std::size_t count = 0;
+    for (const auto& [kernel, configurations] : all) {
+      count += configurations.size();
+    }
+    const double share = static_cast<double>(std::max(count, kLeastTime)) / kSurveyed;
+    const double seconds_each =
+        share * kSurveyShare * each().seconds.value_or(kMostEach) / static_cast<double>(std::max<std::size_t>(1, count));
     bool measured = false;
     for (const auto& [kernel, configurations] : all) {
       const KernelSpec& spec = *proposals_.kernel_named(kernel);
@@ -320,8 +342,7 @@ class PortfolioSession {
       if (is_new) {
         one->second = std::make_unique<Survey>(request_.common, spec, store_);
       }
-      const double seconds =
-          kSurveyShare * each().seconds.value_or(kMostEach) * static_cast<double>(std::max(configurations.size(), kLeastTime)) / kSurveyed;
+      const double seconds = seconds_each * static_cast<double>(configurations.size());
       const Result<std::vector<Trial>> trials = one->second->measure(own, configurations, seconds);
       if (!trials) {
         const ErrorCode code = trials.error().code;
@@ -495,13 +516,13 @@ class PortfolioSession {
   PortfolioShapes shapes_{request_};
   PortfolioProposals proposals_{request_, table_, shapes_};
   PortfolioComparisons comparisons_{request_, table_, shapes_, proposals_};
-  std::vector<PortfolioMember> planned_;                    ///< members that comparisons were planned for
+  std::set<std::pair<std::string, std::string>> planned_;   ///< kernels and configurations that comparisons were planned for
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0, compared_ = 0.0;                  ///< of spent_here(): by sessions, by comparisons
   std::int64_t trials_ = 0;                                 ///< of this run
   bool has_own_ = false;    ///< something of the table is not what came with Hone: that is not stored as it is
   std::size_t learnt_ = 0;  ///< points, when the rule was fitted last
-  int failures_in_a_row_ = 0, empty_turns_ = 0;
+  int failures_in_a_row_ = 0, failed_comparisons_ = 0, empty_turns_ = 0;
   bool exhausted_ = false;
   PortfolioClock::time_point start_ = PortfolioClock::now();
 };

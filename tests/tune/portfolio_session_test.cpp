@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "engine/kernel/configuration_text.hpp"
@@ -131,6 +132,26 @@ TEST_CASE("what could not be tried where a configuration won is tried where it c
     }
   }
   CHECK(tried > 0);
+}
+
+TEST_CASE("members are compared at shapes that were measured before, which are no new points") {
+  RangeFixture fixture(wide_source());
+  fixture.request.range = parse_range(fixture.spec(), "n=62..66").value();
+  const auto store = fixture.store("few.db");
+  const PortfolioReport report = fixture.run(*store, 400).value();
+  CHECK(report.measured == report.portfolio.points.size());
+  std::set<Shape> measured;
+  int again = 0;
+  const std::vector<SessionInfo> sessions = store->sessions().value();
+  std::map<std::int64_t, Shape> shapes;
+  for (const SessionInfo& session : sessions) {
+    shapes.emplace(session.id, session.problem.shape);
+  }
+  for (const auto& [id, shape] : shapes) {
+    again += measured.insert(shape).second ? 0 : 1;
+  }
+  CHECK(again > 0);
+  CHECK(report.portfolio.trials < 400);  // what is left to compare ends, too
 }
 
 }  // namespace hone
