@@ -2,6 +2,7 @@
 // A kernel of which some shapes forbid what others allow.
 
 #include "engine/kernel/kernel_spec.hpp"
+#include "engine/tune/portfolio_proposals.hpp"
 
 namespace hone::test {
 
@@ -17,5 +18,36 @@ inline KernelSpec copy_kernel() {
   spec.cost.bytes = spec.cost.flops = Expression::variable("p.n");
   return spec;
 }
+
+/// A range of it, of which wide=1 was measured: at 63, where the others are illegal, and at multiples of 64 up to 768.
+class CopyRange {
+ public:
+  CopyRange() {
+    request.operation = &operation_;
+    request.range = parse_range(spec_, "n=1..4096").value();
+    request.dtypes = DType::kF32;
+    measure(63, 1, 10.0);
+    for (std::int64_t n = 64; n <= 64 * 12; n += 64) {
+      measure(n, 1, 10.0);
+    }
+  }
+  void measure(std::int64_t n, std::int64_t wide, double us) {
+    Trial trial;
+    trial.configuration = {{Value(wide), Value(32)}};
+    trial.outcome = Outcome::kOk;
+    trial.measurement.median_us = us;
+    table.add({{"n", n}}, {}, spec_, {DType::kF32, {{"n", n}}}, {}, {trial});
+  }
+
+ private:
+  KernelSpec spec_ = copy_kernel();
+  Operation operation_{spec_.name, {&spec_}, &spec_};
+
+ public:
+  PortfolioRequest request;
+  PortfolioTable table;
+  PortfolioShapes shapes{request};
+  PortfolioProposals proposals{request, table, shapes};
+};
 
 }  // namespace hone::test

@@ -13,27 +13,10 @@ namespace {
 
 constexpr double kSeconds = 5.0;  // of a session
 
-/// wide=1 wins at 63, and was measured at even shapes.
-class Compared {
+class Compared : public test::CopyRange {
  public:
-  Compared() {
-    request.operation = &operation_;
-    request.range = parse_range(spec_, "n=1..4096").value();
-    request.dtypes = DType::kF32;
-    measure(63, 1, 10.0);
-    for (std::int64_t n = 64; n <= 64 * 12; n += 64) {
-      measure(n, 1, 10.0);
-    }
-  }
-  void measure(std::int64_t n, std::int64_t wide, double us) {
-    Trial trial;
-    trial.configuration = {{Value(wide), Value(32)}};
-    trial.outcome = Outcome::kOk;
-    trial.measurement.median_us = us;
-    table.add({{"n", n}}, {}, spec_, {DType::kF32, {{"n", n}}}, {}, {trial});
-  }
-  /// The shape, and by how much wide=1 is ahead of each other one there.
-  std::optional<std::int64_t> next(std::map<std::int64_t, double> ahead, std::size_t most = 28) {
+  /// The shape, and what the others took there, as a share of the time of wide=1.
+  std::optional<std::int64_t> next(std::map<std::int64_t, double> share, std::size_t most = 28) {
     const auto found = comparisons.next(most);
     if (!found) {
       return std::nullopt;
@@ -42,20 +25,11 @@ class Compared {
     for (const Configuration& configuration : found->first.at("copy")) {
       const std::int64_t wide = configuration.values.front().integer();
       timed.insert(wide);
-      measure(n, wide, 10.0 * ahead[wide]);
+      measure(n, wide, 10.0 * share[wide]);
     }
     return n;
   }
 
- private:
-  KernelSpec spec_ = test::copy_kernel();
-  Operation operation_{spec_.name, {&spec_}, &spec_};
-
- public:
-  PortfolioRequest request;
-  PortfolioTable table;
-  PortfolioShapes shapes{request};
-  PortfolioProposals proposals{request, table, shapes};
   PortfolioComparisons comparisons{request, table, shapes, proposals};
   const std::vector<PortfolioMember> members{{"copy", "wide=1,block=32"}};
   std::set<std::int64_t> timed;

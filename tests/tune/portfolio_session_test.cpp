@@ -10,7 +10,6 @@
 #include <map>
 #include <set>
 
-#include "engine/kernel/configuration_text.hpp"
 #include "engine/reader/kernel_file.hpp"
 #include "engine/store/portfolio_lookup.hpp"
 #include "tests/shipped_portfolio.hpp"
@@ -112,26 +111,6 @@ TEST_CASE("what came with Hone is not stored where nothing was measured") {
   fixture.request.common.stop = stop.get_token();
   CHECK(fixture.run(*second, 12).error().code == ErrorCode::kCancelled);
   CHECK(fixture.portfolios_in(*second) == 0);
-}
-
-TEST_CASE("what could not be tried where a configuration won is tried where it can be") {
-  RangeFixture fixture(wide_source());
-  const auto store = fixture.store("wide.db");
-  REQUIRE(fixture.run(*store, 200).ok());
-  const std::vector<Parameter>& parameters = fixture.spec().parameters;
-  const auto wide = std::ranges::find(parameters, "wide", &Parameter::name) - parameters.begin();
-  std::set<std::string> known;
-  int tried = 0;
-  for (const SessionInfo& session : store->sessions().value()) {
-    for (const Trial& trial : store->trials(session.id, parameters).value()) {
-      Configuration narrower = trial.configuration;
-      const bool is_widest = narrower.values[wide] == Value(4);
-      narrower.values[wide] = Value(1);
-      const bool is_new = known.insert(text(parameters, trial.configuration)).second;
-      tried += session.strategy == "survey" && is_new && is_widest && known.contains(text(parameters, narrower)) ? 1 : 0;
-    }
-  }
-  CHECK(tried > 0);
 }
 
 TEST_CASE("members are compared at shapes that were measured before, which are no new points") {
