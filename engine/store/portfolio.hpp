@@ -3,6 +3,7 @@
 // measured. PortfolioRule chooses among them for any shape.
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -18,7 +19,7 @@ namespace hone {
 struct PortfolioMember {
   std::string kernel, configuration;  ///< "gemm", "bm=64,bn=256,..."
 
-  bool operator==(const PortfolioMember&) const = default;
+  auto operator<=>(const PortfolioMember&) const = default;
 };
 
 /// What a member took at a point.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/kernel/configuration_text.hpp"
-#include "engine/tune/newly_legal.hpp"
 
 namespace hone {
 namespace {
@@ -16,7 +15,7 @@ constexpr std::size_t kFirstFew = 3;     // shapes after which it is given up, i
 constexpr double kBehind = 0.03;         // in the mean of the logarithms
 constexpr int kMostProposals = 2;        // at one shape: a survey's time may end before it
 
-/// 0, 24, 48, ..., 1, 25, ...: so that the first ones are spread over all.
+/// Of 40 the first 20: 0, 2, 4, ..., then 1, 3, ...: those that come first are spread over all.
 std::vector<std::size_t> spread(std::size_t count, std::size_t first) {
   const std::size_t step = std::max<std::size_t>(1, (count + first - 1) / first);
   std::vector<std::size_t> all;
@@ -31,21 +30,17 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t first) {
 }  // namespace
 
 std::vector<PortfolioComparisons::Pair> PortfolioComparisons::pairs_at(const PortfolioMember& member, const Shape& won_at,
-                                                                       const PortfolioTable::Row& row, double slowdown) const {
+                                                                       const Shape& here, double slowdown) const {
   std::vector<Pair> pairs;
-  const KernelSpec* const spec = proposals_.kernel_named(member.kernel);
-  const Result<Problem> here = shapes_.problem_at(row.shape), there = shapes_.problem_at(won_at);
-  if (spec == nullptr || !here || !there) {
+  const Result<Problem> problem = shapes_.problem_at(here);
+  const std::optional<Configuration> configuration = problem ? proposals_.legal(member, *problem) : std::nullopt;
+  if (!configuration) {
     return pairs;
   }
-  const Result<Problem> own_here = problem_for(*spec, *here), own_there = problem_for(*spec, *there);
-  const std::optional<Configuration> configuration = proposals_.legal(member, *here);
-  if (!own_here || !own_there || !configuration) {
-    return pairs;
-  }
-  for (Configuration& other : newly_legal(*spec, *configuration, *own_here, *own_there, request_.common.device.info)) {
-    const std::string name = text(spec->parameters, other);
-    pairs.push_back({{member.kernel, member.configuration}, {member.kernel, name}, *configuration, std::move(other), slowdown, 0});
+  const KernelSpec& spec = *proposals_.kernel_named(member.kernel);
+  for (Configuration& other : proposals_.could_not_be_tried(member, *problem, won_at)) {
+    PortfolioMember named{member.kernel, text(spec.parameters, other)};
+    pairs.push_back({member, std::move(named), *configuration, std::move(other), slowdown, 0});
   }
   return pairs;
 }
@@ -61,13 +56,13 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
     places_.push_back({row.shape, {}});
   }
   for (const PortfolioMember& member : members) {
-    const auto column = static_cast<std::size_t>(std::ranges::find(table_.columns(), member) - table_.columns().begin());
-    if (column == table_.columns().size() || !fastest[column]) {
+    const std::optional<std::size_t> column = table_.find_column(member);
+    if (!column || !fastest[*column]) {
       continue;
     }
     std::vector<std::pair<std::size_t, double>> near;  // rows, slowdowns
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto slowdown = rows[i].slowdowns.find(column);
+      const auto slowdown = rows[i].slowdowns.find(*column);
       if (is_cheap[i] && slowdown != rows[i].slowdowns.end() && slowdown->second <= kNear) {
         near.emplace_back(i, slowdown->second);
       }
@@ -75,7 +70,7 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
     std::size_t planned = 0;
     for (const std::size_t i : spread(near.size(), kShapesEach)) {
       const auto [row, slowdown] = near[i];
-      std::vector<Pair> pairs = pairs_at(member, *fastest[column], rows[row], slowdown);
+      std::vector<Pair> pairs = pairs_at(member, *fastest[*column], rows[row].shape, slowdown);
       planned += pairs.empty() ? 0 : 1;
       std::ranges::move(pairs, std::back_inserter(places_[row].pairs));
       if (planned == kShapesEach) {
@@ -93,17 +88,13 @@ void PortfolioComparisons::leave_out_what_is_known() {
     double sum = 0.0;  ///< of the logarithms of the other's time over the member's
   };
   const std::vector<PortfolioTable::Row> rows = table_.rows();
+  std::map<std::pair<std::size_t, std::size_t>, Compared> all;  // by the columns of a member and another
   std::map<std::string, const PortfolioTable::Row*> row_of;
-  std::map<Name, std::size_t> columns;
-  std::map<std::pair<Name, Name>, Compared> all;
   for (const PortfolioTable::Row& row : rows) {
     row_of.emplace(text(row.shape), &row);
   }
-  for (std::size_t i = 0; i < table_.columns().size(); ++i) {
-    columns.emplace(Name{table_.columns()[i].kernel, table_.columns()[i].configuration}, i);
-  }
-  const auto compared = [&](const Pair& pair, std::size_t member, std::size_t other) {
-    const auto [known, is_new] = all.try_emplace({pair.member, pair.other});
+  const auto compared = [&](std::size_t member, std::size_t other) {
+    const auto [known, is_new] = all.try_emplace({member, other});
     for (std::size_t i = 0; is_new && i < rows.size(); ++i) {
       const auto of_member = rows[i].slowdowns.find(member), of_other = rows[i].slowdowns.find(other);
       if (of_member != rows[i].slowdowns.end() && of_member->second <= kNear && of_other != rows[i].slowdowns.end()) {
@@ -115,19 +106,20 @@ void PortfolioComparisons::leave_out_what_is_known() {
   };
   for (Place& place : places_) {
     const std::string shape = text(place.shape);
-    const auto row = row_of.find(shape);
+    const PortfolioTable::Row& row = *row_of.at(shape);  // places are rows, and those stay
     std::erase_if(place.pairs, [&](Pair& pair) {
-      const auto member = columns.find(pair.member), other = columns.find(pair.other);
-      if (member == columns.end() || other == columns.end()) {
-        const auto times = proposed_.find({pair.other, shape});
-        return times != proposed_.end() && times->second >= kMostProposals;
+      const auto times = proposed_.find({pair.other, shape});
+      if (times != proposed_.end() && times->second >= kMostProposals) {
+        return true;
       }
-      const Compared known = compared(pair, member->second, other->second);
+      const std::optional<std::size_t> other = table_.find_column(pair.other);
+      if (!other) {
+        return false;
+      }
+      const Compared known = compared(table_.find_column(pair.member).value(), *other);
       pair.compared = known.shapes;
       const bool is_behind = known.shapes >= kFirstFew && known.sum > kBehind * static_cast<double>(known.shapes);
-      const bool is_measured = row != row_of.end() && row->second->slowdowns.contains(other->second);
-      const auto times = proposed_.find({pair.other, shape});
-      return is_behind || is_measured || known.shapes >= kEnough || (times != proposed_.end() && times->second >= kMostProposals);
+      return is_behind || known.shapes >= kEnough || row.slowdowns.contains(*other);
     });
   }
   std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });
@@ -153,7 +145,7 @@ std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t
   const std::string shape = text(richest->shape);
   std::size_t taken = 0;
   for (const Pair& pair : richest->pairs) {
-    std::vector<Group>& of_kernel = chosen[pair.member.first];
+    std::vector<Group>& of_kernel = chosen[pair.member.kernel];
     auto group = std::ranges::find(of_kernel, pair.configuration, &Group::member);
     const std::size_t more = group == of_kernel.end() ? 2 : 1;
     if (taken + more > most) {

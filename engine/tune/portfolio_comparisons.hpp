@@ -15,9 +15,8 @@ namespace hone {
 class PortfolioComparisons {
  public:
   /// All are kept.
-  PortfolioComparisons(const PortfolioRequest& request, const PortfolioTable& table, const PortfolioShapes& shapes,
-                       const PortfolioProposals& proposals)
-      : request_(request), table_(table), shapes_(shapes), proposals_(proposals) {}
+  PortfolioComparisons(const PortfolioTable& table, const PortfolioShapes& shapes, const PortfolioProposals& proposals)
+      : table_(table), shapes_(shapes), proposals_(proposals) {}
 
   /// For each member: where it is nearly the fastest and a survey costs little, what is one parameter from it (newly_legal). In place of
   /// what was planned before. `session_seconds`: as in PortfolioShapes.
@@ -33,9 +32,8 @@ class PortfolioComparisons {
   [[nodiscard]] std::optional<Next> next(std::size_t most);
 
  private:
-  using Name = std::pair<std::string, std::string>;  ///< kernel, configuration
   struct Pair {
-    Name member, other;
+    PortfolioMember member, other;
     Configuration configuration, other_configuration;
     double slowdown = 0.0;     ///< of the member
     std::size_t compared = 0;  ///< at so many shapes
@@ -45,16 +43,14 @@ class PortfolioComparisons {
     std::vector<Pair> pairs;
   };
 
-  [[nodiscard]] std::vector<Pair> pairs_at(const PortfolioMember& member, const Shape& won_at, const PortfolioTable::Row& row,
-                                           double slowdown) const;
+  [[nodiscard]] std::vector<Pair> pairs_at(const PortfolioMember& member, const Shape& won_at, const Shape& here, double slowdown) const;
   void leave_out_what_is_known();
 
-  const PortfolioRequest& request_;
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
   std::vector<Place> places_;
-  std::map<std::pair<Name, std::string>, int> proposed_;  ///< how often, by what is compared and the shape
+  std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by what is compared and the shape
 };
 
 }  // namespace hone

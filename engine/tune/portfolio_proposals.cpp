@@ -78,10 +78,14 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
     if (!configuration) {
       illegal.push_back(member);
     } else if (fastest[column]) {
+      std::size_t most_here = std::min(untried, kNeighbours);
       for (const Configuration& other :
-           not_tried(member.kernel, *configuration, problem, *fastest[column], std::min(untried, kNeighbours))) {
-        add(member.kernel, other);
-        --untried;
+           most_here == 0 ? std::vector<Configuration>() : could_not_be_tried(member, problem, *fastest[column])) {
+        if (most_here > 0 && !table_.find_column({member.kernel, hone::text(kernel_named(member.kernel)->parameters, other)})) {
+          add(member.kernel, other);
+          --most_here;
+          --untried;
+        }
       }
     }
   }
@@ -93,23 +97,17 @@ PortfolioProposals::First PortfolioProposals::at(const Shape& shape, const Probl
   return first;
 }
 
-/// At most so many configurations that are legal here and one parameter away from one that won at `where`, where they were not: measured
-/// at no shape of the range.
-std::vector<Configuration> PortfolioProposals::not_tried(const std::string& kernel, const Configuration& configuration, const Problem& here,
-                                                         const Shape& where, std::size_t most) const {
-  const KernelSpec& spec = *kernel_named(kernel);
-  const Result<Problem> there = shapes_.problem_at(where);
-  const Result<Problem> own_here = problem_for(spec, here), own_there = there ? problem_for(spec, *there) : Result<Problem>(there.error());
-  std::vector<Configuration> all;
-  if (most == 0 || !own_here || !own_there) {
-    return all;
+std::vector<Configuration> PortfolioProposals::could_not_be_tried(const PortfolioMember& member, const Problem& here,
+                                                                  const Shape& there) const {
+  const std::optional<Configuration> configuration = legal(member, here);
+  const Result<Problem> problem_there = shapes_.problem_at(there);
+  if (!configuration || !problem_there) {
+    return {};
   }
-  for (Configuration& other : newly_legal(spec, configuration, *own_here, *own_there, request_.common.device.info)) {
-    if (all.size() < most && !table_.has_column({kernel, hone::text(spec.parameters, other)})) {
-      all.push_back(std::move(other));
-    }
-  }
-  return all;
+  const KernelSpec& spec = *kernel_named(member.kernel);
+  const Result<Problem> own_here = problem_for(spec, here), own_there = problem_for(spec, *problem_there);
+  return own_here && own_there ? newly_legal(spec, *configuration, *own_here, *own_there, request_.common.device.info)
+                               : std::vector<Configuration>();
 }
 
 /// Of what came with Hone the best expected at a problem, of every kernel in turn, at most `most` that were measured at no shape of the

@@ -34,14 +34,14 @@ class PortfolioProposals {
   [[nodiscard]] const KernelSpec* kernel_named(const std::string& kernel) const;
   /// The configuration, where it is legal for the problem.
   [[nodiscard]] std::optional<Configuration> legal(const PortfolioMember& member, const Problem& problem) const;
+  /// What is one parameter from a member, legal here and not where the member was measured (newly_legal).
+  [[nodiscard]] std::vector<Configuration> could_not_be_tried(const PortfolioMember& member, const Problem& here, const Shape& there) const;
   /// Of members at a problem.
   [[nodiscard]] MemberBlocks blocks(std::span<const PortfolioMember> members, const Problem& problem) const;
 
  private:
   using Spaces = std::map<std::string, std::optional<SearchSpace>>;
 
-  [[nodiscard]] std::vector<Configuration> not_tried(const std::string& kernel, const Configuration& configuration, const Problem& here,
-                                                     const Shape& where, std::size_t most) const;
   [[nodiscard]] std::vector<std::pair<std::string, Configuration>> new_here(const Problem& problem, std::size_t most) const;
   [[nodiscard]] std::optional<Configuration> nearest_legal(const PortfolioMember& member, const Problem& problem, Spaces& spaces) const;
 

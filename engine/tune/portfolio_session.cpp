@@ -305,10 +305,7 @@ class PortfolioSession {
       return false;
     }
     const double before = spent_here();
-    std::set<std::pair<std::string, std::string>> members;
-    for (const PortfolioMember& member : portfolio_.members) {
-      members.emplace(member.kernel, member.configuration);
-    }
+    std::set<PortfolioMember> members(portfolio_.members.begin(), portfolio_.members.end());
     if (members != planned_) {
       planned_ = std::move(members);
       comparisons_.plan(portfolio_.members, session_seconds);
@@ -515,8 +512,8 @@ class PortfolioSession {
   PortfolioReport report_;
   PortfolioShapes shapes_{request_};
   PortfolioProposals proposals_{request_, table_, shapes_};
-  PortfolioComparisons comparisons_{request_, table_, shapes_, proposals_};
-  std::set<std::pair<std::string, std::string>> planned_;   ///< kernels and configurations that comparisons were planned for
+  PortfolioComparisons comparisons_{table_, shapes_, proposals_};
+  std::set<PortfolioMember> planned_;                       ///< that comparisons were planned for
   std::map<std::string, std::unique_ptr<Survey>> surveys_;  ///< by kernel
   double explored_ = 0.0, compared_ = 0.0;                  ///< of spent_here(): by sessions, by comparisons
   std::int64_t trials_ = 0;                                 ///< of this run

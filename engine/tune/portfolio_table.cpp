@@ -133,6 +133,11 @@ std::vector<PortfolioTable::Row> PortfolioTable::rows() const {
   return all;
 }
 
+std::optional<std::size_t> PortfolioTable::find_column(const PortfolioMember& member) const {
+  const auto found = places_.find(place_name(member));
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<std::optional<Shape>> PortfolioTable::fastest_at() const {
   std::vector<std::optional<Shape>> shapes(columns_.size());
   std::vector<double> least(columns_.size(), kFailed);

@@ -45,7 +45,8 @@ class PortfolioTable {
   [[nodiscard]] std::vector<Row> rows() const;
   /// By column: the shape at which it was nearest to the best, the first such one; nothing where it was nowhere right, or nowhere near.
   [[nodiscard]] std::vector<std::optional<Shape>> fastest_at() const;
-  [[nodiscard]] bool has_column(const PortfolioMember& member) const { return places_.contains(place_name(member)); }
+  /// Nothing for what was never measured.
+  [[nodiscard]] std::optional<std::size_t> find_column(const PortfolioMember& member) const;
   [[nodiscard]] bool holds(const Shape& shape) const { return times_.contains(text(shape)); }
 
   /// At most so many columns: each in turn the one that brings the mean of the logarithms of the slowdowns down most, as long as that is

@@ -30,7 +30,7 @@ class Compared : public test::CopyRange {
     return n;
   }
 
-  PortfolioComparisons comparisons{request, table, shapes, proposals};
+  PortfolioComparisons comparisons{table, shapes, proposals};
   const std::vector<PortfolioMember> members{{"copy", "wide=1,block=32"}};
   std::set<std::int64_t> timed;
 };
