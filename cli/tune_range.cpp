@@ -118,7 +118,7 @@ Result<double> parse_bytes(const std::string& text) {
 }
 
 Result<std::size_t> parse_members(const std::string& text) {
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMost = 128;
   std::size_t members = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), members);
   if (status != std::errc() || end != text.data() + text.size() || members == 0 || members > kMost) {

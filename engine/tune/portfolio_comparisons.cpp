@@ -14,6 +14,7 @@ constexpr std::size_t kEnough = 8;       // shapes at which something is compare
 constexpr std::size_t kFirstFew = 3;     // shapes after which it is given up, if it is behind
 constexpr double kBehind = 0.03;         // in the mean of the logarithms
 constexpr int kMostProposals = 2;        // at one shape: a survey's time may end before it
+constexpr double kClearly = 1.02;        // times the fastest: the best member, where another won
 
 /// Of 40 the first 20: 0, 2, 4, ..., then 1, 3, ...: those that come first are spread over all.
 std::vector<std::size_t> spread(std::size_t count, std::size_t first) {
@@ -29,8 +30,8 @@ std::vector<std::size_t> spread(std::size_t count, std::size_t first) {
 
 }  // namespace
 
-std::vector<PortfolioComparisons::Pair> PortfolioComparisons::pairs_at(const PortfolioMember& member, const Shape& won_at,
-                                                                       const Shape& here, double slowdown) const {
+std::vector<PortfolioComparisons::Pair> PortfolioComparisons::pairs_of_member(const PortfolioMember& member, const Shape& won_at,
+                                                                              const Shape& here, double slowdown) const {
   std::vector<Pair> pairs;
   const Result<Problem> problem = shapes_.problem_at(here);
   const std::optional<Configuration> configuration = problem ? proposals_.legal(member, *problem) : std::nullopt;
@@ -40,20 +41,26 @@ std::vector<PortfolioComparisons::Pair> PortfolioComparisons::pairs_at(const Por
   const KernelSpec& spec = *proposals_.kernel_named(member.kernel);
   for (Configuration& other : proposals_.could_not_be_tried(member, *problem, won_at)) {
     PortfolioMember named{member.kernel, text(spec.parameters, other)};
-    pairs.push_back({member, std::move(named), *configuration, std::move(other), slowdown, 0});
+    pairs.push_back({member, std::move(named), *configuration, std::move(other), slowdown, 0, {}});
   }
   return pairs;
+}
+
+std::vector<PortfolioComparisons::Pair>& PortfolioComparisons::pairs_at(const Shape& shape) {
+  const auto found = std::ranges::find(places_, shape, &Place::shape);
+  return (found == places_.end() ? places_.emplace_back(Place{shape, {}}) : *found).pairs;
 }
 
 void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, double session_seconds) {
   const std::vector<PortfolioTable::Row> rows = table_.rows();
   const std::vector<std::optional<Shape>> fastest = table_.fastest_at();
   std::vector<bool> is_cheap;
-  places_.clear();
+  for (Place& place : places_) {
+    std::erase_if(place.pairs, [](const Pair& pair) { return !pair.is_of_winner(); });
+  }
   for (const PortfolioTable::Row& row : rows) {
     const Result<Problem> problem = shapes_.problem_at(row.shape);
     is_cheap.push_back(problem && shapes_.is_cheap(*problem, session_seconds));
-    places_.push_back({row.shape, {}});
   }
   for (const PortfolioMember& member : members) {
     const std::optional<std::size_t> column = table_.find_column(member);
@@ -70,9 +77,11 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
     std::size_t planned = 0;
     for (const std::size_t i : spread(near.size(), kShapesEach)) {
       const auto [row, slowdown] = near[i];
-      std::vector<Pair> pairs = pairs_at(member, *fastest[*column], rows[row].shape, slowdown);
-      planned += pairs.empty() ? 0 : 1;
-      std::ranges::move(pairs, std::back_inserter(places_[row].pairs));
+      std::vector<Pair> pairs = pairs_of_member(member, *fastest[*column], rows[row].shape, slowdown);
+      if (!pairs.empty()) {
+        ++planned;
+        std::ranges::move(pairs, std::back_inserter(pairs_at(rows[row].shape)));
+      }
       if (planned == kShapesEach) {
         break;
       }
@@ -81,17 +90,80 @@ void PortfolioComparisons::plan(const std::vector<PortfolioMember>& members, dou
   std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });
 }
 
-/// Of a member and another, the shapes count at which the member is near the fastest and both were measured.
+std::optional<std::pair<std::size_t, double>> PortfolioComparisons::best_of(const std::vector<std::size_t>& columns,
+                                                                            const PortfolioTable::Row& row) {
+  std::optional<std::pair<std::size_t, double>> best;
+  for (const std::size_t column : columns) {
+    const auto slowdown = row.slowdowns.find(column);
+    if (slowdown != row.slowdowns.end() && (!best || slowdown->second < best->second)) {
+      best = {column, slowdown->second};
+    }
+  }
+  return best;
+}
+
+std::optional<PortfolioComparisons::Pair> PortfolioComparisons::pair_of_winner(std::size_t winner, const PortfolioTable::Row& won_at,
+                                                                               const PortfolioTable::Row& here) const {
+  const auto best = best_of(members_, here);
+  const Result<Problem> problem = shapes_.problem_at(here.shape);
+  if (!best || !problem || here.slowdowns.contains(winner)) {
+    return std::nullopt;
+  }
+  const PortfolioMember &member = table_.columns()[best->first], &other = table_.columns()[winner];
+  const std::optional<Configuration> own = proposals_.legal(member, *problem), others = proposals_.legal(other, *problem);
+  return own && others ? std::optional(Pair{member, other, *own, *others, best->second, 0, text(won_at.shape)}) : std::nullopt;
+}
+
+void PortfolioComparisons::add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds) {
+  members_.clear();
+  for (const PortfolioMember& member : so_far.members) {
+    if (const std::optional<std::size_t> column = table_.find_column(member)) {
+      members_.push_back(*column);
+    }
+  }
+  const std::vector<PortfolioTable::Row> rows = table_.rows();
+  std::map<Shape, const PortfolioTable::Row*> row_of;
+  for (const PortfolioTable::Row& row : rows) {
+    row_of.emplace(row.shape, &row);
+  }
+  for (const PortfolioTable::Row& row : rows) {
+    const auto fastest = std::ranges::min_element(row.slowdowns, {}, [](const auto& one) { return one.second; });
+    const auto best = best_of(members_, row);
+    const bool is_ahead = fastest != row.slowdowns.end() && (!best || best->second >= kClearly * fastest->second);
+    if (!is_ahead || !winners_.insert(fastest->first).second) {
+      continue;
+    }
+    std::size_t planned = 0;
+    for (const std::size_t point : rule.around(row.shape)) {
+      const auto near = row_of.find(so_far.points[point].shape);
+      const Result<Problem> problem = shapes_.problem_at(so_far.points[point].shape);
+      std::optional<Pair> pair = planned < kShapesEach && near != row_of.end() && problem && shapes_.is_cheap(*problem, session_seconds)
+                                     ? pair_of_winner(fastest->first, row, *near->second)
+                                     : std::nullopt;
+      if (pair) {
+        ++planned;
+        pairs_at(near->first).push_back(*std::move(pair));
+      }
+    }
+  }
+}
+
+bool PortfolioComparisons::Compared::is_enough() const {
+  return shapes >= kEnough || (shapes >= kFirstFew && sum > kBehind * static_cast<double>(shapes));
+}
+
+/// Of a member and another, the shapes count at which the member is near the fastest and both were measured. Of what won at a shape, the
+/// others count, beside the best member of each.
 void PortfolioComparisons::leave_out_what_is_known() {
-  struct Compared {
-    std::size_t shapes = 0;
-    double sum = 0.0;  ///< of the logarithms of the other's time over the member's
-  };
   const std::vector<PortfolioTable::Row> rows = table_.rows();
   std::map<std::pair<std::size_t, std::size_t>, Compared> all;  // by the columns of a member and another
+  std::map<std::size_t, Compared> winners;                      // by column
   std::map<std::string, const PortfolioTable::Row*> row_of;
+  std::vector<double> best_of_members;
   for (const PortfolioTable::Row& row : rows) {
     row_of.emplace(text(row.shape), &row);
+    const auto best = best_of(members_, row);
+    best_of_members.push_back(best ? best->second : 0.0);
   }
   const auto compared = [&](std::size_t member, std::size_t other) {
     const auto [known, is_new] = all.try_emplace({member, other});
@@ -100,6 +172,17 @@ void PortfolioComparisons::leave_out_what_is_known() {
       if (of_member != rows[i].slowdowns.end() && of_member->second <= kNear && of_other != rows[i].slowdowns.end()) {
         ++known->second.shapes;
         known->second.sum += std::log(of_other->second / of_member->second);
+      }
+    }
+    return known->second;
+  };
+  const auto compared_winner = [&](std::size_t winner, const std::string& won_at) {
+    const auto [known, is_new] = winners.try_emplace(winner);
+    for (std::size_t i = 0; is_new && i < rows.size(); ++i) {
+      const auto slowdown = rows[i].slowdowns.find(winner);
+      if (slowdown != rows[i].slowdowns.end() && best_of_members[i] > 0.0 && text(rows[i].shape) != won_at) {
+        ++known->second.shapes;
+        known->second.sum += std::log(slowdown->second / best_of_members[i]);
       }
     }
     return known->second;
@@ -116,10 +199,10 @@ void PortfolioComparisons::leave_out_what_is_known() {
       if (!other) {
         return false;
       }
-      const Compared known = compared(table_.find_column(pair.member).value(), *other);
+      const Compared known =
+          pair.is_of_winner() ? compared_winner(*other, pair.won_at) : compared(table_.find_column(pair.member).value(), *other);
       pair.compared = known.shapes;
-      const bool is_behind = known.shapes >= kFirstFew && known.sum > kBehind * static_cast<double>(known.shapes);
-      return is_behind || known.shapes >= kEnough || row.slowdowns.contains(*other);
+      return known.is_enough() || row.slowdowns.contains(*other);
     });
   }
   std::erase_if(places_, [](const Place& place) { return place.pairs.empty(); });
@@ -130,47 +213,39 @@ std::optional<PortfolioComparisons::Next> PortfolioComparisons::next(std::size_t
     return std::nullopt;
   }
   leave_out_what_is_known();
-  const auto richest = std::ranges::max_element(places_, {}, [](const Place& place) { return place.pairs.size(); });
+  const auto richest = std::ranges::max_element(places_, {}, [](const Place& place) {
+    return std::pair(std::ranges::count_if(place.pairs, &Pair::is_of_winner), place.pairs.size());
+  });
   if (richest == places_.end()) {
     return std::nullopt;
   }
   std::ranges::stable_sort(richest->pairs, [](const Pair& a, const Pair& b) {
-    return a.compared != b.compared ? a.compared < b.compared : a.slowdown < b.slowdown;
+    return a.is_of_winner() != b.is_of_winner() ? a.is_of_winner()
+           : a.compared != b.compared           ? a.compared < b.compared
+                                                : a.slowdown < b.slowdown;
   });
-  struct Group {
-    Configuration member;
-    std::vector<Configuration> others;
-  };
-  std::map<std::string, std::vector<Group>> chosen;  // by kernel
+  Next next{richest->shape, {}};
   const std::string shape = text(richest->shape);
   std::size_t taken = 0;
   for (const Pair& pair : richest->pairs) {
-    std::vector<Group>& of_kernel = chosen[pair.member.kernel];
-    auto group = std::ranges::find(of_kernel, pair.configuration, &Group::member);
-    const std::size_t more = group == of_kernel.end() ? 2 : 1;
+    const auto is_missing = [&](const PortfolioMember& one, const Configuration& configuration) {
+      return std::ranges::find(next.first[one.kernel], configuration) == next.first[one.kernel].end();
+    };
+    const bool needs_member = is_missing(pair.member, pair.configuration), needs_other = is_missing(pair.other, pair.other_configuration);
+    const std::size_t more = (needs_member ? 1 : 0) + (needs_other ? 1 : 0);
     if (taken + more > most) {
       break;
     }
     taken += more;
-    if (group == of_kernel.end()) {
-      group = of_kernel.insert(group, {pair.configuration, {}});
+    if (needs_member) {
+      next.first[pair.member.kernel].push_back(pair.configuration);
     }
-    group->others.push_back(pair.other_configuration);
+    if (needs_other) {
+      next.first[pair.other.kernel].push_back(pair.other_configuration);
+    }
     ++proposed_[{pair.other, shape}];
   }
-  Next next{richest->shape, {}};
-  for (const auto& [kernel, of_kernel] : chosen) {
-    for (const Group& group : of_kernel) {
-      std::vector<Configuration>& first = next.first[kernel];
-      const auto add = [&first](const Configuration& one) {
-        if (std::ranges::find(first, one) == first.end()) {  // what is compared with one may be a member, or be compared with two
-          first.push_back(one);
-        }
-      };
-      add(group.member);
-      std::ranges::for_each(group.others, add);
-    }
-  }
+  std::erase_if(next.first, [](const auto& one) { return one.second.empty(); });
   return next;
 }
 

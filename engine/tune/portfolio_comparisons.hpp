@@ -1,9 +1,11 @@
 #pragma once
-// Members of a portfolio beside what a search could not try where they won, at measured shapes that allow it. A configuration is chosen as
-// a member for what it gains over many shapes: one that a survey tries at a shape or two never is, however much better it would be.
+// Members of a portfolio beside what could be one, at measured shapes: what a search could not try where a member won, and what won at one
+// shape and is known at few. A configuration is chosen as a member for what it gains over many shapes: one that was tried at a shape or two
+// never is, however much better it would be.
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,10 +23,13 @@ class PortfolioComparisons {
   /// For each member: where it is nearly the fastest and a survey costs little, what is one parameter from it (newly_legal). In place of
   /// what was planned before. `session_seconds`: as in PortfolioShapes.
   void plan(const std::vector<PortfolioMember>& members, double session_seconds);
+  /// Each configuration that won at a shape and was not given before, where the members are clearly behind: at the shapes around that one,
+  /// beside the best member of each. They come before what is planned for members. `rule`: of `so_far`.
+  void add_winners(const Portfolio& so_far, const PortfolioRule& rule, double session_seconds);
 
   struct Next {
     Shape shape;
-    PortfolioProposals::First first;  ///< by kernel: each member, followed by what it is compared with
+    PortfolioProposals::First first;  ///< by kernel: a member comes before what it is compared with
   };
   /// The planned shape at which most can be compared; at most `most` configurations, those first that were compared least. What was timed
   /// at enough shapes, or is behind at the first few, is no longer; what was proposed twice at a shape and not timed is not there again.
@@ -37,19 +42,36 @@ class PortfolioComparisons {
     Configuration configuration, other_configuration;
     double slowdown = 0.0;     ///< of the member
     std::size_t compared = 0;  ///< at so many shapes
+    std::string won_at;        ///< the other did: the text of the shape
+    [[nodiscard]] bool is_of_winner() const { return !won_at.empty(); }
   };
   struct Place {
     Shape shape;
     std::vector<Pair> pairs;
   };
+  /// How a configuration is doing where both it and what it is compared with were measured.
+  struct Compared {
+    std::size_t shapes = 0;
+    double sum = 0.0;  ///< of the logarithms of its time over the other's
+    [[nodiscard]] bool is_enough() const;
+  };
 
-  [[nodiscard]] std::vector<Pair> pairs_at(const PortfolioMember& member, const Shape& won_at, const Shape& here, double slowdown) const;
+  [[nodiscard]] std::vector<Pair> pairs_of_member(const PortfolioMember& member, const Shape& won_at, const Shape& here,
+                                                  double slowdown) const;
+  [[nodiscard]] std::optional<Pair> pair_of_winner(std::size_t winner, const PortfolioTable::Row& won_at,
+                                                   const PortfolioTable::Row& here) const;
+  /// Of these columns, the best at a row and its slowdown; nothing where none was measured.
+  [[nodiscard]] static std::optional<std::pair<std::size_t, double>> best_of(const std::vector<std::size_t>& columns,
+                                                                             const PortfolioTable::Row& row);
+  [[nodiscard]] std::vector<Pair>& pairs_at(const Shape& shape);
   void leave_out_what_is_known();
 
   const PortfolioTable& table_;
   const PortfolioShapes& shapes_;
   const PortfolioProposals& proposals_;
   std::vector<Place> places_;
+  std::vector<std::size_t> members_;                                 ///< the columns of those that winners are compared with
+  std::set<std::size_t> winners_;                                    ///< columns that were given
   std::map<std::pair<PortfolioMember, std::string>, int> proposed_;  ///< how often, by what is compared and the shape
 };
 

@@ -310,6 +310,7 @@ class PortfolioSession {
       planned_ = std::move(members);
       comparisons_.plan(portfolio_.members, session_seconds);
     }
+    comparisons_.add_winners(portfolio_, *rule_, session_seconds);
     const std::optional<PortfolioComparisons::Next> next = comparisons_.next(most_surveyed());
     if (next) {
       HONE_ASSIGN(const bool measured, survey(next->shape, next->first));

@@ -1,6 +1,9 @@
 #pragma once
 // A kernel of which some shapes forbid what others allow.
 
+#include <string>
+#include <utility>
+
 #include "engine/kernel/kernel_spec.hpp"
 #include "engine/tune/portfolio_proposals.hpp"
 
@@ -19,7 +22,8 @@ inline KernelSpec copy_kernel() {
   return spec;
 }
 
-/// A range of it, of which wide=1 was measured: at 63, where the others are illegal, and at multiples of 64 up to 768.
+/// A range of it, of which wide=1 was measured: at 63, where the others are illegal, and at multiples of 64 up to 768. Nothing was of
+/// another kernel of the operation, "other", that has the same parameters.
 class CopyRange {
  public:
   CopyRange() {
@@ -31,17 +35,24 @@ class CopyRange {
       measure(n, 1, 10.0);
     }
   }
-  void measure(std::int64_t n, std::int64_t wide, double us) {
+  void measure(std::int64_t n, std::int64_t wide, double us) { measure(spec_, n, wide, us); }
+  void measure_other(std::int64_t n, std::int64_t wide, double us) { measure(other_, n, wide, us); }
+
+ private:
+  static KernelSpec named(KernelSpec spec, std::string name) {
+    spec.name = std::move(name);
+    return spec;
+  }
+  void measure(const KernelSpec& spec, std::int64_t n, std::int64_t wide, double us) {
     Trial trial;
     trial.configuration = {{Value(wide), Value(32)}};
     trial.outcome = Outcome::kOk;
     trial.measurement.median_us = us;
-    table.add({{"n", n}}, {}, spec_, {DType::kF32, {{"n", n}}}, {}, {trial});
+    table.add({{"n", n}}, {}, spec, {DType::kF32, {{"n", n}}}, {}, {trial});
   }
 
- private:
-  KernelSpec spec_ = copy_kernel();
-  Operation operation_{spec_.name, {&spec_}, &spec_};
+  KernelSpec spec_ = copy_kernel(), other_ = named(copy_kernel(), "other");
+  Operation operation_{spec_.name, {&spec_, &other_}, &spec_};
 
  public:
   PortfolioRequest request;

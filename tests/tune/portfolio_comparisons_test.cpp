@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "engine/kernel/configuration_text.hpp"
@@ -111,6 +112,75 @@ TEST_CASE("where a member is far from the fastest nothing is compared with it") 
   while (const auto next = compared.comparisons.next(28)) {
     CHECK(next->shape.front().second > 128);
   }
+}
+
+/// Nothing is planned for members: what is compared is what won.
+class ComparedWinners : public Compared {
+ public:
+  void add(std::size_t most = 1) {
+    Portfolio about;
+    about.range = request.range;
+    about.rule.reach = {RuleSettings::kUsualReach};
+    const Portfolio so_far = table.portfolio_as_set(about, most);
+    comparisons.add_winners(so_far, PortfolioRule(so_far), kSeconds);
+  }
+};
+
+TEST_CASE("what won at a shape where members are behind is timed beside them around it") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 9.0);
+  compared.add();
+  std::vector<std::int64_t> at;
+  while (const auto n = compared.next({{1, 1.0}, {4, 0.9}})) {
+    CHECK(*n % 64 == 0);
+    at.push_back(*n);
+    compared.add();  // once
+  }
+  CHECK(at.size() == 8);
+  CHECK(std::ranges::count(at, 320) == 0);
+  CHECK(std::ranges::count(at, 256) + std::ranges::count(at, 384) == 2);  // the nearest that allow it
+  CHECK(compared.timed == std::set<std::int64_t>{1, 4});
+}
+
+TEST_CASE("what won at a shape alone is given up after three") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 9.0);
+  compared.add();
+  int shapes = 0;
+  while (compared.next({{1, 1.0}, {4, 1.1}})) {
+    ++shapes;
+  }
+  CHECK(shapes == 3);
+}
+
+TEST_CASE("what won by next to nothing, or is a member, is not compared as a winner") {
+  ComparedWinners compared;
+  compared.measure(320, 4, 9.9);
+  compared.add();
+  CHECK_FALSE(compared.next({}).has_value());
+  compared.measure(320, 4, 9.0);
+  compared.add(2);
+  CHECK_FALSE(compared.next({}).has_value());
+}
+
+TEST_CASE("winners come before what is planned for members, and new plans leave them") {
+  ComparedWinners compared;
+  compared.measure(640, 4, 9.0);
+  compared.comparisons.plan(compared.members, kSeconds);
+  compared.add();
+  compared.comparisons.plan(compared.members, kSeconds);
+  const auto next = compared.comparisons.next(2);
+  REQUIRE(next);
+  CHECK(next->first.at("copy") == std::vector<Configuration>{{{Value(1), Value(32)}}, {{Value(4), Value(32)}}});
+}
+
+TEST_CASE("what won may be of another kernel than the members") {
+  ComparedWinners compared;
+  compared.measure_other(320, 4, 9.0);
+  compared.add();
+  const auto next = compared.comparisons.next(28);
+  REQUIRE(next);
+  CHECK(next->first == PortfolioProposals::First{{"copy", {{{Value(1), Value(32)}}}}, {"other", {{{Value(4), Value(32)}}}}});
 }
 
 }  // namespace hone
